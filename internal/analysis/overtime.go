@@ -51,14 +51,15 @@ type Course struct {
 }
 
 const (
-	leastSteps  = 10   // of a window: fewer have no shape
-	finest      = 0.1  // s, the smallest Step: /proc/stat counts in hundredths of a second
-	lead        = 1.0  // s before the window to show, at most
-	tail        = 0.2  // s after it
-	linesAtMost = 6    // threads of an OverTime
-	leastLine   = 0.05 // share of a CPU of the least busy of them
-	mostPoints  = 1200 // of a course
-	reversed    = 2    // times as many bytes go to the client when it receives the bulk
+	leastSteps  = 10    // of a window: fewer have no shape
+	finest      = 0.1   // s, the smallest Step: /proc/stat counts in hundredths of a second
+	lead        = 1.0   // s before the window to show, at most
+	tail        = 0.2   // s after it
+	linesAtMost = 6     // threads of an OverTime
+	leastLine   = 0.05  // share of a CPU of the least busy of them
+	leastMode   = 0.002 // of all CPUs: less is not visible
+	mostPoints  = 1200  // of a course
+	reversed    = 2     // times as many bytes go to the client when it receives the bulk
 )
 
 // OverTime returns the values inside trials for every cell whose trials were sampled, in the order of
@@ -124,7 +125,7 @@ func (o *OverTime) fill(all []sample.Series) bool {
 	}
 	for _, mode := range CourseModes {
 		c := o.course(mode, "", "core", all, func(s sample.Series) []float64 { return modeColumn(s, mode) }, 1.0/sample.UserHZ)
-		if c.Mean > 0 {
+		if c.Mean >= leastMode*float64(max(1, o.CPUs)) {
 			o.Modes = append(o.Modes, c)
 		}
 	}

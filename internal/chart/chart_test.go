@@ -73,6 +73,40 @@ var twoGroups = []RowGroup{
 	{"a-network-with-a-very-long-name-one", []Row{{Name: "on", Color: 2, Value: 16, Label: "16.0"}, {Name: "off", Value: 5.3, Lo: 5, Hi: 5.6, Bounded: true, Label: "5.3"}}},
 }
 
+// over has a slow start, a band, names to keep apart, and a time after the window.
+func over() Over {
+	v := Over{Window: 3, Alt: "Over time.", Panels: []Panel{
+		{Axis: "arrived at eth0 of h2p1, Gbit/s", Lines: []TimeLine{{Color: 2}}},
+		{Axis: "CPUs in use by mode, cores of 2", Top: 2, Stack: true, Lines: []TimeLine{{Name: "user"}, {Name: "softirq", Color: 2}}},
+		{Axis: "threads, % of a CPU", Top: 100, Lines: []TimeLine{{Name: "h1p1 engine client", Color: 1}, {Name: "ksoftirqd/1", Color: 2}, {Name: "a/thread/with/a/very/long/name", Color: 3}}}}}
+	for i := range 36 {
+		t := float64(i-3)/10 + 0.05
+		v.Times = append(v.Times, t)
+		on := 0.0
+		if 0 < t && t < 3 {
+			on = 1 - math.Exp(-3*t)
+		}
+		add := func(l *TimeLine, y, spread float64) {
+			l.Y = append(l.Y, on*y)
+			if spread > 0 {
+				l.Lo, l.Hi = append(l.Lo, on*(y-spread)), append(l.Hi, on*(y+spread))
+			}
+		}
+		add(&v.Panels[0].Lines[0], 14+math.Sin(3*t), 2)
+		add(&v.Panels[1].Lines[0], 0.4, 0)
+		add(&v.Panels[1].Lines[1], 1.1, 0)
+		for n := range v.Panels[2].Lines {
+			add(&v.Panels[2].Lines[n], 97-float64(n), 3)
+		}
+	}
+	return v
+}
+
+// oneTime is an Over of two times and a line.
+func oneTime(y ...float64) Over {
+	return Over{Times: []float64{0, 1}, Window: 1, Panels: []Panel{{Lines: []TimeLine{{Name: "x", Y: y}}}}}
+}
+
 type drawing interface{ SVG() (string, error) }
 
 var names = []string{"host", "shared", "a-network-with-a-very-long-name"}
@@ -108,6 +142,7 @@ var charts = map[string]drawing{
 	"grouped-ratio": Grouped{twoGroups, "idle", "response time ÷ idle", "Grouped ratios."},
 	"heat-lines": Heat{names[:2], names[:2], [][]Cell{{{10, "10.0\n[9.1, 11.0]\n= 1"}, {8, "8.0\n[7.2, 8.8]\n0.80×\n[0.75, 0.86]"}}, {{4, "4.0"}, {}}},
 		"throughput, Gbit/s", "Lines."},
+	"over":           over(),
 	"forest":         Forest{forest, "host", "throughput ÷ host (right is better)", "Forest."},
 	"waterfall":      Waterfall{falls[0], falls, "× UDP with one send per datagram"},
 	"waterfall-back": Waterfall{falls[1], falls, "× UDP with one send per datagram"},
@@ -192,13 +227,17 @@ func TestPageDecides(t *testing.T) {
 
 func TestHostileNames(t *testing.T) {
 	const name = "</text><script>\"&style=\x00\x1b\xff"
-	svg, err := Ratios{[]Row{{Name: name, Color: 1, Value: 0.5, Label: name}}, name, name, name}.SVG()
-	if err != nil {
-		t.Fatal(err)
-	}
-	wellFormed(t, svg)
-	if strings.Contains(svg, "<script") {
-		t.Error("a name became markup")
+	foreign := oneTime(1, 2)
+	foreign.Alt, foreign.Panels[0].Axis, foreign.Panels[0].Lines[0].Name = name, name, name
+	for _, c := range []drawing{Ratios{[]Row{{Name: name, Color: 1, Value: 0.5, Label: name}}, name, name, name}, foreign} {
+		svg, err := c.SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		wellFormed(t, svg)
+		if strings.Contains(svg, "<script") {
+			t.Error("a name became markup")
+		}
 	}
 }
 
@@ -223,6 +262,11 @@ func TestNoNumberNoChart(t *testing.T) {
 		"bar's mark":          Bars{Groups: []BarGroup{{"x", []BarRow{{Row: Row{Value: 1}, Published: []float64{nan}}}}}},
 		"curve's mark":        Sweep{Curves: []Curve{{Name: "x", Published: []CurvePoint{{X: nan}}}}},
 		"sheet":               Sheet{Panes: []Pane{{"x", Ratios{Rows: []Row{{Name: "x", Value: nan}}}}}},
+		"over":                oneTime(1, nan),
+		"over too short":      oneTime(1),
+		"over nothing":        Over{Times: []float64{0, 1}},
+		"over back in time":   Over{Times: []float64{1, 0}, Panels: oneTime(1, 2).Panels},
+		"over a color":        Over{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Color: 6, Y: []float64{1, 2}}}}}},
 		"heat's shape":        Heat{Rows: []string{"x"}, Columns: []string{"y", "z"}, Cells: [][]Cell{{{1, "x"}}}},
 	} {
 		if svg, err := c.SVG(); err == nil || svg != "" {
@@ -250,6 +294,8 @@ func FuzzAxes(f *testing.F) {
 			"heat":      Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Cell{{{a, "x"}}}},
 			"bars":      Bars{Groups: []BarGroup{{"x", []BarRow{{Row: rows[0], Published: []float64{b}}}}}, Reference: 1},
 			"dots":      Bars{Groups: []BarGroup{{"x", []BarRow{{Row: rows[0], Published: []float64{b}}}}}, Dots: true},
+			"over":      Over{Times: []float64{a, b}, Window: c, Panels: []Panel{{Top: a, Lines: []TimeLine{{Y: []float64{b, c}, Lo: []float64{a, a}, Hi: []float64{c, b}}}}}},
+			"stack":     Over{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Y: []float64{a, b}}, {Y: []float64{b, c}}}}}},
 		} {
 			svg, err := d.SVG()
 			if (svg == "") == (err == nil) {

@@ -17,14 +17,14 @@ type Over struct {
 type Panel struct {
 	Axis  string  // the quantity with its unit
 	Top   float64 // at least this high
-	Stack bool    // the lines are parts of a sum, at most six
+	Stack bool    // the lines are parts of a sum
 	Lines []TimeLine
 }
 
 // A TimeLine has a number per time. Its band is read only if it is as long.
 type TimeLine struct {
 	Name   string
-	Color  int // as a network's; a stack has its own colors
+	Color  int // as a network's; in a stack one of its six, 0 to 5
 	Y      []float64
 	Lo, Hi []float64
 }
@@ -80,10 +80,10 @@ func (v Over) check() error {
 		}
 	}
 	for _, p := range v.Panels {
-		if p.Stack && len(p.Lines) > len(parts) {
-			return fmt.Errorf("chart: a stack has %d parts: want %d at most", len(p.Lines), len(parts))
-		}
 		for _, l := range p.Lines {
+			if p.Stack && (l.Color < 0 || l.Color >= len(parts)) {
+				return fmt.Errorf("chart: %s has color %d of a stack: want 0 to %d", l.Name, l.Color, len(parts)-1)
+			}
 			if len(l.Y) != len(v.Times) {
 				return fmt.Errorf("chart: %s has %d numbers: want %d", l.Name, len(l.Y), len(v.Times))
 			}
@@ -151,17 +151,17 @@ func (l TimeLine) banded() bool { return len(l.Lo) == len(l.Y) && len(l.Hi) == l
 // stack draws areas on top of each other, with a legend at a height.
 func (v Over) stack(c *canvas, p Panel, x, y axis, legend float64) {
 	below := make([]float64, len(v.Times))
-	for n, l := range p.Lines {
+	for _, l := range p.Lines {
 		above := make([]float64, len(below))
 		for i := range above {
 			above[i] = below[i] + max(l.Y[i], 0)
 		}
-		c.area(parts[n], 1, v.Times, below, above, x, y)
+		c.area(parts[l.Color], 1, v.Times, below, above, x, y)
 		below = above
 	}
 	at := x.from
-	for n, l := range p.Lines {
-		c.rect(parts[n], at, legend, 9, 9)
+	for _, l := range p.Lines {
+		c.rect(parts[l.Color], at, legend, 9, 9)
 		c.text(inkMuted, start, smallSize, at+13, legend+8.5, l.Name)
 		at += 13 + textWidth(l.Name, smallSize) + 12
 	}

@@ -49,7 +49,7 @@ func ofCPU(t analysis.Thread) string {
 
 func placeOf(t analysis.Thread) string {
 	if t.Place == "" {
-		return "the kernel"
+		return "the machine"
 	}
 	return t.Place
 }
@@ -96,17 +96,17 @@ func Describe(t analysis.Thread) Description {
 		return say(t.Name, "kernel: receives packets of a device")
 	case isCPU:
 		n, accel, _ := strings.Cut(vcpu, "/")
-		does := "runs the guest: its kernel, its network stack and the program in it"
+		does := "the guest: its kernel and the program in it"
 		if accel == "TCG" {
 			does += ", emulated"
 		}
 		return say("vCPU "+n, does)
 	case strings.HasPrefix(process, "qemu-"):
-		return say("QEMU", "emulates the guest's devices; without vhost it carries the packets")
+		return say("QEMU", "the guest's devices, and packets without vhost")
 	case process == "weir-engine-agent":
-		return say("engine client", "weir's client, and the softirqs on top of it")
+		return say("engine client", "sending or asking, and softirqs on top")
 	case process == "weir-engine-serve":
-		return say("engine server", "weir's server, and the softirqs on top of it")
+		return say("engine server", "receiving or answering, and softirqs on top")
 	case process == "weir-engine-hog":
 		return say("CPU load", "a condition of the trial")
 	case strings.HasPrefix(process, "weir-relay"):

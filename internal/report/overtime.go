@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -53,7 +54,7 @@ func (s source) overTime(o analysis.OverTime, id string) Figure {
 	}
 	modes := chart.Panel{Axis: axis, Top: float64(o.CPUs), Stack: true}
 	for _, c := range o.Modes {
-		modes.Lines = append(modes.Lines, chart.TimeLine{Name: c.Name, Y: c.Median})
+		modes.Lines = append(modes.Lines, chart.TimeLine{Name: c.Name, Color: slices.Index(analysis.CourseModes, c.Name), Y: c.Median})
 		alt = append(alt, fmt.Sprintf("%s %.2f cores", c.Name, c.Mean))
 	}
 	v.Panels = append(v.Panels, modes)
