@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -180,7 +181,11 @@ func (s *Sample) means(name string) (Series, bool) {
 	m := newMeans(placesOf(s.ok))
 	for i, t := range s.ok {
 		v, ok := t.Get(name)
-		if !ok {
+		switch {
+		case !ok && unanswered(t):
+			m.add(i, math.Inf(1))
+			continue
+		case !ok:
 			continue
 		}
 		h, err := hdrhistogram.DecodePacked([]byte(v.Hist))

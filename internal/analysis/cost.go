@@ -106,16 +106,6 @@ func blockMeans(a, b Series) (blocks []int, values [2][]float64) {
 	return slices.Compact(blocks), [2][]float64{a.perBlock(mean), b.perBlock(mean)}
 }
 
-// Loss returns the fraction of packets sent in ok trials that was not delivered.
-func (r Row) Loss() (float64, bool) {
-	sent, ok := r.Get("sent")
-	if delivered, has := r.Get("delivered"); ok && has && sent.Mean > 0 {
-		return 1 - delivered.Mean/sent.Mean, true
-	}
-	loss, ok := r.Get("loss")
-	return loss.Mean, ok
-}
-
 // Cost returns the cost per packet, else per transaction, else per bit, as for TCP, which does not
 // choose its packets.
 func (r Row) Cost() (Cost, bool) {

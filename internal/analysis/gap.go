@@ -15,7 +15,8 @@ type Gap struct {
 	Segment  float64           `json:"segment"`          // bytes of TCP payload
 	Modes    []SendMode        `json:"ways"`             // at least three, from Single to TCP
 	Total    stat.Interval     `json:"total,omitzero"`   // the last mode ÷ the first
-	// Product multiplies the steps: exactly the total in a block, nearly so over blocks.
+	// Product multiplies the steps: exactly the total in a block, nearly so over blocks. It is 0 if a mode
+	// carried nothing.
 	Product float64 `json:"product,omitempty"`
 	Checks  []Check `json:"checks,omitempty"`
 	Extra   []Extra `json:"extra,omitempty"` // added to the baseline by the network
@@ -166,8 +167,7 @@ func (g Gap) extra(e *Extra, there, here Row) {
 	}
 }
 
-// together returns the values of each row in the blocks where all rows have trials that count and
-// none is 0, as after a stall.
+// together returns the values of each row in the blocks where all rows have trials that count.
 func together(confidence float64, rows ...Row) (values [][]float64, busy *Disturbance) {
 	var samples []*Sample
 	for _, r := range rows {
@@ -176,7 +176,7 @@ func together(confidence float64, rows ...Row) (values [][]float64, busy *Distur
 	samples, busy = Steady(confidence, samples...)
 	var series []Series
 	for i, s := range samples {
-		series = append(series, s.Values(rows[i].metric).Positive())
+		series = append(series, s.Values(rows[i].metric))
 	}
 	_, values = Common(series...)
 	return values, busy

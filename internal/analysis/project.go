@@ -194,6 +194,9 @@ func (r *Row) compare(each float64) {
 	}
 	r.Shared = len(p.blocks)
 	r.Ratio = r.Busy.paired(p.base, p.own, each)
+	if isRate(r.unit) {
+		r.MeanRatio = r.Busy.means(p)
+	}
 	r.Same = r.Ratio.Contains(1)
 	r.Detectable = r.Ratio.Detectable()
 	if len(r.paths.blocks) > 0 {

@@ -3,7 +3,9 @@ package analysis
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/weir-bench/weir/record"
 )
@@ -159,6 +161,10 @@ func newMeans(places []place, at []int) means {
 func (m means) add(trial int, v float64) {
 	p := m.at[trial]
 	m.n[p]++
+	if math.IsInf(v, 0) || math.IsInf(m.mean[p], 0) {
+		m.mean[p] = math.Inf(1)
+		return
+	}
 	m.mean[p] += v/m.n[p] - m.mean[p]/m.n[p] // a sum can overflow
 }
 
@@ -187,8 +193,37 @@ func mostFrequent(count map[named]int) (best named) {
 	return best
 }
 
-// Values returns the value called name of all ok trials.
-func (s *Sample) Values(name string) Series { return s.values[name] }
+// Values returns the value called name of all ok trials. A trial without any reply has no response time;
+// here it is infinite, longer than all others.
+func (s *Sample) Values(name string) Series {
+	series := s.values[name]
+	if !strings.HasPrefix(name, responseTime) || series.Len() == 0 {
+		return series
+	}
+	m, silent := newMeans(placesOf(s.ok)), false
+	for i, t := range s.ok {
+		v, ok := t.Get(name)
+		if !ok && unanswered(t) {
+			v.Value, ok, silent = math.Inf(1), true, true
+		}
+		if ok {
+			m.add(i, v.Value)
+		}
+	}
+	if !silent {
+		return series
+	}
+	return m.series()
+}
+
+// responseTime begins the names of all response times (package probe).
+const responseTime = "rtt"
+
+// unanswered reports whether all requests of a trial were lost.
+func unanswered(t *record.Result) bool {
+	loss, ok := t.Get("loss")
+	return ok && loss.Value == 1
+}
 
 // Unit returns the unit of the value called name, "" if no ok trial has it.
 func (s *Sample) Unit(name string) string {

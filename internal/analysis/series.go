@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -31,7 +32,7 @@ type Series struct {
 // Len returns the number of places with a value.
 func (s Series) Len() int { return len(s.v) }
 
-// Positive omits values that are not above 0, as after a stall: they have no ratio.
+// Positive omits values that are not above 0.
 func (s Series) Positive() (out Series) {
 	for i, v := range s.v {
 		if v > 0 {
@@ -111,6 +112,15 @@ func mean(v []float64) float64 {
 		m += (x - m) / float64(i+1) // a sum could overflow
 	}
 	return m
+}
+
+// deviation returns the standard deviation of a sample, 0 for fewer than two values.
+func deviation(v []float64) float64 {
+	m, root := mean(v), 0.0
+	for _, x := range v {
+		root = math.Hypot(root, x-m) // a sum of squares could overflow
+	}
+	return min(root/math.Sqrt(float64(max(1, len(v)-1))), math.MaxFloat64)
 }
 
 func median(v []float64) float64 {

@@ -74,6 +74,21 @@ func TestPairsInCommon(t *testing.T) {
 	}
 }
 
+// The spread is that of the blocks, whose values are means over their pairs of hosts.
+func TestStandardDeviation(t *testing.T) {
+	var rs []record.Result
+	for block, v := range []float64{2, 4, 4, 4, 5, 5, 7, 9} {
+		rs = append(rs, ofPair(block, "a", "h1-h2", v-1), ofPair(block, "a", "h1-h3", v+1))
+	}
+	m, _ := row(t, New(rs, Options{}), 0, "a").Get("throughput")
+	if want := math.Sqrt(32. / 7); m.Mean != 5 || math.Abs(m.SD-want) > 1e-12 {
+		t.Errorf("mean %g, standard deviation %g, want 5 and %g", m.Mean, m.SD, want)
+	}
+	if m, _ := row(t, New(rs[:2], Options{}), 0, "a").Get("throughput"); m.SD != 0 {
+		t.Errorf("standard deviation %g of one block", m.SD)
+	}
+}
+
 func TestHosts(t *testing.T) {
 	b := row(t, New(matrixRun(4), Options{Baseline: "a"}), 0, "b")
 	hosts, medians := b.Hosts()

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
@@ -85,6 +86,16 @@ func disturbance(samples []*Sample) (d Disturbance) {
 // paired is stat.Ratio with the interval widened.
 func (d *Disturbance) paired(base, other []float64, confidence float64) stat.Interval {
 	return d.Widen(stat.Ratio(base, other, confidence))
+}
+
+// means returns the ratio of the means of pairs if some of them are 0, as in a stall.
+func (d *Disturbance) means(p pairs) stat.Interval {
+	if !slices.Contains(p.own, 0) && !slices.Contains(p.base, 0) {
+		return stat.Interval{}
+	}
+	i := d.Widen(stat.Sums(p.own, p.base, single))
+	i.Lo = max(0, i.Lo)
+	return i
 }
 
 // shift is the largest relative change of a ratio when others use the whole machine. A load on a

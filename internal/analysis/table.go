@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -36,6 +37,16 @@ type Row struct {
 	Shared     int           `json:"-"`                    // blocks in Ratio
 	// Far holds the blocks whose ratio is far from the others. They still count.
 	Far []Far `json:"far,omitempty"`
+	// Stalled counts the trials that count and in which nothing arrived: the value is 0, or no request was
+	// answered. They are the worst of all in Value and Ratio.
+	Stalled int `json:"stalled,omitempty"`
+	// MeanRatio is the sum over the blocks of Ratio ÷ the baseline's: the ratio of means, which a network
+	// that stalls in a tenth of its trials lowers by a tenth. It is there only if a rate of 0 is in Ratio.
+	// Its interval holds by itself.
+	MeanRatio stat.Interval `json:"meanRatio,omitzero"`
+	// Lost is the share of the packets or requests of all trials that was lost, with the interval of a share
+	// over blocks. N is 0 if the probe does not report it.
+	Lost stat.Interval `json:"lost,omitzero"`
 	// Path is the ratio of the network's part of response times; N is 0 if trials do not split
 	// them.
 	Path stat.Interval `json:"path,omitzero"`
@@ -72,6 +83,7 @@ type Row struct {
 	base    *Sample // the baseline's; nil without one
 	counted *Sample // sample, or sample.all
 	metric  string
+	unit    string
 	series  Series // of the metric
 	pairs   pairs  // of the metric, with the baseline's
 	paths   pairs  // of the network's part of response times
@@ -97,7 +109,9 @@ type Summary struct {
 	Median float64 `json:"median"`
 	// Mean serves values that add up, such as loss, which a median hides if few blocks have it.
 	Mean float64 `json:"mean"`
-	N    int     `json:"n"` // blocks
+	// SD is the standard deviation over blocks around Mean, with N-1 in the denominator; 0 for one block.
+	SD float64 `json:"sd"`
+	N  int     `json:"n"` // blocks
 }
 
 // BelowSteps is why a value is missing although a trial stored it.
@@ -114,9 +128,10 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 		Unit    string   `json:"unit"`
 		Median  *float64 `json:"median,omitempty"`
 		Mean    *float64 `json:"mean,omitempty"`
+		SD      float64  `json:"sd"`
 		N       int      `json:"n"`
 		Missing string   `json:"missing,omitempty"`
-	}{Name: s.Name, Unit: s.Unit, Median: &s.Median, Mean: &s.Mean, N: s.N}
+	}{Name: s.Name, Unit: s.Unit, Median: &s.Median, Mean: &s.Mean, SD: s.SD, N: s.N}
 	for _, v := range []**float64{&out.Median, &out.Mean} {
 		if Impossible(s.Unit, **v) {
 			*v, out.Missing = nil, BelowSteps
@@ -139,14 +154,21 @@ type Point struct {
 // single is the confidence of the intervals of medians, which are not compared.
 const single = 0.95
 
+func isRate(unit string) bool { return strings.HasSuffix(unit, "/s") }
+
 func (r *Row) fill(metric, unit string) {
 	s := r.counted
-	r.metric, r.series, r.Points = metric, s.Values(metric), make([]Point, 0, len(s.trials))
+	r.metric, r.unit, r.series, r.Points = metric, unit, s.Values(metric), make([]Point, 0, len(s.trials))
 	for _, t := range s.trials {
 		v, has := t.Get(metric)
 		r.Points = append(r.Points, Point{Trial: t.Trial, Block: t.Block, Pair: t.Config[hostPair], Swapped: t.Observed[swapped] == "true",
 			Status: t.status, Reason: t.reason, Value: v.Value, Has: has})
-		if s.counts(t) && (!has || v.Unit != unit) {
+		stalled := has && v.Value == 0 && isRate(v.Unit) || !has && unanswered(t.Result)
+		switch {
+		case !s.counts(t):
+		case stalled:
+			r.Stalled++
+		case !has || v.Unit != unit:
 			r.Unlike++
 		}
 		switch t.status {
@@ -167,14 +189,15 @@ func (r *Row) fill(metric, unit string) {
 	}
 	for _, v := range s.names {
 		vs := s.values[v.name]
-		medians := vs.medians()
+		medians, means := vs.medians(), vs.perBlock(mean)
 		r.Values = append(r.Values, Summary{Name: v.name, Unit: v.unit,
-			Median: median(medians), Mean: mean(vs.perBlock(mean)), N: len(medians)})
+			Median: median(medians), Mean: mean(means), SD: deviation(means), N: len(medians)})
 	}
 	var own named
 	if own, r.costs = s.ownCost(); r.costs.Len() > 0 {
 		r.Own = OwnCost{Name: own.name, Unit: own.unit, Value: stat.Median(r.costs.medians(), single)}
 	}
+	r.Lost = s.lost()
 	r.Observed = s.common()
 	r.Wire = wire(r.Observed)
 	var blocks []block

@@ -10,7 +10,11 @@ type axis struct {
 	ticks    []float64
 }
 
+// pos returns the position of v. A logarithmic axis has no 0, which is at its beginning.
 func (a axis) pos(v float64) float64 {
+	if a.log && v <= 0 {
+		return a.from
+	}
 	lo, hi := a.lo, a.hi
 	if a.log {
 		v, lo, hi = math.Log(v), math.Log(lo), math.Log(hi)

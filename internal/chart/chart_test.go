@@ -245,13 +245,13 @@ func TestNoNumberNoChart(t *testing.T) {
 	nan := math.NaN()
 	for name, c := range map[string]drawing{
 		"ratio":               Ratios{Rows: []Row{{Name: "x", Value: nan}}},
-		"ratio 0":             Ratios{Rows: []Row{{Name: "x"}}},
+		"ratio below 0":       Ratios{Rows: []Row{{Name: "x", Value: -1}}},
 		"value":               Values{Rows: []Row{{Name: "x", Value: math.Inf(1)}}},
 		"trial":               Values{Rows: []Row{{Name: "x", Trials: []Trial{{nan, true}}}}},
 		"latency":             Latency{Lines: []Curve{{Name: "x", Points: []CurvePoint{{X: 0.5, Y: nan}}}}},
 		"ladder":              Ladder{Groups: []Group{{Name: "x", Steps: []Step{{"sent", nan}}}}},
 		"waterfall":           Waterfall{Fall: Fall{"x", []Row{{Name: "y", Value: nan}}, Row{Value: 1}, ""}},
-		"waterfall 0":         Waterfall{Fall: Fall{"x", nil, Row{}, ""}},
+		"waterfall below 0":   Waterfall{Fall: Fall{"x", nil, Row{Value: -1}, ""}},
 		"waterfall's product": Waterfall{Fall: Fall{"x", []Row{{Value: 1e99}, {Value: 1e99}}, Row{Value: 1}, ""}},
 		"cost":                Cost{Bars: []Bar{{"x", []float64{nan}}}, Names: []string{"user"}},
 		"cost unnamed":        Cost{Bars: []Bar{{"x", []float64{1, 2}}}, Names: []string{"user"}},
@@ -271,6 +271,16 @@ func TestNoNumberNoChart(t *testing.T) {
 	} {
 		if svg, err := c.SVG(); err == nil || svg != "" {
 			t.Errorf("%s: %d bytes and error %v", name, len(svg), err)
+		}
+	}
+}
+
+// A network that stalls has an interval from 0, or a ratio of 0: it stays in the chart, at its edge.
+func TestRatioOfZero(t *testing.T) {
+	for _, r := range []Row{{Name: "x", Value: 0.9, Hi: 0.95, Bounded: true}, {Name: "x", Hi: 0.5, Bounded: true}} {
+		svg, err := Ratios{Rows: []Row{{Name: "y", Value: 0.8, Lo: 0.7, Hi: 0.9, Bounded: true}, r}}.SVG()
+		if err != nil || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+			t.Errorf("%+v: %v\n%s", r, err, svg)
 		}
 	}
 }

@@ -45,10 +45,14 @@ func (e *extent) add(r Row, at float64) error {
 	if err := finite(r.Name, append(vs, at*lo, at*hi)...); err != nil {
 		return err
 	}
-	if lo <= 0 {
-		return fmt.Errorf("chart: %s: cannot draw a ratio of %v on a logarithmic axis", r.Name, lo)
+	if lo < 0 {
+		return fmt.Errorf("chart: %s: cannot draw a ratio of %v", r.Name, lo)
 	}
-	e.lo, e.hi = min(e.lo, at*lo), max(e.hi, at*hi)
+	for _, v := range vs {
+		if at*v > 0 { // a network that stalls has an interval from 0, which extends to the edge
+			e.lo, e.hi = min(e.lo, at*v), max(e.hi, at*v)
+		}
+	}
 	return nil
 }
 

@@ -145,9 +145,12 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 		}
 		values[cell.String()] = v
 	}
-	more := 0
+	more, none := 0, ""
 	for _, t := range c.Tests {
 		m := t.measure(values, confidence, o.Busy)
+		if n := len(m.Ratio.Warnings); m.Ratio.N == 0 && n > 0 {
+			none = m.Ratio.Warnings[n-1]
+		}
 		o.Measured = append(o.Measured, m)
 		o.Verdict = worse(o.Verdict, m.Verdict)
 		if m.More < 0 || more >= 0 && m.More > more {
@@ -156,6 +159,8 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 	}
 	switch {
 	case o.Verdict != Undecided:
+	case none != "":
+		o.Why = none
 	case more < 0:
 		o.Why = "the ratio lies on a bound: no practical number of blocks would decide"
 	case more == 1:
@@ -206,12 +211,11 @@ func valuesOf(s *analysis.Sample, metric string) (analysis.Series, string) {
 	}
 }
 
-// measure pairs the cells of t within blocks in which all have a value above 0, because others have
-// no ratio.
+// measure pairs the cells of t within blocks in which all have a value.
 func (t Test) measure(values map[string]analysis.Series, confidence float64, busy *analysis.Disturbance) Measure {
 	var all []analysis.Series
 	for _, c := range t.Cells() {
-		all = append(all, values[c.String()].Positive())
+		all = append(all, values[c.String()])
 	}
 	_, v := analysis.Common(all...)
 	base, other := t.quotients(v)

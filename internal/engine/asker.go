@@ -34,19 +34,22 @@ type asker struct {
 	seq     uint64 // of the next request
 	book    tally.Ledger
 	samples tally.Samples
-	stamps  string        // how stamps are taken, or event.NoStamps and why not
-	every   int64         // ns between bursts of stamped requests; 0: no stamps
-	next    int64         // when the next burst begins
-	burst   int           // requests left of this one
-	read    int64         // when the last message was read
-	heed    int           // requests until no stamped one can be outstanding
-	answers []answer      // not recorded yet
-	free    []int         // slots of a closed loop
-	board   *tally.Board  // nil without a console
-	began   int64         // start of the measured window
-	places  [2]wire.Place // where client and server spin
-	busy    int64         // CPU time of this thread in the measured window, ns
-	farBusy []int64       // of the server's thread so far, at the marks
+	stamps  string   // how stamps are taken, or event.NoStamps and why not
+	every   int64    // ns between bursts of stamped requests; 0: no stamps
+	next    int64    // when the next burst begins
+	burst   int      // requests left of this one
+	read    int64    // when the last message was read
+	heed    int      // requests until no stamped one can be outstanding
+	answers []answer // not recorded yet
+	free    []int    // slots of a closed loop
+	// inflight is how many requests a closed loop waits for at once; overdue ones add to those outstanding.
+	inflight int
+	patience tally.Patience
+	board    *tally.Board  // nil without a console
+	began    int64         // start of the measured window
+	places   [2]wire.Place // where client and server spin
+	busy     int64         // CPU time of this thread in the measured window, ns
+	farBusy  []int64       // of the server's thread so far, at the marks
 
 	// mark makes the server read its CPU clock at the beginning or end of the measured window.
 	mark func(end bool) error
@@ -58,8 +61,9 @@ type asker struct {
 	receive func(flags int) ([]int, error)
 }
 
-func newAsker(c config, s *sock.Stopper, fd, slots int) *asker {
-	return &asker{c: c, stop: s, sock: sock.NewStamped(fd, nil), samples: tally.NewSamples(), book: tally.NewLedger(slots, 0)}
+func newAsker(c config, s *sock.Stopper, fd, inflight, slots int) *asker {
+	return &asker{c: c, stop: s, sock: sock.NewStamped(fd, nil), samples: tally.NewSamples(), book: tally.NewLedger(slots, 0),
+		inflight: inflight, patience: tally.NewPatience()}
 }
 
 // stamp turns stamping on unless there is a reason not to.
@@ -94,7 +98,7 @@ func (a *asker) request(start int64, measured bool) tally.Slot {
 	}
 	a.burst--
 	x.Marked = true
-	a.heed = len(a.book.Slots)
+	a.heed = a.inflight
 	if a.burst < stampBurst && !a.samples.Full() {
 		x.Sample = len(a.samples.List)
 	}
@@ -128,6 +132,7 @@ func (a *asker) record() error {
 		if err := a.book.Record(x.Slot, x.read); err != nil {
 			return err
 		}
+		a.patience.Heard(x.read - x.Start)
 		if x.Sample >= 0 {
 			s := &a.samples.List[x.Sample]
 			s.Rx, s.Got, s.RTT = x.rx, sock.Wall(x.read), x.read-x.Start
@@ -186,22 +191,6 @@ func (a *asker) perform(far *wire.Place, measure func() error, fetch func() ([]t
 	return a.split(r, samples)
 }
 
-// closed keeps every slot busy through the warm-up and the duration, which the last requests can
-// outlast. It must run on a thread of its own.
-func (a *asker) closed(out events) (r event.RR, err error) {
-	for i := range a.book.Slots {
-		a.free = append(a.free, i)
-	}
-	window, err := a.measure(out, a.keepBusy)
-	if err == nil {
-		err = a.mark(true)
-	}
-	if err != nil {
-		return r, err
-	}
-	return a.result(window)
-}
-
 // measure makes traffic for the warm-up, then until there are stamps, then for the duration, and
 // returns how long that took, ns.
 func (a *asker) measure(out events, traffic func(d time.Duration, measured bool) error) (window int64, err error) {
@@ -228,62 +217,6 @@ func (a *asker) measure(out events, traffic func(d time.Duration, measured bool)
 	return window, nil
 }
 
-// pollsPerLook is how often a spinning end polls before it reads the clock, which takes a third as
-// long: about 10 µs in all.
-const pollsPerLook = 64
-
-// keepBusy sends for d, at least once, and returns when no request is outstanding.
-func (a *asker) keepBusy(d time.Duration, measured bool) error {
-	silent := sock.Now() // time of the last reply
-	until := silent + int64(d)
-	look := silent + int64(askEvery) // when to look for lost requests
-	polls := 0                       // without a reply
-	start := silent                  // of the next request, 0: not known
-	for t := silent; ; {
-		for ; len(a.free) > 0; start = 0 {
-			if start == 0 {
-				start = sock.Now()
-			}
-			last := len(a.free) - 1
-			if err := a.send(a.free[last], start, measured); err != nil {
-				return err
-			}
-			a.free = a.free[:last]
-		}
-		for len(a.free) == 0 || t >= until {
-			if err := a.record(); err != nil {
-				return err
-			}
-			freed, err := a.receive(a.flags())
-			if err != nil {
-				return err
-			}
-			a.free = append(a.free, freed...)
-			if polls++; len(freed) == 0 && a.c.Spin && polls%pollsPerLook != 0 {
-				continue
-			}
-			if t = a.read; len(freed) > 0 {
-				silent, polls, start = t, 0, t
-			} else {
-				t = sock.Now()
-			}
-			if t > look {
-				look, start = t+int64(askEvery), 0
-				a.free = a.book.Expire(a.free, t)
-				a.tell()
-			}
-			switch {
-			case a.stop.Stopped():
-				return sock.ErrStopped
-			case t >= until && len(a.free) == len(a.book.Slots):
-				return a.record()
-			case t-silent > int64(a.c.timeout):
-				return fmt.Errorf("no reply for %v: %w", a.c.timeout, sock.ErrSilent)
-			}
-		}
-	}
-}
-
 // tally returns the counters at time t.
 func (a *asker) tally(t int64) tally.Counts {
 	return tally.Counts{At: t - a.began, Count: a.book.Answered, Lost: a.book.Lost}
@@ -297,12 +230,12 @@ func (a *asker) tell() {
 
 // result returns the results common to both loops; split completes it with the server's stamps.
 func (a *asker) result(window int64) (r event.RR, err error) {
-	if a.book.Answered == 0 {
+	if a.book.Answered == 0 && !a.patience.Known() { // otherwise it is a stall
 		return r, fmt.Errorf("none of %d requests was answered within %v", a.book.Requests, event.ReplyTimeout)
 	}
 	r.Head = event.NewHead(a.c.Workload, a.c.server.String(), a.c.Size, time.Duration(window))
 	r.Requests, r.Transactions, r.Lost, r.Late = a.book.Requests, a.book.Answered, a.book.Lost, a.book.Late
-	r.Inflight, r.Wait = len(a.book.Slots), "blocking"
+	r.Inflight, r.Wait = a.inflight, "blocking"
 	if a.c.Spin {
 		r.Wait, r.CPU, r.FarCPU = "spinning", &a.places[0].CPU, &a.places[1].CPU
 	}

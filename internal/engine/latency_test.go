@@ -100,7 +100,7 @@ func TestLatencyWorkloads(t *testing.T) {
 
 // Only measured requests are samples: the histogram of the response times has no others.
 func TestSamplesAreMeasured(t *testing.T) {
-	a := newAsker(config{}, new(sock.Stopper), -1, 1)
+	a := newAsker(config{}, new(sock.Stopper), -1, 1, 1)
 	a.every = int64(time.Hour)
 	for i, measured := range []bool{false, true, true, false, true} { // the first of a burst is no sample
 		x := a.request(1, measured)

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,7 @@ import (
 // A middle drops, doubles and swaps a known number of the client's datagrams, as networks do.
 type middle struct {
 	drop, twice, swap uint64 // of the datagrams with these numbers modulo 10; 0 is none
+	mute              bool   // drop every request of the measured window
 	dropped           atomic.Int64
 	doubled           atomic.Int64
 	swapped           atomic.Int64
@@ -46,6 +48,7 @@ func (m *middle) between(t *testing.T, server string) string {
 	ways.Go(func() {
 		b := make([]byte, 1<<16)
 		var kept []byte // to be sent after the next one
+		began := false
 		for {
 			n, from, err := near.ReadFromUDPAddrPort(b)
 			if err != nil {
@@ -54,12 +57,13 @@ func (m *middle) between(t *testing.T, server string) string {
 			client.Store(&from)
 			h, ok := wire.ParseHeader(b[:n])
 			measured := ok && (h.Kind == wire.KindMeasure || h.Kind == wire.KindEcho)
-			if kept != nil && !measured { // it was the last of the window
+			began = began || h.Kind == wire.KindClock // requests ask for the server's clock at the window's edges
+			if kept != nil && !measured {             // it was the last of the window
 				far.Write(kept)
 				kept = nil
 			}
 			switch {
-			case measured && m.drop > 0 && h.Seq%10 == m.drop:
+			case measured && m.mute && began, measured && m.drop > 0 && h.Seq%10 == m.drop:
 				m.dropped.Add(1)
 				continue
 			case measured && m.swap > 0 && h.Seq%10 == m.swap && kept == nil:
@@ -126,6 +130,45 @@ func TestMiddleOfRequests(t *testing.T) {
 	}
 }
 
+// A lost request does not end the window: a closed loop keeps asking, and its share of lost requests is
+// that of the path.
+func TestMiddleOfClosedLoop(t *testing.T) {
+	for _, inflight := range []string{"1", "4"} {
+		addr, _ := serve(t, loopbacks[0])
+		m := &middle{drop: 3}
+		var r event.RR
+		measure(t, &r, "run", "udp-rr", m.between(t, addr), "--duration", "200ms", "--stamp-every", "0", "--inflight", inflight)
+		if d := 10*r.Lost - r.Requests; r.Lost != m.dropped.Load() || r.Requests < 30 || d < -10 || d > 10 {
+			t.Errorf("%s in flight: %d of %d requests lost, %d dropped: want one in ten of many", inflight, r.Lost, r.Requests, m.dropped.Load())
+		}
+		if r.Window > 0.4 && r.Lost > 0 {
+			t.Errorf("%s in flight: a window of %g s, asked for 0.2", inflight, r.Window)
+		}
+	}
+}
+
+// A window without any reply is a stall with a result; a path without any reply is an error.
+func TestMiddleIsMute(t *testing.T) {
+	for _, workload := range [][]string{{"udp-rr"}, {"udp-open", "--rate", "1000"}} {
+		addr, _ := serve(t, loopbacks[0])
+		m := &middle{mute: true}
+		var r event.Open
+		var into any = &r
+		if workload[0] == "udp-rr" {
+			into = &r.RR
+		}
+		args := append(append([]string{"run"}, workload...), m.between(t, addr), "--duration", "50ms", "--warmup", "20ms", "--stamp-every", "0")
+		measure(t, into, args...)
+		if r.Requests == 0 || r.Lost != r.Requests || r.Transactions != 0 {
+			t.Errorf("%s: %d requests, %d answered, %d lost", workload[0], r.Requests, r.Transactions, r.Lost)
+		}
+		if _, err := run(t, append(append([]string{"run"}, workload...), m.between(t, addr), "--duration", "50ms", "--stamp-every", "0")...); err == nil ||
+			!strings.Contains(err.Error(), "was answered within") {
+			t.Errorf("%s without any reply: %v", workload[0], err)
+		}
+	}
+}
+
 // An interrupted system call is neither a reply nor a request nor an end. Here every thread is
 // interrupted all the time.
 func TestInterruptedCalls(t *testing.T) {
@@ -139,7 +182,7 @@ func TestInterruptedCalls(t *testing.T) {
 	}
 	stop := new(sock.Stopper)
 	c := config{timeout: time.Minute, Params: wire.Params{Workload: "udp-rr", Run: 1, Size: wire.HeaderSize}}
-	a := &udpAsker{asker: newAsker(c, stop, fds[0], 1), udpClient: &udpClient{fd: fds[0], run: 1, stop: stop, buf: make([]byte, 1<<16)}, message: make([]byte, wire.HeaderSize)}
+	a := &udpAsker{asker: newAsker(c, stop, fds[0], 1, 1), udpClient: &udpClient{fd: fds[0], run: 1, stop: stop, buf: make([]byte, 1<<16)}, message: make([]byte, wire.HeaderSize)}
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.book.Timeout = int64(time.Minute)
 	a.free = []int{0}

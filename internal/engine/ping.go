@@ -102,6 +102,7 @@ type pinger struct {
 	warm       int64          // requests of the warm-up
 	asked      int64          // requests so far, warm-up included
 	answered   int64          // of the measured requests
+	heard      bool           // a request of the warm-up was answered
 	duplicates int64
 	lastError  unix.Errno
 }
@@ -132,7 +133,7 @@ func (p *pinger) run(out events) (event.Ping, error) {
 	if err := p.listen(sock.Now()+int64(pingTimeout), true); err != nil {
 		return event.Ping{}, err
 	}
-	if p.answered == 0 {
+	if p.answered == 0 && !p.heard { // otherwise it is a stall
 		return event.Ping{}, p.unanswered()
 	}
 	hist, err := event.EncodeHist(p.hist)
@@ -189,6 +190,7 @@ func (p *pinger) reply(seq uint16, at int64) error {
 	// The 16 bits identify the latest request that has them.
 	request := p.asked - 1 - int64(uint16(p.asked-1)-seq)
 	if request < p.warm {
+		p.heard = true
 		return nil
 	}
 	if p.sent[seq] == 0 {

@@ -42,7 +42,7 @@ func runTCPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, 
 	}
 	defer unix.Close(t.fd)
 	n := max(c.Inflight, 1)
-	a := &tcpAsker{asker: newAsker(c, s, t.fd, n), tcpConn: t, message: make([]byte, c.Size),
+	a := &tcpAsker{asker: newAsker(c, s, t.fd, n, n), tcpConn: t, message: make([]byte, c.Size),
 		in: make([]byte, max(c.Size, event.MaxPipeline)), slots: make([]int, n), freed: make([]int, 0, n)}
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.mark = func(end bool) error {

@@ -37,10 +37,14 @@ func runUDP(ctx context.Context, c config, s *sock.Stopper, out events) (any, er
 	open := c.Workload == "udp-open"
 	n := max(c.Inflight, 1)
 	requests := fmt.Sprintf("%d in flight", n)
+	slots := n * overdueRoom
 	if open {
-		n, requests = outstanding(c.rate), unit.Format(c.rate, "1/s")
+		slots, requests = outstanding(c.rate), unit.Format(c.rate, "1/s")
+		n = slots
+	} else if err := sock.SetTimeouts(u.fd, tally.LeastPatience); err != nil {
+		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
 	}
-	a := &udpAsker{asker: newAsker(c, u.stop, u.fd, n), udpClient: u, message: make([]byte, c.Size)}
+	a := &udpAsker{asker: newAsker(c, u.stop, u.fd, n, slots), udpClient: u, message: make([]byte, c.Size)}
 	a.book.Timeout = int64(event.ReplyTimeout)
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.mark = func(bool) error {
@@ -144,6 +148,11 @@ func (a *udpAsker) receive(flags int) ([]int, error) {
 func transient(errno unix.Errno) bool {
 	return sock.Again(errno) || errno == unix.ENOBUFS || errno == unix.EMSGSIZE
 }
+
+// overdueRoom is how many slots a closed loop has for each request in flight: that request, and those
+// that can be overdue at once if each waits for LeastPatience and none is answered until ReplyTimeout.
+// The last two are those that it takes a look to find.
+const overdueRoom = 1 + int(event.ReplyTimeout/tally.LeastPatience) + 2
 
 // maxOutstanding bounds the table of udp-open: half a second at the highest rate.
 const maxOutstanding = 1 << 19

@@ -153,6 +153,15 @@ func (t transfer) datagrams(more ...record.Value) []record.Value {
 	return append(append(vs, more...), t.window())
 }
 
+// stoodStill returns an error if n transactions over UDP of mean seconds each leave more than a tenth of
+// the window empty, because the tool waits forever for a lost reply.
+func stoodStill(n, mean, seconds float64) error {
+	if busy := n * mean / seconds; busy < 0.9 {
+		return fmt.Errorf("stood still for %.0f %% of the window: a datagram was lost, and the tool does not ask again; measure with udp-rr, which does", 100*(1-busy))
+	}
+	return nil
+}
+
 // digits parses a number that a regular expression has already matched.
 func digits(b []byte) float64 {
 	v, _ := strconv.ParseFloat(string(b), 64)

@@ -25,11 +25,14 @@ type Fping struct {
 // fpingLongest exceeds any response time that fping waits for, in ns.
 const fpingLongest = int64(3600e9)
 
+// fpingTimeout is when a request counts as lost, ms: as in weir's own ping.
+const fpingTimeout = 1000
+
 func (p Fping) Info() Info {
 	return Info{
 		Title: "Ping (fping)", Short: "ping by fping", Unit: "s", NoWarmup: true,
 		About:    "ICMP echo time, by fping",
-		Method:   "ICMP echo, answered by the kernel.",
+		Method:   "ICMP echo, answered by the kernel. Lost requests have no response time; loss is their share of all.",
 		Measures: echoTime,
 		Differs:  "median, in steps of 1 µs; the first request can wait for neighbor discovery; no warm-up",
 		Tools:    []facts.ToolInfo{{Program: "fping", Package: "fping", VersionArgs: []string{"-v"}, Version: `Version (\S+)`}},
@@ -46,14 +49,15 @@ func (p Fping) Check() error {
 func (p Fping) Commands(w Window) (server, client []string) {
 	interval := or(p.Interval, defaultInterval)
 	n := max(1, int(w.Duration/interval))
-	return nil, []string{"fping", "-c", strconv.Itoa(n), "-p", strconv.FormatFloat(interval.Seconds()*1e3, 'f', -1, 64),
+	// By default, fping counts a reply that is slower than the interval as lost.
+	return nil, []string{"fping", "-t", strconv.Itoa(fpingTimeout), "-c", strconv.Itoa(n), "-p", strconv.FormatFloat(interval.Seconds()*1e3, 'f', -1, 64),
 		"-b", strconv.Itoa(or(p.Size, defaultEcho)), w.Server.Addr().String()}
 }
 
 var fpingLineRE = regexp.MustCompile(`^\S+ +: \[(\d+)\], (?:timed out|(\d+) bytes, (\d+(?:\.\d+)?) ms) \(`)
 
 // Parse reads rtt (s, median, with histogram), rtt.p99 and rtt.p999 (s, if at least ten response
-// times lie above them), loss (share of requests) and window.
+// times lie above them), those of echo, requests, loss (share of requests) and window.
 func (p Fping) Parse(out Output) (Measured, error) {
 	h := hdrhistogram.New(1, fpingLongest, 3)
 	requests := 0
@@ -85,8 +89,7 @@ func (p Fping) Parse(out Output) (Measured, error) {
 	if err != nil {
 		return Measured{}, fmt.Errorf("fping: %w", err)
 	}
-	vs := append(percentiles(h, string(encoded)),
-		record.Value{Name: "loss", Unit: "1", Value: 1 - n/float64(requests)},
+	vs := append(append(append(percentiles(h, string(encoded)), echo(h)...), lost(float64(requests)-n, float64(requests))...),
 		record.Value{Name: "window", Unit: "s", Value: float64(requests) * or(p.Interval, defaultInterval).Seconds()})
 	return checked("fping", Measured{Protocol: "icmp", Datagram: or(p.Size, defaultEcho), Observed: map[string]string{}, Values: vs}, nil)
 }

@@ -140,7 +140,7 @@ func (p Iperf3) Parse(out Output) (Measured, error) {
 	if err != nil {
 		return checked("iperf3", Measured{}, err)
 	}
-	m := Measured{Observed: map[string]string{"tool": "iperf3 " + iperf3VersionRE.FindStringSubmatch(doc.Start.Version)[1]}}
+	m := Measured{Reversed: p.Reverse, Observed: map[string]string{"tool": "iperf3 " + iperf3VersionRE.FindStringSubmatch(doc.Start.Version)[1]}}
 	if p.UDP {
 		m.Protocol, m.Datagram = "udp", int(doc.Start.Test.Size)
 		m.Values = doc.udpValues(p.receiver(&doc, server))

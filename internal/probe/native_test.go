@@ -273,7 +273,7 @@ func TestNativeRefuses(t *testing.T) {
 		{"udp-open", `"rate":`, `"rate":-1,"was":`, "rate is -1"},
 		{"tcp-crr", `"connectHist":`, `"was":`, "connectHist is missing"},
 		{"tcp-rr", `"hist":`, `"hist":"","was":`, "hist is missing"},
-		{"udp-rr", `"window":`, `"window":1e-9,"was":`, "a transaction of"},
+		{"tcp-rr", `"window":`, `"window":1e-9,"was":`, "a transaction of"},
 		{"udp-capacity", `"lower":`, `"lower":1,"was":`, "1 packet/s are in no phase at"},
 		{"udp-capacity", `"lower":`, `"lower":0,"was":`, "with a loss of at most 0.5%"},
 		{"udp-capacity", `"load":`, `"load":1,"was":`, "in no phase at 1"},

@@ -158,6 +158,9 @@ func (p NetperfRR) Parse(out Output) (Measured, error) {
 	if f.err == nil && (!(rate > 0 && seconds > 0 && mean > 0) || rate*mean > 1.02) {
 		f.err = fmt.Errorf("%v transactions/s of %v s each do not fit", rate, mean)
 	}
+	if f.err == nil && p.UDP {
+		f.err = stoodStill(rate*seconds, mean, seconds)
+	}
 	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: p50}}
 	m.Values = append(m.Values, tails(rate*seconds, p99, 0)...)
 	m.Values = append(m.Values,

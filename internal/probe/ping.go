@@ -19,7 +19,7 @@ func (p Ping) Info() Info {
 	return Info{
 		Title: "Ping", Short: "ping", Unit: "s",
 		About:    "ICMP echo time (native)",
-		Method:   "ICMP echo, answered by the kernel.",
+		Method:   "ICMP echo, answered by the kernel. Lost requests have no response time; loss is their share of all.",
 		Measures: echoTime,
 		Differs:  "median, after a warm-up",
 	}
@@ -31,7 +31,8 @@ func (p Ping) Commands(w Window) (server, client []string) {
 		"--size", strconv.Itoa(or(p.Size, defaultEcho)), "--interval", or(p.Interval, defaultInterval).String()}
 }
 
-// Parse reads rtt (s, median, with histogram), loss and window.
+// Parse reads rtt (s, median, with histogram), those of echo, requests, loss and window. A window in which
+// no request was answered has no response time.
 func (p Ping) Parse(out Output) (Measured, error) {
 	var r event.Ping
 	n := parseNative(out, "ping", &r)
@@ -39,9 +40,10 @@ func (p Ping) Parse(out Output) (Measured, error) {
 	if n.err != nil {
 		return Measured{}, n.err
 	}
-	return n.measured("icmp", r.Head, []record.Value{
-		{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: r.Hist},
-		{Name: "loss", Unit: "1", Value: float64(r.Lost) / float64(r.Requests)},
-		{Name: "window", Unit: "s", Value: r.Window},
-	}, map[string]any{"socket": r.Socket})
+	var values []record.Value
+	if r.Transactions > 0 {
+		values = append([]record.Value{{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: r.Hist}}, echo(h)...)
+	}
+	values = append(append(values, lost(float64(r.Lost), float64(r.Requests))...), record.Value{Name: "window", Unit: "s", Value: r.Window})
+	return n.measured("icmp", r.Head, values, map[string]any{"socket": r.Socket})
 }

@@ -101,6 +101,8 @@ type Measured struct {
 	Protocol string
 	// Datagram is the payload of every UDP or ICMP packet in bytes; 0 for TCP.
 	Datagram int
+	// Reversed means that the server sends the data and the client receives them.
+	Reversed bool
 	// Moved and Messages are the minimum bytes and packets that the path's devices must have moved
 	// in one direction. Tools set them if the bytes they count could have stayed in memory.
 	Moved, Messages float64

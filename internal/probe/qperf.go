@@ -37,7 +37,7 @@ func (p Qperf) Info() Info {
 }
 
 func (p QperfRR) Info() Info {
-	i := responseBy("qperf", p.UDP, "mean instead of median: slow responses raise it; qperf prints half the round trip, which weir doubles; no warm-up")
+	i := responseBy("qperf", p.UDP, "mean instead of median: slow responses raise it; qperf prints half the round trip, which weir doubles; over UDP it waits for a lost reply until its time is up, and that wait raises the mean; no warm-up")
 	i.Tools, i.NoWarmup = qperfTools, true
 	return i
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// SockperfRR measures response times with sockperf's ping-pong, one request at a time.
+// SockperfRR measures response times with sockperf's ping-pong, one request at a time. It waits forever
+// for a lost reply: its window ends there, and it cannot report loss.
 //
 // sockperf prints half of the round trip, which the probe doubles. It excludes the first 400 ms and
 // the last 50 ms of its run, so the window is shorter than requested. weir does not use its
@@ -82,12 +83,13 @@ func sockperf(w Window, mode string, tcp bool, size int) (server, client []strin
 }
 
 // Parse reads rtt (s, median), rtt.p99 and rtt.p999 (s, if at least ten response times lie above
-// them), rtt.mean (s), transactions (1/s), loss and window.
+// them), rtt.mean (s), transactions (1/s) and window.
 func (p SockperfRR) Parse(out Output) (Measured, error) {
 	return parseSockperf(out.Client, p.TCP, or(p.Size, defaultMessage), 1)
 }
 
-// Parse reads the values of SockperfRR. Transactions count answered requests.
+// Parse reads the values of SockperfRR, and requests and loss. All three count only the requests that
+// want an answer.
 func (p SockperfLoad) Parse(out Output) (Measured, error) {
 	return parseSockperf(out.Client, p.TCP, or(p.Size, defaultMessage), sockperfEvery)
 }
@@ -106,7 +108,7 @@ var sockperfLines = []struct {
 }
 
 var (
-	sockperfErrorRE = regexp.MustCompile(`(?m)^sockperf: +(ERROR: .*|No messages were received.*)$`)
+	sockperfErrorRE = regexp.MustCompile(`(?m)^sockperf: +(ERROR: .*|No messages were received.*|No valid observations found).*$`)
 	sockperfPartRE  = regexp.MustCompile(`---> percentile (\d+\.\d+) =\s*(\d+\.\d+)`)
 	sockperfEndRE   = regexp.MustCompile(`---> <MIN> observation =`)
 )
@@ -152,8 +154,10 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 	m.Values = append(m.Values, tails(n, half["99.000"]*roundTrip, half["99.900"]*roundTrip)...)
 	m.Values = append(m.Values,
 		record.Value{Name: "rtt.mean", Unit: "s", Value: mean * roundTrip},
-		record.Value{Name: "transactions", Unit: "1/s", Value: n / seconds},
-		record.Value{Name: "loss", Unit: "1", Value: dropped / max(sent, 1)},
-		record.Value{Name: "window", Unit: "s", Value: seconds})
+		record.Value{Name: "transactions", Unit: "1/s", Value: n / seconds})
+	if every > 1 {
+		m.Values = append(m.Values, lost(dropped, n+dropped)...)
+	}
+	m.Values = append(m.Values, record.Value{Name: "window", Unit: "s", Value: seconds})
 	return checked("sockperf", m, nil)
 }

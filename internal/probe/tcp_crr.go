@@ -33,7 +33,7 @@ func (p TCPCRR) Commands(w Window) (server, client []string) {
 func (p TCPCRR) Parse(out Output) (Measured, error) {
 	var r event.CRR
 	n := parseNative(out, "tcp-crr", &r)
-	values := n.closed(r.RR, func(h *hdrhistogram.Histogram) []record.Value { return n.connect(r.ConnectHist, h) })
+	values := n.closed(r.RR, 0, func(h *hdrhistogram.Histogram) []record.Value { return n.connect(r.ConnectHist, h) })
 	return n.measured("tcp", r.Head, values, map[string]any{"stamps": r.Stamps, "ports": r.Ports,
 		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf})
 }

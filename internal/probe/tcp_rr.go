@@ -35,7 +35,7 @@ func (p TCPRR) Commands(w Window) (server, client []string) {
 func (p TCPRR) Parse(out Output) (Measured, error) {
 	var r event.RR
 	n := parseNative(out, "tcp-rr", &r)
-	values := n.closed(r, nil)
+	values := n.closed(r, 0, nil)
 	return n.measured("tcp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
 		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf}))
 }

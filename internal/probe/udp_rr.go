@@ -34,7 +34,7 @@ func (p UDPRR) Commands(w Window) (server, client []string) {
 func (p UDPRR) Parse(out Output) (Measured, error) {
 	var r event.RR
 	n := parseNative(out, "udp-rr", &r)
-	values := n.closed(r, nil)
+	values := n.closed(r, event.ReplyTimeout, nil)
 	return n.measured("udp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
 		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf}))
 }

@@ -154,7 +154,7 @@ func clause(rows []analysis.Row, of string, brief bool) string {
 		if r.Same {
 			s = "no difference shown ~"
 		}
-		return s + interval(r.Ratio, brief) + beyond(r, brief) + pathClause(r, brief)
+		return s + interval(r.Ratio, brief) + beyond(r, brief) + stalls(r) + pathClause(r, brief)
 	}
 	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
 	for _, r := range rows {

@@ -50,7 +50,7 @@ func (s source) ratioChart(t analysis.Table) *Figure {
 		d = max(d, ratioDigits(r.Ratio))
 	}
 	for _, r := range t.Rows {
-		if r.Ratio.N == 0 || r.Ratio.Center <= 0 || r.Ratio.Bounded() && r.Ratio.Lo <= 0 {
+		if r.Ratio.N == 0 {
 			continue
 		}
 		label := fixed(r.Ratio.Center, d) + "×"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
@@ -21,10 +22,7 @@ func columns(t analysis.Table, baseline string) []column {
 	out := []column{names("network", rows, func(r analysis.Row) string { return r.Network }), value}
 	out = append(out, ratios(rows, "÷ "+baseline, ratioOf)...)
 	out = append(out, layout(Column{Left: true, Keep: 8}, rows, func(r analysis.Row) Cell {
-		if r.Busy != nil {
-			return Cell{Text: "disturbed"}
-		}
-		return Cell{}
+		return Cell{Text: strings.Join(marks(r), ", ")}
 	}))
 	out = append(out, splitColumns(rows, baseline)...)
 	if slices.ContainsFunc(rows, func(r analysis.Row) bool { return r.Hist != nil }) {
@@ -32,7 +30,7 @@ func columns(t analysis.Table, baseline string) []column {
 			out = append(out, percentile("p"+[]string{"50", "99", "99.9"}[i], 6-i%2, rows, p)...)
 		}
 	}
-	out = append(out, share("loss", 7, rows, analysis.Row.Loss))
+	out = append(out, lossColumns(rows)...)
 	out = append(out, scheduleColumns(rows)...)
 	if t.Unit == "bit/s" || t.Unit == "packet/s" {
 		out = append(out, share("of ceiling", 6, rows, func(r analysis.Row) (float64, bool) {

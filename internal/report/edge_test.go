@@ -109,7 +109,7 @@ var edges = []struct {
 				r.Results[i].Values[n].Value = 0
 			}
 		}
-	}, "a ratio needs finite numbers above 0"},
+	}, "they have no ratio"},
 	{"huge values", func(r *Run) {
 		for i := range r.Results {
 			for n := range r.Results[i].Values {

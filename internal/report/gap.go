@@ -106,7 +106,7 @@ func changes(g analysis.Gap, i int) string {
 }
 
 func gapAnswer(g analysis.Gap) string {
-	if g.Total.N == 0 {
+	if g.Product == 0 { // some mode has no trials, or carried nothing
 		return "no block has data for every send mode."
 	}
 	var parts []string
@@ -120,7 +120,7 @@ func gapAnswer(g analysis.Gap) string {
 const inexact = 0.05
 
 func gapNotes(g analysis.Gap, baseline string) (out []string) {
-	if g.Total.N > 0 && math.Abs(g.Product/g.Total.Center-1) > inexact {
+	if g.Product > 0 && math.Abs(g.Product/g.Total.Center-1) > inexact {
 		out = append(out, fmt.Sprintf("The steps multiply to %s instead of %s: in every block they multiply to the total, but blocks differ too much for the estimates to do so.",
 			times(stat.Interval{Center: g.Product}), times(g.Total)))
 	}

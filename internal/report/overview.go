@@ -104,9 +104,7 @@ func overviewCell(t analysis.Table, r analysis.Row) Cell {
 	if r.Same {
 		c.Text = "~ " + c.Text
 	}
-	if r.Busy != nil {
-		c.Small += ", disturbed"
-	}
+	c.Small = strings.Join(append([]string{c.Small}, marks(r)...), ", ")
 	return c
 }
 

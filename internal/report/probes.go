@@ -140,6 +140,7 @@ func (s source) notes(t analysis.Table) []string {
 			out.add(r.Network, fmt.Sprintf("%s%s in this run; %s over other runs (%d on this machine differ by ±%s)",
 				fixed(r.Ratio.Center, d), interval(r.Ratio, false), bracket(b.Interval, d), b.Runs, percent(b.Tau)))
 		}
+		out.add(r.Network, stallNotes(r, s.p.Baseline)...)
 		out.add(r.Network, r.Ratio.Warnings...)
 		for _, w := range r.Path.Warnings {
 			if !slices.Contains(r.Ratio.Warnings, w) {

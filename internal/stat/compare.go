@@ -12,16 +12,19 @@ import (
 // arguments gives the reciprocals.
 //
 // It assumes log ratios that are symmetric around their median, not normal. Ties only widen the
-// interval. It drops pairs with values not above 0 and warns.
+// interval.
+//
+// A pair with a value of 0 counts: its ratio is 0 and smaller than every other, as that of a pair in which
+// other is nearly 0. If the ratios of 0 are too many for a lower bound above 0, the interval begins at 0;
+// if they are too many for an estimate, that is 0. A ratio is infinite if base is 0 or other is infinite.
+// Too many of these leave no interval, and then no ratio. Ratio drops pairs that say nothing, such as two
+// values of 0, and warns.
 //
 // Source: Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, 3rd ed., sections 3.2, 3.3.
 func Ratio(base, other []float64, confidence float64) Interval {
 	d, _, warnings := logRatios(base, other)
-	i := independentCenter(d, confidence)
-	i.Warnings = warnings
-	i.warnUnbounded(confidence, "pair")
-	i.correlate(d, independentCenter(d, likely))
-	return i.exp()
+	i := estimator(independentCenter).of(d, confidence, "pair", Interval{Warnings: warnings})
+	return i.finish(math.Inf(-1), d, "ratio", "ratio").exp()
 }
 
 // independentCenter is the Hodges-Lehmann estimate with the signed-rank interval.
@@ -35,20 +38,21 @@ func independentCenter(d []float64, confidence float64) Interval {
 
 // Median estimates the median of one cell from values in time order: the order-statistic interval,
 // widened for correlation between neighbors (see correlate). It assumes nothing about the shape of
-// the distribution. If no value is negative, neither is the interval. It drops values that are not
-// finite and warns. Source: as Ratio, section 3.6 (the interval of the sign test).
+// the distribution. If no value is negative, neither is the interval. Infinite values count, such as the
+// response time of a request without a reply; too many of them leave no interval, and then no median. It
+// drops values that are not numbers and warns. Source: as Ratio, section 3.6 (the interval of the sign
+// test).
 func Median(v []float64, confidence float64) Interval {
-	kept := slices.DeleteFunc(slices.Clone(v), func(x float64) bool { return !finite(x) })
-	i := independentMedian(kept, confidence)
+	kept := slices.DeleteFunc(slices.Clone(v), math.IsNaN)
+	i := Interval{}
 	if dropped := len(v) - len(kept); dropped > 0 {
-		i.warn("%d of %s dropped: not finite", dropped, plural(len(v), "value"))
+		i.warn("%d of %s dropped: not a number", dropped, plural(len(v), "value"))
 	}
-	i.warnUnbounded(confidence, "value")
-	i.correlate(kept, independentMedian(kept, likely))
+	i = estimator(independentMedian).of(kept, confidence, "value", i)
 	if len(kept) > 0 && slices.Min(kept) >= 0 {
 		i.Lo = math.Max(0, i.Lo)
 	}
-	return i
+	return i.finish(0, kept, "median", "value")
 }
 
 // independentMedian is the median with the order-statistic interval.
@@ -66,6 +70,11 @@ func independentMedian(v []float64, confidence float64) Interval {
 // billionth, because the deviation is then meaningless.
 func Outliers(base, other []float64) []int {
 	d, index, _ := logRatios(base, other)
+	for i := len(d) - 1; i >= 0; i-- {
+		if !finite(d[i]) { // a stall, which is reported as one
+			d, index = slices.Delete(d, i, i+1), slices.Delete(index, i, i+1)
+		}
+	}
 	center := Median(d, 0).Center
 	far := make([]float64, len(d))
 	for i, x := range d {
@@ -94,20 +103,27 @@ func (i *Interval) warnUnbounded(confidence float64, noun string) {
 	}
 }
 
-// logRatios returns log(other/base) of all pairs that have one, and their indices.
+// logRatios returns log(other/base) of all pairs that have a ratio, and their indices.
 func logRatios(base, other []float64) (d []float64, index []int, warnings []string) {
 	if len(base) != len(other) {
 		return nil, nil, []string{fmt.Sprintf("%d base values and %d others are not pairs", len(base), len(other))}
 	}
+	zeros := 0
 	for i := range base {
-		if positive(base[i]) && positive(other[i]) {
-			d = append(d, math.Log(other[i])-math.Log(base[i]))
-			index = append(index, i)
+		if base[i] >= 0 && other[i] >= 0 { // the logarithm of 0 is -Inf, and two infinities have no difference
+			if x := math.Log(other[i]) - math.Log(base[i]); !math.IsNaN(x) {
+				d, index = append(d, x), append(index, i)
+				if math.IsInf(x, -1) {
+					zeros++
+				}
+			}
 		}
 	}
 	if dropped := len(base) - len(d); dropped > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d of %s dropped: a ratio needs finite numbers above 0",
-			dropped, plural(len(base), "pair")))
+		warnings = append(warnings, fmt.Sprintf("%d of %s dropped: they have no ratio", dropped, plural(len(base), "pair")))
+	}
+	if zeros > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of %s are 0: they count as the smallest", zeros, plural(len(d), "ratio")))
 	}
 	return d, index, warnings
 }

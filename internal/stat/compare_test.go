@@ -82,11 +82,15 @@ func TestWarnings(t *testing.T) {
 		{"one pair", Ratio(up(1), up(1), 0.95), 1, "1 pair: an interval at 95 % needs at least 6"},
 		{"nothing", Ratio(nil, nil, 0.95), 0, "0 pairs: an interval at 95 % needs at least 6"},
 		{"not pairs", Ratio(up(3), up(4), 0.95), 0, "3 base values and 4 others are not pairs"},
-		{"improper", Ratio([]float64{1, 0, -1, nan, 1}, []float64{1, 1, 1, 1, inf}, 0.95), 1, "4 of 5 pairs dropped"},
+		{"improper", Ratio([]float64{1, 0, -1, nan, inf}, []float64{1, 0, 1, 1, inf}, 0.95), 1, "4 of 5 pairs dropped"},
+		{"infinite", Ratio([]float64{1, 0, 0}, []float64{1, 1, 2}, 0.95), 0, "no ratio: 2 of 3 ratios are infinite"},
+		{"infinite", Ratio(slices.Concat(up(29), make([]float64, 5)), up(34), 0.99), 34, "no interval: 5 of 34 ratios are infinite"},
+		{"infinite", Median([]float64{1, inf, inf}, 0.95), 0, "no median: 2 of 3 values are infinite"},
+		{"infinite", Median([]float64{1, 2, 3, 4, 5, 6, 7, inf, inf}, 0.95), 9, "no interval: 2 of 9 values are infinite"},
 		{"certainty", Ratio(up(9), up(9), 1), 9, "confidence 1 is not between 0 and 1"},
 		{"no confidence", Ratio(up(9), up(9), nan), 9, "confidence NaN is not between 0 and 1"},
 		{"few values", Median(up(5), 0.95), 5, "5 values: an interval at 95 % needs at least 6"},
-		{"improper", Median([]float64{1, nan, inf}, 0.95), 1, "2 of 3 values dropped"},
+		{"improper", Median([]float64{1, nan, nan}, 0.95), 1, "2 of 3 values dropped"},
 	} {
 		i := c.got
 		if i.N != c.n || !strings.Contains(strings.Join(i.Warnings, "\n"), c.want) {

@@ -46,7 +46,7 @@ func (i *Interval) correlate(v []float64, narrow Interval) {
 	rho := math.Min(maxCorrelation, math.Max(0, unbiased))
 	independent := n * (1 - rho) / (1 + rho)
 	i.DF = math.Min(n-1, math.Max(minFreedom, independent/2-1))
-	i.SE = bounded(math.Sqrt(n/independent) * (narrow.Hi/2 - narrow.Lo/2) / quantile(n-1, narrow.Confidence))
+	i.SE = bounded(math.Sqrt(n/independent) * narrow.spread() / quantile(n-1, narrow.Confidence))
 	reach := i.SE * quantile(i.DF, i.Confidence)
 	i.Lo, i.Hi = math.Min(i.Lo, bounded(i.Center-reach)), math.Max(i.Hi, bounded(i.Center+reach))
 
@@ -64,7 +64,11 @@ func neighbors(v []float64) (r float64, spread bool) {
 		return 0, false
 	}
 	sorted := slices.Sorted(slices.Values(v))
-	rounding := 2e-9 * (sorted[3*len(v)/4]/2 - sorted[len(v)/4]/2) // without overflow
+	real := slices.DeleteFunc(slices.Clone(sorted), isRemote)
+	rounding := 0.0
+	if n := len(real); n > 0 {
+		rounding = 2e-9 * (real[3*n/4]/2 - real[n/4]/2) // without overflow
+	}
 	var c0, c1, last float64
 	for i, x := range v {
 		below, _ := slices.BinarySearch(sorted, x-rounding)

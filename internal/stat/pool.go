@@ -41,7 +41,9 @@ const minNext = 4
 // the inverse-variance one with t of k-1 degrees of freedom. Next is from Higgins, Thompson,
 // Spiegelhalter (JRSS A 172, 2009), with the error of the new run itself added.
 //
-// Pool drops runs without a ratio and warns. A single run has no interval: see PoolKnown.
+// Pool drops runs without a ratio and warns. If the ratio of a run is 0, as that of a network that stalls
+// in a third of the blocks, there is no mean logarithm and no ratio. A single run has no interval: see
+// PoolKnown.
 func Pool(runs []Interval, confidence float64) Pooled {
 	y, se, p := logEstimates(runs)
 	if len(y) == 0 {
@@ -110,6 +112,16 @@ func (i Interval) LogSE() float64 {
 func logEstimates(runs []Interval) (y, se []float64, p Pooled) {
 	p.K = len(runs)
 	var of []Interval
+	zeros := 0
+	for _, r := range runs {
+		if r.N > 0 && r.Center == 0 {
+			zeros++
+		}
+	}
+	if zeros > 0 {
+		p.warn("no ratio of all runs: %d of %s has a ratio of 0", zeros, plural(p.K, "run"))
+		return nil, nil, p
+	}
 	mean, known := 0.0, 0.0 // variance
 	for _, r := range runs {
 		if r.N == 0 || !positive(r.Center) {

@@ -18,7 +18,9 @@ func Share(part, whole []float64, confidence float64) Interval {
 	for b := range part {
 		sum, all = sum+part[b], all+whole[b]
 	}
-	i.Center = sum / all
+	if i.Center = sum / all; !finite(i.Center) {
+		return Interval{Warnings: []string{"no share: the sum of all is not a number above 0"}}
+	}
 	if need := MinPairs(confidence); i.N < need || !(i.Center > 0 && i.Center < 1) {
 		i.warn("an interval needs %d blocks, and a share between 0 and 1", need)
 		return i
@@ -36,6 +38,11 @@ func Share(part, whole []float64, confidence float64) Interval {
 	}
 	i.DF = math.Min(n-1, math.Max(minFreedom, independent/2-1))
 	i.SE = math.Sqrt(squares/(n-1)/independent) / (i.Center * (1 - i.Center))
+	if !finite(i.SE) {
+		i.SE, i.DF = 0, 0
+		i.warn("no interval: the numbers are too large")
+		return i
+	}
 	i.Confidence = confidence
 	reach, logit := i.SE*quantile(i.DF, confidence), math.Log(i.Center/(1-i.Center))
 	i.Lo, i.Hi = 1/(1+math.Exp(reach-logit)), 1/(1+math.Exp(-reach-logit))

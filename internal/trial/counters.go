@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -81,13 +83,13 @@ func add(r *record.Result, name, unit string, v float64) {
 }
 
 // cost adds what the hosts of the ends and the engine's own threads spent in the measured window.
-func (s *Setup) cost(r *record.Result, x *execution) {
-	s.machine(r, x)
+func (s *Setup) cost(r *record.Result, m probe.Measured, x *execution) {
+	s.machine(r, m, x)
 	s.own(r, x)
 }
 
 // machine adds what the hosts of the ends spent in the measured window.
-func (s *Setup) machine(r *record.Result, x *execution) {
+func (s *Setup) machine(r *record.Result, m probe.Measured, x *execution) {
 	if s.others > 0 {
 		r.Observed["cost"] = fmt.Sprintf("not measured: %d pairs at once", s.others+1)
 	}
@@ -108,7 +110,7 @@ func (s *Setup) machine(r *record.Result, x *execution) {
 	u := gross.plus(-1, s.idle())
 	if s.others > 0 { // only steal can be separated
 		add(r, "cpu.steal", "core", u.Steal)
-		s.packets(r, x)
+		s.packets(r, m, x)
 		return
 	}
 	add(r, "cpu.busy", "core", u.Busy())
@@ -143,7 +145,7 @@ func (s *Setup) machine(r *record.Result, x *execution) {
 		r.Observed["cpu.includes"] = background
 		return
 	}
-	s.packets(r, x)
+	s.packets(r, m, x)
 	perWork(r, "cpu.per.", busy)
 }
 
@@ -162,12 +164,21 @@ func (s *Setup) window(all map[string]span, node string) float64 {
 	return all[s.Site.Nodes[node].Host().ID].seconds
 }
 
-// packets adds what one end's device counted in the measured window.
-func (s *Setup) packets(r *record.Result, x *execution) {
+// ends returns the sender and the receiver of the data. Acknowledgements go the other way.
+func (s *Setup) ends(m probe.Measured) (sender, receiver plan.End) {
+	if m.Reversed {
+		return s.Server, s.Client
+	}
+	return s.Client, s.Server
+}
+
+// packets adds what one end's device counted of the data in the measured window.
+func (s *Setup) packets(r *record.Result, m probe.Measured, x *execution) {
 	from, to := x.readings.Begin, x.readings.End
-	at, dir := s.Server, "rx"
-	if s.Server.Node == s.Server.Host && s.Client.Host == s.Server.Host {
-		at, dir = s.Client, "tx" // packets from pods to their own host bypass its device
+	sender, receiver := s.ends(m)
+	at, dir := receiver, "rx"
+	if receiver.Node == receiver.Host && sender.Host == receiver.Host {
+		at, dir = sender, "tx" // packets from pods to their own host bypass its device
 	}
 	dev := to.Nodes[at.Node].Sub(from.Nodes[at.Node])
 	bytes, packets := dev["dev."+at.Dev+"."+dir+"_bytes"], dev["dev."+at.Dev+"."+dir+"_packets"]

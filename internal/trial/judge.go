@@ -140,7 +140,7 @@ func unfragmented(e plan.Expect, d sample.Counters) error {
 }
 
 // If the probe sends more than the path's MTU, fragmented adds counts of fragments sent and
-// received, and of failed reassemblies, at the client's and the server's IP stack. They cover the
+// received, and of failed reassemblies, at the sender's and the receiver's IP stack. They cover the
 // client's run, warm-up included (ip_fragment, ip_defrag, net/ipv4; RFC 4293).
 func (s *Setup) fragmented(r *record.Result, m probe.Measured, x *execution) {
 	if !s.fragments(m) || s.loaded() { // a load's fragments cannot be separated
@@ -153,11 +153,12 @@ func (s *Setup) fragmented(r *record.Result, m probe.Measured, x *execution) {
 	grown := func(node, name string) float64 {
 		return x.readings.Last.Nodes[node].Sub(x.readings.First.Nodes[node])[proto+name]
 	}
+	sender, receiver := s.ends(m)
 	r.Values = append(r.Values,
-		record.Value{Name: "fragments.sent", Unit: "1", Value: grown(s.Client.Node, "FragCreates")},
-		record.Value{Name: "fragments.received", Unit: "1", Value: grown(s.Server.Node, "ReasmReqds")},
-		record.Value{Name: "fragments.failed", Unit: "1", Value: grown(s.Server.Node, "ReasmFails")},
-		record.Value{Name: "fragments.waiting", Unit: "byte", Value: x.readings.Last.Nodes[s.Server.Node][waiting]})
+		record.Value{Name: "fragments.sent", Unit: "1", Value: grown(sender.Node, "FragCreates")},
+		record.Value{Name: "fragments.received", Unit: "1", Value: grown(receiver.Node, "ReasmReqds")},
+		record.Value{Name: "fragments.failed", Unit: "1", Value: grown(receiver.Node, "ReasmFails")},
+		record.Value{Name: "fragments.waiting", Unit: "byte", Value: x.readings.Last.Nodes[receiver.Node][waiting]})
 }
 
 // fragments reports whether the path must fragment the probe's packets.

@@ -74,6 +74,7 @@ func (s *Setup) readCost(ctx context.Context, marked *target.Reading) reading {
 		}
 	}
 	r.node(ctx, s.Site.Nodes[s.Server.Node], sample.OfNetDev)
+	r.node(ctx, s.Site.Nodes[s.Client.Node], sample.OfNetDev) // see packets
 	if s.others > 0 {
 		return r
 	}

@@ -127,7 +127,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	maps.Copy(r.Observed, m.Observed)
 	s.path(r, m)
 	r.Observed["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
-	s.cost(r, x)
+	s.cost(r, m, x)
 	s.threads(r, x.inside)
 	s.surroundings(r, x)
 	s.spread(r, x)

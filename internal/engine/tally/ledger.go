@@ -22,6 +22,7 @@ type Ledger struct {
 	Slots   []Slot
 	Timeout int64 // ns after which a request is lost; 0: never
 	Pending int   // measured requests that are outstanding
+	Waiting int   // requests, measured or not, that are outstanding and not overdue
 
 	Hist     *hdrhistogram.Histogram // of response times, ns
 	Plain    *hdrhistogram.Histogram // of those of unmarked requests
@@ -35,6 +36,7 @@ type Ledger struct {
 
 type Slot struct {
 	busy, Measured bool
+	overdue        bool
 	Seq            uint64
 	Start          int64 // of its response time
 	Sent           int64 // of its timeout
@@ -51,6 +53,7 @@ func (l *Ledger) Open(i int, x Slot) {
 	l.lose(i)
 	x.busy = true
 	l.Slots[i] = x
+	l.Waiting++
 	if x.Measured {
 		l.Requests++
 		l.Pending++
@@ -62,6 +65,9 @@ func (l *Ledger) close(i int) Slot {
 	l.Slots[i].busy = false
 	if x.busy && x.Measured {
 		l.Pending--
+	}
+	if x.busy && !x.overdue {
+		l.Waiting--
 	}
 	return x
 }
@@ -114,6 +120,18 @@ func (l *Ledger) Enter(x Slot, t int64) error {
 
 func (l *Ledger) expired(i int, t int64) bool {
 	return l.Slots[i].busy && l.Timeout > 0 && t-l.Slots[i].Sent > l.Timeout
+}
+
+// Overdue no longer waits for the requests that are outstanding at time t for longer than patience, ns,
+// and reports whether there are any. Their replies count until they expire.
+func (l *Ledger) Overdue(t, patience int64) (any bool) {
+	for i := range l.Slots {
+		if x := &l.Slots[i]; x.busy && !x.overdue && l.Timeout > 0 && t-x.Sent > patience {
+			x.overdue, any = true, true
+			l.Waiting--
+		}
+	}
+	return any
 }
 
 // Expire gives up the requests lost at time t and appends their slots to free.

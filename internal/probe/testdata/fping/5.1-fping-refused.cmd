@@ -1,1 +1,1 @@
-client: fping -c 5 -p 10 -b 56 10.64.2.9
+client: fping -t 1000 -c 5 -p 10 -b 56 10.64.2.9

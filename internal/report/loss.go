@@ -1,0 +1,69 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+// marks returns what a reader must know about a ratio besides its interval.
+func marks(r analysis.Row) (out []string) {
+	if r.Busy != nil {
+		out = append(out, "disturbed")
+	}
+	if r.Stalled > 0 {
+		out = append(out, stalledIn(r))
+	}
+	return out
+}
+
+func stalledIn(r analysis.Row) string {
+	return fmt.Sprintf("stalled in %d of %d trials", r.Stalled, r.Counted())
+}
+
+// stalls is a clause about stalls, "" without one.
+func stalls(r analysis.Row) string {
+	if r.Stalled == 0 {
+		return ""
+	}
+	return " (" + stalledIn(r) + ")"
+}
+
+// stallNotes say how stalls count in a row's numbers.
+func stallNotes(r analysis.Row, baseline string) (out []string) {
+	if r.Stalled == 0 {
+		return nil
+	}
+	note := stalledIn(r) + ": nothing arrived, and they count as the worst"
+	if i := r.MeanRatio; i.N > 0 {
+		note += fmt.Sprintf("; over all windows it delivered %s× of %s%s", fixed(i.Center, 2), baseline, interval(i, false))
+	}
+	return []string{note}
+}
+
+// lossColumns returns the share of all packets or requests that was lost and, if any was, its interval.
+func lossColumns(rows []analysis.Row) []column {
+	loss := share("loss", 7, rows, analysis.Row.Loss)
+	for i, r := range rows {
+		loss.cells[i].bounds(r.Lost)
+	}
+	if !slices.ContainsFunc(rows, func(r analysis.Row) bool { return r.Lost.Bounded() }) {
+		return []column{loss}
+	}
+	return []column{loss, layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 2}, rows, func(r analysis.Row) (c Cell) {
+		if r.Lost.Bounded() {
+			c.bounds(r.Lost)
+			c.Text = shareBracket(r.Lost)
+		}
+		return c
+	})}
+}
+
+// shareBracket has as many digits as the lower end supports.
+func shareBracket(i stat.Interval) string {
+	number := func(v float64) string { return strings.TrimSuffix(percent(v), " %") }
+	return "[" + number(i.Lo) + ", " + number(i.Hi) + "] %"
+}
