@@ -70,8 +70,11 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 			s.Published = "published ratio, on weir's own value of what divides"
 		}
 	}
+	if slices.ContainsFunc(r.Points, func(p Point) bool { return p.Busy }) {
+		s.Notes = append(s.Notes, "Other programs used the machine meanwhile: the intervals are wider for it.")
+	}
 	for _, m := range r.Missing {
-		s.Notes = append(s.Notes, "Not measured: "+Cut(m, 90)+".")
+		s.Notes = append(s.Notes, "Not measured: "+Cut(m, 90))
 	}
 	if r.Note != "" {
 		s.Notes = append(s.Notes, r.Note)

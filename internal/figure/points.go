@@ -54,6 +54,7 @@ type Point struct {
 	Base        bool          `json:"base,omitempty"` // divides others
 	// Marks are the published numbers, on the scale of Value and on that of Ratio.
 	Marks   []Mark `json:"marks,omitempty"`
+	Busy    bool   `json:"busy,omitempty"` // disturbed trials count
 	Missing string `json:"missing,omitempty"`
 }
 
@@ -159,15 +160,16 @@ func (c cells) list() (all []map[string]string) {
 	return all
 }
 
-// sample returns the trials of a cell and the name of its value.
-func (c cells) sample(levels map[string]string) (*analysis.Sample, string) {
+// sample returns the trials of a cell, nil if the run lacks it.
+func (c cells) sample(levels map[string]string) *analysis.Sample {
 	config := maps.Clone(levels)
 	delete(config, valueFactor)
-	s := c.run.Sample(config)
-	if s == nil {
-		return nil, ""
-	}
-	return s, cmp.Or(levels[valueFactor], s.Metric())
+	return c.run.Sample(config)
+}
+
+// metric returns the name of a cell's value, of the trials that count.
+func metric(levels map[string]string, s *analysis.Sample) string {
+	return cmp.Or(levels[valueFactor], s.Metric())
 }
 
 // base returns the levels of the cell that divides another; nil if it is that cell itself or does
@@ -182,7 +184,7 @@ func (c cells) base(levels, to map[string]string) map[string]string {
 			base[k] = l
 		}
 	}
-	if s, _ := c.sample(base); s == nil || maps.Equal(base, levels) {
+	if c.sample(base) == nil || maps.Equal(base, levels) {
 		return nil
 	}
 	return base
@@ -190,15 +192,15 @@ func (c cells) base(levels, to map[string]string) map[string]string {
 
 func (c cells) point(levels map[string]string) Point {
 	p := Point{Levels: levels}
-	s, metric := c.sample(levels)
-	all, busy := analysis.Steady(c.each, s)
-	blocks, v := analysis.Common(all[0].Values(metric))
+	all, busy := analysis.Steady(c.each, c.sample(levels))
+	p.Metric = metric(levels, all[0])
+	blocks, v := analysis.Common(all[0].Values(p.Metric))
 	if len(blocks) == 0 {
-		p.Missing = why(s, metric)
+		p.Missing = why(all[0], p.Metric)
 		return p
 	}
-	p.Metric, p.Unit = metric, all[0].Unit(metric)
-	p.Value, p.Spread = busy.Widen(stat.Median(v[0], Confidence)), spread(v[0])
+	p.Unit = all[0].Unit(p.Metric)
+	p.Value, p.Spread, p.Busy = busy.Widen(stat.Median(v[0], Confidence)), spread(v[0]), busy != nil
 	base := c.base(levels, c.To)
 	if base == nil {
 		p.Base = len(c.To) > 0
@@ -215,13 +217,12 @@ func (c cells) point(levels map[string]string) Point {
 
 // ratio returns one cell ÷ another in the same block, with the quotient of every block.
 func (c cells) ratio(of, to map[string]string, each float64) (stat.Interval, []float64) {
-	a, of1 := c.sample(of)
-	b, to1 := c.sample(to)
+	a, b := c.sample(of), c.sample(to)
 	if a == nil || b == nil {
 		return stat.Interval{}, nil
 	}
 	all, busy := analysis.Steady(each, a, b)
-	_, v := analysis.Common(all[0].Values(of1), all[1].Values(to1))
+	_, v := analysis.Common(all[0].Values(metric(of, all[0])), all[1].Values(metric(to, all[1])))
 	if len(v[0]) == 0 {
 		return stat.Interval{}, nil
 	}

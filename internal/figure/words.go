@@ -125,11 +125,17 @@ func label(r chart.Row, digits int, ratio bool) string {
 	return s
 }
 
-var trialCount = regexp.MustCompile(`^(skipped|failed|invalid): `)
+var (
+	statusOf = regexp.MustCompile(`^(skipped|failed|invalid): `)
+	stepOf   = regexp.MustCompile(`^step \d+ of \d+, in [^:]*: `)
+)
 
 // short shortens a reason to fit into a chart.
 func short(reason string) string {
-	reason = trialCount.ReplaceAllString(reason, "")
+	reason = stepOf.ReplaceAllString(statusOf.ReplaceAllString(reason, ""), "")
+	if i := strings.Index(reason, "needs "); i >= 0 {
+		reason = reason[i:]
+	}
 	if i := strings.IndexAny(reason, ":;"); i > 12 {
 		reason = reason[:i]
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/claim"
@@ -26,6 +27,9 @@ func OfFigure(r figure.Result) *Document {
 	}
 	if len(r.Table) > 0 {
 		s.Tables = append(s.Tables, wordTable(r))
+	}
+	if slices.ContainsFunc(r.Points, func(p figure.Point) bool { return p.Busy }) {
+		s.Notes = append(s.Notes, "Disturbed trials count in some cells, because too few others remain: their intervals are wider.")
 	}
 	for _, m := range r.Missing {
 		s.Notes = append(s.Notes, "not measured: "+m)
