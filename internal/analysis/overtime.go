@@ -115,8 +115,9 @@ func (o *OverTime) fill(all []sample.Series) bool {
 		}
 	}
 	o.Window, o.Step = median(windows), max(finest, round(median(steps), finest))
-	first := -int(min(median(before), lead) / o.Step)
-	last := int(min(median(after), o.Window+tail) / o.Step)
+	const rounding = 1e-6
+	first := -int(min(median(before), lead)/o.Step + rounding)
+	last := int(min(median(after), o.Window+tail)/o.Step + rounding)
 	if last-first < 2 || last-first > mostPoints {
 		return false
 	}

@@ -103,16 +103,10 @@ func inUse(rows []analysis.Row) []column {
 	if !known {
 		return nil
 	}
-	out := []column{names("network", rows, func(r analysis.Row) string { return r.Network }), cores, intervals("core", rows, use),
+	return []column{names("network", rows, func(r analysis.Row) string { return r.Network }), cores, intervals("core", rows, use),
 		share("of all", 8, rows, func(r analysis.Row) (float64, bool) {
 			i, cpus, ok := r.InUse()
 			return i.Center / cpus, ok
-		})}
-	for _, mode := range analysis.ModeNames {
-		out = append(out, numbers(mode, "core", 4, rows, func(r analysis.Row) (float64, bool) {
-			v, ok := r.Get("cpu." + mode)
-			return v.Mean, ok && v.Mean >= 0.005
-		}))
-	}
-	return out
+		}),
+		numbers("before the run", "core", 6, rows, middle("cpu.used.baseline"))}
 }
