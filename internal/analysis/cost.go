@@ -43,6 +43,25 @@ var costs = []struct{ name, of string }{
 // leastErrors is the least distance of a resolved cost from 0, in standard errors.
 const leastErrors = 2
 
+// clockStep is the unit in which /proc/stat counts, s (proc_stat(5)).
+const clockStep = 0.01
+
+// Resolved reports whether the number of a trial's value can be printed. It cannot if it is a CPU time below
+// 0, or a cost from less CPU time in the window than the step in which the kernel counts. Trials store such
+// numbers, because sums over trials would be biased without them (ADR 10).
+func Resolved(t *record.Result, v record.Value) bool {
+	if Impossible(v.Unit, v.Value) {
+		return false
+	}
+	i := slices.IndexFunc(costs, func(c struct{ name, of string }) bool { return c.name == v.Name })
+	if i < 0 {
+		return true
+	}
+	rate, ok := t.Get(costs[i].of)
+	window, timed := t.Get("window")
+	return !ok || !timed || v.Value*rate.Value*window.Value >= clockStep
+}
+
 // Per returns a cost's total by its name, false if the counters do not resolve it.
 func (r Row) Per(name string) (v float64, unit string, ok bool) {
 	c, ok := r.CostPer(name)

@@ -1,7 +1,9 @@
 package analysis
 
 import (
+	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/weir-bench/weir/record"
@@ -81,6 +83,24 @@ func ticked(blocks int, used, baseline float64, old bool) (rs []record.Result) {
 	return rs
 }
 
+// A trial's cost has no number if it is from less CPU time than one step of the kernel's counters.
+func TestResolved(t *testing.T) {
+	r := result(1, "host", "udp-rate", 1)
+	r.Values = append(r.Values, record.Value{Name: "packet.rate", Unit: "packet/s", Value: 9e5}, record.Value{Name: "window", Unit: "s", Value: 0.2})
+	for _, c := range []struct {
+		name, unit string
+		v          float64
+		want       bool
+	}{
+		{"cpu.per.packet", "s/packet", 0.32e-9, false}, {"cpu.per.packet", "s/packet", 1e-6, true}, {"cpu.user", "core", -0.1, false},
+		{"cpu.own.per.packet", "s/packet", 0.32e-9, true}, {"cpu.per.transaction", "s/transaction", 1e-12, true}, // no rate to judge by
+	} {
+		if got := Resolved(&r, record.Value{Name: c.name, Unit: c.unit, Value: c.v}); got != c.want {
+			t.Errorf("%s of %g %s: %v", c.name, c.v, c.unit, got)
+		}
+	}
+}
+
 func TestCostByIdle(t *testing.T) {
 	for _, tc := range []struct {
 		name           string
@@ -105,6 +125,10 @@ func TestCostByIdle(t *testing.T) {
 		}
 		if _, _, printed := r.Per("cpu.per.transaction"); printed == tc.unresolved {
 			t.Errorf("%s: Per gives a number: %v", tc.name, printed)
+		}
+		s, _ := r.Get("cpu.per.transaction")
+		if b, err := json.Marshal(s); err != nil || strings.Contains(string(b), "median") == tc.unresolved || strings.Contains(string(b), BelowSteps) != tc.unresolved {
+			t.Errorf("%s: JSON %s, %v", tc.name, b, err)
 		}
 	}
 }

@@ -47,6 +47,8 @@ type Row struct {
 	// Lost is the share of the packets or requests of all trials that was lost, with the interval of a share
 	// over blocks. N is 0 if the probe does not report it.
 	Lost stat.Interval `json:"lost,omitzero"`
+	// Echo is what ping(8) would print of all requests together; nil if the probe is no ping.
+	Echo *Echo `json:"echo,omitempty"`
 	// Path is the ratio of the network's part of response times; N is 0 if trials do not split
 	// them.
 	Path stat.Interval `json:"path,omitzero"`
@@ -112,6 +114,8 @@ type Summary struct {
 	// SD is the standard deviation over blocks around Mean, with N-1 in the denominator; 0 for one block.
 	SD float64 `json:"sd"`
 	N  int     `json:"n"` // blocks
+	// unresolved means that the value is a cost below what the counters resolve (see Cost).
+	unresolved bool
 }
 
 // BelowSteps is why a value is missing although a trial stored it.
@@ -121,21 +125,24 @@ const BelowSteps = "below what the counters resolve"
 // sums over trials would be biased without them (ADR 10), but no report shows them.
 func Impossible(unit string, v float64) bool { return v < 0 && (unit == "core" || unit == "s") }
 
-// MarshalJSON leaves impossible numbers out and says so.
+// MarshalJSON leaves impossible and unresolved numbers out and says so.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Name    string   `json:"name"`
 		Unit    string   `json:"unit"`
 		Median  *float64 `json:"median,omitempty"`
 		Mean    *float64 `json:"mean,omitempty"`
-		SD      float64  `json:"sd"`
+		SD      *float64 `json:"sd,omitempty"`
 		N       int      `json:"n"`
 		Missing string   `json:"missing,omitempty"`
-	}{Name: s.Name, Unit: s.Unit, Median: &s.Median, Mean: &s.Mean, SD: s.SD, N: s.N}
+	}{Name: s.Name, Unit: s.Unit, Median: &s.Median, Mean: &s.Mean, SD: &s.SD, N: s.N}
 	for _, v := range []**float64{&out.Median, &out.Mean} {
-		if Impossible(s.Unit, **v) {
+		if s.unresolved || Impossible(s.Unit, **v) {
 			*v, out.Missing = nil, BelowSteps
 		}
+	}
+	if s.unresolved {
+		out.SD = nil
 	}
 	return json.Marshal(out)
 }
@@ -197,12 +204,19 @@ func (r *Row) fill(metric, unit string) {
 	if own, r.costs = s.ownCost(); r.costs.Len() > 0 {
 		r.Own = OwnCost{Name: own.name, Unit: own.unit, Value: stat.Median(r.costs.medians(), single)}
 	}
+	for i := range r.Values {
+		c, ok := r.CostPer(r.Values[i].Name)
+		r.Values[i].unresolved = ok && c.Unresolved
+	}
 	r.Lost = s.lost()
 	r.Observed = s.common()
 	r.Wire = wire(r.Observed)
 	var blocks []block
 	r.Hist, blocks, r.Unreadable, r.TooLong = s.merged()
 	r.tails(blocks)
+	if _, ping := r.Get(deviationOfEcho); ping && r.Hist != nil {
+		r.Echo = echo(r.Hist)
+	}
 	r.Warnings = s.warnings()
 }
 

@@ -131,7 +131,11 @@ func TestRequestResponse(t *testing.T) {
 				if h.TotalCount() != r.Transactions || r.Transactions < 1 || r.Requests != r.Transactions+r.Lost {
 					t.Errorf("histogram of %d, %d transactions, %d lost, %d requests", h.TotalCount(), r.Transactions, r.Lost, r.Requests)
 				}
-				if float64(h.Max())/1e9 > r.Window*1.01 || r.Window < 0.03 {
+				most := r.Window * 1.01
+				if workload == "udp-rr" { // a reply that is overdue at the end of the window counts
+					most += event.ReplyTimeout.Seconds()
+				}
+				if float64(h.Max())/1e9 > most || r.Window < 0.03 {
 					t.Errorf("longest %d ns in a window of %g s", h.Max(), r.Window)
 				}
 			})

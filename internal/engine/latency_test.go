@@ -200,7 +200,7 @@ func TestLostAndLate(t *testing.T) {
 	}
 }
 
-// A server that stalls for 100 ms delays all requests of that time. A closed loop would show one.
+// A server that stalls for 100 ms delays all requests of that time. A closed loop would show a few.
 func TestNoCoordinatedOmission(t *testing.T) {
 	addr := fakeServer(t, func(seq uint64) int {
 		if seq == 100 {

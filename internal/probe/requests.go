@@ -41,6 +41,9 @@ func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []rec
 	return append(times, lost(float64(r.Lost), float64(r.Requests))...), h
 }
 
+// lostMethod says what becomes of lost requests.
+const lostMethod = "A request without a reply within 500 ms is lost: it counts in loss, the share of all requests, and in no response time or percentile."
+
 // lost returns how many requests were sent and which share of them was lost. A cell's loss is that of all
 // its requests, so trials weigh by their number.
 func lost(lost, requests float64) []record.Value {

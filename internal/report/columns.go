@@ -30,6 +30,7 @@ func columns(t analysis.Table, baseline string) []column {
 			out = append(out, percentile("p"+[]string{"50", "99", "99.9"}[i], 6-i%2, rows, p)...)
 		}
 	}
+	out = append(out, echoColumns(rows)...)
 	out = append(out, lossColumns(rows)...)
 	out = append(out, scheduleColumns(rows)...)
 	if t.Unit == "bit/s" || t.Unit == "packet/s" {

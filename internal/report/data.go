@@ -14,7 +14,7 @@ import (
 
 // CSV writes one line per trial and value, in base units, for statistics programs. A trial without
 // values has one line. Every factor except network and probe adds a column. The last column says why a
-// CPU time below 0 has no number.
+// CPU time below 0, or a cost below what the counters resolve, has no number.
 func CSV(w io.Writer, results []record.Result) error {
 	factors := map[string]bool{}
 	for _, x := range results {
@@ -44,7 +44,7 @@ func CSV(w io.Writer, results []record.Result) error {
 			number, missing := "", ""
 			switch {
 			case v.Name == "":
-			case analysis.Impossible(v.Unit, v.Value):
+			case !analysis.Resolved(&x, v):
 				missing = analysis.BelowSteps
 			default:
 				number = strconv.FormatFloat(v.Value, 'g', -1, 64)

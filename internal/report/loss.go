@@ -44,6 +44,26 @@ func stallNotes(r analysis.Row, baseline string) (out []string) {
 	return []string{note}
 }
 
+// echoColumns returns what ping(8) prints of the requests of all trials.
+func echoColumns(rows []analysis.Row) (out []column) {
+	for _, x := range []struct {
+		head string
+		keep int
+		get  func(e *analysis.Echo) float64
+	}{
+		{"min", 5, func(e *analysis.Echo) float64 { return e.Min }}, {"mean", 7, func(e *analysis.Echo) float64 { return e.Mean }},
+		{"max", 5, func(e *analysis.Echo) float64 { return e.Max }}, {"mdev", 5, func(e *analysis.Echo) float64 { return e.Mdev }},
+	} {
+		out = append(out, numbers(x.head, "s", x.keep, rows, func(r analysis.Row) (float64, bool) {
+			if r.Echo == nil {
+				return 0, false
+			}
+			return x.get(r.Echo), true
+		}))
+	}
+	return out
+}
+
 // lossColumns returns the share of all packets or requests that was lost and, if any was, its interval.
 func lossColumns(rows []analysis.Row) []column {
 	loss := share("loss", 7, rows, analysis.Row.Loss)

@@ -149,7 +149,8 @@ func (p Phase) Carried() float64 {
 
 // RR is the result of tcp-rr and udp-rr. The number of outstanding requests is bounded, so a slow
 // reply delays the requests after it: this is closed-loop latency, and its tail covers only the
-// transactions that were made. udp-open has no such feedback.
+// transactions that were made. Over UDP, a reply that is overdue (tally.Patience) delays no further
+// request, so that a lost one does not end the window. udp-open has no such feedback.
 type RR struct {
 	Head
 	Inflight     int    `json:"inflight"` // requests outstanding at once
