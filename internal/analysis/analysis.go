@@ -1,5 +1,5 @@
 // Package analysis reads the results of a run once and lays them out: tables with a row per
-// network, chains of hosts, the gap between UDP and TCP, tools compared, runs pooled and compared. All
+// network, the contrasts that a study states, chains of hosts, the gap between UDP and TCP, tools compared, runs pooled and compared. All
 // of them pair values within blocks through Common.
 //
 // It must not format numbers, draw, read anything except its arguments, or judge causes (package
@@ -66,6 +66,8 @@ type Run struct {
 	trials  []trial // by block, then by name
 	samples []*Sample
 	byKey   map[string]*Sample
+	// measured holds the levels of each factor of a probe's cells; nil without contrasts.
+	measured map[probeFactor]map[string]bool
 }
 
 // New indexes results and keeps references to them.

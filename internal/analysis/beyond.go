@@ -27,14 +27,14 @@ func (r *Run) Learn(spread func(t *Table, row *Row) (Spread, bool), ofContrast f
 		return &Beyond{s, stat.PoolKnown([]stat.Interval{ratio}, s.Tau, float64(s.Runs-1), r.Each).Interval}
 	}
 	for t, row := range r.Rows() {
-		if row.Ratio.N > 0 && row.Ratio.Center > 0 {
+		if row.Ratio.Center > 0 {
 			s, ok := spread(t, row)
 			row.Beyond = beyond(row.Ratio, s, ok)
 		}
 	}
 	for _, c := range r.Contrasts {
 		for i := range c.Rows {
-			if row := &c.Rows[i]; row.Ratio.N > 0 && row.Ratio.Center > 0 {
+			if row := &c.Rows[i]; row.Ratio.Center > 0 {
 				s, ok := ofContrast(c.Contrast, *row)
 				row.Beyond = beyond(row.Ratio, s, ok)
 			}

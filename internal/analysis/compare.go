@@ -106,12 +106,16 @@ func Compare(a, b []*Run, bound float64) Comparison {
 			c.Baselines = append(c.Baselines, base)
 		}
 	}
-	if c.Baseline() == "" {
-		for i, r := range runs { // so that Pool aligns their values
-			plain := *r
-			plain.Baseline = ""
-			runs[i] = &plain
+	for i, r := range runs {
+		like := *r // so that Pool aligns their values, and ratios of studies that restrict a contrast differently
+		if c.Baseline() == "" {
+			like.Baseline = ""
 		}
+		like.Contrasts = slices.Clone(r.Contrasts)
+		for j := range like.Contrasts {
+			like.Contrasts[j].Of, like.Contrasts[j].In = nil, nil
+		}
+		runs[i] = &like
 	}
 	var costs, values, paths, owns []sides
 	pooled := Pool(runs, c.Confidence)

@@ -68,9 +68,25 @@ func (c Contrast) Baseline() string {
 	return c.To[Network]
 }
 
+// A probeFactor is a factor of the cells of a probe.
+type probeFactor struct{ probe, factor string }
+
 // contrasts finds the cells of the contrasts. compare adds their ratios later, when their number is
 // known. It leaves out the contrast that is the baseline: Tables have its ratios.
 func (r *Run) contrasts(all []Contrast) (out []Contrasted) {
+	if len(all) == 0 {
+		return nil
+	}
+	r.measured = map[probeFactor]map[string]bool{}
+	for _, s := range r.samples {
+		for factor, level := range s.config {
+			at := probeFactor{s.probe, factor}
+			if r.measured[at] == nil {
+				r.measured[at] = map[string]bool{}
+			}
+			r.measured[at][level] = true
+		}
+	}
 	for _, c := range all {
 		if b := c.Baseline(); b != "" && b == r.Baseline {
 			continue
@@ -131,9 +147,7 @@ func (r *Run) contrastRow(c Contrast, s *Sample) ContrastRow {
 		return factor == Network || factor == Probe || c.To[factor] != ""
 	})
 	x.Levels = maps.Clone(x.Config)
-	maps.DeleteFunc(x.Levels, func(factor, level string) bool {
-		return !slices.ContainsFunc(r.samples, func(o *Sample) bool { return o.probe == s.probe && o.config[factor] != level })
-	})
+	maps.DeleteFunc(x.Levels, func(factor, _ string) bool { return len(r.measured[probeFactor{s.probe, factor}]) == 1 })
 	if len(c.Per) > 0 {
 		per := r.cell(s.config, c.Per)
 		if x.samples = append(x.samples, per, nil); per != nil {
@@ -150,9 +164,7 @@ func (r *Run) cell(config, levels map[string]string) *Sample {
 	config = maps.Clone(config)
 	maps.Copy(config, levels)
 	if probe := levels[Probe]; probe != "" {
-		maps.DeleteFunc(config, func(factor, _ string) bool {
-			return !slices.ContainsFunc(r.samples, func(s *Sample) bool { return s.probe == probe && s.config[factor] != "" })
-		})
+		maps.DeleteFunc(config, func(factor, _ string) bool { return r.measured[probeFactor{probe, factor}] == nil })
 	}
 	return r.byKey[key(config)]
 }
@@ -167,7 +179,7 @@ func (r *Run) sortRows(rows []ContrastRow) {
 }
 
 // divisors names the samples of a row in a reason.
-var divisors = []string{"the cell", "what divides it", "what the ratio is divided by", "what the ratio is divided by"}
+var divisors = []string{"the cell", "its divisor", "the reference ratio", "the reference ratio"}
 
 // count fills in the row from the trials that count in a comparison at this confidence. value is that
 // of the contrast. It can be called again with a higher confidence.
@@ -199,7 +211,7 @@ func (x *ContrastRow) count(value string, confidence float64) {
 		return
 	}
 	if x.pairs = quotients(all); len(x.pairs.blocks) == 0 {
-		x.Missing = "shares no block with what divides it"
+		x.Missing = "shares no block with its divisor"
 	}
 	if len(all) == 2 {
 		for i, v := range x.pairs.own {

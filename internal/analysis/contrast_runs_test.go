@@ -106,6 +106,11 @@ func TestCompareContrasts(t *testing.T) {
 			t.Errorf("%+v", got.Apart)
 		}
 	}
+	// A study that restricts the comparison to fewer networks or levels still states those that it has.
+	part := analysis.Contrast{To: idle.To, Of: map[string][]string{"load": {"busy"}}}
+	if got := analysis.Compare(a, runsOf(5, 3, 2, part), 0); len(got.Changes) != 1 || got.Changes[0].String() != "a, p, load busy ÷ idle" || !got.Changes[0].Same {
+		t.Errorf("%+v", got.Changes)
+	}
 	// One run a side needs the spread that earlier runs have shown.
 	one, two := runsOf(1, 1, 2, idle), runsOf(1, 2, 3, idle)
 	if got := analysis.Compare(one, two, 0); got.Worse() || got.Changes[0].Ratio.Bounded() {

@@ -182,13 +182,18 @@ func TestContrastIsPaired(t *testing.T) {
 	}
 }
 
-// The contrast that is the baseline is in the tables only, and counts once.
+// The contrast that is the baseline is in the tables only, and counts once. One with another network is
+// a contrast.
 func TestBaselineContrast(t *testing.T) {
 	rs := factorial(12, interacting)
 	plain := analysis.New(rs, analysis.Options{Baseline: "a"})
 	r := analysis.New(rs, analysis.Options{Baseline: "a", Contrasts: []analysis.Contrast{{To: map[string]string{"network": "a"}, Text: "networks"}}})
 	if len(r.Contrasts) != 0 || r.Comparisons != plain.Comparisons || !reflect.DeepEqual(r.Tables[0].Rows[1].Ratio, plain.Tables[0].Rows[1].Ratio) {
 		t.Errorf("%d contrasts, %d comparisons, want %d", len(r.Contrasts), r.Comparisons, plain.Comparisons)
+	}
+	r = analysis.New(rs, analysis.Options{Baseline: "a", Contrasts: []analysis.Contrast{{To: map[string]string{"network": "a"}}, {To: map[string]string{"network": "b"}}}})
+	if len(r.Contrasts) != 1 || len(r.Contrasts[0].Rows) != 6 || r.Comparisons != 2*plain.Comparisons {
+		t.Errorf("%d contrasts, %d comparisons, want 1 and %d", len(r.Contrasts), r.Comparisons, 2*plain.Comparisons)
 	}
 }
 
@@ -206,18 +211,18 @@ func TestContrastMissing(t *testing.T) {
 		want     string
 	}{
 		"failed":       {to, func(r *record.Result) bool { r.Status = status(is(*r, "b", "busy")); return true }, "no ok trial"},
-		"base failed":  {to, func(r *record.Result) bool { r.Status = status(is(*r, "b", "idle")); return true }, "what divides it has no ok trial"},
-		"base absent":  {to, func(r *record.Result) bool { return !is(*r, "b", "idle") }, "the run did not measure what divides it"},
-		"per absent":   {per, func(r *record.Result) bool { return !is(*r, "a", "idle") }, "the run did not measure what the ratio is divided by"},
-		"per failed":   {per, func(r *record.Result) bool { r.Status = status(is(*r, "a", "busy")); return true }, "what the ratio is divided by has no ok trial"},
-		"other blocks": {to, func(r *record.Result) bool { return is(*r, "b", "idle") == (r.Block%2 == 0) }, "shares no block with what divides it"},
+		"base failed":  {to, func(r *record.Result) bool { r.Status = status(is(*r, "b", "idle")); return true }, "its divisor has no ok trial"},
+		"base absent":  {to, func(r *record.Result) bool { return !is(*r, "b", "idle") }, "the run did not measure its divisor"},
+		"per absent":   {per, func(r *record.Result) bool { return !is(*r, "a", "idle") }, "the run did not measure the reference ratio"},
+		"per failed":   {per, func(r *record.Result) bool { r.Status = status(is(*r, "a", "busy")); return true }, "the reference ratio has no ok trial"},
+		"other blocks": {to, func(r *record.Result) bool { return is(*r, "b", "idle") == (r.Block%2 == 0) }, "shares no block with its divisor"},
 		"value":        {value, func(*record.Result) bool { return true }, "no trial of the cell reports jitter"},
 		"base value": {value, func(r *record.Result) bool {
 			if is(*r, "b", "busy") {
 				r.Values = append(r.Values, record.Value{Name: "jitter", Unit: "s", Value: 1})
 			}
 			return true
-		}, "no trial of what divides it reports jitter"},
+		}, "no trial of its divisor reports jitter"},
 		"zero": {to, func(r *record.Result) bool {
 			if is(*r, "b", "idle") {
 				r.Values = []record.Value{{Name: "rtt", Unit: "s"}}
@@ -230,7 +235,7 @@ func TestContrastMissing(t *testing.T) {
 				r.Values = []record.Value{{Name: "throughput", Unit: "bit/s", Value: 1e9}}
 			}
 			return true
-		}, "measures rtt in s, what divides it throughput in bit/s"},
+		}, "measures rtt in s, its divisor throughput in bit/s"},
 	} {
 		var rs []record.Result
 		for _, r := range factorial(12, interacting) {

@@ -228,6 +228,11 @@ func TestAgain(t *testing.T) {
 		if got := Again(rs, Options{Baseline: c.baseline}); !slices.Equal(got, c.want) {
 			t.Errorf("%d blocks: %v, want %v", c.blocks, got, c.want)
 		}
+		// A contrast compares the same cells.
+		stated := Contrast{Of: map[string][]string{Network: {"bridge", "vxlan"}}, To: map[string]string{Network: "host"}}
+		if got := Again(rs, Options{Contrasts: []Contrast{stated}}); c.baseline != "" && !slices.Equal(got, c.want) {
+			t.Errorf("%d blocks, stated: %v, want %v", c.blocks, got, c.want)
+		}
 		if share := DisturbedShare(rs, 7); share != map[bool]float64{true: 1, false: 0.5}[c.disturb(12)] && c.disturb(13) {
 			t.Errorf("share of block 7: %g", share)
 		}

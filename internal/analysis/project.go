@@ -151,7 +151,7 @@ func pair(base, own Series) pairs {
 }
 
 // comparisons counts the ratios: one for every row, of a table or a contrast, that shares a block with
-// what divides it, one more if response times are split, and one for every span of a chain whose
+// its divisor, one more if response times are split, and one for every span of a chain whose
 // segments share a block.
 func comparisons(tables []Table, chains []Chain, contrasts []Contrasted) int {
 	var all []pairs

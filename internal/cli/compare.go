@@ -28,7 +28,7 @@ func compareCommand() *cobra.Command {
 directories, or directories of several runs (weir run --runs). With --, each side can
 list several of either kind.
 
-Each cell is divided by the baseline of its own run, or by what the study states
+Each cell is divided by the baseline of its own run, or as the study states
 (compare:), and the ratios are pooled over the runs of a side. The spread between
 runs decides what counts as a change. The intervals of all cells hold together. A
 cell is a regression when its whole interval is worse than the bound; the exit

@@ -56,7 +56,7 @@ func (f *studyFlags) register(c *cobra.Command) {
 	fl.StringArrayVarP(&f.networks, "networks", "n", nil, "networks, baseline first (weir list networks)")
 	fl.StringArrayVarP(&f.probes, "probes", "p", nil, "probes (weir list probes)")
 	fl.StringArrayVarP(&f.factors, "factor", "f", nil, "factor to vary: KEY=LEVEL,LEVEL… (weir list factors); repeatable")
-	fl.StringArrayVar(&f.compare, "compare", nil, "what to compare instead of networks: KEY=LEVEL divides all other levels by this one, KEY=LEVEL/LEVEL one by another; repeatable")
+	fl.StringArrayVar(&f.compare, "compare", nil, "comparison that replaces the study's: KEY=LEVEL divides all other levels by this one, KEY=LEVEL/LEVEL one level by another, as in load=idle or offload=on/off; repeatable")
 	fl.StringVar(&f.precision, "precision", "", "target half width of every ratio's interval, such as 2%")
 	fl.BoolVar(&f.fast, "fast", false, "run the study's fast form: few blocks, short windows, wide intervals")
 	fl.StringVar(&f.pairs, "pairs", "one", "one: the ends that the network names; all: every pair of hosts, in rounds of disjoint pairs measured at once (with --hosts)")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -55,23 +56,26 @@ func TestPrecision(t *testing.T) {
 		t.Fatalf("%+v: the pilot would do", first)
 	}
 	capped := first.look(10, stat.Ratio(a[:10], b[:10], 0.95).Needed(0.02, 0.95), 10)
+	stated := []study.Contrast{{Of: study.Levels{"network": {"b"}}, To: map[string]string{"network": "a"}}}
 	for _, c := range []struct {
 		name    string
 		measure func(context.Context, string, int) (float64, error)
 		max     time.Duration
 		want    decision
+		compare []study.Contrast
 	}{
-		{"extended", spread, 0, second},
-		{"no spread", nil, 0, decision{pilot, pilot, pilot, 1}},
-		{"capped", spread, 10 * 2100 * time.Millisecond, capped}, // a trial takes just over 1 s
-		{"cap below the pilot", spread, time.Second, decision{pilot, first.Needed, pilot, 1}},
-		{"cap far above", spread, time.Hour, second},
+		{"extended", spread, 0, second, nil},
+		{"a stated comparison", spread, 0, second, stated},
+		{"no spread", nil, 0, decision{pilot, pilot, pilot, 1}, nil},
+		{"capped", spread, 10 * 2100 * time.Millisecond, capped, nil}, // a trial takes just over 1 s
+		{"cap below the pilot", spread, time.Second, decision{pilot, first.Needed, pilot, 1}, nil},
+		{"cap far above", spread, time.Hour, second, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "out")
 				s := fakeStudy(pilot)
-				s.Precision, s.MaxTime = 0.02, c.max
+				s.Precision, s.MaxTime, s.Compare = 0.02, c.max, c.compare
 				rs, err := Run(t.Context(), config(t, &machine{measure: c.measure}, s, dir))
 				if err != nil {
 					t.Fatal(err)

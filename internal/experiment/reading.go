@@ -5,7 +5,8 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 )
 
-// Reading returns how the results of a study are read: what divides what, and in which order.
+// Reading returns how the results of a study are read: its comparisons, and the order of networks and
+// probes.
 func Reading(s study.Study) analysis.Options {
 	o := analysis.Options{Baseline: s.Baseline, KeepDisturbed: s.KeepDisturbed, Networks: study.Names(s.Networks), Probes: study.Names(s.Probes)}
 	if len(s.Compare) > 0 {

@@ -82,6 +82,24 @@ func TestEntries(t *testing.T) {
 	}
 }
 
+// Ratios of contrasts are remembered like those of networks.
+func TestEntriesOfContrasts(t *testing.T) {
+	var rs []record.Result
+	for b := 1; b <= 8; b++ {
+		for load, v := range map[string]float64{"idle": 1e-5, "busy": 2e-5 + 1e-8*float64(b%3), "full": 0} {
+			rs = append(rs, record.Result{Trial: fmt.Sprint(load, b), Block: b, Status: record.OK, Config: map[string]string{"network": "host", "probe": "udp-rr", "load": load},
+				Values: []record.Value{{Name: "rtt", Unit: "s", Value: v}}})
+		}
+	}
+	a := analysis.New(rs, analysis.Options{Contrasts: []analysis.Contrast{{To: map[string]string{"load": "idle"}}}})
+	es := Entries(Run{ID: "r", Machine: machine}, a, nil, func(c analysis.Contrast, row analysis.ContrastRow) Cell {
+		return Cell{Probe: row.Probe, Network: row.Network, Baseline: c.Name(row.Of), Metric: row.Metric}
+	})
+	if len(es) != 1 || es[0].Baseline != "load busy ÷ idle" || math.Abs(es[0].Log-math.Log(2)) > 0.002 || es[0].SE <= 0 || es[0].check() != nil {
+		t.Errorf("%+v", es)
+	}
+}
+
 func TestAppendAndRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state", "weir", "spread.jsonl")
 	if es, bad, err := Read(file); es != nil || bad != 0 || err != nil {

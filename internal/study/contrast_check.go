@@ -4,27 +4,31 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
+// MaxContrasts bounds the comparisons of a study.
+const MaxContrasts = 100
+
 func (s Study) checkCompare(c *checker) {
+	if n := len(s.Compare); n > MaxContrasts {
+		c.that(false, key("compare"), "has %d comparisons: want at most %d", n, MaxContrasts)
+		return
+	}
+	first := map[string]int{} // by what does not change the ratios
 	for i, x := range s.Compare {
 		where := fmt.Sprintf("compare[%d]", i)
 		*c = append(*c, s.checkContrast(where, x)...)
-		for j, y := range s.Compare[:i] {
-			if reflect.DeepEqual(x.meaning(), y.meaning()) {
-				*c = append(*c, x.problem("", "%s repeats compare[%d]: every ratio counts once", where, j))
-			}
+		words := x
+		words.Text = ""
+		if j, twice := first[words.String()]; twice {
+			*c = append(*c, x.problem("", "%s repeats compare[%d]: every ratio counts once", where, j))
+		} else {
+			first[words.String()] = i
 		}
 	}
-}
-
-// meaning returns c without what does not change its ratios.
-func (c Contrast) meaning() Contrast {
-	return Contrast{Of: c.Of, To: c.To, In: c.In, Per: c.Per, Value: c.Value}
 }
 
 // problem is an error at a key of c, or at a factor below it ("to.load").

@@ -89,6 +89,7 @@ func TestCompareRefuses(t *testing.T) {
 		"value":            {"compare:\n- {to: {load: idle}, value: the tail}", `s:8: compare[0].value is not the name of a value: invalid name "the tail"`},
 		"twice":            {"compare:\n- {to: {load: idle}}\n- {to: {load: idle}, text: again}", "s:9: compare[1] repeats compare[0]"},
 		"block":            {"compare:\n- {to: {block: 1}}", "s:8: compare[0].to.block is an unknown factor"},
+		"many":             {"compare:" + strings.Repeat("\n- {to: {load: idle}}", 101), "s:7: compare has 101 comparisons: want at most 100"},
 		"list as contrast": {"compare:\n- [to]", "s:8: want a comparison, as in {to: {load: idle}}, not a list"},
 	} {
 		_, err := Load([]byte(comparing+c.compare+"\n"), "s")
