@@ -27,11 +27,10 @@ func answerSection(s source) []Section {
 		x.Tables = []Table{t}
 	}
 	if len(s.Contrasts) > 0 && s.Contrasts[0].Baseline() != "" { // the study asks about networks first
-		x.Lines = append(x.Lines, stated...)
+		x.Lines = slices.Concat(costs, x.Lines, stated)
 	} else {
-		x.Lines = append(stated, x.Lines...)
+		x.Lines = slices.Concat(stated, costs, x.Lines)
 	}
-	x.Lines = append(costs, x.Lines...)
 	if x.Lines == nil {
 		x.About = strings.TrimSpace(x.About + " Nothing was compared.")
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -121,7 +122,8 @@ func difference(base string, rows []contrasted) column {
 
 // contrastTable has a row per ratio: both values, ratio, difference.
 func contrastTable(c comparison, id string, rows []contrasted) Table {
-	metric, base := metricName(rows[0].Metric), rows[0].Unit
+	measured := rows[max(0, slices.IndexFunc(rows, func(r contrasted) bool { return r.Metric != "" }))]
+	metric, base := metricName(measured.Metric), measured.Unit
 	of, to := metric, "divisor"
 	if !c.toVaries() {
 		to = divided(rows[0].by.To, rows[0].by.To, false, true)
@@ -146,11 +148,11 @@ func contrastTable(c comparison, id string, rows []contrasted) Table {
 	name := names("cell", rows, c.name)
 	name.Whole = true
 	cs := []column{name, value(to, 7, func(r contrasted) stat.Interval { return r.Base }), value(of, 8, func(r contrasted) stat.Interval { return r.Value })}
-	head := "÷ " + to
+	ratio := ratios(rows, "÷ "+to, func(r contrasted) (stat.Interval, bool) { return r.Ratio, r.Same })
 	if r := c.relative(); r != "" {
-		head += " ÷ " + r
+		ratio[0].Unit = "÷ " + r
 	}
-	cs = append(cs, ratios(rows, head, func(r contrasted) (stat.Interval, bool) { return r.Ratio, r.Same })...)
+	cs = append(cs, ratio...)
 	cs = append(cs, difference(base, rows))
 	path := ratios(rows, "path ÷ "+to, func(r contrasted) (stat.Interval, bool) { return r.Path, r.Path.Contains(1) })
 	for i := range path {

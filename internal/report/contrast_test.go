@@ -247,7 +247,7 @@ func TestNoRatio(t *testing.T) {
 		return value(c)
 	}
 	got := compared(f).Sections[0].Lines
-	if len(got) != 1 || got[0].Text != "In this run, stress ÷ 0: no ratio (the run did not measure what divides it)." {
+	if len(got) != 1 || got[0].Text != "In this run, stress ÷ 0: no ratio (the run did not measure its divisor)." {
 		t.Errorf("%v", got)
 	}
 }

@@ -188,9 +188,9 @@ func (c comparison) between(from string, lo contrasted, to string, hi contrasted
 }
 
 // extremes returns the rows with the smallest and the largest ratio of those that show a difference,
-// and how many show none. A row without a ratio counts as one that shows a difference.
+// and how many do not.
 func extremes(rows []contrasted) (lo, hi contrasted, same int) {
-	shown := slices.DeleteFunc(slices.Clone(rows), func(r contrasted) bool { return r.Same })
+	shown := slices.DeleteFunc(slices.Clone(rows), func(r contrasted) bool { return r.Same || r.Ratio.N == 0 })
 	if len(shown) == 0 {
 		return lo, hi, len(rows)
 	}
@@ -201,7 +201,9 @@ func extremes(rows []contrasted) (lo, hi contrasted, same int) {
 func noDifference(rows []contrasted) string {
 	lo, hi := math.Inf(1), 0.0
 	for _, r := range rows {
-		lo, hi = min(lo, r.Ratio.Lo), max(hi, r.Ratio.Hi)
+		if r.Ratio.N > 0 {
+			lo, hi = min(lo, r.Ratio.Lo), max(hi, r.Ratio.Hi)
+		}
 	}
 	return fmt.Sprintf("no difference shown ~ under any of %d conditions (intervals within [%s, %s])", len(rows), fixed(lo, 2), fixed(hi, 2))
 }
