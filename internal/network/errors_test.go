@@ -11,6 +11,8 @@ import (
 // Networks that cannot be built give an error with the value, its bounds, and a remedy.
 func TestErrors(t *testing.T) {
 	two, inside := topology(t, topo.Spec{}), topology(t, topo.Spec{Shape: topo.Guests})
+	steered := topology(t, topo.Spec{Hosts: 1, Pods: 2})
+	steered.RPS = topo.RPSAll
 	many, one, nic := two, topology(t, topo.Spec{Hosts: 1, Pods: 2}), two
 	many.Segments = [][]topo.Port{make([]topo.Port, 1024)}
 	kernel := topology(t, topo.Spec{Kernel: topo.Kernel{OVS: true}})
@@ -87,6 +89,7 @@ func TestErrors(t *testing.T) {
 		{network.VMHost{CPUs: 1, Queues: 2, VHost: "auto", Memory: 1 << 30}, inside, "vm-host: invalid queues 2: want 1 to 1"},
 		{network.VMOverlay{VNI: 0, Port: 1, CPUs: 1, Queues: 1, VHost: "auto", Memory: 1 << 30}, inside, "vm-overlay: vxlan-overlay: invalid vni 0: want 1 to 16777215"},
 		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 1, Queues: 1, VHost: "auto", Memory: 256}, two, "vm-vxlan: invalid memory 256: want 268435456 bytes (256 MiB) or more, for the kernel and the programs"},
+		{network.DockerBridge{Bridge: "user"}, steered, "rps: a container engine makes the pods' network namespaces, in which weir cannot set the mask before their devices exist; leave out this network"},
 		{network.Macvlan{}, one, "macvlan: cannot switch off segmentation between pods of one host; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {
