@@ -111,20 +111,7 @@ type drawing interface{ SVG() (string, error) }
 
 var names = []string{"host", "shared", "a-network-with-a-very-long-name"}
 
-var groups = []BarGroup{
-	{"host", []BarRow{{Row: Row{Name: "on", Color: 1, Value: 2.1, Lo: 1.9, Hi: 2.3, Bounded: true, Label: "2.10× [1.90, 2.30]"}}, {Row: Row{Name: "off", Color: 2, Value: 1, Label: "1.00×"}}}},
-	{"a-network-with-a-very-long-name", []BarRow{
-		{Row: Row{Name: "on", Color: 1, Value: 1.4, Lo: 1.3, Hi: 1.6, Bounded: true, Label: "1.40× [1.30, 1.60]"}, Published: []float64{2, 1.8}},
-		{Row: Row{Name: "off", Label: "no module of that name"}, Empty: true}}},
-}
-
 var charts = map[string]drawing{
-	"bars":      Bars{groups, false, 1, "throughput ÷ host, off", "Bars."},
-	"bars-dots": Bars{groups, true, 1, "throughput ÷ host, off", "Dots."},
-	"bars-none": Bars{nil, true, 0, "throughput", "Nothing measured."},
-	"sweep-published": Sweep{[]Curve{
-		{Name: "host", Plain: true, Points: []CurvePoint{{X: 1, Y: 5}, {X: 2, Y: 6}, {X: 3, Y: 5.5}}, Published: []CurvePoint{{X: 2, Y: 9}}},
-		{Name: "bridge", Color: 1, Dashed: true, Plain: true, Points: []CurvePoint{{X: 1, Y: 4}, {X: 2, Y: 5}, {X: 3, Y: 5.1}}}}, 5, "hops", "throughput", "Sweep."},
 	"ratios":       Ratios{threeRatios, "host", "throughput ÷ host (right is better)", "Ratios."},
 	"ratios-none":  Ratios{nil, "host", "throughput ÷ host", "Nothing to compare."},
 	"values":       Values{threeValues, "throughput, Gbit/s", "Values."},
@@ -257,11 +244,6 @@ func TestNoNumberNoChart(t *testing.T) {
 		"cost unnamed":        Cost{Bars: []Bar{{"x", []float64{1, 2}}}, Names: []string{"user"}},
 		"sweep":               Sweep{Curves: []Curve{{Name: "x", Points: []CurvePoint{{X: nan}}}}},
 		"heat":                Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Cell{{{nan, "x"}}}},
-		"bar":                 Bars{Groups: []BarGroup{{"x", []BarRow{{Row: Row{Value: nan}}}}}},
-		"dot at 0":            Bars{Groups: []BarGroup{{"x", []BarRow{{Row: Row{Value: 0}}}}}, Dots: true},
-		"bar's mark":          Bars{Groups: []BarGroup{{"x", []BarRow{{Row: Row{Value: 1}, Published: []float64{nan}}}}}},
-		"curve's mark":        Sweep{Curves: []Curve{{Name: "x", Published: []CurvePoint{{X: nan}}}}},
-		"sheet":               Sheet{Panes: []Pane{{"x", Ratios{Rows: []Row{{Name: "x", Value: nan}}}}}},
 		"over":                oneTime(1, nan),
 		"over too short":      oneTime(1),
 		"over nothing":        Over{Times: []float64{0, 1}},
@@ -302,8 +284,6 @@ func FuzzAxes(f *testing.F) {
 			"waterfall": Waterfall{Fall: Fall{"x", rows, rows[1], ""}},
 			"cost":      Cost{Bars: []Bar{{"x", []float64{a, b, c}}}, Names: []string{"", "", ""}},
 			"heat":      Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Cell{{{a, "x"}}}},
-			"bars":      Bars{Groups: []BarGroup{{"x", []BarRow{{Row: rows[0], Published: []float64{b}}}}}, Reference: 1},
-			"dots":      Bars{Groups: []BarGroup{{"x", []BarRow{{Row: rows[0], Published: []float64{b}}}}}, Dots: true},
 			"over":      Over{Times: []float64{a, b}, Window: c, Panels: []Panel{{Top: a, Lines: []TimeLine{{Y: []float64{b, c}, Lo: []float64{a, a}, Hi: []float64{c, b}}}}}},
 			"stack":     Over{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Y: []float64{a, b}}, {Y: []float64{b, c}}}}}},
 		} {
