@@ -25,6 +25,7 @@ type Options struct {
 	Baseline      string   // network that divides the others; "" for none
 	Confidence    float64  // of all ratios together, in 0..1; 0 means 0.95
 	KeepDisturbed bool     // count disturbed trials
+	Unpaired      bool     // there are no blocks: every result is a sample of its own, as of imported files
 	Networks      []string // order of the rows; unnamed networks follow, sorted
 	Probes        []string // order of the tables; unnamed probes follow, sorted
 	Others        *Others  // programs outside the run; nil if unknown
@@ -37,13 +38,15 @@ type Options struct {
 
 // A Run is indexed results. Its slices and maps are shared and must not be changed.
 type Run struct {
-	Baseline    string   `json:"baseline"`
-	Confidence  float64  `json:"confidence"`      // of all ratios together
-	Comparisons int      `json:"comparisons"`     // number of ratios
-	Each        float64  `json:"each"`            // confidence of each ratio
-	Blocks      int      `json:"blocks"`          // with at least one trial
-	Pairs       int      `json:"pairs,omitempty"` // of hosts per block
-	Networks    []string `json:"networks"`        // the baseline first
+	Baseline    string  `json:"baseline"`
+	Confidence  float64 `json:"confidence"`  // of all ratios together
+	Comparisons int     `json:"comparisons"` // number of ratios
+	Each        float64 `json:"each"`        // confidence of each ratio
+	Blocks      int     `json:"blocks"`      // with at least one trial
+	// Unpaired means that no block pairs results. Value is then a geometric mean, and Ratio a ratio of two.
+	Unpaired bool     `json:"unpaired,omitempty"`
+	Pairs    int      `json:"pairs,omitempty"` // of hosts per block
+	Networks []string `json:"networks"`        // the baseline first
 	// Episodes counts the builds of the networks; 0 if the run is too old to say.
 	Episodes int     `json:"episodes,omitempty"`
 	Tables   []Table `json:"tables"`
@@ -77,10 +80,16 @@ func New(results []record.Result, o Options) *Run {
 	}
 	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others, inside: o.Inside}
 	r.index(results)
+	r.Unpaired = o.Unpaired
 	r.Networks = r.levels(Network, append([]string{o.Baseline}, o.Networks...)...)
 	r.probes = r.levels(Probe, o.Probes...)
 
 	r.Tables = r.layout(Projection{Row: Network, Baseline: o.Baseline, Order: r.Networks})
+	if r.Unpaired {
+		r.compareUnpaired()
+		r.Residue = residue(r.Tables)
+		return r
+	}
 	r.Chains = chains(r.Tables)
 	r.Contrasts = r.contrasts(o.Contrasts)
 	r.Comparisons = comparisons(r.Tables, r.Chains, r.Contrasts)

@@ -18,6 +18,9 @@ type Comparison struct {
 	Bound      float64 `json:"bound"`      // largest regression to tolerate, a fraction
 	RunsA      int     `json:"runsA"`
 	RunsB      int     `json:"runsB"`
+	// Unpaired means that both sides are one set of results that are samples of their own. Intervals then
+	// rest on how results differ, not on how runs do.
+	Unpaired bool `json:"unpaired,omitempty"`
 	// Baselines lists the runs' different baselines, "" for a run without one. Changes needs a common one.
 	Baselines []string `json:"baselines"`
 	// Changes compares ratios: those to the baseline of the same run, which are what networks cost, and
@@ -100,6 +103,7 @@ const (
 func Compare(a, b []*Run, bound float64) Comparison {
 	c := Comparison{Confidence: 0.95, Bound: bound, RunsA: len(a), RunsB: len(b)}
 	runs := slices.Concat(a, b)
+	c.Unpaired = len(a) == 1 && len(b) == 1 && a[0].Unpaired && b[0].Unpaired
 	for _, r := range runs {
 		c.Confidence = r.Confidence
 		if base := r.divisor(); !slices.Contains(c.Baselines, base) {
@@ -170,7 +174,7 @@ func Compare(a, b []*Run, bound float64) Comparison {
 	}
 	c.Each = stat.Adjust(c.Confidence, len(costs))
 	for _, s := range costs {
-		c.Changes = append(c.Changes, s.cost(c.Each, bound))
+		c.Changes = append(c.Changes, s.cost(c.Each, bound, c.Unpaired))
 	}
 	parts := stat.Adjust(c.Confidence, len(paths)+len(owns))
 	for _, s := range paths {
@@ -180,6 +184,10 @@ func Compare(a, b []*Run, bound float64) Comparison {
 		c.Parts = append(c.Parts, s.change(ownOfRun, Spread{}, parts).same())
 	}
 	for _, s := range values {
+		if c.Unpaired {
+			c.Absolute = append(c.Absolute, s.unpaired(valueOfRun, stat.Adjust(c.Confidence, len(values))))
+			continue
+		}
 		c.Absolute = append(c.Absolute, s.change(valueOfRun, Spread{}, stat.Adjust(c.Confidence, len(values))))
 	}
 	return c
@@ -244,9 +252,14 @@ func (s sides) change(of func(CellRun) stat.Interval, earlier Spread, confidence
 }
 
 // cost compares the ratios and judges the change.
-func (s sides) cost(confidence, bound float64) Change {
+func (s sides) cost(confidence, bound float64, unpaired bool) Change {
 	earlier := s.earlier()
-	x := s.change(ratioOfRun, earlier, confidence)
+	var x Change
+	if unpaired {
+		x = s.unpaired(ratioOfRun, confidence)
+	} else {
+		x = s.change(ratioOfRun, earlier, confidence)
+	}
 	for _, r := range s.PerRun {
 		if r.Busy != nil {
 			x.Busy++

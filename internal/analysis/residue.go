@@ -43,8 +43,9 @@ const swapped = "swapped"
 // again names the block that a trial's block repeats.
 const again = "again"
 
-// designed lists keys that differ inside a cell by design: client and server follow the pair.
-var designed = []string{swapped, again, episode, "client", "server"}
+// designed lists keys that differ inside a cell by design: client and server follow the pair, and every
+// imported result has its own file.
+var designed = []string{swapped, again, episode, "client", "server", "source"}
 
 // absent stands for a key that a trial did not observe.
 const absent = "(not found)"

@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"internal/facts"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/hostns"},
-	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/engine/sock", "internal/engine/tally"},
+	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally"},
 	// The seam that all targets share.
 	{"internal/target"},
 	{"internal/target/local"},

@@ -106,5 +106,9 @@ func pool(dirs []string, keep bool) (*report.Document, error) {
 		}
 		return nil, usage("no cell has results in more than one run: %s; pool runs of one study", strings.Join(each, "; "))
 	}
-	return report.Pooled(runs, p), nil
+	doc := report.Pooled(runs, p)
+	if slices.ContainsFunc(runs, func(r report.Run) bool { return r.Unpaired }) {
+		doc.Warnings = append(doc.Warnings, "imported results, unpaired: a ratio of such a run divides geometric means of files, not values of the same block")
+	}
+	return doc, nil
 }

@@ -119,6 +119,7 @@ func load(dir string, keep bool) (report.Run, error) {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("others.json: %v: other programs cannot be named", err))
 		}
 	}
+	rep.Unpaired = c.Imported != nil
 	rep.Words = map[string]probe.Info{}
 	for _, p := range probes {
 		rep.Words[p.Name] = p.Info
@@ -133,6 +134,10 @@ func load(dir string, keep bool) (report.Run, error) {
 		return rep, err
 	}
 	rep.Analyze()
+	if rep.Unpaired { // a claim is about a run of weir, and so is the history
+		rep.Command, err = lastImport(c.Imported)
+		return rep, err
+	}
 	learn(rep)
 	rep.Claims = claim.Judge(shipped, s, rep.Analysis)
 	for i := range rep.Claims {

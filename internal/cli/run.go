@@ -122,6 +122,9 @@ func resumable(dir string) (s store.Series, first string, err error) {
 }
 
 func storedStudy(dir string) (study.Study, error) {
+	if _, err := os.Stat(filepath.Join(dir, "imported.json")); err == nil {
+		return study.Study{}, usage("%s: holds imported results, which no run can continue; add files with weir import -o %s FILE…", dir, dir)
+	}
 	file := filepath.Join(dir, "study.yaml")
 	b, err := os.ReadFile(file)
 	if err != nil {

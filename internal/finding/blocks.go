@@ -14,7 +14,7 @@ var fewBlocks = Rule{
 		"With fewer blocks a ratio is an estimate of unknown precision. With enough for an interval but fewer than 12, a warning says that the blocks are too few to show whether neighbors are correlated.",
 	Check: func(run *analysis.Run) []Finding {
 		need := stat.MinPairs(run.Each)
-		if run.Comparisons == 0 || run.Blocks >= need {
+		if run.Comparisons == 0 || run.Blocks >= need || run.Unpaired {
 			return nil
 		}
 		return []Finding{{Severity: Warning,

@@ -54,10 +54,12 @@ func TestRules(t *testing.T) {
 		also       []string // other rules
 		cell       string
 		keep       bool
+		unpaired   bool
 	}{
 		{rule: "", change: func(rs []record.Result) []record.Result { return rs }},
 		{rule: "emulated", name: "guests", change: vx(func(r *record.Result) { r.Observed["vm.accelerator"] = "tcg" }), want: "12 of 24 trials ran in emulated guests"},
 		{rule: "emulated", name: "machine", change: vx(func(r *record.Result) { r.Observed["guest"] = "linux 6.1, qemu-tcg" }), want: "12 of 24 trials ran in an emulated machine"},
+		{rule: "unpaired", unpaired: true, change: func(rs []record.Result) []record.Result { return rs[:5] }, want: "imported results, unpaired"},
 		{rule: "nothing-compared", name: "no trials", change: func([]record.Result) []record.Result { return nil }, want: "no trials"},
 		{rule: "nothing-compared", name: "alone", change: func(rs []record.Result) []record.Result {
 			return slices.DeleteFunc(rs, func(r record.Result) bool { return r.Config["network"] == "vx" })
@@ -109,7 +111,7 @@ func TestRules(t *testing.T) {
 	found := map[string]bool{}
 	for _, c := range cases {
 		t.Run(strings.TrimSuffix(c.rule+" "+c.name, " "), func(t *testing.T) {
-			all := Check(analysis.New(c.change(sound(12)), analysis.Options{Baseline: "host", KeepDisturbed: c.keep}))
+			all := Check(analysis.New(c.change(sound(12)), analysis.Options{Baseline: "host", KeepDisturbed: c.keep, Unpaired: c.unpaired}))
 			text := ""
 			for _, f := range all {
 				if f.Rule != c.rule && !slices.Contains(c.also, f.Rule) {

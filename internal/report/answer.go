@@ -40,6 +40,10 @@ func answerSection(s source) []Section {
 
 // datapath explains what a run on one machine measures.
 func (r Run) datapath() []string {
+	if r.Unpaired {
+		return []string{"These results are imported: weir did not measure them, and knows of their machines, networks and order only what the files say. " +
+			"Nothing proves which path the packets took."}
+	}
 	out := []string{"One machine is a datapath bench: both ends share its CPUs and no NIC is involved. " +
 		"These numbers are datapath cost, not network throughput."}
 	for _, x := range r.Results {
@@ -58,7 +62,7 @@ func (s source) answers(brief bool) []Line {
 		text := s.hopClause(n)
 		if n != s.p.Baseline {
 			clauses := s.clauses(n, brief)
-			if clauses != "" {
+			if clauses != "" && !s.p.Unpaired {
 				clauses = "in this run, " + clauses // another run can show something else
 			}
 			text = strings.TrimSpace(clauses + " " + text)
@@ -139,7 +143,11 @@ func (s source) clauses(network string, brief bool) string {
 		parts = append(parts, name+" "+clause(rows, of, brief))
 	}
 	text := sentence(parts)
-	if compared && !bounded {
+	switch {
+	case bounded || !compared:
+	case s.p.Unpaired:
+		text += " There are too few results for intervals."
+	default:
 		text += " There are too few blocks for intervals."
 	}
 	return text

@@ -23,6 +23,7 @@ func Comparison(c analysis.Comparison) *Document {
 	if len(c.Absolute) > 0 {
 		d.Sections = append(d.Sections, Section{ID: "absolute", Title: "Absolute values",
 			About:  "Absolute values move with the machine: they get no verdict and never fail a comparison.",
+			Notes:  notes(c),
 			Tables: []Table{table("values", valueColumns(c.Absolute)...)}})
 	}
 	d.Sections = append(d.Sections, Section{ID: "uncompared", Title: "Not compared", Notes: uncompared(c)},
@@ -66,15 +67,37 @@ func costChanges(c analysis.Comparison) Section {
 		}
 	}
 	if slices.ContainsFunc(c.Changes, func(x analysis.Change) bool { return x.Ratio.Bounded() }) {
-		x.Notes = append(x.Notes, fmt.Sprintf("[ ] is the interval of B ÷ A with the run as a random effect; all %d hold together with %s %% confidence. "+
+		x.Notes = append(x.Notes, fmt.Sprintf("[ ] is the interval of B ÷ A%s; all %d hold together with %s %% confidence. "+
 			"~ means no difference was shown; detectable is the smallest change that these runs would have shown. Worse and better: the whole interval is beyond %s %%.",
-			len(c.Changes), trim(100*c.Confidence), trim(100*c.Bound)))
+			randomEffect(c), len(c.Changes), trim(100*c.Confidence), trim(100*c.Bound)))
 	}
 	return x
 }
 
+// unpairedComparison warns of two imported directories.
+const unpairedComparison = "Imported results, unpaired: each result is a sample of its own, so the intervals rest on how the results of a side differ. " +
+	"They cover a difference between the sides that comes from the time or the machine only if the results of a side were measured as far apart."
+
+// notes warns where no ratio does.
+func notes(c analysis.Comparison) []string {
+	if c.Unpaired && len(c.Changes) == 0 {
+		return []string{unpairedComparison}
+	}
+	return nil
+}
+
+func randomEffect(c analysis.Comparison) string {
+	if c.Unpaired {
+		return ""
+	}
+	return " with the run as a random effect"
+}
+
 // single explains the cells with one run a side, and says how many runs would be enough.
 func single(c analysis.Comparison) (out []string) {
+	if c.Unpaired {
+		return []string{unpairedComparison}
+	}
 	guessed, known := []int{}, []int{} // runs needed
 	for _, x := range c.Changes {
 		switch {

@@ -14,6 +14,10 @@ func methodSection(s source) []Section {
 	if len(p.Tables) == 0 {
 		return []Section{x}
 	}
+	if p.Unpaired {
+		x.Notes = unpairedMethod(p)
+		return []Section{x}
+	}
 	x.Notes = []string{
 		"A trial is one measurement of one network. A block is one pass through all of them in random order. Blocks are the samples; requests and packets inside a trial are not.",
 		"A value is the median over blocks. Its own interval has 95 % confidence and also allows for correlation between neighboring blocks.",
@@ -40,6 +44,19 @@ func methodSection(s source) []Section {
 	return []Section{x}
 }
 
+// unpairedMethod explains the numbers of imported results.
+func unpairedMethod(p *analysis.Run) []string {
+	out := []string{"The results come from outputs of other tools, whose bytes are stored with them. A sample is one result; a value is the geometric mean of a cell's results, with a t interval of their logarithms that has 95 % confidence by itself."}
+	if p.Comparisons > 0 {
+		out = append(out,
+			fmt.Sprintf("A ratio divides the geometric mean of a network by that of %s. No block pairs them: a change of the machine between two files is part of the ratio, and the interval covers it only as far as the files of a cell differ for the same reason. "+
+				"The interval is a t interval of logarithms. Its standard error comes from the spread that all networks of the table have in common, or from that of the two networks if it is larger, because the few results of one network know their own spread badly. A network with one result has a ratio without an interval.", p.Baseline),
+			fmt.Sprintf("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
+			"~ means that the interval contains 1: these results show no difference. It does not prove that there is none.")
+	}
+	return out
+}
+
 // readingSection explains the signs of the tables on media without the method section.
 func readingSection(s source) []Section {
 	p := s.p
@@ -49,6 +66,9 @@ func readingSection(s source) []Section {
 	together := fmt.Sprintf("All %d intervals hold together with %g %% confidence", p.Comparisons, 100*p.Confidence)
 	if p.Comparisons == 1 {
 		together = fmt.Sprintf("The interval has %g %% confidence", 100*p.Confidence)
+	}
+	if p.Unpaired {
+		return []Section{{ID: "reading", About: fmt.Sprintf("× is the ratio to %s, of geometric means, unpaired; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", p.Baseline, together), In: []Medium{forTerminal}}}
 	}
 	text := fmt.Sprintf("× is the ratio to %s of the same block; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", divisor(p), together)
 	if p.Pairs > 0 {

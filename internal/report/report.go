@@ -93,6 +93,9 @@ func New(r Run) *Document {
 // census counts the trials by status.
 func (s source) census() string {
 	text := fmt.Sprintf("%s, %s", count(s.p.Blocks, "block"), count(len(s.Results), "trial"))
+	if s.p.Unpaired {
+		text = count(len(s.Results), "imported result")
+	}
 	n := map[record.Status]int{}
 	for _, t := range s.p.Tables {
 		for _, row := range t.Rows {

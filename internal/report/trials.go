@@ -79,14 +79,21 @@ func (p place) String() string { return strings.TrimSpace(fmt.Sprint(p.Block, " 
 
 // trials lists every trial of a table: a row per block and pair of hosts, a column per network.
 func (s source) trials(t analysis.Table) (Section, bool) {
+	// Imported results have no common blocks: a row has the nth of each network.
+	at := func(i int, p analysis.Point) place {
+		if s.p.Unpaired {
+			return place{Block: i + 1}
+		}
+		return place{p.Block, p.Pair}
+	}
 	seen := map[place]bool{}
 	top := 0.0
 	var centers []float64
 	for _, r := range t.Rows {
 		centers = append(centers, r.Value.Center)
-		for _, p := range r.Points {
+		for i, p := range r.Points {
 			top = max(top, p.Value)
-			seen[place{p.Block, p.Pair}] = true
+			seen[at(i, p)] = true
 		}
 	}
 	if len(seen) == 0 {
@@ -102,6 +109,9 @@ func (s source) trials(t analysis.Table) (Section, bool) {
 	}
 	row := map[place]int{}
 	blocks := column{Column: Column{Head: "block"}}
+	if s.p.Unpaired {
+		out.Title, blocks.Head = "results, file by file", "result"
+	}
 	for i, p := range order {
 		row[p] = i
 		blocks.cells = append(blocks.cells, Cell{Text: p.String(), Value: number(float64(p.Block))})
@@ -112,8 +122,8 @@ func (s source) trials(t analysis.Table) (Section, bool) {
 	columns := []column{blocks}
 	for _, r := range t.Rows {
 		c := column{Column: Column{Head: r.Network, Base: t.Unit, Network: r.Network}, cells: make([]Cell, len(order))}
-		for _, p := range r.Points {
-			if i, ok := row[place{p.Block, p.Pair}]; ok {
+		for n, p := range r.Points {
+			if i, ok := row[at(n, p)]; ok {
 				c.cells[i].trial(p, factor, d)
 			}
 		}

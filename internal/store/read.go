@@ -14,11 +14,13 @@ import (
 
 // Contents is the content of a results directory.
 type Contents struct {
-	Study   []byte // study.yaml; nil when it is missing
-	Probes  []byte // probes.json; nil when it is missing, as in older runs
-	Others  []byte // others.json; nil when it is missing
-	Results []record.Result
-	Hosts   map[string][]byte // by name
+	Study  []byte // study.yaml; nil when it is missing
+	Probes []byte // probes.json; nil when it is missing, as in older runs
+	Others []byte // others.json; nil when it is missing
+	// Imported is imported.json; nil when a run measured the results.
+	Imported []byte
+	Results  []record.Result
+	Hosts    map[string][]byte // by name
 	// Problems lists what could not be read. The rest is complete.
 	Problems []error
 }
@@ -42,8 +44,12 @@ func Read(dir string) (Contents, error) {
 	if errors.Is(othersErr, fs.ErrNotExist) {
 		othersErr = nil
 	}
-	c.Probes, c.Others = probes, others
-	c.note(studyErr, probesErr, othersErr, err)
+	imported, importedErr := os.ReadFile(filepath.Join(dir, importFile))
+	if errors.Is(importedErr, fs.ErrNotExist) {
+		importedErr = nil
+	}
+	c.Probes, c.Others, c.Imported = probes, others, imported
+	c.note(studyErr, probesErr, othersErr, importedErr, err)
 	if err == nil {
 		defer f.Close()
 		results, problems := readResults(f, f.Name())

@@ -12,6 +12,7 @@
 //	logs/<network>/<host>-<service>.log  output of the daemons of a network
 //	report.html, report.md, weir.log
 //	results.jsonl.cut    incomplete lines that a killed run left, if any
+//	imported.json        the files of other tools that the results come from, if no run measured them
 //
 // A series of runs is a directory with runs.json, its plan, and a results directory 001, 002, … per
 // run.
@@ -43,6 +44,7 @@ const (
 	probesFile  = "probes.json"
 	othersFile  = "others.json"
 	resultsFile = "results.jsonl"
+	importFile  = "imported.json"
 	cutFile     = "results.jsonl.cut"
 	logFile     = "weir.log"
 	rawDir      = "raw"

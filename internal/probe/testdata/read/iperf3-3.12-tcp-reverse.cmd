@@ -1,0 +1,1 @@
+client: iperf3 -c 127.0.0.1 -p 5903 -t 1 -P 2 -R

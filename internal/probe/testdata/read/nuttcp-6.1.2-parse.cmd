@@ -1,0 +1,1 @@
+client: nuttcp -P 5904 -p 5914 -T1 -fparse 127.0.0.1
