@@ -128,7 +128,7 @@ func contrastTable(c comparison, id string, rows []contrasted) Table {
 	if !c.toVaries() {
 		to = divided(rows[0].by.To, rows[0].by.To, false, true)
 	}
-	if c.level(rows[0]) == "" {
+	if c.level(rows[0]) == "" && rows[0].by.To[analysis.Network] == "" {
 		of = divided(rows[0].Of, rows[0].by.To, false, true)
 	}
 	var all []float64
@@ -173,7 +173,7 @@ func contrastTable(c comparison, id string, rows []contrasted) Table {
 			return cell
 		}),
 		layout(Column{Left: true, Keep: 8}, rows, func(r contrasted) Cell {
-			if r.Busy != nil {
+			if r.Busy != nil && r.Missing == "" {
 				return Cell{Text: "disturbed"}
 			}
 			return Cell{}

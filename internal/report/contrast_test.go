@@ -171,6 +171,12 @@ var contrastRuns = map[string]factorial{
 			return map[string]float64{"tcp-stream": 20e9, "udp-gso": 15e9, "udp-stream": 6e9}[c["probe"]]
 		},
 		compare: []analysis.Contrast{{Of: among("probe", "udp-gso", "udp-stream"), To: one("probe", "tcp-stream")}}},
+	"tunnels": {question: "What does another tunnel cost?", networks: []string{"vxlan-overlay", "ovs-vxlan", "bridge"}, probes: []string{"tcp-stream"},
+		factors: map[string][]string{"ends": {"pod-pod", "host-host"}}, spread: 0.02, blocks: 12,
+		value: func(c map[string]string) float64 {
+			return map[string]float64{"vxlan-overlay": 10e9, "ovs-vxlan": 8e9, "bridge": 14e9}[c["network"]]
+		},
+		compare: []analysis.Contrast{{To: one("network", "vxlan-overlay"), In: among("ends", "pod-pod")}}},
 	"few": {question: "Two blocks.", networks: []string{"host", "bridge"}, probes: []string{"ping"}, factors: map[string][]string{"mtu": {"1500", "9000"}}, spread: 0.02, blocks: 2,
 		value:   func(map[string]string) float64 { return 1e-4 },
 		compare: []analysis.Contrast{{To: one("mtu", "1500")}}},
