@@ -1,7 +1,10 @@
 package sample
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"strings"
 )
 
@@ -45,3 +48,33 @@ func parseNetDev(b []byte) (Counters, error) {
 	}
 	return c, nil
 }
+
+// A NetDevFile is an open /proc/net/dev. Opening one in a network namespace takes a thread, reading it again
+// does not.
+type NetDevFile struct {
+	file fs.File
+	buf  []byte
+}
+
+// OpenNetDev opens the file below root, which must show a live /proc, not a copy. The caller closes it.
+func OpenNetDev(root fs.FS) (*NetDevFile, error) {
+	f, err := root.Open("proc/net/dev")
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := f.(io.ReaderAt); !ok {
+		return nil, errors.Join(errors.New("proc/net/dev: cannot be read again"), f.Close())
+	}
+	return &NetDevFile{f, make([]byte, 64<<10)}, nil
+}
+
+// Read samples OfNetDev again.
+func (n *NetDevFile) Read() (Counters, error) {
+	size, err := n.file.(io.ReaderAt).ReadAt(n.buf, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return parseNetDev(n.buf[:size])
+}
+
+func (n *NetDevFile) Close() error { return n.file.Close() }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -17,24 +16,21 @@ import (
 // Sources of a Threads. It has a state, so only its owner, a host, knows them.
 const (
 	OfThreads     = "threads"        // the CPU time of the threads found last
-	FindThreads   = "find-threads"   // finds threads first
+	FindThreads   = "find-threads"   // the same, after finding all
+	NewThreads    = "new-threads"    // the same, after finding new ones
 	ForgetThreads = "forget-threads" // closes their files; no counters
 )
 
 const (
 	// mostThreads and mostKernelThreads bound the threads that are read: the cost of reading, and the open
 	// files.
-	mostThreads       = 192
-	mostKernelThreads = 64
+	mostThreads       = 64
+	mostKernelThreads = 16
 	// findShare: finding again takes at most one part in so many of the time.
 	findShare = 200
 	// maxThreadName bounds names, bytes: programs choose them.
 	maxThreadName = 60
 )
-
-// kernelThreads are the threads of the kernel that carry packets, by the beginning of their name: softirqs,
-// vhost (before Linux 6.4; later its threads belong to QEMU), NAPI, and WireGuard's workers.
-var kernelThreads = []string{"ksoftirqd/", "vhost-", "napi/", "kworker/"}
 
 // Threads reads the CPU time of a machine's threads often and cheaply: Find lists all processes and opens
 // a file for each thread that used most, Read only reads these files again (1 µs each). It is safe for
@@ -48,24 +44,27 @@ type Threads struct {
 	root   fs.FS // /, with processes below proc
 	kernel fs.FS // a /proc that shows kernel threads; nil if root's does
 
-	mu     sync.Mutex
-	open   map[string]*thread // by path of the file
-	ticks  bool               // the kernel has no schedstat
-	next   time.Time          // finding again is too expensive before
-	buf    []byte
-	failed error // of the last Find
+	mu    sync.Mutex
+	open  map[string]*thread // by path of the file
+	known map[string]process // by directory, since the last Find
+	ticks bool               // the kernel has no schedstat
+	next  time.Time          // finding again is too expensive before
+	buf   []byte
 }
 
-// NewThreads returns a reader of the threads below root. kernel is a /proc from outside this PID
+// WatchThreads returns a reader of the threads below root. kernel is a /proc from outside this PID
 // namespace, or nil: a PID namespace hides kernel threads.
-func NewThreads(root, kernel fs.FS) *Threads {
-	return &Threads{root: root, kernel: kernel, open: map[string]*thread{}, buf: make([]byte, 512)}
+func WatchThreads(root, kernel fs.FS) *Threads {
+	return &Threads{root: root, kernel: kernel, open: map[string]*thread{}, known: map[string]process{}, buf: make([]byte, 512)}
 }
 
 type thread struct {
 	file fs.File
 	key  string
 }
+
+// A process is what does not change while it runs one program.
+type process struct{ name, comm, ns string }
 
 // A candidate is a thread that Find has met.
 type candidate struct {
@@ -75,17 +74,29 @@ type candidate struct {
 	used      float64 // seconds
 }
 
-// Find lists the threads of all processes for Read. It does nothing if it took so long lately that it
-// would cost more than 0.5 % of a CPU.
-func (t *Threads) Find() error {
+// Find lists the threads of all processes and of the kernel for Read.
+func (t *Threads) Find() error { return t.list(true) }
+
+// FindNew only adds the threads that have begun since, which costs less. It does nothing if that would
+// cost more than 0.5 % of a CPU.
+func (t *Threads) FindNew() error { return t.list(false) }
+
+func (t *Threads) list(afresh bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	begin := time.Now()
-	if !begin.Before(t.next) {
-		t.failed = t.find()
+	if !afresh && begin.Before(t.next) {
+		return nil
+	}
+	if afresh {
+		clear(t.known)
+		t.ticks = !t.hasSchedstat()
+	}
+	err := t.find(afresh)
+	if t.next = begin; !afresh {
 		t.next = begin.Add(findShare * time.Since(begin))
 	}
-	return t.failed
+	return err
 }
 
 // Read returns the counters of the threads that the last Find found. Those that have ended are missing.
@@ -111,7 +122,7 @@ func (t *Threads) Forget() {
 	for name := range t.open {
 		t.drop(name)
 	}
-	t.next = time.Time{}
+	clear(t.known)
 }
 
 func (t *Threads) drop(name string) {
@@ -119,12 +130,11 @@ func (t *Threads) drop(name string) {
 	delete(t.open, name)
 }
 
-func (t *Threads) find() error {
-	t.ticks = !t.hasSchedstat()
+func (t *Threads) find(afresh bool) error {
 	var all []candidate
 	add := func(c candidate) { all = append(all, c) }
-	err := eachNumber(t.root, "proc", func(pid string) error { return t.process(t.root, "proc/"+pid, add) })
-	if t.kernel != nil {
+	err := eachNumber(t.root, "proc", func(pid string) error { return t.process("proc/"+pid, add) })
+	if t.kernel != nil && afresh {
 		err = errors.Join(err, eachNumber(t.kernel, ".", func(pid string) error { return t.kernelThread(t.kernel, pid, add) }))
 	}
 	slices.SortFunc(all, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(a.file, b.file)) })
@@ -135,8 +145,8 @@ func (t *Threads) find() error {
 			left[c.kernel]--
 		}
 	}
-	for name := range t.open {
-		if !keep[name] {
+	for name, th := range t.open {
+		if !keep[name] && (afresh || !strings.HasPrefix(th.key, kernelTask)) {
 			t.drop(name)
 		}
 	}
@@ -158,56 +168,6 @@ func (t *Threads) keep(c candidate) error {
 	}
 	t.open[c.file] = &thread{f, c.key}
 	return nil
-}
-
-// process adds the threads of the process in dir.
-func (t *Threads) process(root fs.FS, dir string, add func(candidate)) error {
-	args, err := fs.ReadFile(root, dir+"/cmdline")
-	if err != nil {
-		return err
-	}
-	if len(args) == 0 { // a kernel thread, or a process that is ending
-		return t.kernelThread(root, dir, add)
-	}
-	first, err := comm(root, dir+"/comm")
-	if err != nil {
-		return err
-	}
-	name, ns := program(args, first), inode(root, dir+"/ns/net")
-	return eachNumber(root, dir+"/task", func(tid string) error {
-		task := dir + "/task/" + tid
-		own, err := comm(root, task+"/comm")
-		if err != nil {
-			return err
-		}
-		full := name
-		if own != first {
-			full += "/" + unnumbered(own)
-		}
-		c := candidate{root: root, file: t.clock(task), key: "task." + path.Base(dir) + "." + tid + "." + ns + "." + limited(full)}
-		if c.used, err = t.once(c); err == nil {
-			add(c)
-		}
-		return err
-	})
-}
-
-// kernelThread adds the thread in dir if it is one of kernelThreads.
-func (t *Threads) kernelThread(root fs.FS, dir string, add func(candidate)) error {
-	name, times, err := procStat(root, dir+"/stat")
-	if err != nil || !times.kernel || !slices.ContainsFunc(kernelThreads, func(k string) bool { return strings.HasPrefix(name, k) }) {
-		return err
-	}
-	if kind, _, _ := strings.Cut(name, "/"); kind == "kworker" {
-		name = kind // the rest changes with its work
-	} else if kind != "ksoftirqd" {
-		name = unnumbered(name)
-	}
-	c := candidate{root: root, file: t.clock(dir), key: "task.0." + path.Base(dir) + ".0." + limited(name), kernel: true}
-	if c.used, err = t.once(c); err == nil {
-		add(c)
-	}
-	return err
 }
 
 // clock returns the file with the CPU time of the thread in dir.

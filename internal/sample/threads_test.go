@@ -43,7 +43,7 @@ func tree(busy map[string]int) fstest.MapFS {
 }
 
 func TestThreads(t *testing.T) {
-	th := NewThreads(tree(map[string]int{"7": 1e6, "8": 2_500_000_000, "9": 3e6, "21": 4e6, "3": 5e6}), nil)
+	th := WatchThreads(tree(map[string]int{"7": 1e6, "8": 2_500_000_000, "9": 3e6, "21": 4e6, "3": 5e6}), nil)
 	if err := th.Find(); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestThreadsOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	th := NewThreads(fstest.MapFS{"proc/self/schedstat": {Data: []byte("1 0 1\n")}}, outside)
+	th := WatchThreads(fstest.MapFS{"proc/self/schedstat": {Data: []byte("1 0 1\n")}}, outside)
 	defer th.Forget()
 	if err := th.Find(); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestThreadsInTicks(t *testing.T) {
 		if schedstat != "" {
 			m["proc/self/schedstat"] = &fstest.MapFile{Data: []byte(schedstat)}
 		}
-		th := NewThreads(m, nil)
+		th := WatchThreads(m, nil)
 		if err := th.Find(); err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestThreadsAreBounded(t *testing.T) {
 		m[task+"comm"] = &fstest.MapFile{Data: []byte("a\x1b b")}
 		m[task+"schedstat"] = &fstest.MapFile{Data: fmt.Appendf(nil, "%d 0 0\n", pid)}
 	}
-	th := NewThreads(m, nil)
+	th := WatchThreads(m, nil)
 	defer th.Forget()
 	if err := th.Find(); err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestThreadsAreBounded(t *testing.T) {
 
 // A thread of this machine that computes shows it, and one that has ended is dropped.
 func TestThreadsOfThisMachine(t *testing.T) {
-	th := NewThreads(os.DirFS("/"), nil)
+	th := WatchThreads(os.DirFS("/"), nil)
 	defer th.Forget()
 	tid, stop, ended := make(chan int), make(chan bool), make(chan bool)
 	go func() {
@@ -195,7 +195,7 @@ func FuzzThreads(f *testing.F) {
 			"proc/7/task/8/comm":      {Data: comm},
 			"proc/7/task/8/schedstat": {Data: times},
 		}
-		th := NewThreads(m, nil)
+		th := WatchThreads(m, nil)
 		defer th.Forget()
 		_ = th.Find()
 		for key, v := range th.Read() {
@@ -219,7 +219,7 @@ func FuzzThreadTime(f *testing.F) {
 
 // The cost of a sample of all threads of this machine; at 10 Hz, a second has ten.
 func BenchmarkThreadsRead(b *testing.B) {
-	t := NewThreads(os.DirFS("/"), nil)
+	t := WatchThreads(os.DirFS("/"), nil)
 	defer t.Forget()
 	if err := t.Find(); err != nil {
 		b.Fatal(err)
@@ -233,11 +233,11 @@ func BenchmarkThreadsRead(b *testing.B) {
 
 // The cost of looking for threads, about once a second.
 func BenchmarkThreadsFind(b *testing.B) {
-	t := NewThreads(os.DirFS("/"), nil)
+	t := WatchThreads(os.DirFS("/"), nil)
 	defer t.Forget()
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := t.find(); err != nil {
+		if err := t.list(true); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -48,6 +48,15 @@ type watched struct {
 	end  string // client or server
 	node target.Node
 	dev  string
+	file *sample.NetDevFile // nil: ask the node
+}
+
+func (d watched) sample(ctx context.Context) sample.Counters {
+	if d.file != nil {
+		c, _ := d.file.Read() // an unknown traffic is missing
+		return c
+	}
+	return target.Sampled(d.node.Sample(ctx, sample.OfNetDev)).Counters
 }
 
 type sampled struct {
@@ -66,11 +75,15 @@ func (s *Setup) watch(ctx context.Context) *watch {
 		plan.End
 	}{{"client", s.Client}, {"server", s.Server}} {
 		if node, dev := s.deviceOf(e.End); node != nil {
-			w.devices = append(w.devices, watched{e.name, node, dev})
+			d := watched{e.name, node, dev, nil}
+			if s.Site.Spaces != nil { // the node's files are this machine's
+				d.file, _ = sample.OpenNetDev(node.FS()) // otherwise the node is asked
+			}
+			w.devices = append(w.devices, d)
 		}
 	}
 	own := context.WithoutCancel(ctx)
-	w.take(own, true)
+	w.take(own, sample.FindThreads)
 	if w.every > 0 {
 		w.done.Go(func() { w.repeat(own) })
 	}
@@ -122,26 +135,26 @@ func (w *watch) repeat(ctx context.Context) {
 	for n := 1; ; n++ {
 		select {
 		case <-tick.C:
-			w.take(ctx, n%samplesPer == 0) // about once a second, threads that have begun since
+			source := sample.OfThreads
+			if n%samplesPer == 0 { // about once a second
+				source = sample.NewThreads
+			}
+			w.take(ctx, source)
 		case <-w.stop:
 			return
 		}
 	}
 }
 
-// take samples all hosts. With find, it looks for new threads first.
-func (w *watch) take(ctx context.Context, find bool) {
+// take samples all hosts; source is one of a sample.Threads.
+func (w *watch) take(ctx context.Context, source string) {
 	w.turn <- struct{}{}
 	defer func() { <-w.turn }()
-	source := sample.OfThreads
-	if find {
-		source = sample.FindThreads
-	}
 	for _, h := range w.hosts {
 		r := sampled{Reading: target.Sampled(h.Sample(ctx, source, sample.OfStat)), devices: make([]sample.Counters, len(w.devices))}
 		for i, d := range w.devices {
 			if d.node.Host().ID == h.ID {
-				r.devices[i] = target.Sampled(d.node.Sample(ctx, sample.OfNetDev)).Counters
+				r.devices[i] = d.sample(ctx)
 			}
 		}
 		if have := w.samples[h.ID]; len(have) == 0 || r.At > have[len(have)-1].At {
@@ -153,7 +166,11 @@ func (w *watch) take(ctx context.Context, find bool) {
 // edge samples at the next edge of the window, whose reading is r.
 func (w *watch) edge(ctx context.Context, r reading) {
 	if w != nil {
-		w.take(ctx, w.every > 0)
+		source := sample.OfThreads
+		if w.every > 0 && len(w.edges) == 0 { // the client's threads have begun
+			source = sample.NewThreads
+		}
+		w.take(ctx, source)
 		w.edges = append(w.edges, r)
 	}
 }
@@ -165,7 +182,12 @@ func (w *watch) finish(ctx context.Context, s *Setup) []sample.Series {
 	}
 	close(w.stop)
 	w.done.Wait()
-	w.take(ctx, false)
+	w.take(ctx, sample.OfThreads)
+	for _, d := range w.devices {
+		if d.file != nil {
+			d.file.Close()
+		}
+	}
 	var all []sample.Series
 	for _, h := range w.hosts {
 		_, _ = h.Sample(ctx, sample.ForgetThreads) // it has no counters
@@ -280,8 +302,7 @@ const (
 )
 
 // threads adds the share of one CPU that each thread used in the window: of threads with one name in one
-// place, the busiest. The engine's workload threads end with the window, before a short one is read; their
-// own clocks stand for them.
+// place, the busiest. The engine's workload threads end with the window, so their own clocks are better.
 func (s *Setup) threads(r *record.Result, all []sample.Series) {
 	shares := map[string]float64{}
 	for _, x := range all {
@@ -296,7 +317,7 @@ func (s *Setup) threads(r *record.Result, all []sample.Series) {
 		for value, name := range map[string]string{
 			ownValue + ".client": "thread." + s.Client.Node + ".weir-engine-agent",
 			ownValue + ".server": "thread." + s.Server.Node + ".weir-engine-serve"} {
-			if own, ok := r.Get(value); ok && s.sampling() == 0 {
+			if own, ok := r.Get(value); ok {
 				shares[name] = own.Value
 			}
 		}

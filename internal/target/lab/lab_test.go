@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 )
 
@@ -199,6 +200,21 @@ func BenchmarkOpenClose(b *testing.B) {
 		}
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// Processes of a place are in its network namespace, by whose number they are found.
+func TestSpaces(t *testing.T) {
+	s := open(t, "a", "b")
+	spaces := s.Spaces()
+	for _, name := range []string{"a", "b"} {
+		var out bytes.Buffer
+		if err := s.Nodes[name].Run(t.Context(), target.Cmd{Argv: []string{"readlink", "/proc/self/ns/net"}, Stdout: &out}); err != nil {
+			t.Fatal(err)
+		}
+		if ns := sample.Inode(strings.TrimSpace(out.String())); spaces[ns] != name {
+			t.Errorf("%s is in %s, which is %q of %v", name, ns, spaces[ns], spaces)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func Host() *target.Host {
 	if rootless.Inside() {
 		kernel = rootless.Outside() // this PID namespace hides the kernel's threads
 	}
-	threads := sample.NewThreads(node, kernel)
+	threads := sample.WatchThreads(node, kernel)
 	return &target.Host{
 		ID:    id,
 		FS:    root,
@@ -61,14 +61,17 @@ func Host() *target.Host {
 // one, and At must be theirs.
 func sampleThreads(threads *sample.Threads, root fs.FS, sources []string) target.Reading {
 	var found error
-	if slices.Contains(sources, sample.FindThreads) {
+	switch {
+	case slices.Contains(sources, sample.FindThreads):
 		found = threads.Find()
+	case slices.Contains(sources, sample.NewThreads):
+		found = threads.FindNew()
 	}
 	at, c := time.Since(origin), sample.Counters(nil)
 	var others []string
 	for _, name := range sources {
 		switch name {
-		case sample.FindThreads, sample.OfThreads:
+		case sample.FindThreads, sample.NewThreads, sample.OfThreads:
 			c = threads.Read()
 		case sample.ForgetThreads:
 			threads.Forget()
