@@ -16,12 +16,7 @@ import (
 // or off. A kernel that shows neither (sysfs cannot be mounted) is recorded as rps unknown if the plan
 // states a mask. It returns an error if a device lacks the plan's mask.
 func (s *Setup) queues(r *record.Result) error {
-	steered := map[string]bool{} // places
-	for _, step := range s.Plan.Steps {
-		if step.Sysctl != nil && step.Sysctl.Key == plan.DefaultRPS {
-			steered[step.In] = true
-		}
-	}
+	steered := s.steered()
 	var masks, counts []string
 	seen := map[[2]string]bool{}
 	for _, e := range s.Plan.Expect {
@@ -54,6 +49,17 @@ func (s *Setup) queues(r *record.Result) error {
 	record("rps", masks)
 	record("rx.queues", counts)
 	return nil
+}
+
+// steered returns the places whose devices the plan makes with a mask.
+func (s *Setup) steered() map[string]bool {
+	places := map[string]bool{}
+	for _, step := range s.Plan.Steps {
+		if step.Sysctl != nil && step.Sysctl.Key == plan.DefaultRPS {
+			places[step.In] = true
+		}
+	}
+	return places
 }
 
 // rpsOff is the state of a receive queue with an empty mask.
