@@ -51,6 +51,11 @@ type ContrastRow struct {
 	Busy       *Disturbance  `json:"busy,omitempty"`       // set if disturbed trials count
 	Beyond     *Beyond       `json:"beyond,omitempty"`     // nil if earlier runs have not shown how much runs differ
 	Missing    string        `json:"missing,omitempty"`    // why there is no ratio
+	// Stalled and BaseStalled count the trials of numerator and denominator in which nothing arrived; nil if
+	// there are none. MeanRatio is as in a Row; it is there only without Per.
+	Stalled     *Stalls       `json:"stalled,omitempty"`
+	BaseStalled *Stalls       `json:"baseStalled,omitempty"`
+	MeanRatio   stat.Interval `json:"meanRatio,omitzero"`
 
 	samples []*Sample // numerator and denominator; with Per, then those whose ratio divides
 	window  float64   // s, median of the numerator's trials
@@ -200,12 +205,23 @@ func (x *ContrastRow) count(value string, confidence float64) {
 		}
 	}
 	x.Metric, x.Unit = of[0].name, of[0].unit
-	x.Value = stat.Median(all[0].medians(), single)
+	x.Value, x.Stalled = stat.Median(all[0].medians(), single), samples[0].stalls(x.Metric)
 	x.window = median(samples[0].Values("window").medians())
 	if len(all) == 1 {
 		return
 	}
-	x.Base = stat.Median(all[1].medians(), single)
+	x.Base, x.BaseStalled = stat.Median(all[1].medians(), single), samples[1].stalls(of[1].name)
+	for i, s := range samples {
+		if s.unresolved(of[i].name) {
+			x.Missing = "the CPU time of " + divisors[i] + " is " + BelowSteps
+			if x.pairs, x.paths, x.differs = (pairs{}), (pairs{}), nil; i < 2 {
+				*[]*stat.Interval{&x.Value, &x.Base}[i] = stat.Interval{}
+			}
+		}
+	}
+	if x.Missing != "" {
+		return
+	}
 	x.pairs, x.paths, x.differs = pairs{}, pairs{}, nil
 	if x.Missing = missing(samples, all, of); x.Missing != "" {
 		return
@@ -306,7 +322,10 @@ func (c Contrasted) compare(each float64) {
 		}
 		x.Ratio = x.Busy.paired(p.base, p.own, each)
 		if x.Ratio.N == 0 {
-			x.Missing = "no block has values above 0 on both sides"
+			x.Missing = cmp.Or(x.Ratio.Reason(), "no block has values above 0 on both sides")
+		}
+		if len(x.samples) == 2 && isRate(x.Unit) {
+			x.MeanRatio = x.Busy.means(p)
 		}
 		x.Same, x.Detectable = x.Ratio.Contains(1), x.Ratio.Detectable()
 		if len(x.paths.blocks) > 0 {

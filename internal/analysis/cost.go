@@ -75,19 +75,39 @@ func (r Row) CostPer(name string) (c Cost, ok bool) {
 		return c, false
 	}
 	_, has := r.Get(name)
-	time, baseline, byIdle := r.sample.time()
-	blocks, v := blockMeans(time, r.sample.Values(costs[i].of))
+	if c, ok = r.sample.costPer(name, costs[i].of); !ok {
+		return c, false
+	}
+	c.Modes = r.modes()
+	// Trials without the value had a background, whose time counts too, or a time that is never above 0.
+	return c, has || c.Total <= 0
+}
+
+// costPer returns the cost called name per unit of the work whose rate is called of, without its modes.
+func (s *Sample) costPer(name, of string) (c Cost, ok bool) {
+	time, baseline, byIdle := s.time()
+	blocks, v := blockMeans(time, s.Values(of))
 	if len(blocks) == 0 {
 		return c, false
 	}
-	c = Cost{Name: name, Unit: "s/" + strings.TrimPrefix(name, "cpu.per."), Interval: stat.Sums(v[0], v[1], single), ByIdle: byIdle, Modes: r.modes()}
+	c = Cost{Name: name, Unit: "s/" + strings.TrimPrefix(name, "cpu.per."), Interval: stat.Sums(v[0], v[1], single), ByIdle: byIdle}
 	c.Total = c.Interval.Center
 	// The idle baseline was measured once, before the run: its error is in every block, and no interval
 	// shows it.
 	c.Unresolved = c.Total <= 0 || c.Total < leastErrors*c.Interval.SE || mean(v[0]) < baseline
 	c.Interval.Lo = max(0, c.Interval.Lo) // no work costs less
-	// Trials without the value had a background, whose time counts too, or a time that is never above 0.
-	return c, c.Interval.N > 0 && (has || c.Total <= 0)
+	return c, c.Interval.N > 0
+}
+
+// unresolved reports whether a value is a cost that the counters do not resolve.
+func (s *Sample) unresolved(name string) bool {
+	for _, of := range costs {
+		if of.name == name {
+			c, ok := s.costPer(name, of.of)
+			return ok && c.Unresolved
+		}
+	}
+	return false
 }
 
 // Accounted returns the sum of the modes of /proc/stat as a share of the time of all CPUs, which

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
@@ -30,6 +31,34 @@ func (s *Sample) lost() stat.Interval {
 		return stat.Interval{}
 	}
 	return stat.Share(part, whole, single)
+}
+
+// stalled reports whether nothing arrived in a trial: the value is a rate of 0, or no request was answered.
+func stalled(t *record.Result, metric string) bool {
+	v, ok := t.Get(metric)
+	return ok && v.Value == 0 && isRate(v.Unit) || !ok && unanswered(t)
+}
+
+func isRate(unit string) bool { return strings.HasSuffix(unit, "/s") }
+
+// A Stalls counts the trials of a cell in which nothing arrived. They count in ratios as the worst.
+type Stalls struct {
+	Trials int `json:"trials"`
+	Of     int `json:"of"` // trials that count
+}
+
+// stalls returns nil if no trial stalled.
+func (s *Sample) stalls(metric string) *Stalls {
+	n := 0
+	for _, t := range s.ok {
+		if stalled(t, metric) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return &Stalls{n, len(s.ok)}
 }
 
 // requests returns by block how many requests were lost and how many were sent, in all ok trials that report

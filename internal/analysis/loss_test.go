@@ -79,12 +79,12 @@ func stalling(rs []record.Result, network string, blocks ...int) []record.Result
 // interval, the row counts them, and the ratio of means falls by a tenth.
 func TestStallsCount(t *testing.T) {
 	without := row(t, New(drifting(30), Options{Baseline: "host"}), 0, "bridge")
-	if without.Stalled != 0 || without.MeanRatio.N != 0 {
-		t.Errorf("without a stall: %d, %+v", without.Stalled, without.MeanRatio)
+	if without.Stalled != nil || without.MeanRatio.N != 0 {
+		t.Errorf("without a stall: %v, %+v", without.Stalled, without.MeanRatio)
 	}
 	r := row(t, New(stalling(drifting(30), "bridge", 5, 15, 25), Options{Baseline: "host"}), 0, "bridge")
-	if r.Ratio.N != 30 || r.Shared != 30 || r.Stalled != 3 || r.Ratio.Center > without.Ratio.Center || r.Ratio.Lo >= without.Ratio.Lo {
-		t.Errorf("stalled %d, %+v; without %+v", r.Stalled, r.Ratio, without.Ratio)
+	if r.Ratio.N != 30 || r.Shared != 30 || r.Stalled == nil || *r.Stalled != (Stalls{3, 30}) || r.Ratio.Center > without.Ratio.Center || r.Ratio.Lo >= without.Ratio.Lo {
+		t.Errorf("stalled %v, %+v; without %+v", r.Stalled, r.Ratio, without.Ratio)
 	}
 	if m := r.MeanRatio; !m.Bounded() || m.Center < 0.70 || m.Center > 0.74 || !m.Contains(0.72) {
 		t.Errorf("ratio of means %+v, want 0.9 of 0.8", m)
@@ -128,8 +128,8 @@ func TestNoReplyIsSlow(t *testing.T) {
 	}
 	p := New(rs, Options{Baseline: "host"})
 	b := row(t, p, 0, "bridge")
-	if p.Tables[0].Metric != "rtt" || b.Stalled != 3 || b.Unlike != 0 || b.Value.N != 30 || b.Ratio.N != 30 || b.MeanRatio.N != 0 {
-		t.Errorf("metric %s, stalled %d, unlike %d, value %+v, ratio %+v", p.Tables[0].Metric, b.Stalled, b.Unlike, b.Value, b.Ratio)
+	if p.Tables[0].Metric != "rtt" || b.Stalled == nil || *b.Stalled != (Stalls{3, 30}) || b.Unlike != 0 || b.Value.N != 30 || b.Ratio.N != 30 || b.MeanRatio.N != 0 {
+		t.Errorf("metric %s, stalled %v, unlike %d, value %+v, ratio %+v", p.Tables[0].Metric, b.Stalled, b.Unlike, b.Value, b.Ratio)
 	}
 	for i := range rs {
 		if b, ok := rs[i].Get("loss"); ok && b.Value == 1 {

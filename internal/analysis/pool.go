@@ -135,7 +135,7 @@ func (c *PooledCell) add(i int, t *Table, row *Row, divided bool) {
 	case x.Ratio.N == 0 && base.Counted() == 0:
 		x.Missing = "the baseline has no ok trial"
 	case x.Ratio.N == 0:
-		x.Missing = "shares no block with the baseline"
+		x.Missing = cmp.Or(x.Ratio.Reason(), "shares no block with the baseline")
 	}
 	if own := (named{row.Own.Name, row.Own.Unit}); c.own.name == "" {
 		c.own = own

@@ -168,3 +168,23 @@ func TestLearn(t *testing.T) {
 		t.Error("the baseline has a spread")
 	}
 }
+
+// A run in which a network stalled in most trials is not left out of the pooled ratio.
+func TestPoolWithStalls(t *testing.T) {
+	o := Options{Baseline: "host"}
+	runs := []*Run{New(drifting(12), o), New(drifting(12), o), New(stalling(drifting(12), "bridge", 1, 2, 3, 4, 5, 6, 7), o)}
+	for _, c := range Pool(runs, 0.95).Cells {
+		if c.Baseline {
+			continue
+		}
+		if c.Ratio.N != 0 || c.Ratio.Reason() != "no ratio of all runs: 1 of 3 runs has a ratio of 0" || c.PerRun[2].Missing != "" {
+			t.Errorf("%s: %+v, third run %q", c.Network, c.Ratio, c.PerRun[2].Missing)
+		}
+	}
+	runs[2] = New(stalling(drifting(12), "host", 1, 2, 3, 4, 5, 6, 7), o)
+	for _, c := range Pool(runs, 0.95).Cells {
+		if !c.Baseline && c.PerRun[2].Missing != "no ratio: 7 of 12 ratios are infinite" {
+			t.Errorf("a baseline that stalls: %q", c.PerRun[2].Missing)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -37,9 +36,9 @@ type Row struct {
 	Shared     int           `json:"-"`                    // blocks in Ratio
 	// Far holds the blocks whose ratio is far from the others. They still count.
 	Far []Far `json:"far,omitempty"`
-	// Stalled counts the trials that count and in which nothing arrived: the value is 0, or no request was
-	// answered. They are the worst of all in Value and Ratio.
-	Stalled int `json:"stalled,omitempty"`
+	// Stalled counts the trials in which nothing arrived: the value is 0, or no request was answered. They
+	// are the worst of all in Value and Ratio. It is nil if there are none.
+	Stalled *Stalls `json:"stalled,omitempty"`
 	// MeanRatio is the sum over the blocks of Ratio ÷ the baseline's: the ratio of means, which a network
 	// that stalls in a tenth of its trials lowers by a tenth. It is there only if a rate of 0 is in Ratio.
 	// Its interval holds by itself.
@@ -161,20 +160,17 @@ type Point struct {
 // single is the confidence of the intervals of medians, which are not compared.
 const single = 0.95
 
-func isRate(unit string) bool { return strings.HasSuffix(unit, "/s") }
-
 func (r *Row) fill(metric, unit string) {
 	s := r.counted
+	r.Stalled = s.stalls(metric)
 	r.metric, r.unit, r.series, r.Points = metric, unit, s.Values(metric), make([]Point, 0, len(s.trials))
 	for _, t := range s.trials {
 		v, has := t.Get(metric)
 		r.Points = append(r.Points, Point{Trial: t.Trial, Block: t.Block, Pair: t.Config[hostPair], Swapped: t.Observed[swapped] == "true",
 			Status: t.status, Reason: t.reason, Value: v.Value, Has: has})
-		stalled := has && v.Value == 0 && isRate(v.Unit) || !has && unanswered(t.Result)
 		switch {
 		case !s.counts(t):
-		case stalled:
-			r.Stalled++
+		case stalled(t.Result, metric):
 		case !has || v.Unit != unit:
 			r.Unlike++
 		}

@@ -148,9 +148,7 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 	more, none := 0, ""
 	for _, t := range c.Tests {
 		m := t.measure(values, confidence, o.Busy)
-		if n := len(m.Ratio.Warnings); m.Ratio.N == 0 && n > 0 {
-			none = m.Ratio.Warnings[n-1]
-		}
+		none = cmp.Or(none, m.Ratio.Reason())
 		o.Measured = append(o.Measured, m)
 		o.Verdict = worse(o.Verdict, m.Verdict)
 		if m.More < 0 || more >= 0 && m.More > more {

@@ -10,34 +10,40 @@ import (
 )
 
 // marks returns what a reader must know about a ratio besides its interval.
-func marks(r analysis.Row) (out []string) {
-	if r.Busy != nil {
+func marks(r analysis.Row) []string { return marksOf(r.Busy, r.Stalled, nil) }
+
+// marksOf is marks for a ratio with these stalls of its numerator and its divisor.
+func marksOf(busy *analysis.Disturbance, of, to *analysis.Stalls) (out []string) {
+	if busy != nil {
 		out = append(out, "disturbed")
 	}
-	if r.Stalled > 0 {
-		out = append(out, stalledIn(r))
+	if of != nil {
+		out = append(out, stalledIn(of))
+	}
+	if to != nil {
+		out = append(out, "the divisor "+stalledIn(to))
 	}
 	return out
 }
 
-func stalledIn(r analysis.Row) string {
-	return fmt.Sprintf("stalled in %d of %d trials", r.Stalled, r.Counted())
+func stalledIn(s *analysis.Stalls) string {
+	return fmt.Sprintf("stalled in %d of %d trials", s.Trials, s.Of)
 }
 
 // stalls is a clause about stalls, "" without one.
 func stalls(r analysis.Row) string {
-	if r.Stalled == 0 {
+	if r.Stalled == nil {
 		return ""
 	}
-	return " (" + stalledIn(r) + ")"
+	return " (" + stalledIn(r.Stalled) + ")"
 }
 
 // stallNotes say how stalls count in a row's numbers.
 func stallNotes(r analysis.Row, baseline string) (out []string) {
-	if r.Stalled == 0 {
+	if r.Stalled == nil {
 		return nil
 	}
-	note := stalledIn(r) + ": nothing arrived, and they count as the worst"
+	note := stalledIn(r.Stalled) + ": nothing arrived, and they count as the worst"
 	if i := r.MeanRatio; i.N > 0 {
 		note += fmt.Sprintf("; over all windows it delivered %s× of %s%s", fixed(i.Center, 2), baseline, interval(i, false))
 	}

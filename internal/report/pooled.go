@@ -181,11 +181,11 @@ func (s several) clause(cells []analysis.PooledCell, whose string) string {
 	return text
 }
 
-// compared returns the cells with a ratio, those of the stated comparisons first, or all cells if there
-// is none.
+// compared returns the cells with a ratio, or with a reason why they have none although the runs do, those of
+// the stated comparisons first, or all cells if there is none.
 func (s several) compared() (out []analysis.PooledCell) {
 	for _, c := range append(s.contrastCells(), s.p.Cells...) {
-		if c.Ratio.N > 0 {
+		if c.Ratio.N > 0 || c.Ratio.Reason() != "" {
 			out = append(out, c)
 		}
 	}

@@ -1,6 +1,9 @@
 package stat
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // remote stands for infinity among values whose ranks count. Means of two values of which one is remote
 // stay beyond every real one, and their sum does not overflow.
@@ -74,6 +77,14 @@ func (i Interval) spread() float64 {
 		return 0
 	}
 	return 2 * half / n
+}
+
+// Reason returns why there is no ratio although there are pairs, "" if it is for want of pairs.
+func (i Interval) Reason() string {
+	if n := len(i.Warnings); i.N == 0 && n > 0 && strings.HasPrefix(i.Warnings[n-1], "no ") {
+		return i.Warnings[n-1]
+	}
+	return ""
 }
 
 // finish removes an estimate or an interval that is infinite, and says why. lowest is the least possible
