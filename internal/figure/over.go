@@ -29,7 +29,7 @@ func (r *Result) overTime(run *analysis.Run) error {
 			r.Panes = append(r.Panes, Pane{Network: o.Network, Probe: o.Probe, Inside: &o})
 		}
 	}
-	return r.checkPanes(run, "sampled its trials over time: these need windows of a second or more")
+	return r.checkPanes(run, "sampled its trials over time: these need windows of 2 s or more")
 }
 
 // threads takes the busiest threads of each cell.
