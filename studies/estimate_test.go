@@ -18,7 +18,6 @@ func TestEstimate(t *testing.T) {
 		"cni-comparison-load":       118 * time.Second,
 		"docker-overlay-throughput": 111 * time.Second,
 		"latency-under-load":        219 * time.Second,
-		"star":                      158 * time.Second,
 		"vxlan-and-kvm":             108 * time.Second, // emulated
 	} {
 		src, err := fs.ReadFile(studies.FS, name+".yaml")

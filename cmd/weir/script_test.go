@@ -98,6 +98,9 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 				return facts.Find("host-local") != "", nil
 			case "flanneld":
 				return facts.Find("flanneld") != "", nil
+			case "delay": // see internal/target/lab
+				err := exec.Command("unshare", "--user", "--map-root-user", "--net", "sh", "-c", "tc qdisc add dev lo root netem || test -e /proc/sys/net/bridge").Run()
+				return err == nil, nil
 			case "esp": // needed by an encrypted overlay, see internal/network
 				add := "ip xfrm state add src 127.0.0.1 dst 127.0.0.1 proto esp spi 1 mode transport aead 'rfc4106(gcm(aes))' 0x0123456789abcdef0123456789abcdef01234567 64"
 				return exec.Command("unshare", "--net", "sh", "-c", add).Run() == nil, nil

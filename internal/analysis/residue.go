@@ -35,7 +35,7 @@ type Seen struct {
 }
 
 // known lists keys that differ between networks by nature; reports show them in a separate table.
-var known = []string{"path.mtu", "path.overhead", "path.hosts", "ceiling", "link", "mss"}
+var known = []string{"path.mtu", "path.overhead", "path.hosts", "ceiling", "link", "path.delay", "path.jitter", "path.loss", "mss"}
 
 // swapped differs between blocks by design, equally often each way.
 const swapped = "swapped"

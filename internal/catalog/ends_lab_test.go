@@ -72,7 +72,7 @@ func TestEndsInTheLab(t *testing.T) {
 						if known {
 							timeout /= 20
 						}
-						err = e.Reach(t.Context(), p.Path.MTU, timeout)
+						_, err = e.Reach(t.Context(), p.Path.MTU, timeout)
 						switch {
 						case err == nil && known:
 							t.Errorf("%s: packets pass, and should not", pair)

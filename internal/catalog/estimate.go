@@ -9,6 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/topo"
 )
 
 // Approximate overhead of trials and networks on two otherwise idle CPUs, in addition to a study's
@@ -20,6 +21,7 @@ const (
 	aroundLoad   = 60 * time.Millisecond  // starting both its ends
 	loadSettles  = 100 * time.Millisecond // its own minimal warm-up
 	aroundClient = 70 * time.Millisecond  // starting and ending each additional client
+	aroundDelay  = 8                      // round trips between the engines, besides those of the probe
 	aroundStress = 30 * time.Millisecond  // starting the program that uses the CPUs
 	aroundTool   = 200 * time.Millisecond // starting it and its server
 	longWindow   = 2 * time.Second        // from which trials are sampled inside
@@ -70,6 +72,7 @@ func cell(s study.Study, c study.Cell) time.Duration {
 	if s.Duration >= longWindow {
 		t += beforeLong
 	}
+	t += aroundDelay * 2 * delay(s, c)
 	stress, load, err := condition.Background(c.Levels)
 	if err == nil && load.Probe != "" {
 		t += aroundLoad + max(s.Warmup, loadSettles)
@@ -81,6 +84,15 @@ func cell(s study.Study, c study.Cell) time.Duration {
 		t += time.Duration(n-1) * aroundClient
 	}
 	return t
+}
+
+// delay returns the delay between the hosts of c, each way.
+func delay(s study.Study, c study.Cell) time.Duration {
+	t, err := condition.Apply("delay", c.Levels["delay"], topo.Topology{})
+	if err != nil { // not a factor
+		return s.Topology.Distance.Delay
+	}
+	return t.Distance.Delay
 }
 
 func runs(s study.Study, p probe.Probe) time.Duration {

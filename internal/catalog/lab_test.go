@@ -194,7 +194,7 @@ func inLab(t *testing.T, d network.Driver, tp topo.Topology, p plan.Plan) {
 
 func measure(t *testing.T, site *target.Site, e *trial.Engines, p plan.Plan) {
 	t.Helper()
-	if err := e.Reach(t.Context(), p.Path.MTU, 10*time.Second); err != nil {
+	if _, err := e.Reach(t.Context(), p.Path.MTU, 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	client, server, err := p.Between("")
@@ -245,7 +245,7 @@ func TestSharedENINeeds(t *testing.T) {
 			}
 			p.Steps = spoil(p.Steps)
 			site, e := up(t, tp, p)
-			if err := e.Reach(t.Context(), p.Path.MTU, 300*time.Millisecond); err == nil {
+			if _, err := e.Reach(t.Context(), p.Path.MTU, 300*time.Millisecond); err == nil {
 				t.Error("packets pass all the same")
 			}
 			if err := site.Verify(t.Context(), p.States()); err != nil {

@@ -28,7 +28,7 @@ type Prepared struct {
 // k. If it succeeds, the study can fail only on the machine.
 func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 	p := &Prepared{Networks: map[string]experiment.Network{}, study: s}
-	spec, err := spec(s.Topology, k)
+	spec, err := spec(s, k)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,12 @@ func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 	return p, p.checkCells()
 }
 
-func spec(t study.Topology, k topo.Kernel) (topo.Spec, error) {
-	s := topo.Spec{Hosts: t.Hosts, Pods: t.Pods, MTU: t.MTU, NIC: t.NIC, IPv6: t.IPv6, PodsIPv6: t.PodsIPv6, Kernel: k}
+func spec(of study.Study, k topo.Kernel) (topo.Spec, error) {
+	t := of.Topology
+	s := topo.Spec{Hosts: t.Hosts, Pods: t.Pods, MTU: t.MTU, NIC: t.NIC, Distance: t.Distance, IPv6: t.IPv6, PodsIPv6: t.PodsIPv6, Kernel: k}
+	for f := range of.Factors {
+		s.Far = s.Far || condition.Far(f)
+	}
 	var err error
 	if t.Link != "" {
 		if s.Rate, err = unit.ParseRate(t.Link); err != nil {
@@ -80,7 +84,7 @@ func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) 
 		return n, err
 	}
 	if n.Topology, err = topo.New(entry.Spec(n.Driver, s)); err != nil {
-		return n, err
+		return n, fmt.Errorf("%s: %w", u.Name, err)
 	}
 	_, err = network.Build(n.Driver, n.Topology)
 	return n, err

@@ -18,6 +18,7 @@ type topologyFlags struct {
 	spec    topo.Spec
 	link    string
 	nic     string
+	loss    string
 }
 
 func (t *topologyFlags) register(c *cobra.Command) {
@@ -27,6 +28,9 @@ func (t *topologyFlags) register(c *cobra.Command) {
 	f.IntVar(&t.spec.Pods, "pods", 0, "pods per host (default 1, or 2 on a single host)")
 	f.IntVar(&t.spec.MTU, "mtu", 1500, "MTU of the underlay, bytes")
 	f.StringVar(&t.link, "link", "", "rate of every host's link, such as 1gbit (default unlimited)")
+	f.DurationVar(&t.spec.Distance.Delay, "delay", 0, "delay of every packet between hosts, each way, such as 500us")
+	f.DurationVar(&t.spec.Distance.Jitter, "jitter", 0, "how much the delay of single packets differs, such as 50us for ±50us")
+	f.StringVar(&t.loss, "loss", "", "share of packets between hosts that is lost, each way, such as 0.1%")
 	f.StringVar(&t.nic, "nic", "full", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
 	f.BoolVar(&t.spec.IPv6, "ipv6", false, "IPv6 underlay")
 	f.BoolVar(&t.spec.PodsIPv6, "pods-ipv6", false, "IPv6 pods")
@@ -45,6 +49,11 @@ func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 	if t.link != "" {
 		if t.spec.Rate, err = unit.ParseRate(t.link); err != nil {
 			return on, p, usage("--link: %w", err)
+		}
+	}
+	if t.loss != "" {
+		if t.spec.Distance.Loss, err = unit.ParsePercent(t.loss); err != nil {
+			return on, p, usage("--loss: %w", err)
 		}
 	}
 	if t.spec.NIC, err = topo.ParseNIC(t.nic); err != nil {

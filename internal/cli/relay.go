@@ -14,7 +14,7 @@ func relayCommand() *cobra.Command {
 	var c relay.Config
 	var neighbors []string
 	cmd := &cobra.Command{
-		Use:    "relay DEVICE --neighbour LOCAL,REMOTE[,DELAY]...",
+		Use:    "relay DEVICE --neighbour LOCAL,REMOTE...",
 		Short:  "Relay the frames of a TAP device to neighbors over UDP, until SIGTERM",
 		Hidden: true,
 		Args:   args(cobra.ExactArgs(1)),
@@ -38,7 +38,7 @@ func relayCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&neighbors, "neighbour", nil, "local address and port, those of a neighboring relay, and a delay for frames to it")
+	f.StringArrayVar(&neighbors, "neighbour", nil, "local address and port, and those of a neighboring relay")
 	f.BoolVar(&c.Encrypt, "encrypt", false, "encrypt frames with NaCl's box; relays exchange keys unauthenticated")
 	f.DurationVar(&c.Wait, "wait", 0, "longest time that a frame waits for others (default: while more can be read at once)")
 	return cmd

@@ -26,6 +26,7 @@ type studyFlags struct {
 	networks, probes, factors []string
 	compare                   []string
 	precision, pairs, nic     string
+	loss                      string
 	fast                      bool
 	names                     []string
 }
@@ -46,6 +47,8 @@ func bind(s *study.Study) *pflag.FlagSet {
 	fl.IntVar(&t.Pods, "pods", t.Pods, "pods per host")
 	fl.IntVar(&t.MTU, "mtu", t.MTU, "MTU of the underlay, bytes")
 	fl.StringVar(&t.Link, "link", t.Link, "rate of every host's link, such as 1gbit")
+	fl.DurationVar(&t.Distance.Delay, "delay", t.Distance.Delay, "delay of every packet between hosts, each way, such as 500us")
+	fl.DurationVar(&t.Distance.Jitter, "jitter", t.Distance.Jitter, "how much the delay of single packets differs, such as 50us for ±50us")
 	fl.BoolVar(&t.IPv6, "ipv6", t.IPv6, "IPv6 underlay")
 	fl.BoolVar(&t.PodsIPv6, "pods-ipv6", t.PodsIPv6, "IPv6 pods")
 	return fl
@@ -60,6 +63,7 @@ func (f *studyFlags) register(c *cobra.Command) {
 	fl.StringVar(&f.precision, "precision", "", "target half width of every ratio's interval, such as 2%")
 	fl.BoolVar(&f.fast, "fast", false, "run the study's fast form: few blocks, short windows, wide intervals")
 	fl.StringVar(&f.pairs, "pairs", "one", "one: the ends that the network names; all: every pair of hosts, in rounds of disjoint pairs measured at once (with --hosts)")
+	fl.StringVar(&f.loss, "loss", "", "share of packets between hosts that is lost, each way, such as 0.1%")
 	fl.StringVar(&f.nic, "nic", "", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
 	fl.VisitAll(func(g *pflag.Flag) { f.names = append(f.names, g.Name) })
 	c.Flags().AddFlagSet(fl)
@@ -142,6 +146,7 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 		set(c, "probes", &s.Probes, f.probes, uses),
 		set(c, "precision", &s.Precision, f.precision, unit.ParsePercent),
 		set(c, "pairs", &s.AllPairs, f.pairs, study.ParsePairs),
+		set(c, "loss", &s.Topology.Distance.Loss, f.loss, unit.ParsePercent),
 		set(c, "nic", &s.Topology.NIC, f.nic, topo.ParseNIC),
 	)
 	*s = s.Resolve()

@@ -1,5 +1,5 @@
 // Package condition holds what a study changes about a network between trials: MTU, link rate,
-// offloads, bridge-nf. Such a condition is a changed topology whose steps are the difference between
+// offloads, distance, bridge-nf. Such a condition is a changed topology whose steps are the difference between
 // two plans, so every condition works with every network. Stress, load and clients are programs that
 // run in the background of a trial; they do not change the topology.
 //
@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
@@ -41,9 +42,12 @@ func table() map[string]condition {
 	return map[string]condition{
 		"bridge-nf": {setBridgeNF, "whether bridges of hosts pass packets to netfilter, as the iptables rules of Docker and Kubernetes need: on or off; without this factor, a network does what its product does"},
 		"clients":   {noChange(ParseClients), "how many clients use one server at the same time, each on its own host: 1, 9 (9 need hosts: 10)"},
+		"delay":     {setDelay, "how long every packet between hosts is delayed, each way, such as 500us or 0"},
 		Ends:        {setEnds, "which ends exchange traffic: FROM-TO, each of them pod, host or another end of the network, such as pod-host; a number picks one of several, as in pod1-pod3"},
+		"jitter":    {setJitter, "how much the delay of single packets differs, at most the delay: 50us is ±50us; packets stay in order"},
 		"link":      {setLink, "the rate of every host's link, such as 1gbit, or none for no limit"},
 		"load":      {noChange(ParseLoad), "a probe that runs over the same path during the trial: idle, NAME, or NAME@50% for a share of its capacity on the path"},
+		"loss":      {setLoss, "the share of packets between hosts that is lost at random, each way, such as 0.1%"},
 		"mtu":       {setMTU, "the MTU of the underlay in bytes"},
 		"nic":       {setNIC, "what the hosts' underlay devices segment in hardware: full, tso (nothing inside tunnels) or none"},
 		"offload":   {setOffload, "whether any device of a host or pod segments: on or off"},
@@ -57,6 +61,10 @@ func Names() []string { return slices.Sorted(maps.Keys(table())) }
 
 // About describes the levels of a condition.
 func About(name string) string { return table()[name].about }
+
+// Far reports whether a factor changes the distance between hosts, for which a topology must be
+// prepared (topo.Spec.Far).
+func Far(name string) bool { return name == "delay" || name == "jitter" || name == "loss" }
 
 // Of returns the levels that are conditions; the others are options of the probe.
 func Of(levels map[string]string) map[string]string {
@@ -111,6 +119,9 @@ func Change(d network.Driver, base topo.Topology, levels map[string]string) (Cha
 	if t, err = applyAll(levels, t); err != nil {
 		return Changed{}, err
 	}
+	if err := t.Distance.Check(); err != nil {
+		return Changed{}, fmt.Errorf("conditions delay, jitter and loss: %w", err)
+	}
 	if base.Exists && !reflect.DeepEqual(base, t) {
 		return Changed{}, fmt.Errorf("%w: its hosts exist already, and weir does not change them", plan.ErrRebuild)
 	}
@@ -163,6 +174,35 @@ func setBridgeNF(level string, t *topo.Topology) error {
 		return nil
 	}
 	return fmt.Errorf("level %q is unknown (known: off, on)", level)
+}
+
+func setDelay(level string, t *topo.Topology) (err error) {
+	t.Far = true
+	t.Distance.Delay, err = parseDelay(level)
+	return err
+}
+
+func setJitter(level string, t *topo.Topology) (err error) {
+	t.Far = true
+	t.Distance.Jitter, err = parseDelay(level)
+	return err
+}
+
+// parseDelay checks a delay by itself; Change compares jitter and delay.
+func parseDelay(level string) (time.Duration, error) {
+	d, err := time.ParseDuration(level)
+	if err != nil {
+		return 0, fmt.Errorf("invalid duration %q: write it as 500us or 5ms", level)
+	}
+	return d, topo.Distance{Delay: d}.Check()
+}
+
+func setLoss(level string, t *topo.Topology) (err error) {
+	t.Far = true
+	if t.Distance.Loss, err = unit.ParsePercent(level); err != nil {
+		return err
+	}
+	return topo.Distance{Loss: t.Distance.Loss}.Check()
 }
 
 // setEnds changes nothing: only the plan knows the ends.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
@@ -43,6 +44,9 @@ func TestApply(t *testing.T) {
 		{"nic", "none", func(t *topo.Topology) { t.NIC = topo.NICNone }},
 		{"offload", "off", func(t *topo.Topology) { t.NoOffload = true }},
 		{"offload", "on", func(t *topo.Topology) { t.NoOffload = false }},
+		{"delay", "500us", func(t *topo.Topology) { t.Distance.Delay, t.Far = 500*time.Microsecond, true }},
+		{"jitter", "50us", func(t *topo.Topology) { t.Distance.Jitter, t.Far = 50*time.Microsecond, true }},
+		{"loss", "0.1%", func(t *topo.Topology) { t.Distance.Loss, t.Far = 0.001, true }},
 		{"bridge-nf", "on", func(t *topo.Topology) { t.BridgeNF = topo.BridgeNFOn }},
 		{"bridge-nf", "off", func(t *topo.Topology) { t.BridgeNF = topo.BridgeNFOff }},
 		{"rps", "off", func(t *topo.Topology) { t.RPS = topo.RPSOff }},
@@ -67,7 +71,7 @@ func TestApplyErrors(t *testing.T) {
 		spec        topo.Spec
 		want        string
 	}{
-		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: bridge-nf, clients, ends, link, load, mtu, nic, offload, rps, stress)`},
+		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: bridge-nf, clients, delay, ends, jitter, link, load, loss, mtu, nic, offload, rps, stress)`},
 		{"mtu", "575", topo.Spec{}, `condition mtu: invalid MTU "575": want 576 to 65535 bytes`},
 		{"mtu", "1279", topo.Spec{PodsIPv6: true}, `condition mtu: invalid MTU "1279": want 1280 to 65535 bytes`},
 		{"mtu", "1279", topo.Spec{IPv6: true}, `condition mtu: invalid MTU "1279": want 1280 to 65535 bytes`},
@@ -93,6 +97,13 @@ func TestApplyErrors(t *testing.T) {
 		{"clients", "two", topo.Spec{}, `condition clients: invalid number of clients "two"`},
 		{"ends", "pod", topo.Spec{}, `condition ends: invalid pair of ends "pod": write FROM-TO, such as pod-host`},
 		{"offload", "maybe", topo.Spec{}, `condition offload: level "maybe" is unknown (known: off, on)`},
+		{"delay", "-1", topo.Spec{}, `condition delay: invalid duration "-1": write it as 500us or 5ms`},
+		{"delay", "-1ms", topo.Spec{}, `condition delay: invalid delay -1ms: want whole microseconds from 0s to 1s`},
+		{"delay", "500ns", topo.Spec{}, `condition delay: invalid delay 500ns: want whole microseconds`},
+		{"delay", "2s", topo.Spec{}, `invalid delay 2s: want whole microseconds from 0s to 1s`},
+		{"jitter", "much", topo.Spec{}, `condition jitter: invalid duration "much"`},
+		{"loss", "101%", topo.Spec{}, `condition loss: invalid loss 101 %: want 0 % or more, and less than 100 %`},
+		{"loss", "-1%", topo.Spec{}, `condition loss: share "-1%": negative; at least 0`},
 		{"bridge-nf", "", topo.Spec{}, `condition bridge-nf: level "" is unknown (known: off, on)`},
 		{"rps", "yes", topo.Spec{}, `condition rps: invalid level "yes": want off, on, or a mask of CPUs in hexadecimal, such as 3 for the first two`},
 		{"rps", "0", topo.Spec{}, `condition rps: invalid level "0": want off, on,`},
@@ -177,10 +188,14 @@ func TestChangeGolden(t *testing.T) {
 		"nothing":  {"mtu": "1500", "link": "none", "nic": "full", "offload": "on", "bridge-nf": "off"},
 		"bridge":   {"bridge-nf": "on"},
 		"mtu-low":  {"mtu": "600"},
+		"far":      {"delay": "500us", "jitter": "50us", "loss": "0.1%"},
+		"far-link": {"delay": "5ms", "link": "1gbit"},
+		"far-not":  {"delay": "0", "jitter": "1ms"},
+		"near":     {"delay": "500us"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
-			c, err := Change(drivers()["vxlan-overlay"], topology(t, topo.Spec{}), levels)
+			c, err := Change(drivers()["vxlan-overlay"], topology(t, topo.Spec{Far: strings.HasPrefix(name, "far")}), levels)
 			if err != nil {
 				fmt.Fprintln(&got, "error:", err)
 			}
@@ -224,6 +239,8 @@ func (m machine) apply(steps []plan.Step) {
 			}
 		case s.Set != nil:
 			mtu(s.In, s.Set.Dev, s.Set.MTU)
+		case s.Delay != nil:
+			m[s.In+" "+s.Delay.Dev+" delay"] = *s.Delay
 		case s.Rate != nil && s.Rate.Rate == 0:
 			delete(m, s.In+" "+s.Rate.Dev+" rate")
 		case s.Rate != nil:
@@ -259,8 +276,13 @@ func TestDoAndUndo(t *testing.T) {
 		{"bridge-nf": "on"},
 		{"bridge-nf": "off", "mtu": "2000"},
 	}
+	apart := []map[string]string{{"delay": "0", "jitter": "0"}, {"delay": "1ms", "jitter": "10us"}, {"delay": "1ms", "loss": "1%", "link": "1gbit"}}
 	for _, d := range slices.Sorted(maps.Keys(drivers())) {
-		for _, spec := range []topo.Spec{{Hosts: 1, Pods: 2}, {}, {Hosts: 3, Pods: 2, IPv6: true, PodsIPv6: true}} {
+		for _, spec := range []topo.Spec{{Hosts: 1, Pods: 2}, {}, {Hosts: 3, Pods: 2, IPv6: true, PodsIPv6: true}, {Far: true}} {
+			conditions := conditions
+			if spec.Far {
+				conditions = append(apart, conditions...)
+			}
 			for _, start := range conditions {
 				base := topology(t, spec)
 				for name, level := range start {

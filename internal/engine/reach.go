@@ -70,6 +70,7 @@ func reachMain(ctx context.Context, args []string, out *events, help io.Writer) 
 func (u *udpClient) reach(ctx context.Context, size int) (event.Reach, error) {
 	payload := size - ipUDPHeaders(u.server.Addr().Is6())
 	packet := make([]byte, payload)
+	var sent []int64 // by sequence number
 	seen := map[string]int{}
 	begin := sock.Now()
 	tries := 0
@@ -77,6 +78,7 @@ func (u *udpClient) reach(ctx context.Context, size int) (event.Reach, error) {
 		next := sock.Now() + int64(retryEvery)
 		wire.Header{Kind: wire.KindReach, Run: u.run, Seq: uint64(tries)}.Put(packet)
 		tries++
+		sent = append(sent, sock.Now())
 		_, errno := sock.Send(u.fd, packet)
 		b, err := u.await(wire.KindReach, 0, next)
 		switch {
@@ -84,6 +86,9 @@ func (u *udpClient) reach(ctx context.Context, size int) (event.Reach, error) {
 			return event.Reach{}, err
 		case len(b) == payload-wire.HeaderSize && b != nil:
 			r := event.Reach{Tries: tries}
+			if h, ok := wire.ParseHeader(u.buf); ok && h.Seq < uint64(len(sent)) {
+				r.RTT = float64(sock.Now()-sent[h.Seq]) / 1e9
+			}
 			r.Head = event.NewHead("reach", u.server.String(), size, time.Duration(sock.Now()-begin))
 			return r, nil
 		}

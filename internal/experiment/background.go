@@ -239,6 +239,7 @@ func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {
 	return trial.Setup{
 		Probe: p, Client: c.client, Server: c.server,
 		Site: c.site, Engines: c.engines, Plan: c.Plan, LinkRate: c.Topology.Rate,
+		Distance: c.Topology.Between(c.client.Host, c.server.Host), RTT: c.rtt,
 		Warmup: r.Study.Warmup, Duration: r.Study.Duration, Idle: r.idle,
 		Raw: func(name string, b []byte) error { return r.Dir.Raw(id, name, b) },
 	}

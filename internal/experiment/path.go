@@ -37,8 +37,9 @@ type link struct {
 	client, server plan.End
 	n              int // number among the links to this server's node
 	engines        *trial.Engines
-	carried        bool  // has carried a packet
-	apart          error // why it carries no packets
+	carried        bool          // has carried a packet
+	rtt            time.Duration // of the last packet that checked it
+	apart          error         // why it carries no packets
 }
 
 // BuildName names the network that a cell needs, with the levels that it is built with.
@@ -164,10 +165,11 @@ func (l *link) reach(ctx context.Context, p *path, pl plan.Plan) error {
 	if err := l.start(ctx, p); err != nil {
 		return err
 	}
-	if err := l.engines.Reach(ctx, pl.Path.MTU, reachTime); err != nil {
+	rtt, err := l.engines.Reach(ctx, pl.Path.MTU, reachTime)
+	if err != nil {
 		return errors.Join(err, p.alive(ctx))
 	}
-	l.carried = true
+	l.carried, l.rtt = true, rtt
 	return nil
 }
 

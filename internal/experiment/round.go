@@ -85,7 +85,7 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 		switch {
 		case applied != nil:
 			return fmt.Errorf("condition: %w", applied)
-		case len(change.Do) > 0 || !c.engines.Alive():
+		case len(change.Do) > 0 || !c.engines.Alive() || change.Topology.Far:
 			return c.reach(ctx, p, c.Plan)
 		}
 		return nil

@@ -48,7 +48,7 @@ type Rule struct {
 
 // Rules lists all rules in the order in which their findings are shown.
 func Rules() []Rule {
-	return []Rule{emulated, unpaired, uncompared, fewBlocks, disturbed, notOK, linkLimited, oneCPU, fullThread, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
+	return []Rule{emulated, distance, unpaired, uncompared, fewBlocks, disturbed, notOK, linkLimited, oneCPU, fullThread, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
 }
 
 // Check applies all rules.

@@ -59,6 +59,19 @@ func TestRules(t *testing.T) {
 		{rule: "", change: func(rs []record.Result) []record.Result { return rs }},
 		{rule: "emulated", name: "guests", change: vx(func(r *record.Result) { r.Observed["vm.accelerator"] = "tcg" }), want: "12 of 24 trials ran in emulated guests"},
 		{rule: "emulated", name: "machine", change: vx(func(r *record.Result) { r.Observed["guest"] = "linux 6.1, qemu-tcg" }), want: "12 of 24 trials ran in an emulated machine"},
+		{rule: "distance", name: "netem", change: func(rs []record.Result) []record.Result {
+			for i := range rs {
+				rs[i].Observed["delay.by"] = "netem"
+			}
+			return rs
+		}, want: "netem delayed the packets between hosts in 24 of 24 trials"},
+		{rule: "distance", name: "program", change: func(rs []record.Result) []record.Result {
+			for i := range rs {
+				rs[i].Observed["delay.by"] = "nfqueue"
+				rs[i].Values = append(rs[i].Values, record.Value{Name: "delay.late", Unit: "s", Value: float64(i) * 1e-6})
+			}
+			return rs
+		}, want: "a program delayed the packets between hosts in 24 of 24 trials, because the kernel lacks netem; in the worst trial, 1 % of them left 23 µs late or more; for netem, load"},
 		{rule: "unpaired", unpaired: true, change: func(rs []record.Result) []record.Result { return rs[:5] }, want: "imported results, unpaired"},
 		{rule: "nothing-compared", name: "no trials", change: func([]record.Result) []record.Result { return nil }, want: "no trials"},
 		{rule: "nothing-compared", name: "alone", change: func(rs []record.Result) []record.Result {

@@ -12,9 +12,12 @@ const (
 	maxDelay = time.Second
 )
 
-// line changes s to a line of hops hops, or the nearest allowed number.
-func line(s topo.Spec, hops int) topo.Spec {
-	s.Shape, s.Hosts = topo.Line, min(max(hops, 1), maxHops)+1
+// line changes s to a line of hops hops with these delays, or the nearest allowed number.
+func line(s topo.Spec, hops int, delay Delays) topo.Spec {
+	s.Shape, s.Hosts, s.Delays = topo.Line, min(max(hops, 1), maxHops)+1, nil
+	for i := range s.Hosts - 1 {
+		s.Delays = append(s.Delays, delay.of(i))
+	}
 	return s
 }
 
@@ -26,7 +29,15 @@ func checkLine(name string, t topo.Topology, hops int, delay Delays) error {
 	if t.Shape != topo.Line || len(t.Hosts) != hops+1 {
 		return fmt.Errorf("%s: needs a line of %d hosts, topology has %d hosts and shape %q", name, hops+1, len(t.Hosts), t.Shape)
 	}
-	return delay.check(name, hops)
+	if err := delay.check(name, hops); err != nil {
+		return err
+	}
+	for i := range hops {
+		if d := t.Segment(i).Delay - t.Distance.Delay; d != delay.of(i) {
+			return fmt.Errorf("%s: needs a delay of %v on segment %d, topology has %v", name, delay.of(i), i+1, d)
+		}
+	}
+	return nil
 }
 
 // Delays are the one-way delays of a line's segments: one for all, or one for each.
@@ -54,13 +65,13 @@ func (ds Delays) check(name string, hops int) error {
 	return nil
 }
 
-// of returns the delay of segment i, counting from 0.
+// of returns the delay of segment i, counting from 0; 0 if ds has none.
 func (ds Delays) of(i int) time.Duration {
-	switch len(ds) {
-	case 0:
-		return 0
-	case 1:
+	switch {
+	case len(ds) == 1:
 		return ds[0]
+	case i < len(ds):
+		return ds[i]
 	}
-	return ds[i]
+	return 0
 }

@@ -116,14 +116,19 @@ func TestBuildGolden(t *testing.T) {
 	kernel := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{OVS: true}})
 	vlan := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{VLAN: true}})
 	vlan.NoOffload = true
-	line := topology(t, topo.Spec{Hosts: 3, Shape: topo.Line})
 	steered, some := topology(t, topo.Spec{Hosts: 3}), vlan
 	steered.RPS, some.RPS = topo.RPSAll, "fffffffff" // 36 CPUs
 	delay := network.Delays{1500 * time.Microsecond, 0}
+	line := topology(t, topo.Spec{Hosts: 3, Shape: topo.Line, Delays: delay})
+	far := topo.Spec{Rate: 1e9, Distance: topo.Distance{Delay: 500 * time.Microsecond, Jitter: 50 * time.Microsecond, Loss: 0.001}}
+	vpc, farLine := network.Shape(drivers["terway"], far), topo.Spec{Hosts: 3, Shape: topo.Line, Far: true}
 	for name, c := range map[string]struct {
 		d network.Driver
 		t topo.Topology
 	}{
+		"build.host-apart":     {drivers["host"], topology(t, far)},
+		"build.terway-apart":   {drivers["terway"], topology(t, vpc)},
+		"build.relay-apart":    {&network.Relay{Hops: 2, Port: 6783}, topology(t, farLine)},
 		"build.vxlan-overlay":  {drivers["vxlan-overlay"], plain},
 		"build.routed":         {drivers["routed"], rich},
 		"build.calico-bgp":     {drivers["calico-bgp-datapath"], plain},

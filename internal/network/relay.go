@@ -14,7 +14,7 @@ import (
 // neighbors over UDP, several per datagram if they arrive close together. Hosts between the ends
 // forward in the program. This is the mechanism of Weave's sleeve, but not its code.
 //
-// With delay, a segment acts as a long wire: the program delays everything it sends there.
+// With delay, a segment acts as a long wire for everything that passes it.
 type Relay struct {
 	Hops    int           `yaml:"hops"`    // 1 to 5, one less than hosts
 	Encrypt bool          `yaml:"encrypt"` // seal frames with NaCl's box
@@ -23,7 +23,7 @@ type Relay struct {
 	Delay   Delays        `yaml:"delay"`   // of every segment, or a list with one for each: 0 to 1 s, each way
 }
 
-func (n Relay) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops) }
+func (n Relay) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops, n.Delay) }
 
 const (
 	relayDev = "relay0"
@@ -62,11 +62,7 @@ func (n Relay) argv(t topo.Topology, i int) []string {
 			ends[0], ends[1] = ends[1], ends[0]
 		}
 		if i == s || i == s+1 {
-			neighbor := fmt.Sprintf("%v,%v", netip.AddrPortFrom(ends[0], uint16(n.Port)), netip.AddrPortFrom(ends[1], uint16(n.Port)))
-			if d := n.Delay.of(s); d > 0 {
-				neighbor += "," + d.String()
-			}
-			argv = append(argv, "--neighbour", neighbor)
+			argv = append(argv, "--neighbour", fmt.Sprintf("%v,%v", netip.AddrPortFrom(ends[0], uint16(n.Port)), netip.AddrPortFrom(ends[1], uint16(n.Port))))
 		}
 	}
 	if n.Encrypt {

@@ -32,9 +32,9 @@ func Places(t topo.Topology) []string {
 }
 
 // wired reports whether a segment is a wire between two hosts. Others get a switch, as does a lone
-// host, which then has an underlay device like a real machine.
+// host, which then has an underlay device like a real machine, and a segment with a distance.
 func wired(t topo.Topology, ports []topo.Port) bool {
-	return len(ports) == 2 && len(t.Hosts) > 1 && t.Shape != topo.Guests
+	return len(ports) == 2 && len(t.Hosts) > 1 && t.Shape != topo.Guests && !t.Far
 }
 
 // Underlay returns the steps that connect the hosts of t. They precede a driver's.
@@ -56,7 +56,7 @@ func Underlay(t topo.Topology) []plan.Step {
 			steps = append(steps, plan.Step{In: a.In, Link: &plan.Link{Name: a.Dev, Kind: "veth", MTU: t.MTU, Peer: b.Dev, PeerIn: b.In}})
 			continue
 		}
-		bridge := fmt.Sprintf("sw%d", n)
+		bridge := switchBridge(n)
 		steps = append(steps, plan.Step{In: Switch, Link: &plan.Link{Name: bridge, Kind: "bridge", MTU: t.MTU}})
 		if t.Shape == topo.Guests {
 			return steps // the driver knows the machines; see VM.hosts
@@ -80,7 +80,7 @@ func addresses(t topo.Topology) []plan.Step {
 			steps = append(steps, plan.Step{In: p.In, Offload: &plan.Offload{Dev: p.Dev, Features: maps.Clone(f)}})
 		}
 	}
-	return append(steps, rates(t)...)
+	return append(append(steps, delays(t)...), rates(t)...)
 }
 
 // switchPort names the switch's side of p on segment n. A host can have two ports.
@@ -90,6 +90,25 @@ func switchPort(n int, p topo.Port) string {
 	}
 	return p.In + "-" + p.Dev
 }
+
+// delays makes every port of a switch delay what it sends to its host, so a packet meets the distance
+// once on its way. In a topology that is not far there is nothing to change later, either.
+func delays(t topo.Topology) []plan.Step {
+	if !t.Far {
+		return nil
+	}
+	var steps []plan.Step
+	for n, ports := range t.Segments {
+		for _, p := range ports {
+			d := t.Segment(n)
+			steps = append(steps, plan.Step{In: Switch, Delay: &plan.Delay{Dev: switchPort(n, p), Bridge: switchBridge(n), Delay: d.Delay, Jitter: d.Jitter, Loss: d.Loss}})
+		}
+	}
+	return steps
+}
+
+// switchBridge names the switch of segment n.
+func switchBridge(n int) string { return fmt.Sprintf("sw%d", n) }
 
 // rates limits both directions of every link: each port of a wire sends one direction; at a switch
 // the switch's port sends the other.
@@ -102,7 +121,7 @@ func rates(t topo.Topology) []plan.Step {
 		for _, p := range ports {
 			steps = append(steps, plan.Step{In: p.In, Rate: &plan.Rate{Dev: p.Dev, Rate: t.Rate, MTU: t.MTU}})
 			if !wired(t, ports) {
-				steps = append(steps, plan.Step{In: Switch, Rate: &plan.Rate{Dev: switchPort(n, p), Rate: t.Rate, MTU: t.MTU}})
+				steps = append(steps, plan.Step{In: Switch, Rate: &plan.Rate{Dev: switchPort(n, p), Rate: t.Rate, MTU: t.MTU, Delayed: t.Far}})
 			}
 		}
 	}

@@ -13,8 +13,7 @@ import (
 // The kernel allows one VXLAN device per identifier and port (drivers/net/vxlan, vxlan_vni_in_use),
 // so every segment has a different identifier.
 //
-// With delay, a segment acts as a long wire for tunnel traffic: netem delays packets on entry to a
-// tunnel. The kernel must have sch_netem.
+// With delay, a segment acts as a long wire for everything that passes it.
 type VXLANHops struct {
 	Hops  int    `yaml:"hops"`  // 1 to 5, one less than hosts
 	VNI   int    `yaml:"vni"`   // of the first segment; each further segment has the next one: 1 to 1<<24-1
@@ -22,7 +21,7 @@ type VXLANHops struct {
 	Delay Delays `yaml:"delay"` // of every segment, or a list with one for each: 0 to 1 s, each way
 }
 
-func (n VXLANHops) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops) }
+func (n VXLANHops) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops, n.Delay) }
 
 func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("vxlan-hops", t, 2, vxlanOverhead(t), checkLine("vxlan-hops", t, n.Hops, n.Delay),
@@ -40,9 +39,6 @@ func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Steps = append(p.Steps,
 				plan.Step{In: from, Link: &plan.Link{Name: dev, Kind: "vxlan", MTU: mtu, Master: bridgeDev, VNI: n.VNI + i, Port: n.Port, Local: ends[0].Addr.Addr()}},
 				plan.Step{In: from, FDB: &plan.FDB{Dev: dev, Dst: to}})
-			if d := n.Delay.of(i); d > 0 {
-				p.Steps = append(p.Steps, plan.Step{In: from, Delay: &plan.Delay{Dev: dev, Delay: d}})
-			}
 			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: from, Dev: dev, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Side: side(t, i), Near: plan.Pod}})
 		}
 	}

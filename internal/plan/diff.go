@@ -13,8 +13,8 @@ import (
 var ErrRebuild = errors.New("the network would have to be rebuilt; give it an entry of its own in the study")
 
 // Diff returns the steps that change the network that from built into the one that to would build.
-// They can change a link's MTU, a device's rate and offloads, and what bridges pass to netfilter.
-// Diff removes a rate that to lacks, and returns a feature that to does not name to its default
+// They can change a link's MTU, a device's rate and offloads, the delay of a bridge's port, and what
+// bridges pass to netfilter. Diff removes a rate that to lacks, and returns a feature that to does not name to its default
 // (see Offload). Any other difference is an ErrRebuild, as is the MTU of a moved device: the daemon
 // that made it no longer sees it. Diff ignores expectations: they follow from the rest.
 func Diff(from, to Plan) ([]Step, error) {
@@ -34,7 +34,12 @@ func Diff(from, to Plan) ([]Step, error) {
 	}
 	for _, d := range devices(t.rates, f.rates) {
 		if is := t.rate[d]; is != f.rate[d] {
-			steps = append(steps, Step{In: d.in, Rate: &Rate{Dev: d.dev, Rate: is.Rate, MTU: is.MTU}})
+			steps = append(steps, Step{In: d.in, Rate: &Rate{Dev: d.dev, Rate: is.Rate, MTU: is.MTU, Delayed: is.Delayed || f.rate[d].Delayed}})
+		}
+	}
+	for _, s := range to.Steps {
+		if s.Delay != nil && f.delay[device{s.In, s.Delay.Dev}] != *s.Delay {
+			steps = append(steps, s)
 		}
 	}
 	for _, d := range devices(t.offloads, f.offloads) {
@@ -64,7 +69,7 @@ func sameShape(from, to Plan) error {
 		case a[i].stateful() && b[i].stateful() && !reflect.DeepEqual(a[i], b[i]):
 			return fmt.Errorf("a daemon would run or be configured differently: %s, %s", a[i], b[i])
 		case !reflect.DeepEqual(a[i], b[i]):
-			return fmt.Errorf("more than MTU, rate, offloads and bridge-nf differs: %s, %s", a[i], b[i])
+			return fmt.Errorf("more than MTU, rate, offloads, delay and bridge-nf differs: %s, %s", a[i], b[i])
 		}
 	}
 	if !slices.Equal(from.Ends, to.Ends) {
@@ -85,6 +90,8 @@ func shape(p Plan) []Step {
 			s.Link = &l
 		case s.bridgeNF():
 			s.Sysctl = &Sysctl{Key: s.Sysctl.Key}
+		case s.Delay != nil:
+			s.Delay = &Delay{Dev: s.Delay.Dev, Bridge: s.Delay.Bridge}
 		}
 		kept = append(kept, s)
 	}
@@ -103,12 +110,13 @@ type state struct {
 
 	mtu      map[device]int
 	rate     map[device]Rate
+	delay    map[device]Delay
 	offload  map[device]map[string]bool
 	bridgeNF map[key]Sysctl
 }
 
 func stateOf(p Plan) state {
-	st := state{mtu: map[device]int{}, rate: map[device]Rate{}, offload: map[device]map[string]bool{}, bridgeNF: map[key]Sysctl{}}
+	st := state{mtu: map[device]int{}, rate: map[device]Rate{}, delay: map[device]Delay{}, offload: map[device]map[string]bool{}, bridgeNF: map[key]Sysctl{}}
 	for _, s := range p.Steps {
 		switch {
 		case s.Link != nil:
@@ -127,6 +135,8 @@ func stateOf(p Plan) state {
 			if s.Rate.Rate == 0 {
 				delete(st.rate, d)
 			}
+		case s.Delay != nil:
+			st.delay[device{s.In, s.Delay.Dev}] = *s.Delay
 		case s.Offload != nil:
 			d := device{s.In, s.Offload.Dev}
 			st.offloads = append(st.offloads, d)

@@ -176,13 +176,20 @@ type Rate struct {
 	Dev  string  `json:"dev"`
 	Rate float64 `json:"rate"`
 	MTU  int     `json:"mtu,omitempty"` // of Dev, bytes
+	// Delayed: Dev has a Delay, an earlier step, before the limit.
+	Delayed bool `json:"delayed,omitempty"`
 }
 
-// Delay delays everything that leaves Dev by the same time, as a long wire would, so packets stay
-// in order (netem). Dev must not have a Rate.
+// Delay delays and drops packets that leave Dev, a port of Bridge, as a long wire would: they stay in
+// order. netem does that, or a program in a kernel without it (package distance). A Rate of Dev must
+// say that it has a Delay.
 type Delay struct {
 	Dev   string        `json:"dev"`
 	Delay time.Duration `json:"delay"` // ns
+	// Jitter makes the delay of each packet uniform in Delay ± Jitter, ns.
+	Jitter time.Duration `json:"jitter,omitempty"`
+	Loss   float64       `json:"loss,omitempty"` // share of packets, 0 to 1
+	Bridge string        `json:"bridge"`
 }
 
 // DelayLimit is how many packets can wait in a Delay: 16 ms at 2 million packets/s. netem's default

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -211,35 +210,6 @@ func (o Offload) shell(in string) command {
 		c = append(c, f, map[bool]string{false: "off", true: "on"}[o.Features[f]])
 	}
 	return c
-}
-
-func (r Rate) shell(in string) command {
-	if r.Rate == 0 {
-		return command{"tc", "-n", in, "qdisc", "del", "dev", r.Dev, "root"}
-	}
-	return command{"tc", "-n", in, "qdisc", "replace", "dev", r.Dev, "root", "tbf",
-		"rate", bits(r.Rate), "burst", strconv.Itoa(r.Burst()), "limit", strconv.Itoa(r.Limit()),
-		"peakrate", bits(r.Peak()), "mtu", strconv.Itoa(r.Frame()), "overhead", strconv.Itoa(WireOverhead),
-		"mpu", strconv.Itoa(WireMinimum)}
-}
-
-func (d Delay) shell(in string) command {
-	return command{"tc", "-n", in, "qdisc", "replace", "dev", d.Dev, "root", "netem",
-		"delay", fmt.Sprintf("%dus", d.Delay.Microseconds()), "limit", strconv.Itoa(DelayLimit)}
-}
-
-// bits formats a rate in the largest unit of tc(8) that represents it exactly.
-func bits(rate float64) string {
-	n := int64(math.Round(rate))
-	for _, u := range []struct {
-		size int64
-		name string
-	}{{1e12, "tbit"}, {1e9, "gbit"}, {1e6, "mbit"}, {1e3, "kbit"}} {
-		if n != 0 && n%u.size == 0 {
-			return strconv.FormatInt(n/u.size, 10) + u.name
-		}
-	}
-	return strconv.FormatInt(n, 10) + "bit"
 }
 
 // plain matches a word that sh(1) leaves as it is.

@@ -12,15 +12,13 @@ type Count struct {
 	BytesIn         uint64 `json:"bytes_in"`
 	BytesOut        uint64 `json:"bytes_out"`
 	// Dropped: datagrams that no relay sends, or that the neighbor did not seal; frames that fit no
-	// datagram, have no key yet, or that the TAP device rejected; datagrams that could not be sent,
-	// or exceeded the hold.
+	// datagram, have no key yet, or that the TAP device rejected; datagrams that could not be sent.
 	Malformed uint64 `json:"dropped_malformed"`
 	Forged    uint64 `json:"dropped_forged"`
 	TooLarge  uint64 `json:"dropped_too_large"`
 	NoKey     uint64 `json:"dropped_no_key"`
 	TAP       uint64 `json:"dropped_tap"`
 	Send      uint64 `json:"dropped_send"`
-	Held      uint64 `json:"dropped_held"`
 }
 
 // Counters count while the relay runs.
@@ -28,7 +26,6 @@ type Counters struct {
 	framesIn, framesOut, framesForwarded                atomic.Uint64
 	datagramsIn, datagramsOut, bytesIn, bytesOut        atomic.Uint64
 	malformed, forged, tooLarge, noKey, tapFailed, send atomic.Uint64
-	held                                                atomic.Uint64
 }
 
 func (c *Counters) count() Count {
@@ -36,6 +33,6 @@ func (c *Counters) count() Count {
 		FramesIn: c.framesIn.Load(), FramesOut: c.framesOut.Load(), FramesForwarded: c.framesForwarded.Load(),
 		DatagramsIn: c.datagramsIn.Load(), DatagramsOut: c.datagramsOut.Load(), BytesIn: c.bytesIn.Load(), BytesOut: c.bytesOut.Load(),
 		Malformed: c.malformed.Load(), Forged: c.forged.Load(), TooLarge: c.tooLarge.Load(),
-		NoKey: c.noKey.Load(), TAP: c.tapFailed.Load(), Send: c.send.Load(), Held: c.held.Load(),
+		NoKey: c.noKey.Load(), TAP: c.tapFailed.Load(), Send: c.send.Load(),
 	}
 }

@@ -41,7 +41,7 @@ func TestIncompleteDatagramsOfEarlierTrials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
+	if _, err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if err := site.Nodes[server.Node].Run(t.Context(), target.Cmd{Argv: []string{"weir", "incomplete", server.Addr.String()}}); err != nil {

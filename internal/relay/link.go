@@ -17,7 +17,6 @@ type link struct {
 	raw      syscall.RawConn
 	session  *session // nil without encryption
 	wait     time.Duration
-	hold     *hold // nil without a delay
 	counters *Counters
 	v6       bool
 
@@ -43,13 +42,6 @@ func newLink(n Neighbor, encrypt bool, wait time.Duration, c *Counters) (*link, 
 	if err == nil {
 		err = l.measure()
 	}
-	if err == nil && n.Delay > 0 {
-		l.hold, err = newHold(n.Delay, func(b []byte) {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.transmit(b)
-		})
-	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -64,11 +56,7 @@ func (l *link) close() error {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-	err := ignoreClosed(l.conn.Close())
-	if l.hold != nil {
-		err = errors.Join(err, l.hold.close())
-	}
-	return err
+	return ignoreClosed(l.conn.Close())
 }
 
 func (l *link) dontFragment() error {
@@ -151,16 +139,7 @@ func (l *link) send() {
 	}
 }
 
-// write sends a datagram, after the delay of the link if it has one.
 func (l *link) write(b []byte) {
-	if l.hold == nil {
-		l.transmit(b)
-	} else if !l.hold.put(b, time.Now()) {
-		l.counters.held.Add(1)
-	}
-}
-
-func (l *link) transmit(b []byte) {
 	_, err := l.conn.Write(b)
 	if errors.Is(err, unix.ECONNREFUSED) { // the error of an earlier datagram
 		_, err = l.conn.Write(b)

@@ -78,14 +78,11 @@ func Run(ctx context.Context, c Config, ready io.Writer) (_ Count, err error) {
 func (r *relay) run(ctx context.Context) (Count, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan error, 1+2*len(r.links))
+	ended := make(chan error, 1+len(r.links))
 	var running sync.WaitGroup
 	running.Go(func() { ended <- r.readTAP() })
 	for i, l := range r.links {
 		running.Go(func() { ended <- r.readLink(i) })
-		if l.hold != nil {
-			running.Go(func() { ended <- l.hold.run() })
-		}
 		if l.session != nil {
 			running.Go(func() { l.sendHellos(ctx) })
 		}
@@ -173,31 +170,17 @@ func (a mac) group() bool { return a[0]&1 == 1 }
 // for an unknown station goes to all ports except the one it came from.
 type Neighbor struct {
 	Local, Remote netip.AddrPort
-	Delay         time.Duration // of everything sent there, as on a long wire; 0 to MaxDelay
 }
 
-// MaxDelay of a Neighbor.
-const MaxDelay = time.Second
-
-// ParseNeighbor parses LOCAL,REMOTE or LOCAL,REMOTE,DELAY.
+// ParseNeighbor parses LOCAL,REMOTE.
 func ParseNeighbor(s string) (n Neighbor, err error) {
-	parts := strings.Split(s, ",")
-	if len(parts) != 2 && len(parts) != 3 {
-		return n, fmt.Errorf("invalid neighbor %q: want LOCAL,REMOTE or LOCAL,REMOTE,DELAY", s)
+	local, remote, ok := strings.Cut(s, ",")
+	if !ok {
+		return n, fmt.Errorf("invalid neighbor %q: want LOCAL,REMOTE", s)
 	}
-	if n.Local, err = netip.ParseAddrPort(parts[0]); err != nil {
+	if n.Local, err = netip.ParseAddrPort(local); err != nil {
 		return n, err
 	}
-	if n.Remote, err = netip.ParseAddrPort(parts[1]); err != nil {
-		return n, err
-	}
-	if len(parts) == 3 {
-		if n.Delay, err = time.ParseDuration(parts[2]); err != nil {
-			return n, err
-		}
-	}
-	if n.Delay < 0 || n.Delay > MaxDelay {
-		return n, fmt.Errorf("invalid delay %v: want 0 to %v", n.Delay, MaxDelay)
-	}
-	return n, nil
+	n.Remote, err = netip.ParseAddrPort(remote)
+	return n, err
 }

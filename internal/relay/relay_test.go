@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/distance"
 	"github.com/weir-bench/weir/internal/engine"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/network"
@@ -44,6 +45,8 @@ func weir(args []string) int {
 		if err = engine.Main(ctx, args[1:], nil, os.Stdout); args[1] == "agent" {
 			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
 		}
+	case "distance":
+		err = distance.Run(ctx, os.Stdout)
 	case "relay":
 		err = runRelay(ctx, args[1:])
 	case "garbage":
@@ -178,7 +181,7 @@ func TestRelay(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			site, p, e := up(t, c.n, c.s)
-			if err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
+			if _, err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
 				t.Fatal(err)
 			}
 			client, server, err := p.Between("")
@@ -231,7 +234,7 @@ func TestMTUChanges(t *testing.T) {
 		if err := site.Apply(t.Context(), steps); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Reach(t.Context(), to.Path.MTU, 5*time.Second); err != nil {
+		if _, err := e.Reach(t.Context(), to.Path.MTU, 5*time.Second); err != nil {
 			t.Errorf("MTU %d: %v", mtu, err)
 		}
 		p = to

@@ -11,11 +11,13 @@ import (
 func pathSection(s source) []Section {
 	t := Table{ID: "paths-table", Columns: []Column{{Head: "network", Left: true, Kind: "name", Keep: 9}, {Head: "MTU", Unit: "byte", Base: "byte"},
 		{Head: "overhead", Unit: "byte", Base: "byte"}, {Head: "link"}, {Head: "ceiling"}}}
+	apart := false
 	for _, n := range s.p.Networks {
-		var mtu, overhead, link, ceilings []string
+		var mtu, overhead, link, ceilings, distance []string
 		for _, t := range s.p.Tables {
 			r, _ := t.Row(n) // a row without trials observed nothing
 			mtu, overhead = addNew(mtu, r.Observed["path.mtu"]), addNew(overhead, r.Observed["path.overhead"])
+			distance = addNew(distance, distanceOf(r.Observed))
 			if v := r.Wire.Link; v > 0 {
 				link = addNew(link, unit.Format(v, "bit/s"))
 			}
@@ -32,13 +34,36 @@ func pathSection(s source) []Section {
 		if ceilings == nil {
 			ceilings = []string{"–"}
 		}
-		t.Rows = append(t.Rows, Row{Cells: texts(n, strings.Join(mtu, ", "), strings.Join(overhead, ", "), strings.Join(link, ", "), strings.Join(ceilings, "\n"))})
+		t.Rows = append(t.Rows, Row{Cells: texts(n, strings.Join(mtu, ", "), strings.Join(overhead, ", "), strings.Join(link, ", "), strings.Join(ceilings, "\n"), strings.Join(distance, "\n"))})
+		apart = apart || distance != nil
 	}
 	if t.Rows == nil {
 		return nil
 	}
+	if apart {
+		t.Columns = append(t.Columns, Column{Head: "distance"})
+	} else {
+		for i := range t.Rows {
+			t.Rows[i].Cells = t.Rows[i].Cells[:len(t.Columns)]
+		}
+	}
 	return []Section{{ID: "paths", Title: "Paths", In: []Medium{forPage}, Tables: []Table{t},
 		About: "Overhead is what encapsulation adds to every IP packet. The ceiling is the payload rate that the headers leave of the link: arithmetic, not a measurement."}}
+}
+
+// distanceOf describes what packets met between the hosts of a row's ends, each way; "" if nothing.
+func distanceOf(observed map[string]string) string {
+	delay := observed["path.delay"]
+	if delay == "" {
+		return ""
+	}
+	if j := observed["path.jitter"]; j != "0s" {
+		delay += " ± " + j
+	}
+	if l := observed["path.loss"]; l != "0%" {
+		delay += ", loss " + l
+	}
+	return delay + " (" + observed["delay.by"] + ")"
 }
 
 func addNew(list []string, s string) []string {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weir-bench/weir/internal/strictyaml"
 )
@@ -72,12 +73,20 @@ func (s Study) Encode() ([]byte, error) {
 	line("  mtu", f.Underlay.MTU)
 	line("  link", f.Underlay.Link)
 	line("  nic", f.Underlay.NIC)
+	if f.Underlay.Delay > 0 { // otherwise there is no jitter
+		line("  delay", ascii(f.Underlay.Delay))
+		line("  jitter", ascii(f.Underlay.Jitter))
+	}
+	lineIfSet("  loss", f.Underlay.Loss)
 	line("  ipv6", f.Underlay.IPv6)
 	if b.Len() > strictyaml.MaxSource {
 		return nil, fmt.Errorf("study %s has %d bytes: want at most %d", s.Name, b.Len(), strictyaml.MaxSource)
 	}
 	return b.Bytes(), nil
 }
+
+// ascii formats a time with "us", which needs no quotes.
+func ascii(d time.Duration) string { return strings.Replace(d.String(), "µ", "u", 1) }
 
 // String returns u in the form of a study file.
 func (u Use) String() string {

@@ -56,7 +56,8 @@ func randomStudy(r *rand.Rand) Study {
 	s.Duration, s.Seed = MinDuration+time.Duration(r.Int64N(1e12)), r.Uint64()
 	s.Fast = Fast{1 + r.IntN(MaxBlocks), time.Duration(r.Int64N(1e12)), MinDuration + time.Duration(r.Int64N(1e12))}
 	s.Topology = Topology{Hosts: 2 + r.IntN(10), Pods: 1 + r.IntN(10), MTU: 1280 + r.IntN(9000), Link: pick(r, []string{"", "1gbit", "2.5 Mbit/s"}),
-		NIC: topo.NIC(pick(r, []string{"", "tso", "none"})), IPv6: r.IntN(2) == 0, PodsIPv6: r.IntN(2) == 0}
+		NIC: topo.NIC(pick(r, []string{"", "tso", "none"})), IPv6: r.IntN(2) == 0, PodsIPv6: r.IntN(2) == 0,
+		Distance: topo.Distance{Delay: time.Duration(1+r.IntN(1e6)) * time.Microsecond, Jitter: time.Duration(r.IntN(2)) * time.Microsecond, Loss: r.Float64()}}
 	return s.Resolve()
 }
 
@@ -138,6 +139,9 @@ underlay:
   mtu: 9000
   link: 1gbit
   nic: tso
+  delay: 500us
+  jitter: 50us
+  loss: "0.1%"
   ipv6: true
 `
 	if string(got) != want {

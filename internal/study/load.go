@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/topo"
@@ -24,10 +25,13 @@ type file struct {
 	Pods      int
 	PodsIPv6  bool `yaml:"pods-ipv6"`
 	Underlay  struct {
-		MTU  int
-		Link link
-		NIC  nic
-		IPv6 bool
+		MTU    int
+		Link   link
+		NIC    nic
+		Delay  time.Duration
+		Jitter time.Duration
+		Loss   percent
+		IPv6   bool
 	}
 }
 
@@ -66,6 +70,7 @@ func (f file) study() Study {
 	s.Topology = Topology{
 		Hosts: f.Hosts, Pods: f.Pods, PodsIPv6: f.PodsIPv6,
 		MTU: u.MTU, Link: string(u.Link), NIC: topo.NIC(u.NIC), IPv6: u.IPv6,
+		Distance: topo.Distance{Delay: u.Delay, Jitter: u.Jitter, Loss: float64(u.Loss)},
 	}
 	return s
 }
@@ -75,6 +80,7 @@ func fileOf(s Study) file {
 	t := s.Topology
 	f := file{plain: plain(s), Precision: percent(s.Precision), Pairs: pairs(s.AllPairs), Hosts: t.Hosts, Pods: t.Pods, PodsIPv6: t.PodsIPv6}
 	f.Underlay.MTU, f.Underlay.Link, f.Underlay.NIC, f.Underlay.IPv6 = t.MTU, link(t.Link), nic(t.NIC), t.IPv6
+	f.Underlay.Delay, f.Underlay.Jitter, f.Underlay.Loss = t.Distance.Delay, t.Distance.Jitter, percent(t.Distance.Loss)
 	return f
 }
 

@@ -79,6 +79,9 @@ underlay:
   mtu: 9000
   link: 1gbit
   nic: tso
+  delay: 500us
+  jitter: 50us
+  loss: 0.1%
   ipv6: true
 `
 
@@ -98,7 +101,8 @@ func TestEveryKey(t *testing.T) {
 		Factors:  map[string][]string{"mtu": {"1500", "9000"}, "offload": {"on", "off"}},
 		Baseline: "host#2", Blocks: 7, Precision: 0.025, MaxTime: 90 * time.Minute,
 		Duration: 150 * time.Millisecond, Fast: Fast{6, 20 * time.Millisecond, 50 * time.Millisecond}, Seed: 1<<64 - 1,
-		Topology: Topology{Hosts: 3, Pods: 2, MTU: 9000, Link: "1gbit", NIC: topo.NICTSO, IPv6: true, PodsIPv6: true},
+		Topology: Topology{Hosts: 3, Pods: 2, MTU: 9000, Link: "1gbit", NIC: topo.NICTSO, IPv6: true, PodsIPv6: true,
+			Distance: topo.Distance{Delay: 500 * time.Microsecond, Jitter: 50 * time.Microsecond, Loss: 0.001}},
 	}
 	if got := withoutPos(s); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -132,13 +136,16 @@ func TestLabels(t *testing.T) {
 func TestErrors(t *testing.T) {
 	long := strings.Repeat("x", 65)
 	for name, c := range map[string]struct{ src, want string }{
+		"negative delay":    {"networks: [a]\nprobes: [a]\nunderlay: {delay: -1ms}", "f:3: underlay has an invalid delay -1ms: want whole microseconds from 0s to 1s"},
+		"jitter above":      {"networks: [a]\nprobes: [a]\nunderlay: {delay: 1ms, jitter: 2ms}", "f:3: underlay has an invalid jitter 2ms with a delay of 1ms"},
+		"all lost":          {"networks: [a]\nprobes: [a]\nunderlay: {loss: 101%}", "f:3: underlay has an invalid loss 101 %: want 0 % or more, and less than 100 %"},
 		"nothing":           {"# a comment\n", "f: file is empty"},
 		"no mapping":        {"- host\n", "f:1: a study must be a mapping"},
 		"syntax":            {"networks: [host\nprobes: [p]\n", "f:2: ',' or ']' must be"},
 		"unknown key":       {minimal + "block: 3\n", `f:3: a study has no key "block": did you mean "blocks"? (known: baseline, blocks,`},
 		"swapped letters":   {"netwroks: [host]\nprobes: [p]\n", `f:1: a study has no key "netwroks": did you mean "networks"?`},
 		"not close":         {minimal + "color: 3\n", `f:3: a study has no key "color" (known: `},
-		"unknown below":     {minimal + "underlay:\n  mut: 3\n", `f:4: underlay has no key "mut": did you mean "mtu"? (known: ipv6, link, mtu, nic)`},
+		"unknown below":     {minimal + "underlay:\n  mut: 3\n", `f:4: underlay has no key "mut": did you mean "mtu"? (known: delay, ipv6, jitter, link, loss, mtu, nic)`},
 		"twice":             {minimal + "blocks: 3\nblocks: 4\n", `f:4: mapping key "blocks" already defined`},
 		"twice, quoted":     {minimal + "blocks: 3\n\"blocks\": 4\n", `f:4: `},
 		"two documents":     {minimal + "---\n" + minimal, "f:4: second YAML document"},

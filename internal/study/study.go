@@ -46,7 +46,8 @@
 //	hosts        2
 //	pods         1 per host
 //	pods-ipv6    false
-//	underlay     {mtu: 1500, link: unlimited, nic: full, ipv6: false}
+//	underlay     {mtu: 1500, link: unlimited, nic: full, ipv6: false}; also delay: 500us, jitter: 50us
+//	             and loss: 0.1% between hosts, each way; default 0
 //
 // Unknown keys, duplicate keys and YAML's anchors, aliases and tags are errors.
 package study
@@ -116,7 +117,8 @@ type Topology struct {
 	MTU      int      // of the underlay, bytes
 	Link     string   // rate of each host's link, as "1gbit"; empty is unlimited
 	NIC      topo.NIC // in the file, topo.NICFull is "full"
-	IPv6     bool     // of the underlay
+	Distance topo.Distance
+	IPv6     bool // of the underlay
 	PodsIPv6 bool
 }
 

@@ -158,6 +158,7 @@ func (s Study) checkTopology(c *checker) {
 	c.that(t.Pods >= 1 && t.Pods <= topo.MaxPods, key("pods"), "%d is outside 1..%d", t.Pods, topo.MaxPods)
 	c.that(t.MTU >= minMTU && t.MTU <= topo.MaxMTU, key("underlay", "mtu"), "%d is outside %d..%d", t.MTU, minMTU, topo.MaxMTU)
 	c.that(t.Link == "" || rate.MatchString(t.Link), key("underlay", "link"), "%q is not a rate: write it as 1gbit, or unlimited", t.Link)
+	c.that(t.Distance.Check() == nil, key("underlay"), "has an %w", t.Distance.Check())
 	nics := []topo.NIC{topo.NICFull, topo.NICTSO, topo.NICNone}
 	c.that(slices.Contains(nics, t.NIC), key("underlay", "nic"), "%q is invalid: want full, none or tso", string(t.NIC))
 }

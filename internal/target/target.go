@@ -57,6 +57,9 @@ type Site struct {
 	// (sample.Threads). Nodes with a kernel of their own are missing. It is nil where every node is a
 	// machine.
 	Spaces func() map[string]string
+	// Delays returns what the program that delays packets between the hosts counted since the last
+	// call; nil counters where no program does. Delays itself can be nil.
+	Delays func(context.Context) (sample.Counters, error)
 	// Found holds what steps learned from programs (plan.Exec). It is stored with every result.
 	Found map[string]string
 	// Close undoes everything done to make and connect the nodes, and returns when it is gone.

@@ -4,9 +4,11 @@ package topo
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 )
 
 // Bounds that New enforces.
@@ -17,6 +19,7 @@ const (
 	MinMTU6  = 1280  // RFC 8200, section 5
 	MaxMTU   = 65535 // ETH_MAX_MTU, include/uapi/linux/if_ether.h
 	MaxLine  = 512   // hosts in a line: 198.18.0.0/15 holds a /24 network per segment
+	MaxDelay = time.Second
 )
 
 // A Pod runs programs in a separate network namespace.
@@ -68,6 +71,12 @@ type Topology struct {
 	MTU      int     // of the underlay, bytes
 	Rate     float64 // of each host's link, bit/s on the wire; 0 is unlimited
 	NIC      NIC     // hardware segmentation of the hosts' underlay devices
+	Distance Distance
+	// Delays are added to Distance.Delay on each segment of a line; nil for other shapes.
+	Delays []time.Duration
+	// Far: every segment passes through a switch whose ports can delay and drop packets, even if
+	// Distance is zero now. Only then can a condition change Distance.
+	Far bool
 	// NoOffload switches segmentation off on every device, NIC or veth, of hosts and pods.
 	NoOffload bool
 	BridgeNF  BridgeNF
@@ -77,6 +86,29 @@ type Topology struct {
 	// Exists: a target found these hosts, and weir does not change them. Segments is then empty.
 	Exists bool
 }
+
+// A Distance is what packets meet on a segment between hosts, in each direction. They stay in order.
+type Distance struct {
+	Delay  time.Duration // of every packet; 0 to MaxDelay, in whole microseconds
+	Jitter time.Duration // the delay of a packet is uniform in Delay ± Jitter; 0 to Delay
+	Loss   float64       // share of packets that are lost, at random; 0 or more, below 1
+}
+
+// Check returns an error if d is out of bounds.
+func (d Distance) Check() error {
+	switch {
+	case d.Delay < 0 || d.Delay > MaxDelay || d.Delay%time.Microsecond != 0:
+		return fmt.Errorf("invalid delay %v: want whole microseconds from 0s to %v", d.Delay, MaxDelay)
+	case d.Jitter < 0 || d.Jitter > d.Delay || d.Jitter%time.Microsecond != 0:
+		return fmt.Errorf("invalid jitter %v with a delay of %v: want whole microseconds, at most the delay", d.Jitter, d.Delay)
+	case !(d.Loss >= 0 && d.Loss < 1):
+		return fmt.Errorf("invalid loss %g %%: want 0 %% or more, and less than 100 %%", 100*d.Loss)
+	}
+	return nil
+}
+
+// LeastRTT is the shortest time of a packet and its answer.
+func (d Distance) LeastRTT() time.Duration { return 2 * (d.Delay - d.Jitter) }
 
 // A NIC is a profile of hardware segmentation for underlay devices.
 type NIC string
@@ -123,8 +155,11 @@ type Spec struct {
 	MTU      int     // of the underlay; default 1500
 	Rate     float64 // bit/s; default unlimited
 	NIC      NIC
-	IPv6     bool // IPv6 addresses on the underlay
-	PodsIPv6 bool // IPv6 addresses for pods
+	Distance Distance
+	Delays   []time.Duration // of the segments of a line; fewer than there are: the others have none
+	Far      bool            // see Topology; a Distance and Delays imply it
+	IPv6     bool            // IPv6 addresses on the underlay
+	PodsIPv6 bool            // IPv6 addresses for pods
 	Shape    Shape
 	Kernel   Kernel
 }
@@ -147,10 +182,23 @@ func New(s Spec) (Topology, error) {
 		return Topology{}, fmt.Errorf("invalid underlay MTU %d: want %d to %d bytes", s.MTU, minMTU, MaxMTU)
 	case s.Rate < 0:
 		return Topology{}, fmt.Errorf("invalid link rate %g bit/s: want 0 (unlimited) or more", s.Rate)
+	case (s.Far || s.Distance != Distance{}) && s.Hosts < 2:
+		return Topology{}, errors.New("delay, jitter and loss are between hosts, but the network has 1; give it two or more (hosts: 2), or leave them out")
 	case s.Shape == Line && (s.Hosts < 2 || s.Hosts > MaxLine):
 		return Topology{}, fmt.Errorf("invalid line of %d hosts: want 2 to %d", s.Hosts, MaxLine)
 	}
-	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, Kernel: s.Kernel, PodAll: podRange(s.PodsIPv6)}
+	if err := s.Distance.Check(); err != nil {
+		return Topology{}, err
+	}
+	if s.Shape != Line || !slices.ContainsFunc(s.Delays, func(d time.Duration) bool { return d != 0 }) {
+		s.Delays = nil
+	}
+	for _, d := range s.Delays {
+		if err := (Distance{Delay: s.Distance.Delay + d}).Check(); err != nil {
+			return Topology{}, fmt.Errorf("segment of the line: %w", err)
+		}
+	}
+	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, Distance: s.Distance, Delays: s.Delays, Far: s.Far || s.Delays != nil || s.Distance != Distance{}, Kernel: s.Kernel, PodAll: podRange(s.PodsIPv6)}
 	for h := 1; h <= s.Hosts; h++ {
 		host := Host{Name: HostName(h), Dev: "eth0", PodNet: podNet(h, s.PodsIPv6)}
 		for p := 1; p <= s.Pods; p++ {
@@ -163,6 +211,34 @@ func New(s Spec) (Topology, error) {
 	}
 	t.connect(s)
 	return t, nil
+}
+
+// Segment returns the distance of segment n.
+func (t Topology) Segment(n int) Distance {
+	d := t.Distance
+	if n < len(t.Delays) {
+		d.Delay += t.Delays[n]
+	}
+	return d
+}
+
+// Between returns what packets meet between two hosts: on a line, the sum of the segments in between.
+func (t Topology) Between(a, b string) (sum Distance) {
+	index := func(name string) int { return slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == name }) }
+	from, to := min(index(a), index(b)), max(index(a), index(b))
+	if from == to {
+		return Distance{}
+	}
+	if t.Shape != Line {
+		return t.Distance
+	}
+	passed := 1.0
+	for n := from; n < to; n++ {
+		s := t.Segment(n)
+		sum.Delay, sum.Jitter, passed = sum.Delay+s.Delay, sum.Jitter+s.Jitter, passed*(1-s.Loss)
+	}
+	sum.Loss = 1 - passed
+	return sum
 }
 
 // HostName returns the name of host n in every topology, counting from 1.

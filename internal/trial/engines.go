@@ -128,10 +128,19 @@ const maxPacket = 65535
 
 // Reach returns when a packet of size bytes, IP header included, has gone from client to server and
 // one of the same size has come back, unfragmented. Every path must carry such a packet before it
-// is measured.
-func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) error {
-	return e.order(ctx, []string{"weir", "engine", "reach", e.addr.String(),
+// is measured. It returns the time between the two.
+func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) (rtt time.Duration, err error) {
+	err = e.order(ctx, []string{"weir", "engine", "reach", e.addr.String(),
 		"--size", strconv.Itoa(min(size, maxPacket)), "--timeout", timeout.String()}, nil)
+	if err != nil {
+		return 0, err
+	}
+	var r event.Reach
+	lines := strings.Split(strings.TrimSpace(string(e.client.stdout.Bytes())), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil {
+		return 0, fmt.Errorf("answer of the engine: %w", err)
+	}
+	return time.Duration(r.RTT * float64(time.Second)), nil
 }
 
 // execute runs a native probe and reads the counters around its window.

@@ -19,6 +19,7 @@ import (
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -27,9 +28,11 @@ type Setup struct {
 	Probe          probe.Probe
 	Client, Server plan.End
 	Site           *target.Site
-	Engines        *Engines  // running engines of these ends; native probes are orders to them
-	Plan           plan.Plan // in force now: required states and the path
-	LinkRate       float64   // bit/s on the wire of each host's link; 0 is unlimited
+	Engines        *Engines      // running engines of these ends; native probes are orders to them
+	Plan           plan.Plan     // in force now: required states and the path
+	LinkRate       float64       // bit/s on the wire of each host's link; 0 is unlimited
+	Distance       topo.Distance // between the ends' hosts
+	RTT            time.Duration // of a packet just before the trial, and its answer; needed with Distance
 	Warmup         time.Duration
 	Duration       time.Duration
 	Idle           Idle          // subtracted from the CPU time of the ends' hosts
@@ -82,7 +85,9 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 		return rs, nil
 	}
 	restore := keepFragmentMemory(ctx, ss, rs)
+	delayed := watchDelays(ctx, site)
 	xs := execute(ctx, ss)
+	delays, delayErr := delayed()
 	restore()
 	for i := range ss {
 		xs[i].background, xs[i].clients, xs[i].backgroundErr = ss[i].collect(ctx)
@@ -96,6 +101,7 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	after := site.Verify(ctx, states)
 	for i := range ss {
 		ss[i].finish(&rs[i], xs[i], after)
+		ss[i].distance(&rs[i], delays, delayErr)
 		rs[i].Elapsed = time.Since(start).Seconds()
 	}
 	return rs, nil

@@ -232,7 +232,8 @@ type Ping struct {
 
 type Reach struct {
 	Head
-	Tries int `json:"tries"`
+	Tries int     `json:"tries"`
+	RTT   float64 `json:"rtt"` // s, from the packet that came back to its answer
 }
 
 // The range and precision of every histogram, in ns and decimal digits. Histograms with equal

@@ -107,9 +107,11 @@ func (l *lab) requests(s *plan.Step) ([]*request, error) {
 	case s.FDB != nil:
 		return one(p.fdb(s.FDB))
 	case s.Rate != nil:
-		return one(p.rate(s.Rate))
-	case s.Delay != nil:
-		return one(p.delay(s.Delay))
+		at := atRoot
+		if s.Rate.Delayed && l.delayBy == byNetem {
+			at = belowDelay
+		}
+		return one(p.rate(s.Rate, at))
 	}
 	return nil, nil
 }
@@ -142,6 +144,8 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 		return explain(s, err)
 	case s.Move != nil:
 		return explain(s, l.move(p, s.Move))
+	case s.Delay != nil:
+		return l.distance(ctx, p, s)
 	}
 	defer l.forget() // programs create and remove devices
 	switch {

@@ -38,6 +38,7 @@ type lab struct {
 	values   map[string]string         // replacements for names in braces
 	keys     map[[2]string]wgtypes.Key // WireGuard keys by place and device
 	devices  int32                     // number of numbered devices (see number)
+	delayBy  string                    // byNetem or byQueue, once a step has delayed a bridge's port
 	dir      *os.File                  // shared by places without their own file tree; nil when the kernel is too old
 }
 
@@ -94,7 +95,7 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	if l.dir, err = newDir(); err != nil {
 		return nil, fmt.Errorf("lab: directory of the nodes: %w", err)
 	}
-	s := &target.Site{Nodes: map[string]target.Node{}, Private: true, Apply: l.apply, Verify: l.verify, Shell: l.shell, Spaces: l.spaces, Found: l.found, Close: l.close}
+	s := &target.Site{Nodes: map[string]target.Node{}, Private: true, Apply: l.apply, Verify: l.verify, Shell: l.shell, Spaces: l.spaces, Delays: l.delays, Found: l.found, Close: l.close}
 	for name, p := range l.places {
 		s.Nodes[name] = p
 	}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"math"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -20,6 +21,9 @@ const (
 	tickShift = 6              // a packet scheduler tick is 64 ns (include/net/pkt_sched.h, PSCHED_SHIFT)
 	handle1   = 1 << 16        // 1:0
 	root      = math.MaxUint32 // TC_H_ROOT
+
+	netemRate   = 6 // include/uapi/linux/pkt_sched.h, TCA_NETEM_RATE
+	netemRate64 = 8
 )
 
 // A tbfSpec is struct tc_ratespec.
@@ -31,15 +35,23 @@ type tbfSpec struct {
 	Rate               uint32
 }
 
+// A slot is the place of a queueing discipline on a device, and its handle there.
+type slot struct{ Handle, Parent uint32 }
+
+var (
+	atRoot     = slot{handle1, root}
+	belowDelay = slot{2 * handle1, handle1 | 1} // inside the device's netem
+)
+
 // rate returns the request that sets or removes a device's token bucket.
-func (p *place) rate(x *plan.Rate) (*request, error) {
+func (p *place) rate(x *plan.Rate, at slot) (*request, error) {
 	if x.Rate == 0 {
 		index, err := p.index(x.Dev)
-		r := p.request(unix.RTM_DELQDISC, 0, tcMsg(index))
+		r := p.request(unix.RTM_DELQDISC, 0, tcMsg(index, at))
 		r.fine = unix.ENOENT
 		return r, err
 	}
-	r, err := p.qdisc(x.Dev, "tbf")
+	r, err := p.qdisc(x.Dev, "tbf", at)
 	if err != nil {
 		return nil, err
 	}
@@ -65,34 +77,51 @@ func (p *place) rate(x *plan.Rate) (*request, error) {
 }
 
 // qdisc starts the request that replaces a device's queueing discipline.
-func (p *place) qdisc(dev, kind string) (*request, error) {
+func (p *place) qdisc(dev, kind string, at slot) (*request, error) {
 	index, err := p.index(dev)
 	if err != nil {
 		return nil, err
 	}
-	r := p.request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, tcMsg(index))
+	r := p.request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, tcMsg(index, at))
 	r.str(unix.TCA_KIND, kind)
 	return r, nil
 }
 
-// tcMsg is struct tcmsg for the root of a device.
-func tcMsg(index int32) any {
+// tcMsg is struct tcmsg for a device.
+func tcMsg(index int32, at slot) any {
 	return struct {
 		Family, _, _, _          uint8
 		Index                    int32
 		Handle, Parent, Reserved uint32
-	}{Index: index, Handle: handle1, Parent: root}
+	}{Index: index, Handle: at.Handle, Parent: at.Parent}
 }
 
-// delay returns the request that delays packets leaving a device.
+// delay returns the request for a netem that delays packets leaving a device.
 func (p *place) delay(d *plan.Delay) (*request, error) {
-	r, err := p.qdisc(d.Dev, "netem")
+	r, err := p.qdisc(d.Dev, "netem", atRoot)
 	if err != nil {
 		return nil, err
 	}
 	r.nest(unix.TCA_OPTIONS, func() {
 		r.body(struct{ Latency, Limit, Loss, Gap, Duplicate, Jitter uint32 }{ // struct tc_netem_qopt
-			Latency: uint32(d.Delay.Nanoseconds() >> tickShift), Limit: plan.DelayLimit})
+			Latency: ticks(d.Delay), Jitter: ticks(d.Jitter), Loss: uint32(d.Loss * math.MaxUint32), Limit: plan.DelayLimit})
+		// With a rate, however large, packets stay in order (net/sched/sch_netem.c, netem_enqueue).
+		rate, rate64 := uint32(0), uint64(0)
+		if d.Jitter > 0 {
+			rate, rate64 = math.MaxUint32, 1e15/8
+		}
+		r.nest(netemRate, func() {
+			r.body(struct { // struct tc_netem_rate
+				Rate                   uint32
+				PacketOverhead         int32
+				CellSize, CellOverhead uint32
+			}{Rate: rate})
+		})
+		if rate64 > 0 {
+			r.u64(netemRate64, rate64)
+		}
 	})
 	return r, nil
 }
+
+func ticks(d time.Duration) uint32 { return uint32(d.Nanoseconds() >> tickShift) }

@@ -117,7 +117,7 @@ func Supports(ctx context.Context) (_ []Feature, err error) {
 		{"vlan", false, link(plan.Link{Name: "v0.42", Kind: "vlan", Parent: "v0", Tag: 42})},
 		{"policy rules", false, try(plan.Step{Rule: &plan.Rule{From: netip.PrefixFrom(a, 32), Table: 1001, Priority: 2048}})},
 		{"link rate (sch_tbf)", false, try(plan.Step{Rate: &plan.Rate{Dev: "v0", Rate: 1e9, MTU: 1500}})},
-		{"link delay (sch_netem)", false, try(plan.Step{Delay: &plan.Delay{Dev: "br0", Delay: time.Millisecond}})},
+		{"delay between hosts", false, try(plan.Step{Delay: &plan.Delay{Dev: "br0", Bridge: "br0", Delay: time.Millisecond}})},
 		{"offload switches", false, try(plan.Step{Offload: &plan.Offload{Dev: "v0", Features: map[string]bool{"tx-tcp-segmentation": false}}})},
 		{"receive packet steering", false, try(plan.Step{Sysctl: &plan.Sysctl{Key: plan.DefaultRPS, Value: plan.AllCPUs}})},
 		{"forwarding", false, try(plan.Step{Sysctl: &plan.Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}})},

@@ -1,0 +1,76 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/record"
+)
+
+// watchDelays returns a function that reads what the program that delays packets did in between; no
+// counters where no program does.
+func watchDelays(ctx context.Context, site *target.Site) func() (sample.Counters, error) {
+	if site.Delays == nil {
+		return func() (sample.Counters, error) { return nil, nil }
+	}
+	_, err := site.Delays(ctx) // forgets earlier trials
+	return func() (sample.Counters, error) {
+		if err != nil {
+			return nil, err
+		}
+		return site.Delays(ctx)
+	}
+}
+
+// fullyBusy is the share of a CPU above which the program that delays packets is a limit.
+const fullyBusy = 0.9
+
+// distance adds the distance that was set, the proof that packets met it, and how exact it was. A
+// packet that was faster than the delay allows makes the trial invalid.
+func (s *Setup) distance(r *record.Result, delays sample.Counters, err error) {
+	if s.Distance == (topo.Distance{}) && delays == nil && err == nil || len(r.Values) == 0 {
+		return
+	}
+	d := s.Distance
+	if d != (topo.Distance{}) {
+		r.Observed["path.delay"], r.Observed["path.jitter"] = d.Delay.String(), d.Jitter.String()
+		r.Observed["path.loss"] = strconv.FormatFloat(100*d.Loss, 'g', 6, 64) + "%"
+	}
+	if s.RTT > 0 {
+		r.Values = append(r.Values, record.Value{Name: "delay.rtt", Unit: "s", Value: s.RTT.Seconds()})
+	}
+	if least := d.LeastRTT(); r.Status == record.OK && s.RTT < least {
+		r.Status, r.Reason = record.Invalid, fmt.Sprintf("a packet and its answer took %v, less than the %v that a delay of %v (jitter %v) allows", s.RTT, least, d.Delay, d.Jitter)
+	}
+	if err != nil {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("counts of the delayed packets are missing: %v", err))
+	}
+	if delays == nil {
+		return
+	}
+	r.Values = append(r.Values,
+		record.Value{Name: "delay.packets", Unit: "1", Value: delays["packets"]},
+		record.Value{Name: "delay.lost", Unit: "1", Value: delays["lost"]},
+		record.Value{Name: "delay.dropped", Unit: "1", Value: delays["dropped"]},
+		record.Value{Name: "delay.late", Unit: "s", Value: delays["late99"]},
+		record.Value{Name: "delay.late.max", Unit: "s", Value: delays["late.max"]},
+		record.Value{Name: "delay.busy", Unit: "1", Value: delays["busy"]})
+	// What limits the tool must not be read as a limit of the network.
+	switch {
+	case delays["dropped"] > 0:
+		r.Warnings = append(r.Warnings, "limited by the delay program, not by the network: it dropped packets for lack of room (delay.dropped)")
+	case delays["busy"] > fullyBusy:
+		r.Warnings = append(r.Warnings, "limited by the delay program, not by the network: its thread used more than 90 % of a CPU (delay.busy)")
+	}
+	tolerable := d.Delay.Seconds() / 4
+	if d.Delay == 0 {
+		tolerable = 1e-3
+	}
+	if delays["late99"] > tolerable {
+		r.Warnings = append(r.Warnings, "the delay is inexact: 1 % of the packets or more left late by a quarter of it, or by 1 ms where it is 0 (delay.late)")
+	}
+}
