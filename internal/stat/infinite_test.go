@@ -51,6 +51,9 @@ func TestMoreZeros(t *testing.T) {
 		if !i.Bounded() || i.N != 30 || i.Center > last.Center || i.Lo > last.Lo || i.Lo > i.Center || i.Center > i.Hi || i.Hi > 1.1 {
 			t.Errorf("%d of 30 are 0: %+v, with one fewer %+v", zeros, i, last)
 		}
+		if i.SE == 0 && i.Needed(0.02, 0.95) != maxPairs {
+			t.Errorf("%d of 30 are 0: %d pairs are enough for ±2 %%", zeros, i.Needed(0.02, 0.95))
+		}
 		if out := zeros >= 9; (i.Center == 0) != out || zeros >= 5 && i.Lo != 0 || zeros < 3 && i.Lo == 0 { // 29 % of 30 is 8.8
 			t.Errorf("%d of 30 are 0: %+v", zeros, i)
 		}

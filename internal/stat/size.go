@@ -39,7 +39,11 @@ func (i Interval) Needed(width, confidence float64) int {
 		return maxPairs
 	}
 	least := max(i.N, MinPairs(confidence))
-	if i.SE == 0 {
+	switch {
+	case i.SE > 0:
+	case i.Bounded() && i.Lo == 0: // too many ratios of 0 to know
+		return maxPairs
+	default:
 		return min(maxPairs, least)
 	}
 	enough := func(n float64) bool {
