@@ -68,11 +68,6 @@ var forest = []ForestGroup{
 			{Row{Name: "a-directory-with-a-very-long-name-one", Value: 0.64, Label: "0.64×"}, 0.2}}},
 }
 
-var twoGroups = []RowGroup{
-	{"host", []Row{{Name: "on", Value: 24, Lo: 22, Hi: 26, Bounded: true, Label: "24.0"}, {Name: "off", Value: 12.6, Lo: 12, Hi: 13, Bounded: true, Label: "12.6"}}},
-	{"a-network-with-a-very-long-name-one", []Row{{Name: "on", Color: 2, Value: 16, Label: "16.0"}, {Name: "off", Value: 5.3, Lo: 5, Hi: 5.6, Bounded: true, Label: "5.3"}}},
-}
-
 // over has a slow start, a band, names to keep apart, and a time after the window.
 func over() Over {
 	v := Over{Window: 3, Alt: "Over time.", Panels: []Panel{
@@ -107,6 +102,11 @@ func oneTime(y ...float64) Over {
 	return Over{Times: []float64{0, 1}, Window: 1, Panels: []Panel{{Lines: []TimeLine{{Name: "x", Y: y}}}}}
 }
 
+var twoGroups = []RowGroup{
+	{"host", []Row{{Name: "on", Value: 24, Lo: 22, Hi: 26, Bounded: true, Label: "24.0"}, {Name: "off", Value: 12.6, Lo: 12, Hi: 13, Bounded: true, Label: "12.6"}}},
+	{"a-network-with-a-very-long-name-one", []Row{{Name: "on", Color: 2, Value: 16, Label: "16.0"}, {Name: "off", Value: 5.3, Lo: 5, Hi: 5.6, Bounded: true, Label: "5.3"}}},
+}
+
 type drawing interface{ SVG() (string, error) }
 
 var names = []string{"host", "shared", "a-network-with-a-very-long-name"}
@@ -125,11 +125,11 @@ var charts = map[string]drawing{
 		{Name: "host", Points: []CurvePoint{{1000, 8, 7.5, 8.4, true}, {1400, 10, 9.4, 10.4, true}, {1500, 6.1, 5.9, 6.4, true}, {2000, 7, 6.8, 7.4, true}}},
 		{Name: "vxlan-overlay", Color: 2, Points: []CurvePoint{{1000, 4, 3.5, 4.4, true}, {1400, 5, 4.8, 5.2, true}, {1500, 2.9, 0, 0, false}, {2000, 3.4, 3.2, 3.6, true}}},
 	}, 0, "datagram, byte", "throughput, Gbit/s", "Sweep."},
+	"over":          over(),
 	"grouped":       Grouped{twoGroups, "", "throughput, Gbit/s", "Grouped."},
 	"grouped-ratio": Grouped{twoGroups, "idle", "response time ÷ idle", "Grouped ratios."},
 	"heat-lines": Heat{names[:2], names[:2], [][]Cell{{{10, "10.0\n[9.1, 11.0]\n= 1"}, {8, "8.0\n[7.2, 8.8]\n0.80×\n[0.75, 0.86]"}}, {{4, "4.0"}, {}}},
 		"throughput, Gbit/s", "Lines."},
-	"over":           over(),
 	"forest":         Forest{forest, "host", "throughput ÷ host (right is better)", "Forest."},
 	"waterfall":      Waterfall{falls[0], falls, "× UDP with one send per datagram"},
 	"waterfall-back": Waterfall{falls[1], falls, "× UDP with one send per datagram"},

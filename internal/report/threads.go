@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -10,7 +11,7 @@ import (
 
 const (
 	mostBusy  = 5    // threads per network
-	leastBusy = 0.05 // share of a CPU of the least busy of them
+	leastBusy = 0.02 // share of a CPU of the least busy of them
 )
 
 const threadsAbout = "A thread runs on one CPU at a time: one at 100 % cannot do more, however idle the others are. Its time includes the softirqs that ran on top of it. Of threads with one name in one place, the table has the busiest. In use is what all programs on the machine used, as top(1) shows it."
@@ -29,7 +30,7 @@ func threadSection(s source) []Section {
 		if use := inUse(t.Rows); use != nil {
 			part.Tables = append(part.Tables, table(id+" use", use...).named(s.p.Baseline))
 		}
-		part.Tables = append(part.Tables, table(id+" table", threadColumns(rows)...).named(s.p.Baseline))
+		part.Tables = append(part.Tables, table(id+" table", threadColumns(rows, len(s.Words[t.Probe].Tools) > 0)...).named(s.p.Baseline))
 		x.Parts = append(x.Parts, part)
 	}
 	if x.Parts == nil {
@@ -55,14 +56,15 @@ func busyThreads(t analysis.Table) (out []busy) {
 	return out
 }
 
-func threadColumns(rows []busy) []column {
+// threadColumns lays threads out; tool means that the probe runs a foreign one.
+func threadColumns(rows []busy, tool bool) []column {
 	text := func(head string, of func(busy) string) column {
 		return layout(Column{Head: head, Left: true, Keep: 6}, rows, func(b busy) Cell { return Cell{Text: of(b)} })
 	}
 	return []column{
 		names("network", rows, func(b busy) string { return b.network }),
 		text("thread", func(b busy) string { return finding.Describe(b.Thread).Name }),
-		text("in", func(b busy) string { return b.Place }),
+		text("in", func(b busy) string { return cmp.Or(b.Place, "the machine") }),
 		layout(Column{Head: "of a CPU", Base: "1", Kind: "value", Keep: 9}, rows, func(b busy) (c Cell) {
 			if b.Unresolved {
 				return Cell{Text: analysis.BelowSteps}
@@ -83,7 +85,13 @@ func threadColumns(rows []busy) []column {
 			}
 			return ""
 		}),
-		text("what its time goes to", func(b busy) string { return finding.Describe(b.Thread).Does }),
+		text("what its time goes to", func(b busy) string {
+			does := finding.Describe(b.Thread).Does
+			if does == "" && tool {
+				does = "a program of the trial, and softirqs on top"
+			}
+			return does
+		}),
 		text("name", func(b busy) string { return b.Name }),
 	}
 }

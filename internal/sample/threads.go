@@ -33,7 +33,7 @@ const (
 )
 
 // Threads reads the CPU time of a machine's threads often and cheaply: Find lists all processes and opens
-// a file for each thread that used most, Read only reads these files again (1 µs each). It is safe for
+// a file for each of the threads that used most, Read only reads these files again (1 µs each). It is safe for
 // concurrent use.
 //
 // Counters are in seconds and named task.PID.TID.NS.NAME. NS is the inode of the process's network
@@ -47,6 +47,7 @@ type Threads struct {
 	mu    sync.Mutex
 	open  map[string]*thread // by path of the file
 	known map[string]process // by directory, since the last Find
+	last  map[string]float64 // CPU time by path of the file, likewise
 	ticks bool               // the kernel has no schedstat
 	next  time.Time          // finding again is too expensive before
 	buf   []byte
@@ -55,7 +56,7 @@ type Threads struct {
 // WatchThreads returns a reader of the threads below root. kernel is a /proc from outside this PID
 // namespace, or nil: a PID namespace hides kernel threads.
 func WatchThreads(root, kernel fs.FS) *Threads {
-	return &Threads{root: root, kernel: kernel, open: map[string]*thread{}, known: map[string]process{}, buf: make([]byte, 512)}
+	return &Threads{root: root, kernel: kernel, open: map[string]*thread{}, known: map[string]process{}, last: map[string]float64{}, buf: make([]byte, 512)}
 }
 
 type thread struct {
@@ -72,13 +73,14 @@ type candidate struct {
 	file, key string
 	kernel    bool
 	used      float64 // seconds
+	grown     float64 // since FindNew or Find last saw it, or all of used
 }
 
-// Find lists the threads of all processes and of the kernel for Read.
+// Find lists the threads of all processes and of the kernel, and opens those that used most for Read.
 func (t *Threads) Find() error { return t.list(true) }
 
-// FindNew only adds the threads that have begun since, which costs less. It does nothing if that would
-// cost more than 0.5 % of a CPU.
+// FindNew opens the threads that used most since, also new ones. It costs less, because it does not look
+// at the kernel and at what processes are called again. It does nothing if that would cost more than 0.5 % of a CPU.
 func (t *Threads) FindNew() error { return t.list(false) }
 
 func (t *Threads) list(afresh bool) error {
@@ -90,6 +92,7 @@ func (t *Threads) list(afresh bool) error {
 	}
 	if afresh {
 		clear(t.known)
+		clear(t.last)
 		t.ticks = !t.hasSchedstat()
 	}
 	err := t.find(afresh)
@@ -137,7 +140,13 @@ func (t *Threads) find(afresh bool) error {
 	if t.kernel != nil && afresh {
 		err = errors.Join(err, eachNumber(t.kernel, ".", func(pid string) error { return t.kernelThread(t.kernel, pid, add) }))
 	}
-	slices.SortFunc(all, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(a.file, b.file)) })
+	for i := range all {
+		c := &all[i]
+		c.grown, t.last[c.file] = c.used-t.last[c.file], c.used
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.grown, a.grown), cmp.Compare(b.used, a.used), cmp.Compare(a.file, b.file))
+	})
 	keep, left := map[string]bool{}, map[bool]int{false: mostThreads, true: mostKernelThreads}
 	for _, c := range all {
 		if left[c.kernel] > 0 && t.keep(c) == nil {

@@ -136,14 +136,49 @@ func TestThreadsAreBounded(t *testing.T) {
 	}
 }
 
+// What was busy long ago gives way to what is busy now, and to what is new.
+func TestThreadsThatAreBusyNow(t *testing.T) {
+	busy := map[string]int{}
+	m := fstest.MapFS{"proc/self/schedstat": {Data: []byte("1 0 1\n")}}
+	add := func(pid string, ns int) {
+		busy[pid] = ns
+		for name, text := range map[string]string{"cmdline": "p" + pid, "comm": "p" + pid, "task/" + pid + "/comm": "p" + pid, "task/" + pid + "/schedstat": fmt.Sprintf("%d 0 0\n", ns)} {
+			m["proc/"+pid+"/"+name] = &fstest.MapFile{Data: []byte(text)}
+		}
+	}
+	for pid := range mostThreads + 1 {
+		add(fmt.Sprint(pid+100), 1e9*(pid+1))
+	}
+	th := WatchThreads(m, nil)
+	defer th.Forget()
+	has := func(pid string) bool {
+		_, ok := th.Read()["task."+pid+"."+pid+".0.p"+pid]
+		return ok
+	}
+	if err := th.Find(); err != nil || has("100") || !has("101") {
+		t.Fatalf("the least busy of all: %v, the next: %v, %v", has("100"), has("101"), err)
+	}
+	add("100", 1e9+5)
+	add("99", 7)
+	if err := th.FindNew(); err != nil || !has("100") || !has("99") || has("101") || has("102") {
+		t.Errorf("busy now: %v, new: %v, idle: %v, %v; %v", has("100"), has("99"), has("101"), has("102"), err)
+	}
+}
+
 // A thread of this machine that computes shows it, and one that has ended is dropped.
 func TestThreadsOfThisMachine(t *testing.T) {
 	th := WatchThreads(os.DirFS("/"), nil)
 	defer th.Forget()
 	tid, stop, ended := make(chan int), make(chan bool), make(chan bool)
-	go func() {
-		defer close(ended)
+	var compute func()
+	compute = func() {
 		runtime.LockOSThread() // never unlocked: the thread ends
+		if syscall.Gettid() == os.Getpid() {
+			go compute() // the first thread never ends
+			<-ended
+			return
+		}
+		defer close(ended)
 		tid <- syscall.Gettid()
 		for {
 			select {
@@ -152,11 +187,9 @@ func TestThreadsOfThisMachine(t *testing.T) {
 			default:
 			}
 		}
-	}()
-	mine := fmt.Sprintf("task.%d.%d.", os.Getpid(), <-tid)
-	if err := th.Find(); err != nil {
-		t.Fatal(err)
 	}
+	go compute()
+	mine := fmt.Sprintf("task.%d.%d.", os.Getpid(), <-tid)
 	used := func() (seconds float64, ok bool) {
 		for key, v := range th.Read() {
 			if strings.HasPrefix(key, mine) {
@@ -165,9 +198,14 @@ func TestThreadsOfThisMachine(t *testing.T) {
 		}
 		return 0, false
 	}
+	if err := th.Find(); err != nil {
+		t.Fatal(err)
+	}
 	from, ok := used()
-	if !ok {
-		t.Fatalf("thread %s is missing", mine)
+	for ; !ok; from, ok = used() { // until it has used more than others
+		if err := th.FindNew(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for to := from; to < from+0.02; to, _ = used() {
 	}
