@@ -193,6 +193,17 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+func TestShort(t *testing.T) {
+	for reason, want := range map[string]string{
+		"skipped: step 13 of 25, in h1: service weaver: needs openvswitch: operation not supported":                          "needs openvswitch",
+		"skipped: step 3 of 9, in h1: add ipvlan eth0: not supported by this kernel, which lacks CONFIG_IPVLAN; use --in-vm": "the kernel lacks CONFIG_IPVLAN",
+	} {
+		if got := short(reason); got != want {
+			t.Errorf("%s: %q, want %q", reason, got, want)
+		}
+	}
+}
+
 // Pictures of each kind, from recorded runs.
 func TestPictures(t *testing.T) {
 	for _, c := range []struct {

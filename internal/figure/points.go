@@ -107,7 +107,10 @@ func (f Figure) Of(run *analysis.Run) (Result, error) {
 	}
 	ratios, taken := 0, map[string]bool{}
 	for _, levels := range all {
-		at := strings.Join([]string{levels[f.Panels], levels[f.Rows], levels[f.Bars], levels[f.X], levels[ends]}, "\x00")
+		at := ""
+		for _, k := range f.shown() {
+			at += levels[k] + "\x00"
+		}
 		if taken[at] {
 			return r, fmt.Errorf("these results vary more than figure %s shows: two of their cells are its %s", f.ID, f.Name(levels))
 		}
@@ -150,7 +153,7 @@ func (c cells) list() (all []map[string]string) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b map[string]string) int {
-		for _, k := range []string{c.Panels, c.Rows, c.Bars, c.X} {
+		for _, k := range c.shown() {
 			if d := cmp.Compare(slices.Index(c.levels(k), a[k]), slices.Index(c.levels(k), b[k])); k != "" && d != 0 {
 				return d
 			}
@@ -260,15 +263,23 @@ func spread(v []float64) (s Spread) {
 	return s
 }
 
+// shown lists the factors that lay the figure out; some can be "".
+func (f Figure) shown() []string {
+	if f.Chart == Matrix {
+		return []string{f.Panels, ends}
+	}
+	return []string{f.Panels, f.Rows, f.Bars, f.X}
+}
+
 // Name names a cell by the factors that vary in the figure.
 func (f Figure) Name(levels map[string]string) string {
 	var parts []string
-	for _, k := range slices.Compact([]string{f.Panels, f.Rows, f.Bars, f.X}) {
+	for _, k := range f.shown() {
 		l, ok := levels[k]
 		if k == "" || !ok || len(f.levels(k)) < 2 {
 			continue
 		}
-		if k != analysis.Network && k != analysis.Probe && k != valueFactor {
+		if k != analysis.Network && k != analysis.Probe && k != valueFactor && k != ends {
 			l = k + " " + l
 		}
 		parts = append(parts, l)

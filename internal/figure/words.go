@@ -127,11 +127,15 @@ func label(r chart.Row, digits int, ratio bool) string {
 
 var (
 	statusOf = regexp.MustCompile(`^(skipped|failed|invalid): `)
+	lacking  = regexp.MustCompile(`lacks CONFIG_\w+`)
 	stepOf   = regexp.MustCompile(`^step \d+ of \d+, in [^:]*: `)
 )
 
 // short shortens a reason to fit into a chart.
 func short(reason string) string {
+	if m := lacking.FindString(reason); m != "" {
+		return "the kernel " + m
+	}
 	reason = stepOf.ReplaceAllString(statusOf.ReplaceAllString(reason, ""), "")
 	if i := strings.Index(reason, "needs "); i >= 0 {
 		reason = reason[i:]
