@@ -34,7 +34,7 @@ func Places(t topo.Topology) []string {
 // wired reports whether a segment is a wire between two hosts. Others get a switch, as does a lone
 // host, which then has an underlay device like a real machine, and a segment with a distance.
 func wired(t topo.Topology, ports []topo.Port) bool {
-	return len(ports) == 2 && len(t.Hosts) > 1 && t.Shape != topo.Guests && !t.Far
+	return len(ports) == 2 && len(t.Hosts) > 1 && !t.Far && t.Shape != topo.Guests
 }
 
 // Underlay returns the steps that connect the hosts of t. They precede a driver's.
