@@ -91,3 +91,21 @@ func TestNearIDs(t *testing.T) {
 		}
 	}
 }
+
+// The commands that stand for what is no measurement exist.
+func TestFiguresInstead(t *testing.T) {
+	shipped, err := figure.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range shipped {
+		for _, one := range strings.Split(f.Instead, "; ") {
+			if name, ok := strings.CutPrefix(one, "weir plan -n "); ok && catalog.Networks[name].New == nil {
+				t.Errorf("%s: %s: no such network", f.ID, one)
+			}
+			if name, ok := strings.CutPrefix(one, "weir run "); ok && !slices.Contains(studyNames(), name) {
+				t.Errorf("%s: %s: no such study", f.ID, one)
+			}
+		}
+	}
+}
