@@ -80,6 +80,12 @@ results: build ## test every claim and run every shipped study, in their fast fo
 	for d in $(D)/cni-comparison $(D)/claims/cni-comparison; do \
 		[ ! -e $$d ] || ./bin/weir report $$d --format ratios -o docs/performance.csv; done
 
+.PHONY: documents
+documents: build ## repeat every figure of the documents, in fast forms, with the results of `make results` where they exist; an hour, needs an idle machine
+	./scripts/install-tools $(PACKAGES)
+	./scripts/documents $(D) > docs/documents.md.new
+	mv docs/documents.md.new docs/documents.md
+
 startup: ## time until each network is ready, in 10 rounds; needs an idle machine, then make golden
 	./scripts/install-tools $(PACKAGES)
 	go run ./bench -startup -blocks 10 > docs/startup.csv.new

@@ -225,6 +225,16 @@ func unanswered(t *record.Result) bool {
 	return ok && loss.Value == 1
 }
 
+// Unit returns the unit of the value called name, "" if no ok trial has it.
+func (s *Sample) Unit(name string) string {
+	for _, n := range s.names {
+		if n.name == name {
+			return n.unit
+		}
+	}
+	return ""
+}
+
 func (s *Sample) counts(t trial) bool {
 	return t.status == record.OK || s.busy && t.status == record.Disturbed
 }

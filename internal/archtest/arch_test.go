@@ -18,7 +18,7 @@ const module = "github.com/weir-bench/weir/"
 // sees target, report never sees lab.
 var layers = [][]string{
 	// Data and packages that stand alone.
-	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "studies"},
+	{"claims", "figures", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "studies"},
 	{"internal/facts"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/hostns"},
@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"internal/target/local"},
 	{"internal/target/agent"},
 	// Effects and their orchestration.
-	{"internal/target/vm", "internal/engine", "internal/finding"},
+	{"internal/target/vm", "internal/engine", "internal/finding", "internal/figure"},
 	{"internal/target/lab", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report", "internal/history"},
 	{"internal/experiment"},
 	{"internal/catalog"},

@@ -62,7 +62,7 @@ type canvas struct {
 
 func newCanvas(height float64) *canvas { return &canvas{height: height} }
 
-// use opens a group of this style unless it is open.
+// use opens a group of this style unless it is open; "" only closes the open one.
 func (c *canvas) use(style string) {
 	if style == c.style {
 		return
@@ -70,8 +70,9 @@ func (c *canvas) use(style string) {
 	if c.style != "" {
 		c.b.WriteString("</g>\n")
 	}
-	fmt.Fprintf(&c.b, "<g style=\"%s\">\n", style)
-	c.style = style
+	if c.style = style; style != "" {
+		fmt.Fprintf(&c.b, "<g style=\"%s\">\n", style)
+	}
 }
 
 // px formats a length.

@@ -10,7 +10,10 @@ type Curve struct {
 	Name   string
 	Color  int
 	Points []CurvePoint // by ascending X
-	Dashed bool         // computed from others
+	Dashed bool         // computed from others, or the other of two curves of a network
+	Plain  bool         // a line without a dot at every point
+	// Published holds numbers of somebody else's by X, drawn as open marks.
+	Published []CurvePoint
 }
 
 // A CurvePoint is one estimate on a Curve.
@@ -51,7 +54,7 @@ func (p plot) curves(curves []Curve, x, y axis, width float64, dots bool) {
 			if pt.Bounded {
 				p.line(in, 1.4, at[0], y.pos(max(pt.Lo, 0)), at[0], y.pos(pt.Hi))
 			}
-			if dots {
+			if dots && !k.Plain {
 				p.dot(in, at[0], at[1], 2.6)
 			}
 		}
@@ -61,6 +64,11 @@ func (p plot) curves(curves []Curve, x, y axis, width float64, dots bool) {
 		p.path(in, width, dash, xy...)
 		last := xy[len(xy)-1]
 		tags = append(tags, tag{p.names[i], in, last[0], last[1]})
+	}
+	for _, k := range curves {
+		for _, m := range k.Published {
+			p.published(x.pos(m.X), y.pos(m.Y))
+		}
 	}
 	p.tags(tags, y)
 }

@@ -26,6 +26,12 @@ func (v Sweep) SVG() (string, error) {
 			}
 			lo, hi, top = min(lo, p.X), max(hi, p.X), max(top, p.Y, p.Hi)
 		}
+		for _, m := range k.Published {
+			if err := finite(k.Name, m.X, m.Y); err != nil {
+				return "", err
+			}
+			top = max(top, m.Y)
+		}
 	}
 	if hi < lo { // no points
 		lo, hi = 0, 1

@@ -128,7 +128,7 @@ Exit status: 0 done; 1 a check failed; 2 usage error; 3 this machine cannot do i
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(runCommand(version), reproduceCommand(version), reportCommand(), compareCommand(), poolCommand(), importCommand(), planCommand(), labCommand(),
+	root.AddCommand(runCommand(version), reproduceCommand(version), figureCommand(version), reportCommand(), compareCommand(), poolCommand(), importCommand(), planCommand(), labCommand(),
 		listCommand(), doctorCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), pauseCommand(), sweepCommand())
 	return root
 }

@@ -1,0 +1,122 @@
+package chart
+
+import (
+	"math"
+	"slices"
+)
+
+// Bars has groups of bars from zero, each with an interval, or, as Dots, dots on a logarithmic axis. A
+// diamond is a published number.
+type Bars struct {
+	Groups    []BarGroup
+	Dots      bool
+	Reference float64 // draws a line at this value; 0 draws none
+	Axis      string  // the quantity with its unit
+	Alt       string  // text alternative
+}
+
+// A BarGroup is a name and its bars. The only bar of a group needs no name.
+type BarGroup struct {
+	Name string
+	Bars []BarRow
+}
+
+// A BarRow is one bar. Without a value it has only its label.
+type BarRow struct {
+	Row
+	Empty     bool
+	Published []float64
+}
+
+const (
+	barHeight = 19.0
+	barGap    = 9.0 // between groups
+)
+
+func (v Bars) SVG() (string, error) {
+	e, hi := extent{math.Inf(1), 0}, v.Reference
+	names, labels, sub, height := make([]string, len(v.Groups)), 0.0, 0.0, 0.0
+	if v.Reference > 0 {
+		e = extent{v.Reference, v.Reference}
+	}
+	for i, g := range v.Groups {
+		names[i] = g.Name
+		height += barHeight*float64(len(g.Bars)) + barGap
+		for _, r := range g.Bars {
+			sub = max(sub, textWidth(r.Name, smallSize))
+			if labels = max(labels, textWidth(r.Label, smallSize)); r.Empty {
+				continue
+			}
+			vs := append(r.numbers(), r.Published...)
+			if err := finite(r.Name, vs...); err != nil {
+				return "", err
+			}
+			hi = max(hi, slices.Max(vs))
+			for _, one := range vs {
+				if v.Dots {
+					if err := e.add(Row{Name: g.Name, Value: one}, 1); err != nil {
+						return "", err
+					}
+				}
+			}
+		}
+	}
+	left, short := nameColumn(names)
+	if sub > 0 {
+		left += min(sub, nameMax) + 6
+	}
+	top, bottom := 8.0, 8+max(height, barHeight)
+	right := width - min(labels, 150) - gap
+	c := newCanvas(bottom + axisHeight)
+	a := fromZero(hi, left, right)
+	if v.Dots && e.hi > 0 {
+		a = e.axis(grid{left: left, right: right})
+	}
+	c.bottom(a, top, bottom, v.Axis)
+	if v.Reference > 0 {
+		c.line(inkFG, 1, a.pos(v.Reference), top-4, a.pos(v.Reference), bottom)
+	}
+	y := top + barGap/2 + barHeight/2
+	for i, g := range v.Groups {
+		c.text(inkFG, start, textSize, 0, y+4, short[i])
+		for _, r := range g.Bars {
+			if r.Name != "" {
+				c.text(inkMuted, end, smallSize, left-7, y+4, clip(r.Name, nameMax, smallSize))
+			}
+			v.row(c, a, r, y)
+			y += barHeight
+		}
+		y += barGap
+	}
+	return c.svg(v.Alt), nil
+}
+
+func (v Bars) row(c *canvas, a axis, r BarRow, y float64) {
+	if r.Empty {
+		c.text(inkMuted, start, smallSize, a.from+4, y+4, clip(r.Label, width-a.from-4, smallSize))
+		return
+	}
+	c.text(inkFG, end, smallSize, width, y+4, r.Label)
+	if v.Dots {
+		c.interval(a, r.Row, y)
+	} else {
+		in, _ := seriesInk(r.Color)
+		c.rect(in, a.from, y-6, max(1, a.pos(r.Value)-a.from), 12)
+		if r.Bounded {
+			lo, _ := a.inside(r.Lo)
+			hi, _ := a.inside(r.Hi)
+			c.line(inkBG, 4, a.pos(lo), y, a.pos(hi), y) // sets the whiskers off from the bar
+			c.whiskers(inkFG, 1.4, a.pos(lo), a.pos(hi), y, 3.5)
+		}
+	}
+	for _, p := range r.Published {
+		c.published(a.pos(p), y)
+	}
+}
+
+// published draws the open mark of a number of somebody else's.
+func (c *canvas) published(x, y float64) {
+	const r = 5.0
+	c.use("fill:" + string(inkBG) + ";stroke:" + string(inkFG) + ";stroke-width:1.6")
+	c.b.WriteString("<path d=\"M" + px(x-r) + "," + px(y) + "L" + px(x) + "," + px(y-r) + "L" + px(x+r) + "," + px(y) + "L" + px(x) + "," + px(y+r) + "Z\"/>\n")
+}

@@ -1,0 +1,322 @@
+package figure
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// A Look is how a figure's values are drawn.
+type Look struct {
+	SD       bool // the mean and its standard deviation instead of the median and its interval
+	Absolute bool // values in their unit instead of ratios
+}
+
+// Picture returns the drawing of a figure; an error if nothing was measured.
+func (r Result) Picture(look Look) (chart.Sheet, error) {
+	look.Absolute = look.Absolute || len(r.To) == 0 && r.Chart != Hops
+	s := chart.Sheet{
+		Title:    r.Caption,
+		Subtitle: capital(r.Place) + ", section " + r.Section + ", of " + r.Source,
+		Measured: "weir, median with its interval (all ratios together 95 %)",
+	}
+	if look.Absolute {
+		s.Measured = "weir, median with its 95 % interval"
+	}
+	if look.SD {
+		s.Measured = "weir, mean ± standard deviation over blocks"
+	}
+	switch r.Chart {
+	case Hops:
+		s.Panes = r.hopPanels(look)
+	case Over:
+		s.Panes, s.Measured = r.overPanels(), "weir, median over trials at each time"
+	case Threads:
+		s.Panes, s.Measured = r.threadPanels(), "weir, the busiest threads of each network"
+	default:
+		for _, g := range r.panels() {
+			p := chart.Pane{Title: r.panelTitle(g)}
+			switch r.Chart {
+			case Curve:
+				p.Chart = r.curves(g, look)
+			case Matrix:
+				p.Chart = r.matrix(g, look)
+			default:
+				p.Chart = r.bars(g, look)
+			}
+			s.Panes = append(s.Panes, p)
+		}
+	}
+	if len(s.Panes) == 0 {
+		return s, fmt.Errorf("figure %s has nothing to draw", r.ID)
+	}
+	if r.Chart == Curve && len(r.levels(r.Bars)) > 1 {
+		s.Notes = append(s.Notes, "Line and dashes: "+r.Bars+" "+strings.Join(r.levels(r.Bars), ", ")+".")
+	}
+	if r.Chart == Matrix {
+		s.Measured = strings.Replace(s.Measured, "weir, median", "weir, median ratio", 1)
+	}
+	if r.Chart == Over && slices.ContainsFunc(r.Published, func(p Published) bool { return p.Seconds != nil }) {
+		s.Published = "published"
+	}
+	if slices.ContainsFunc(r.Points, func(p Point) bool { return len(p.Marks) > 0 }) {
+		s.Published = "published"
+		if slices.ContainsFunc(r.Published, func(p Published) bool { return p.Ratio.Value > 0 }) {
+			s.Published = "published ratio, on weir's own value of what divides"
+		}
+	}
+	if slices.ContainsFunc(r.Points, func(p Point) bool { return p.Busy }) {
+		s.Notes = append(s.Notes, "Other programs used the machine meanwhile: the intervals are wider for it.")
+	}
+	for _, m := range r.Missing {
+		s.Notes = append(s.Notes, "Not measured: "+Cut(m, 90))
+	}
+	if r.Note != "" {
+		s.Notes = append(s.Notes, r.Note)
+	}
+	return s, nil
+}
+
+// SVG draws the figure as a file.
+func (r Result) SVG(look Look) (string, error) {
+	s, err := r.Picture(look)
+	if err != nil {
+		return "", err
+	}
+	return s.SVG()
+}
+
+// panels returns the points that were measured, or could have been, by panel.
+func (r Result) panels() (out [][]Point) {
+	var order []string
+	at := map[string][]Point{}
+	for _, p := range r.Points {
+		k := p.Levels[r.Panels]
+		if r.lacks(p) {
+			continue
+		}
+		if at[k] == nil {
+			order = append(order, k)
+		}
+		at[k] = append(at[k], p)
+	}
+	for _, k := range order {
+		if slices.ContainsFunc(at[k], func(p Point) bool { return p.Value.N > 0 }) {
+			out = append(out, at[k])
+		}
+	}
+	return out
+}
+
+func (r Result) panelTitle(g []Point) string {
+	level := g[0].Levels[r.Panels]
+	switch {
+	case r.Panels == "":
+		return ""
+	case r.Panels == analysis.Network || r.Panels == analysis.Probe:
+		return level
+	case r.Panels == valueFactor:
+		return quantity(level)
+	}
+	return r.Panels + " " + level
+}
+
+// shown returns what is drawn of a point, with its marks; false if it has nothing.
+func (p Point) shown(look Look) (row chart.Row, marks []float64, ok bool) {
+	i, s := p.Value, p.Spread
+	base := !look.Absolute && p.Base
+	if !look.Absolute && !p.Base {
+		i, s = p.Ratio, p.RatioSpread
+	}
+	row = chart.Row{Value: i.Center, Lo: i.Lo, Hi: i.Hi, Bounded: i.Bounded()}
+	if look.SD {
+		row = chart.Row{Value: s.Mean, Lo: max(0, s.Mean-s.SD), Hi: s.Mean + s.SD, Bounded: s.SD > 0}
+	}
+	if base {
+		row = chart.Row{Value: 1}
+	}
+	for _, m := range p.Marks {
+		v := m.Ratio
+		if look.Absolute {
+			v = m.Value
+		}
+		if v > 0 {
+			marks = append(marks, v)
+		}
+	}
+	return row, marks, p.Value.N > 0 && (look.Absolute || p.Base || p.Ratio.N > 0)
+}
+
+// scale returns the factor and title of an axis for these points.
+func (r Result) scale(g []Point, look Look) (factor float64, axis string) {
+	if !look.Absolute {
+		return 1, r.ratioTitle(g)
+	}
+	top, u, metric := 0.0, "", ""
+	for _, p := range g {
+		if row, marks, ok := p.shown(look); ok {
+			top = max(top, row.Value, slices.Max(append(marks, 0)))
+			u, metric = p.Unit, p.Metric
+		}
+	}
+	factor, label := unit.Scale(top, u)
+	if u == "s" && top < 0.01 { // readers compare microseconds
+		factor, label = 1e6, "µs"
+	}
+	return factor, strings.TrimSuffix(r.axisName(metric)+", "+label, ", ")
+}
+
+// axisName names what a panel shows.
+func (r Result) axisName(metric string) string {
+	if len(r.Values) > 1 && r.Panels != valueFactor {
+		return "value"
+	}
+	return quantity(metric)
+}
+
+func (r Result) ratioTitle(g []Point) string {
+	metric := ""
+	for _, p := range g {
+		metric = cmp.Or(metric, p.Metric)
+	}
+	return r.axisName(metric) + " ÷ " + r.ToName()
+}
+
+func (r Result) bars(g []Point, look Look) chart.Bars {
+	factor, axis := r.scale(g, look)
+	c := chart.Bars{Dots: r.Chart == Dots, Axis: axis, Alt: r.Caption}
+	if !look.Absolute {
+		c.Reference = 1
+	}
+	d := r.digits(g, look, factor)
+	for _, p := range g {
+		name := p.Levels[r.Rows]
+		if n := len(c.Groups); n == 0 || c.Groups[n-1].Name != name {
+			c.Groups = append(c.Groups, chart.BarGroup{Name: name})
+		}
+		group := &c.Groups[len(c.Groups)-1]
+		row, marks, ok := p.shown(look)
+		b := chart.BarRow{Row: scaled(row, factor), Empty: !ok}
+		for _, m := range marks {
+			b.Published = append(b.Published, m*factor)
+		}
+		b.Name = p.Levels[r.Bars]
+		b.Label = label(b.Row, d, !look.Absolute)
+		b.Color = r.color(p)
+		if !ok {
+			b.Label = cmp.Or(short(p.Missing), "not measured")
+		}
+		group.Bars = append(group.Bars, b)
+	}
+	if !slices.ContainsFunc(c.Groups, func(g chart.BarGroup) bool { return len(g.Bars) > 1 }) {
+		for i := range c.Groups {
+			c.Groups[i].Bars[0].Name = ""
+			if r.Rows == analysis.Network {
+				c.Groups[i].Bars[0].Color = r.networkColor(c.Groups[i].Name)
+			}
+		}
+	}
+	return c
+}
+
+// color is that of the level that distinguishes bars side by side.
+func (r Result) color(p Point) int {
+	if len(r.levels(r.Bars)) > 1 {
+		return slices.Index(r.levels(r.Bars), p.Levels[r.Bars]) + 1
+	}
+	if r.Rows == analysis.Network {
+		return r.networkColor(p.Levels[r.Rows])
+	}
+	return slices.Index(r.levels(r.Rows), p.Levels[r.Rows])
+}
+
+func (r Result) curves(g []Point, look Look) chart.Sweep {
+	factor, axis := r.scale(g, look)
+	c := chart.Sweep{X: axisX(r.X), Y: axis, Alt: r.Caption}
+	if !look.Absolute {
+		c.Reference = 1
+	}
+	for _, p := range g {
+		name := p.Levels[r.Rows]
+		dashed := false
+		if bars := r.levels(r.Bars); len(bars) > 1 {
+			name += ", " + p.Levels[r.Bars]
+			dashed = p.Levels[r.Bars] != bars[0]
+		}
+		if n := len(c.Curves); n == 0 || c.Curves[n-1].Name != name {
+			color := slices.Index(r.levels(r.Rows), p.Levels[r.Rows])
+			c.Curves = append(c.Curves, chart.Curve{Name: name, Color: color, Dashed: dashed})
+		}
+		k := &c.Curves[len(c.Curves)-1]
+		row, marks, ok := p.shown(look)
+		x, isNumber := number(p.Levels[r.X])
+		if !ok || !isNumber {
+			continue
+		}
+		row = scaled(row, factor)
+		k.Points = append(k.Points, chart.CurvePoint{X: x, Y: row.Value, Lo: row.Lo, Hi: row.Hi, Bounded: row.Bounded})
+		for _, m := range marks {
+			k.Published = append(k.Published, chart.CurvePoint{X: x, Y: m * factor})
+		}
+	}
+	c.Curves = slices.DeleteFunc(c.Curves, func(k chart.Curve) bool { return k.Points == nil })
+	return c
+}
+
+func (r Result) matrix(g []Point, look Look) chart.Heat {
+	factor, axis := r.scale(g, look)
+	c := chart.Heat{Axis: axis, Alt: r.Caption}
+	var from, to []string
+	for _, p := range g {
+		a, b, _ := strings.Cut(p.Levels[ends], "-")
+		if !slices.Contains(from, a) {
+			from = append(from, a)
+		}
+		if !slices.Contains(to, b) {
+			to = append(to, b)
+		}
+	}
+	order := func(names []string) { // as in the study
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(r.endPlace(a), r.endPlace(b)) })
+	}
+	order(from)
+	order(to)
+	c.Rows, c.Columns = from, to
+	for _, a := range from {
+		var row []chart.Cell
+		for _, b := range to {
+			i := slices.IndexFunc(g, func(p Point) bool { return p.Levels[ends] == a+"-"+b })
+			row = append(row, chart.Cell{})
+			if i < 0 {
+				continue
+			}
+			v, marks, ok := g[i].shown(look)
+			if !ok {
+				continue
+			}
+			lines := []string{unit.Format(g[i].Value.Center, g[i].Unit)}
+			switch {
+			case !look.Absolute && v.Bounded:
+				lines = []string{ratioText(v.Value, 2), "[" + fixed(v.Lo, 2) + ", " + fixed(v.Hi, 2) + "]", lines[0]}
+			case !look.Absolute:
+				lines = []string{ratioText(v.Value, 2), lines[0]}
+			}
+			for _, m := range marks {
+				lines = append(lines, "◇ "+fixed(m, 2))
+			}
+			row[len(row)-1] = chart.Cell{Value: v.Value * factor, Label: strings.Join(lines, "\n")}
+		}
+		c.Cells = append(c.Cells, row)
+	}
+	return c
+}
+
+// endPlace is where a name first stands among the ends of the study.
+func (r Result) endPlace(name string) int {
+	return slices.IndexFunc(r.levels(ends), func(l string) bool { a, b, _ := strings.Cut(l, "-"); return a == name || b == name })
+}

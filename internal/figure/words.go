@@ -1,0 +1,147 @@
+package figure
+
+import (
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+var quantities = map[string]string{
+	"rtt": "response time", "rtt.mean": "mean response time", "rtt.min": "shortest response time", "rtt.max": "longest response time",
+	"rtt.mdev": "standard deviation of response times", "rtt.path": "network path", "packet.rate": "packet rate", "cpu.per.packet": "CPU time per packet",
+}
+
+// quantity names a value.
+func quantity(metric string) string {
+	if s := quantities[metric]; s != "" {
+		return s
+	}
+	return strings.ReplaceAll(metric, ".", " ")
+}
+
+var axes = map[string]string{"size": "size, bytes", "packets": "packets per send", "clients": "clients"}
+
+func axisX(factor string) string {
+	if s := axes[factor]; s != "" {
+		return s
+	}
+	return factor
+}
+
+// number reads a level as a number; sizes are in bytes.
+func number(level string) (float64, bool) {
+	if v, err := strconv.ParseFloat(strings.TrimSuffix(level, "%"), 64); err == nil {
+		return v, true
+	}
+	v, err := unit.ParseBytes(level)
+	return float64(v), err == nil
+}
+
+// ToName names the cell that divides the others.
+func (f Figure) ToName() string {
+	var to []string
+	for _, k := range []string{analysis.Network, analysis.Probe} {
+		if l := f.To[k]; l != "" {
+			to = append(to, l)
+		}
+	}
+	for _, k := range sortedKeys(f.To) {
+		if k != analysis.Network && k != analysis.Probe {
+			to = append(to, k+" "+f.To[k])
+		}
+	}
+	return strings.Join(to, ", ")
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+
+func fixed(v float64, digits int) string { return strconv.FormatFloat(v, 'f', digits, 64) }
+
+func ratioText(v float64, digits int) string { return fixed(v, digits) + "×" }
+
+// RatioText prints a ratio with its interval: "0.68× [0.65, 0.71]".
+func RatioText(i stat.Interval) string {
+	d := 2
+	if i.Center < 0.1 {
+		d = 3
+	}
+	s := ratioText(i.Center, d)
+	if i.Bounded() {
+		s += " [" + fixed(i.Lo, d) + ", " + fixed(i.Hi, d) + "]"
+	}
+	return s
+}
+
+func scaled(r chart.Row, by float64) chart.Row {
+	r.Value, r.Lo, r.Hi = r.Value*by, r.Lo*by, r.Hi*by
+	return r
+}
+
+// Cut shortens a text at a space.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	if i := strings.LastIndexByte(s[:n], ' '); i > 0 {
+		n = i
+	}
+	return strings.TrimRight(s[:n], " ,;:") + " …"
+}
+
+// digits gives the largest value three significant digits and the smallest two.
+func (r Result) digits(g []Point, look Look, factor float64) int {
+	lo, hi := math.Inf(1), 0.0
+	for _, p := range g {
+		if row, _, ok := p.shown(look); ok && row.Value > 0 {
+			lo, hi = min(lo, row.Value*factor), max(hi, row.Value*factor)
+		}
+	}
+	if hi == 0 {
+		return 0
+	}
+	exp := func(v float64) int { return int(math.Floor(math.Log10(v))) }
+	return min(max(0, 2-exp(hi), 1-exp(lo)), 3)
+}
+
+// label prints a value with its interval.
+func label(r chart.Row, digits int, ratio bool) string {
+	s := fixed(r.Value, digits)
+	if ratio {
+		s += "×"
+	}
+	if r.Bounded {
+		s += " [" + fixed(r.Lo, digits) + ", " + fixed(r.Hi, digits) + "]"
+	}
+	return s
+}
+
+var (
+	statusOf = regexp.MustCompile(`^(skipped|failed|invalid): `)
+	lacking  = regexp.MustCompile(`lacks CONFIG_\w+`)
+	stepOf   = regexp.MustCompile(`^step \d+ of \d+, in [^:]*: `)
+)
+
+// short shortens a reason to fit into a chart.
+func short(reason string) string {
+	if m := lacking.FindString(reason); m != "" {
+		return "the kernel " + m
+	}
+	reason = stepOf.ReplaceAllString(statusOf.ReplaceAllString(reason, ""), "")
+	if i := strings.Index(reason, "needs "); i >= 0 {
+		reason = reason[i:]
+	}
+	if i := strings.IndexAny(reason, ":;"); i > 12 {
+		reason = reason[:i]
+	}
+	return reason
+}

@@ -1,0 +1,183 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// OfFigure is the report of one figure of a document.
+func OfFigure(r figure.Result) *Document {
+	s := Section{ID: r.ID, Title: r.ID + ", " + r.Place + ": " + r.Caption,
+		About: strings.TrimSpace(r.Question + " Published in " + r.Source + ", section " + r.Section + ": " + r.Numbers + "."), Data: r}
+	if len(r.Points) > 0 {
+		s.Tables = append(s.Tables, figureTable(r))
+	}
+	if len(r.Chains) > 0 {
+		s.Tables = append(s.Tables, figureHops(r))
+	}
+	if len(r.Comparisons) > 0 {
+		t := table(r.ID+" published", comparisonColumns(r.Comparisons)...)
+		t.Title = "Against the published ratios"
+		s.Tables = append(s.Tables, t)
+	}
+	if len(r.Table) > 0 {
+		s.Tables = append(s.Tables, wordTable(r))
+	}
+	if slices.ContainsFunc(r.Points, func(p figure.Point) bool { return p.Busy }) {
+		s.Notes = append(s.Notes, "Disturbed trials count in some cells, because too few others remain: their intervals are wider.")
+	}
+	for _, m := range r.Missing {
+		s.Notes = append(s.Notes, "not measured: "+m)
+	}
+	if len(r.Comparisons) > 0 {
+		s.Notes = append(s.Notes, "Only ratios are compared: values of another machine are marks.")
+	}
+	for _, text := range []string{r.Note, r.Cannot} {
+		if text != "" {
+			s.Notes = append(s.Notes, text)
+		}
+	}
+	if r.Instead != "" {
+		s.Notes = append(s.Notes, "Instead: "+r.Instead)
+	}
+	d := &Document{Sections: []Section{s}}
+	if len(r.Outcomes) > 0 {
+		c := claims(r.Outcomes)
+		c.Title = "Verdicts"
+		d.Sections = append(d.Sections, c)
+	}
+	return d
+}
+
+// figureTable has a row for each cell.
+func figureTable(r figure.Result) Table {
+	ps := r.Points
+	values := func(get func(figure.Point) stat.Interval) []stat.Interval {
+		var out []stat.Interval
+		for _, p := range ps {
+			out = append(out, get(p))
+		}
+		return out
+	}
+	cell := names("cell", ps, func(p figure.Point) string { return r.Name(p.Levels) })
+	cell.Whole = true
+	cs := []column{cell,
+		layout(Column{Head: "median", Keep: 9}, ps, func(p figure.Point) Cell {
+			if p.Value.N == 0 {
+				return Cell{Text: "–"}
+			}
+			return Cell{Text: unit.Format(p.Value.Center, p.Unit), Value: number(p.Value.Center)}
+		}),
+		layout(Column{Head: "mean ± sd", Keep: 4}, ps, func(p figure.Point) Cell {
+			if p.Value.N < 2 {
+				return Cell{}
+			}
+			return Cell{Text: unit.Format(p.Spread.Mean, p.Unit) + " ± " + unit.Format(p.Spread.SD, p.Unit)}
+		})}
+	if len(r.To) > 0 {
+		ratios := values(func(p figure.Point) stat.Interval { return p.Ratio })
+		cs = append(cs, layout(Column{Head: "ratio", Base: "1", Kind: "ratio", Keep: 9}, ratios, func(i stat.Interval) Cell {
+			if i.N == 0 {
+				return Cell{}
+			}
+			return ratioCell(i, ratioDigits(i))
+		}), layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}, ratios, func(i stat.Interval) Cell {
+			return intervalCell(i, 1, ratioDigits(i))
+		}))
+	}
+	cs = append(cs, layout(Column{Head: "published", Keep: 9}, ps, func(p figure.Point) Cell {
+		var parts []string
+		for _, m := range p.Marks {
+			switch {
+			case len(r.To) > 0 && m.Ratio > 0:
+				parts = append(parts, fixed(m.Ratio, 2)+"×")
+			case len(r.To) == 0 && m.Value > 0:
+				parts = append(parts, unit.Format(m.Value, p.Unit))
+			}
+		}
+		return Cell{Text: strings.Join(parts, ", ")}
+	}), layout(Column{Head: "blocks", Kind: "blocks", Keep: 3}, values(func(p figure.Point) stat.Interval { return p.Value }), func(i stat.Interval) Cell {
+		return Cell{Text: trim(float64(i.N)), Value: number(float64(i.N))}
+	}))
+	t := table(r.ID+" table", cs...)
+	if len(r.To) > 0 {
+		t.Title = "Ratios are to " + r.ToName() + ", in the same block"
+	}
+	return t
+}
+
+func figureHops(r figure.Result) Table {
+	return table(r.ID+" hops",
+		names("network", r.Chains, func(h figure.Hop) string { return h.Network }),
+		layout(Column{Head: "value", Left: true, Keep: 8}, r.Chains, func(h figure.Hop) Cell { return Cell{Text: h.Probe + " " + h.Metric} }),
+		layout(Column{Head: "hops", Keep: 9}, r.Chains, func(h figure.Hop) Cell { return Cell{Text: trim(float64(h.Segments))} }),
+		layout(Column{Head: "measured", Keep: 9}, r.Chains, func(h figure.Hop) Cell {
+			return Cell{Text: unit.Format(h.Value.Center, h.Unit), Value: number(h.Value.Center)}
+		}),
+		layout(Column{Head: "÷ sum or first hop", Base: "1", Kind: "ratio", Keep: 9}, r.Chains, func(h figure.Hop) Cell {
+			if h.Ratio.N == 0 {
+				return Cell{}
+			}
+			return ratioCell(h.Ratio, ratioDigits(h.Ratio))
+		}),
+		layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}, r.Chains, func(h figure.Hop) Cell {
+			return intervalCell(h.Ratio, 1, ratioDigits(h.Ratio))
+		}))
+}
+
+func comparisonColumns(cs []figure.Comparison) []column {
+	return []column{
+		names("cell", cs, func(c figure.Comparison) string { return c.Of }),
+		layout(Column{Head: "÷", Left: true, Keep: 9}, cs, func(c figure.Comparison) Cell { return Cell{Text: c.To} }),
+		layout(Column{Head: "published", Base: "1", Keep: 9}, cs, func(c figure.Comparison) Cell {
+			return Cell{Text: fixed(c.Published, 2) + "×", Value: number(c.Published)}
+		}),
+		layout(Column{Head: "here", Base: "1", Kind: "ratio", Keep: 9}, cs, func(c figure.Comparison) Cell {
+			if c.Here.N == 0 {
+				return Cell{Text: "–", More: []string{c.Missing}}
+			}
+			return ratioCell(c.Here, ratioDigits(c.Here))
+		}),
+		layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}, cs, func(c figure.Comparison) Cell {
+			return intervalCell(c.Here, 1, ratioDigits(c.Here))
+		}),
+	}
+}
+
+// wordTable is a table of words as the document prints it.
+func wordTable(r figure.Result) Table {
+	t := Table{ID: r.ID + " words", Title: "As published", Prose: true}
+	for i, head := range r.Table[0] {
+		t.Columns = append(t.Columns, Column{Head: head, Left: true, Keep: 9 - min(i, 8), Whole: i == 0})
+	}
+	for _, row := range r.Table[1:] {
+		t.Rows = append(t.Rows, Row{Cells: texts(row...)})
+	}
+	return t
+}
+
+// FigureVerdict sums up the verdicts of a figure's claims: "2 hold, 1 does not".
+func FigureVerdict(r figure.Result) string {
+	n := map[claim.Verdict]int{}
+	for _, o := range r.Outcomes {
+		n[o.Verdict]++
+	}
+	var parts []string
+	for _, v := range []struct {
+		is         claim.Verdict
+		one, other string
+	}{{claim.Holds, "holds", "hold"}, {claim.Fails, "does not hold", "do not hold"}, {claim.Undecided, "is undecided", "are undecided"}, {claim.Untestable, "was not tested", "were not tested"}} {
+		switch {
+		case n[v.is] == 1:
+			parts = append(parts, "1 "+v.one)
+		case n[v.is] > 1:
+			parts = append(parts, trim(float64(n[v.is]))+" "+v.other)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
