@@ -13,8 +13,9 @@ export CGO_ENABLED := 0
 # Programs that no package provides. weir also looks for them here.
 BUILT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weir/bin
 FLANNEL := $(shell sed -n 's|.*flannel-io/flannel \(v[^ ]*\).*|\1|p' tools/flanneld/go.mod)
+SPARKYFISH := $(shell sed -n 's|.*chrissnell/sparkyfish v0.0.0-[0-9]*-\(.......\).*|\1|p' tools/sparkyfish/go.mod)
 
-.PHONY: run build test tools flanneld check golden bench coverage results startup fuzz clean
+.PHONY: run build test tools flanneld sparkyfish check golden bench coverage results startup fuzz clean
 
 run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
@@ -30,6 +31,7 @@ tools: ## install missing tools that the tests need
 	-./scripts/guest-kernel
 	@command -v gcc >/dev/null || echo "no gcc: cannot build flanneld, so its tests will be skipped" >&2
 	@! command -v gcc >/dev/null || $(MAKE) --no-print-directory flanneld
+	-$(MAKE) --no-print-directory sparkyfish
 
 flanneld: $(BUILT)/flanneld-$(FLANNEL) ## build Flannel's daemon from its source; its backend udp needs a C compiler
 
@@ -38,6 +40,16 @@ $(BUILT)/flanneld-$(FLANNEL): tools/flanneld/go.mod
 	cd tools/flanneld && CGO_ENABLED=1 go build -trimpath -o $@ \
 		-ldflags '-s -w -X github.com/flannel-io/flannel/pkg/version.Version=$(FLANNEL)' github.com/flannel-io/flannel
 	ln -sf flanneld-$(FLANNEL) $(BUILT)/flanneld
+
+sparkyfish: $(BUILT)/sparkyfish-$(SPARKYFISH) ## build sparkyfish and its server from their source
+
+$(BUILT)/sparkyfish-$(SPARKYFISH): tools/sparkyfish/go.mod
+	mkdir -p $(BUILT)
+	cd tools/sparkyfish && for p in sparkyfish-server sparkyfish; do \
+		go build -trimpath -o $(BUILT)/$$p-$(SPARKYFISH) -ldflags '-s -w -X main.version=$(SPARKYFISH)' \
+			github.com/chrissnell/sparkyfish/cmd/$$p && \
+		ln -sf $$p-$(SPARKYFISH) $(BUILT)/$$p || exit 1; \
+	done
 
 check:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
@@ -61,10 +73,12 @@ coverage: ## how often the intervals cover the truth, in R separate runs of 10 s
 	mv docs/coverage.md.new docs/coverage.md
 
 D ?= weir-results/all
-results: build ## test every claim and run every shipped study, in their fast forms; an hour, needs an idle machine
+results: build ## test every claim and run every shipped study, in their fast forms; an hour, needs an idle machine, then make golden
 	./scripts/install-tools $(PACKAGES)
 	./scripts/results $(D) > docs/results.md.new
 	mv docs/results.md.new docs/results.md
+	for d in $(D)/cni-comparison $(D)/claims/cni-comparison; do \
+		[ ! -e $$d ] || ./bin/weir report $$d --format ratios -o docs/performance.csv; done
 
 startup: ## time until each network is ready, in 10 rounds; needs an idle machine, then make golden
 	./scripts/install-tools $(PACKAGES)

@@ -35,13 +35,18 @@ const (
 func Estimate(s study.Study) time.Duration {
 	around, block, guests := time.Duration(0), time.Duration(0), map[string]bool{} // by network
 	for _, u := range s.Networks {
-		around += toBuild
-		if guests[u.Name] = hasGuests(u); guests[u.Name] {
-			around += toBoot
-		}
+		guests[u.Name] = hasGuests(u)
 	}
+	built := map[string]bool{}
 	loads := map[string]bool{} // by path: each capacity is measured once
 	for _, c := range s.Cells(Applies) {
+		if name := experiment.BuildName(c); !built[name] {
+			built[name] = true
+			around += toBuild
+			if guests[c.Network] {
+				around += toBoot
+			}
+		}
 		block += cell(s, c)
 		if guests[c.Network] {
 			block += aroundGuest

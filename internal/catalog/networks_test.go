@@ -2,11 +2,8 @@ package catalog
 
 import (
 	"bytes"
-	"encoding/csv"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -25,6 +22,8 @@ var update = flag.Bool("update", false, "rewrite docs/networks.md")
 const (
 	page    = "../../docs/networks.md"
 	startup = "../../docs/startup.csv"
+
+	performance = "../../docs/performance.csv"
 )
 
 // docs/networks.md matches the code.
@@ -45,7 +44,7 @@ func TestNetworksPage(t *testing.T) {
 	says := typeDocs(t)
 	for _, name := range Names(Networks) {
 		n := Networks[name]
-		if !slices.Contains([]Model{Bridged, Routed, Overlay, Underlay}, n.Model) || n.Addresses == "" || n.Isolation == "" || n.Discovery == "" {
+		if !slices.Contains([]Model{Bridged, Routed, Overlay, Underlay}, n.Model) || n.Addresses == "" || n.Isolation == "" || n.Discovery == "" || n.External == "" {
 			t.Errorf("%s: properties %+v", name, n.Properties)
 		}
 		for _, o := range strictyaml.Keys(n.New()) {
@@ -61,19 +60,24 @@ func TestNetworksPage(t *testing.T) {
 
 func networksPage(t *testing.T) []byte {
 	b := &bytes.Buffer{}
-	ready, says := startups(t), typeDocs(t)
+	ready, measured, says := startups(t), ratios(t), typeDocs(t)
 	fmt.Fprint(b, "# Networks\n\nGenerated from the code by `make golden`; do not edit. MTUs and diagrams assume two hosts, or one if the network\n"+
 		"takes no more, and an underlay of 1500 bytes. To look at a network, print its steps with `weir plan -n NAME`, or build\n"+
 		"and keep it with `weir lab up -n NAME`.\n\n"+
-		"| network | model | addresses | isolation | service discovery | encapsulation | MTU | ready after |\n|---|---|---|---|---|---|---|---|\n")
+		"| network | model | addresses | isolation | service discovery | external access | encapsulation | MTU | ready after | performance |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, name := range Names(Networks) {
 		n := Networks[name]
 		p, _ := defaultPlan(t, n)
-		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s | %s | %s | %d | %s |\n", name, name,
-			n.Model, n.Addresses, n.Isolation, n.Discovery, overhead(p.Path), p.Path.MTU, ready(name))
+		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s | %s | %s | %s | %d | %s | %s |\n", name, name,
+			n.Model, n.Addresses, n.Isolation, n.Discovery, n.External, overhead(p.Path), p.Path.MTU, ready(name), measured(name))
 	}
 	fmt.Fprint(b, "\nReady after: median time from before the first namespace until the last step is done and all daemons are ready, as\n"+
-		"measured by `make startup` (docs/startup.csv has the machine and the range). "+unmeasured+": not measured.\n")
+		"measured by `make startup` (docs/startup.csv has the machine and the range). "+unmeasured+": not measured.\n\n"+
+		"External access: how packets between pods and hosts outside of the network pass, as weir builds it; after a semicolon,\n"+
+		"what products add.\n\n"+
+		"Performance: throughput of TCP, packet rate of UDP and response time of TCP, divided by those of host, in the study\n"+
+		"cni-comparison, as measured by `make results` (docs/performance.csv has the intervals); ~: no difference shown. For your own networks and machine:\n"+
+		"`weir list networks --properties --from DIR`, with the directory of any run.\n")
 	for _, name := range Names(Networks) {
 		n := Networks[name]
 		p, tp := defaultPlan(t, n)
@@ -287,30 +291,3 @@ func ofServices(p plan.Plan, what func(*plan.Service) []string) []string {
 }
 
 const unmeasured = "–"
-
-// startups returns each network's start-up time as text, from a file that a measurement writes and
-// that can be missing.
-func startups(t *testing.T) func(network string) string {
-	t.Helper()
-	median := map[string]string{}
-	f, err := os.Open(startup)
-	if err == nil {
-		defer f.Close()
-		rows, err := csv.NewReader(f).ReadAll()
-		if err != nil {
-			t.Fatalf("%s: %v", startup, err)
-		}
-		at := slices.Index(rows[0], "median_s")
-		for _, r := range rows[1:] {
-			median[r[0]] = r[at] + " s"
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	return func(network string) string {
-		if m := median[network]; m != "" {
-			return m
-		}
-		return unmeasured
-	}
-}

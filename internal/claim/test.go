@@ -149,6 +149,9 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 	for _, t := range c.Tests {
 		m := t.measure(values, confidence, o.Busy)
 		none = cmp.Or(none, m.Ratio.Reason())
+		if m.Verdict == Undecided && m.Ratio.Bounded() && m.Ratio.Lo == 0 {
+			none = cmp.Or(none, "nothing arrived in some blocks: the ratio has no lower bound")
+		}
 		o.Measured = append(o.Measured, m)
 		o.Verdict = worse(o.Verdict, m.Verdict)
 		if m.More < 0 || more >= 0 && m.More > more {

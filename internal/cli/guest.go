@@ -21,7 +21,7 @@ func guestCommand() *cobra.Command {
 			return nil
 		},
 	}
-	c.AddCommand(guestPod())
+	c.AddCommand(guestPod(), guestContainer())
 	return c
 }
 
@@ -48,4 +48,20 @@ func guestPod() *cobra.Command {
 	c.Flags().IntVar(&nic.Queues, "queues", 1, "queues of its network device")
 	c.Flags().StringVar(&nic.VHost, "vhost", vm.VHostAuto, "auto, on or off")
 	return c
+}
+
+// guestContainer runs the agent of a container in a guest, on standard input and output.
+func guestContainer() *cobra.Command {
+	const inside = "inside"
+	return &cobra.Command{
+		Use:   "container NAME",
+		Short: "Serve as the agent of a network namespace in a virtual machine",
+		Args:  args(cobra.RangeArgs(1, 2)),
+		RunE: func(_ *cobra.Command, as []string) error {
+			if len(as) == 2 && as[1] == inside {
+				return exit(exitEnvironment, lab.ServeContainer())
+			}
+			return exit(exitEnvironment, lab.Container(as[0], []string{"weir", "guest", "container", as[0], inside}))
+		},
+	}
 }

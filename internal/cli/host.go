@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/terminal"
@@ -55,7 +56,11 @@ func hostCommand() *cobra.Command {
 				return usage("invalid terminal size %q: want COLSxROWS, such as 100x40", as[0])
 			}
 			s.Key, s.Texts = as[1], as[2:dashes]
-			status, err := terminal.Run(c.Context(), s, as[dashes+1:], os.Stdout)
+			argv := as[dashes+1:]
+			if path := facts.Find(argv[0]); path != "" {
+				argv[0] = path // make can have built it outside of PATH
+			}
+			status, err := terminal.Run(c.Context(), s, argv, os.Stdout)
 			if err != nil {
 				return exit(exitEnvironment, err)
 			}

@@ -25,7 +25,8 @@ type item struct {
 	Options []string `json:"options,omitempty"` // of a study: how long it takes
 	Unit    string   `json:"unit,omitempty"`    // of the first value of a probe
 
-	Properties *catalog.Properties `json:"properties,omitempty"` // of a network
+	Properties  *catalog.Properties `json:"properties,omitempty"` // of a network
+	Performance []performance       `json:"performance,omitempty"`
 }
 
 // lists maps the arguments of `weir list`.
@@ -66,6 +67,7 @@ var lists = map[string]func() ([]item, error){
 
 func listCommand() *cobra.Command {
 	var asJSON, properties bool
+	var from string
 	names := catalog.Names(lists)
 	c := &cobra.Command{
 		Use:               "list networks|probes|factors|studies|claims",
@@ -80,9 +82,17 @@ func listCommand() *cobra.Command {
 			if properties && as[0] != "networks" {
 				return usage("--properties lists networks only, not %s", as[0])
 			}
+			if from != "" && !properties {
+				return usage("--from adds the ratios of a run to --properties; add that, or use weir report %s", from)
+			}
 			items, err := list()
 			if err != nil {
 				return err
+			}
+			if from != "" {
+				if items, err = measured(items, from); err != nil {
+					return err
+				}
 			}
 			if asJSON {
 				return printJSON(os.Stdout, items)
@@ -103,16 +113,9 @@ func listCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output")
-	c.Flags().BoolVar(&properties, "properties", false, "compare how networks connect, address and isolate pods, and find services")
+	c.Flags().BoolVar(&properties, "properties", false, "compare how networks connect, address and isolate pods, how these find services, and how others reach them")
+	c.Flags().StringVar(&from, "from", "", "with --properties: compare the networks of this run, and add what it measured")
 	return c
-}
-
-func printProperties(w io.Writer, networks []item) {
-	fmt.Fprintln(w, "network\tmodel\taddresses\tisolation\tservice discovery")
-	for _, i := range networks {
-		p := i.Properties
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, p.Model, p.Addresses, p.Isolation, p.Discovery)
-	}
 }
 
 func listStudies() ([]item, error) {

@@ -9,6 +9,7 @@ package condition
 import (
 	"fmt"
 	"maps"
+	"math/big"
 	"reflect"
 	"slices"
 	"strconv"
@@ -50,6 +51,7 @@ func table() map[string]condition {
 		"mtu":       {setMTU, "the MTU of the underlay in bytes"},
 		"nic":       {setNIC, "what the hosts' underlay devices segment in hardware: full, tso (nothing inside tunnels) or none"},
 		"offload":   {setOffload, "whether any device of a host or pod segments: on or off"},
+		"rps":       {setRPS, "whether devices of hosts and pods spread received packets over CPUs, each flow to one: off, on, or a mask of CPUs in hexadecimal, such as 3; every level has networks of its own"},
 		"stress":    {noChange(ParseStress), "the share of CPU time that a program on the CPUs of both ends uses: 0, 50%, or split-50% to use all of it in the first half of the window"},
 	}
 }
@@ -95,18 +97,27 @@ type Changed struct {
 	Topology topo.Topology
 }
 
-// Change returns the steps that put network d, built for base, under the conditions of levels (name
-// to level). Levels that change nothing give no steps.
+// AtBuild returns the levels of conditions that a network must be built with, because no step changes
+// them later. Every combination of them needs a network of its own.
+func AtBuild(levels map[string]string) map[string]string {
+	at := maps.Clone(levels)
+	maps.DeleteFunc(at, func(name, _ string) bool { return name != "rps" })
+	return at
+}
+
+// Change returns the steps that put network d under the conditions of levels (name to level). The
+// network was built for base with AtBuild's part of them. Levels that change nothing give no steps.
 func Change(d network.Driver, base topo.Topology, levels map[string]string) (Changed, error) {
-	from, err := network.Build(d, base)
+	t, err := applyAll(AtBuild(levels), base)
 	if err != nil {
 		return Changed{}, err
 	}
-	t := base
-	for _, name := range slices.Sorted(maps.Keys(levels)) {
-		if t, err = Apply(name, levels[name], t); err != nil {
-			return Changed{}, err
-		}
+	from, err := network.Build(d, t)
+	if err != nil {
+		return Changed{}, err
+	}
+	if t, err = applyAll(levels, t); err != nil {
+		return Changed{}, err
 	}
 	if err := t.Distance.Check(); err != nil {
 		return Changed{}, fmt.Errorf("conditions delay, jitter and loss: %w", err)
@@ -124,6 +135,38 @@ func Change(d network.Driver, base topo.Topology, levels map[string]string) (Cha
 	}
 	return c, err
 }
+
+func applyAll(levels map[string]string, t topo.Topology) (_ topo.Topology, err error) {
+	for _, name := range slices.Sorted(maps.Keys(levels)) {
+		if t, err = Apply(name, levels[name], t); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+func setRPS(level string, t *topo.Topology) error {
+	switch level {
+	case "off":
+		t.RPS = topo.RPSOff
+		return nil
+	case string(topo.RPSAll):
+		t.RPS = topo.RPSAll
+		return nil
+	}
+	mask, ok := new(big.Int).SetString(level, 16)
+	if !ok || mask.Sign() <= 0 || mask.Text(16) != level {
+		return fmt.Errorf("invalid level %q: want off, on, or a mask of CPUs in hexadecimal, such as 3 for the first two", level)
+	}
+	if mask.BitLen() > maxCPUs {
+		return fmt.Errorf("mask %q names CPU %d: the last possible one is %d", level, mask.BitLen()-1, maxCPUs-1)
+	}
+	t.RPS = topo.RPS(level)
+	return nil
+}
+
+// maxCPUs is the largest number of CPUs that a kernel supports (arch/x86/Kconfig, NR_CPUS).
+const maxCPUs = 8192
 
 func setBridgeNF(level string, t *topo.Topology) error {
 	switch t.BridgeNF = topo.BridgeNF(level); t.BridgeNF {

@@ -2,6 +2,7 @@ package condition
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -48,10 +49,13 @@ func TestApply(t *testing.T) {
 		{"loss", "0.1%", func(t *topo.Topology) { t.Distance.Loss, t.Far = 0.001, true }},
 		{"bridge-nf", "on", func(t *topo.Topology) { t.BridgeNF = topo.BridgeNFOn }},
 		{"bridge-nf", "off", func(t *topo.Topology) { t.BridgeNF = topo.BridgeNFOff }},
+		{"rps", "off", func(t *topo.Topology) { t.RPS = topo.RPSOff }},
+		{"rps", "on", func(t *topo.Topology) { t.RPS = topo.RPSAll }},
+		{"rps", "f0", func(t *topo.Topology) { t.RPS = "f0" }},
 	} {
 		// Start from neither the default nor the level.
 		from := base
-		from.Rate, from.NIC, from.NoOffload = 5e6, "other", c.level == "on"
+		from.Rate, from.NIC, from.NoOffload, from.RPS = 5e6, "other", c.level == "on", "1"
 		want := from
 		c.want(&want)
 		got, err := Apply(c.name, c.level, from)
@@ -67,7 +71,7 @@ func TestApplyErrors(t *testing.T) {
 		spec        topo.Spec
 		want        string
 	}{
-		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: bridge-nf, clients, delay, ends, jitter, link, load, loss, mtu, nic, offload, stress)`},
+		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: bridge-nf, clients, delay, ends, jitter, link, load, loss, mtu, nic, offload, rps, stress)`},
 		{"mtu", "575", topo.Spec{}, `condition mtu: invalid MTU "575": want 576 to 65535 bytes`},
 		{"mtu", "1279", topo.Spec{PodsIPv6: true}, `condition mtu: invalid MTU "1279": want 1280 to 65535 bytes`},
 		{"mtu", "1279", topo.Spec{IPv6: true}, `condition mtu: invalid MTU "1279": want 1280 to 65535 bytes`},
@@ -101,6 +105,12 @@ func TestApplyErrors(t *testing.T) {
 		{"loss", "101%", topo.Spec{}, `condition loss: invalid loss 101 %: want 0 % or more, and less than 100 %`},
 		{"loss", "-1%", topo.Spec{}, `condition loss: share "-1%": negative; at least 0`},
 		{"bridge-nf", "", topo.Spec{}, `condition bridge-nf: level "" is unknown (known: off, on)`},
+		{"rps", "yes", topo.Spec{}, `condition rps: invalid level "yes": want off, on, or a mask of CPUs in hexadecimal, such as 3 for the first two`},
+		{"rps", "0", topo.Spec{}, `condition rps: invalid level "0": want off, on,`},
+		{"rps", "0x3", topo.Spec{}, `condition rps: invalid level "0x3"`},
+		{"rps", "F", topo.Spec{}, `condition rps: invalid level "F"`},
+		{"rps", "-1", topo.Spec{}, `condition rps: invalid level "-1"`},
+		{"rps", "1" + strings.Repeat("0", 2048), topo.Spec{}, `names CPU 8192: the last possible one is 8191`},
 	} {
 		got, err := Apply(c.name, c.level, topology(t, c.spec))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -132,6 +142,30 @@ func FuzzApply(f *testing.F) {
 			}
 		}
 	})
+}
+
+// No step changes rps in a network that exists: its levels have networks of their own, and Change starts
+// from them.
+func TestAtBuild(t *testing.T) {
+	levels := map[string]string{"rps": "on", "mtu": "9000", "size": "64"}
+	if at := AtBuild(levels); !maps.Equal(at, map[string]string{"rps": "on"}) {
+		t.Errorf("%v", at)
+	}
+	if at := AtBuild(nil); len(at) > 0 {
+		t.Errorf("%v", at)
+	}
+	base := topology(t, topo.Spec{})
+	c, err := Change(drivers()["vxlan-overlay"], base, map[string]string{"rps": "on"})
+	if err != nil || len(c.Do)+len(c.Undo) > 0 || c.Topology.RPS != topo.RPSAll || c.Plan.Steps[0].Sysctl.Key != plan.DefaultRPS {
+		t.Errorf("%v, %v, %v: %v", c.Do, c.Undo, c.Topology.RPS, err)
+	}
+	if c, err = Change(drivers()["vxlan-overlay"], base, map[string]string{"rps": "on", "mtu": "9000"}); err != nil || len(c.Do) == 0 || c.Do[0].Set == nil {
+		t.Errorf("with an MTU: %v, %v", c.Do, err)
+	}
+	base.Exists = true
+	if _, err = Change(drivers()["vxlan-overlay"], base, map[string]string{"rps": "on"}); !errors.Is(err, plan.ErrRebuild) {
+		t.Errorf("on hosts that exist: %v", err)
+	}
 }
 
 func drivers() map[string]network.Driver {

@@ -169,7 +169,7 @@ func (r *run) measureCapacities(ctx context.Context) error {
 			return err
 		}
 		key := capacityKey(cell.Network, load.Probe, cell.Levels)
-		if _, ok := r.capacity[key]; ok || load.Share == 0 || r.paths[cell.Network].err != nil {
+		if _, ok := r.capacity[key]; ok || load.Share == 0 || r.paths[BuildName(cell)].err != nil {
 			continue
 		}
 		c, err := r.measureCapacity(ctx, cell, load.Probe)

@@ -79,22 +79,20 @@ func (r *run) exists() bool {
 // is not tried again.
 func (r *run) rebuild(ctx context.Context) error {
 	r.tell(Event{Text: "rebuild the networks"})
-	for _, u := range r.Study.Networks {
-		p := r.paths[u.Name]
+	for _, p := range r.built {
 		if !p.built {
 			continue
 		}
 		// An engine that ended has cost its trials, which say so; the next one replaces it.
 		if err := p.stop(); err != nil {
-			r.tell(Event{Warning: fmt.Sprintf("%s: %v", u.Name, err)})
+			r.tell(Event{Warning: fmt.Sprintf("%s: %v", p.name, err)})
 		}
 		if p.site != nil {
 			r.left = errors.Join(r.left, p.site.Close()) // reported at the end
 			p.site = nil
 		}
 	}
-	for _, u := range r.Study.Networks {
-		p := r.paths[u.Name]
+	for _, p := range r.built {
 		if !p.built {
 			continue
 		}
@@ -106,7 +104,7 @@ func (r *run) rebuild(ctx context.Context) error {
 		}
 		if p.err != nil {
 			p.err = fmt.Errorf("rebuild for episode %d: %w", r.episode.number+1, p.err)
-			r.tell(Event{Warning: fmt.Sprintf("%s: %v; its trials will be skipped", u.Name, p.err)})
+			r.tell(Event{Warning: fmt.Sprintf("%s: %v; its trials will be skipped", p.name, p.err)})
 		}
 	}
 	return nil

@@ -71,7 +71,8 @@ const idleTime = time.Second
 type run struct {
 	Config
 	cells    []study.Cell
-	paths    map[string]*path    // by network
+	paths    map[string]*path    // by BuildName
+	built    []*path             // the same, in the order of building
 	found    map[[2]string]found // by host ID and program name
 	results  []record.Result
 	done     map[string]bool
@@ -96,12 +97,14 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	r.episode.number = r.nextEpisode()
 	var hosts []*target.Host
 	begin := time.Now()
-	for _, u := range c.Study.Networks {
-		if err := r.open(ctx, u.Name); err != nil {
+	for _, cell := range r.cells {
+		if err := r.open(ctx, cell); err != nil {
 			return r.results, err
 		}
-		if site := r.paths[u.Name].site; site != nil {
-			hosts = append(hosts, site.Hosts()...)
+	}
+	for _, p := range r.built {
+		if p.site != nil {
+			hosts = append(hosts, p.site.Hosts()...)
 		}
 	}
 	r.episode.rebuild = closing * time.Since(begin)
@@ -214,7 +217,7 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 // run.
 func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, err error) {
 	now, t := record.Result{Start: time.Now()}, ts[0] // trials differ only in their pair
-	p := r.paths[t.Network]
+	p := r.paths[BuildName(t.Cell)]
 	if p.err != nil {
 		return alike(len(ts), skipped(now, p.err)), nil
 	}

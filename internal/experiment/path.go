@@ -5,11 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/trial"
 )
@@ -19,6 +23,7 @@ const reachTime = 5 * time.Second
 
 type path struct {
 	Network // its topology is the one found, if the target finds one
+	name    string
 	site    *target.Site
 	plan    plan.Plan
 	logs    string              // directory for its services; "" without any
@@ -37,18 +42,33 @@ type link struct {
 	apart          error         // why it carries no packets
 }
 
-// open builds one network and waits until it carries packets. Failure skips only its own trials.
-func (r *run) open(ctx context.Context, name string) error {
-	n, ok := r.Networks[name]
+// BuildName names the network that a cell needs, with the levels that it is built with.
+func BuildName(c study.Cell) string {
+	name, at := c.Network, condition.AtBuild(c.Levels)
+	for _, f := range slices.Sorted(maps.Keys(at)) {
+		name += "-" + f + "=" + at[f]
+	}
+	return name
+}
+
+// open builds the network that a cell needs, unless it exists, and waits until it carries packets.
+// Failure skips only its own trials.
+func (r *run) open(ctx context.Context, c study.Cell) error {
+	name := BuildName(c)
+	if r.paths[name] != nil {
+		return nil
+	}
+	n, ok := r.Networks[c.Network]
 	if !ok {
-		return fmt.Errorf("network %s was not prepared", name)
+		return fmt.Errorf("network %s was not prepared", c.Network)
 	}
 	r.tell(Event{Text: "build " + name})
-	p := &path{Network: n, links: map[[2]string]*link{}}
+	built, err := condition.Change(n.Driver, n.Topology, condition.AtBuild(c.Levels))
+	n.Topology = built.Topology
+	p := &path{Network: n, name: name, plan: built.Plan, err: err, links: map[[2]string]*link{}}
 	r.paths[name] = p
-	var err error
-	if p.plan, err = network.Build(n.Driver, n.Topology); err != nil {
-		p.err = err
+	r.built = append(r.built, p)
+	if err != nil {
 		return fmt.Errorf("%s: %w", name, err) // the study is wrong, not the machine
 	}
 	if len(p.plan.Daemons()) > 0 {
@@ -66,7 +86,7 @@ func (r *run) open(ctx context.Context, name string) error {
 		return err
 	}
 	if p.err == nil {
-		if err := r.findPrograms(ctx, name, p.site); err != nil {
+		if err := r.findPrograms(ctx, c.Network, p.site); err != nil {
 			return err
 		}
 		p.err = r.build(ctx, p)

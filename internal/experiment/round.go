@@ -43,7 +43,7 @@ func (r *run) under(ctx context.Context, c study.Cell, swap bool, f func(changed
 // ones, at least one, and returns one result each; the other results say why they were skipped. The
 // error ends the run.
 func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func([]changed) ([]record.Result, error)) (rs []record.Result, err error) {
-	now, p, levels := record.Result{Start: time.Now()}, r.paths[ts[0].Network], ts[0].Levels
+	now, p, levels := record.Result{Start: time.Now()}, r.paths[BuildName(ts[0].Cell)], ts[0].Levels
 	change, err := condition.Change(p.Driver, p.Topology, condition.Of(levels))
 	if errors.Is(err, plan.ErrRebuild) {
 		return alike(len(ts), skipped(now, err)), nil

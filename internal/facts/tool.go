@@ -129,7 +129,11 @@ func (m *missing) Error() string {
 	why := "no such program"
 	switch target, build := strings.CutPrefix(m.tool.Package, "make "); {
 	case build:
-		why = fmt.Sprintf("build it in the source of weir: make %s (needs Go and gcc)", target)
+		needs := "Go"
+		if target == "flanneld" {
+			needs = "Go and gcc"
+		}
+		why = fmt.Sprintf("build it in the source of weir: make %s (needs %s)", target, needs)
 	case strings.HasPrefix(m.tool.Package, "of "):
 		why = "it is part " + m.tool.Package
 	case strings.Contains(m.tool.Package, "("): // it names the distributions

@@ -81,6 +81,14 @@ func setup(name string, peers []string) error {
 // namesDir is where ip-netns(8) looks for network namespaces.
 const namesDir = "/run/netns"
 
+// Name makes the calling thread's network namespace known as name.
+func Name(name string) error {
+	if err := os.MkdirAll(namesDir, 0o755); err != nil {
+		return err
+	}
+	return bindFile("/proc/thread-self/ns/net", Peer(name))
+}
+
 // OwnSys gives the calling thread and its children a mount namespace whose /sys shows the devices
 // of their network namespace. The caller must throw the thread away.
 func OwnSys() error {

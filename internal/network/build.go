@@ -28,9 +28,14 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
+	steer, err := rps(t, p)
+	if err != nil {
+		return plan.Plan{}, err
+	}
 	if !t.Exists {
 		p.Steps = slices.Insert(p.Steps, 0, Underlay(t)...) // in place if the driver left capacity
 	}
+	p.Steps = slices.Insert(p.Steps, 0, steer...)
 	if t.Shape == topo.Line {
 		p.Line = side(t, len(t.Segments))
 	}

@@ -10,7 +10,9 @@ import (
 
 // Networks that cannot be built give an error with the value, its bounds, and a remedy.
 func TestErrors(t *testing.T) {
-	two := topology(t, topo.Spec{})
+	two, inside := topology(t, topo.Spec{}), topology(t, topo.Spec{Shape: topo.Guests})
+	steered := topology(t, topo.Spec{Hosts: 1, Pods: 2})
+	steered.RPS = topo.RPSAll
 	many, one, nic := two, topology(t, topo.Spec{Hosts: 1, Pods: 2}), two
 	many.Segments = [][]topo.Port{make([]topo.Port, 1024)}
 	kernel := topology(t, topo.Spec{Kernel: topo.Kernel{OVS: true}})
@@ -84,7 +86,10 @@ func TestErrors(t *testing.T) {
 		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 0, Queues: 1, VHost: "auto", Memory: 1 << 30}, two, "vm-vxlan: invalid cpus 0: want 1 to 255"},
 		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 2, Queues: 3, VHost: "auto", Memory: 1 << 30}, two, "vm-vxlan: invalid queues 3: want 1 to 2"},
 		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 1, Queues: 1, VHost: "yes", Memory: 1 << 30}, two, `vm-vxlan: invalid vhost "yes": want auto, on or off`},
+		{network.VMHost{CPUs: 1, Queues: 2, VHost: "auto", Memory: 1 << 30}, inside, "vm-host: invalid queues 2: want 1 to 1"},
+		{network.VMOverlay{VNI: 0, Port: 1, CPUs: 1, Queues: 1, VHost: "auto", Memory: 1 << 30}, inside, "vm-overlay: vxlan-overlay: invalid vni 0: want 1 to 16777215"},
 		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 1, Queues: 1, VHost: "auto", Memory: 256}, two, "vm-vxlan: invalid memory 256: want 268435456 bytes (256 MiB) or more, for the kernel and the programs"},
+		{network.DockerBridge{Bridge: "user"}, steered, "rps: a container engine makes the pods' network namespaces, in which weir cannot set the mask before their devices exist; leave out this network"},
 		{network.Macvlan{}, one, "macvlan: cannot switch off segmentation between pods of one host; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {

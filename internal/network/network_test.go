@@ -116,6 +116,8 @@ func TestBuildGolden(t *testing.T) {
 	kernel := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{OVS: true}})
 	vlan := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{VLAN: true}})
 	vlan.NoOffload = true
+	steered, some := topology(t, topo.Spec{Hosts: 3}), vlan
+	steered.RPS, some.RPS = topo.RPSAll, "fffffffff" // 36 CPUs
 	delay := network.Delays{1500 * time.Microsecond, 0}
 	line := topology(t, topo.Spec{Hosts: 3, Shape: topo.Line, Delays: delay})
 	far := topo.Spec{Rate: 1e9, Distance: topo.Distance{Delay: 500 * time.Microsecond, Jitter: 50 * time.Microsecond, Loss: 0.001}}
@@ -141,6 +143,9 @@ func TestBuildGolden(t *testing.T) {
 		"build.relay-far":      {&network.Relay{Hops: 2, Port: 6783, Delay: delay}, line},
 		"build.vxlan-hops-far": {&network.VXLANHops{Hops: 2, VNI: 1, Port: 4789, Delay: delay}, line},
 		"build.vm-vxlan":       {drivers["vm-vxlan"], plain},
+		"build.vm-overlay":     {drivers["vm-overlay"], topology(t, topo.Spec{Hosts: 2, Pods: 2, Rate: 1e9, Shape: topo.Guests})},
+		"build.routed-rps":     {drivers["routed"], steered},
+		"build.vm-vlan-rps":    {drivers["vm-vlan"], some},
 		"build.vm-vlan":        {drivers["vm-vlan"], vlan},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -295,7 +300,7 @@ func TestPlansAreSound(t *testing.T) {
 func fields(s plan.Step) int {
 	n := 0
 	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil, s.Delay != nil,
-		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil, s.Await != nil, s.Adopt != nil, s.Guest != nil} {
+		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil, s.Await != nil, s.Adopt != nil, s.Guest != nil, s.Inside != nil} {
 		if set {
 			n++
 		}

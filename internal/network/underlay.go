@@ -34,7 +34,7 @@ func Places(t topo.Topology) []string {
 // wired reports whether a segment is a wire between two hosts. Others get a switch, as does a lone
 // host, which then has an underlay device like a real machine, and a segment with a distance.
 func wired(t topo.Topology, ports []topo.Port) bool {
-	return len(ports) == 2 && len(t.Hosts) > 1 && !t.Far
+	return len(ports) == 2 && len(t.Hosts) > 1 && !t.Far && t.Shape != topo.Guests
 }
 
 // Underlay returns the steps that connect the hosts of t. They precede a driver's.
@@ -58,10 +58,19 @@ func Underlay(t topo.Topology) []plan.Step {
 		}
 		bridge := switchBridge(n)
 		steps = append(steps, plan.Step{In: Switch, Link: &plan.Link{Name: bridge, Kind: "bridge", MTU: t.MTU}})
+		if t.Shape == topo.Guests {
+			return steps // the driver knows the machines; see VM.hosts
+		}
 		for _, p := range ports {
 			steps = append(steps, plan.Step{In: Switch, Link: &plan.Link{Name: switchPort(n, p), Kind: "veth", MTU: t.MTU, Master: bridge, Peer: p.Dev, PeerIn: p.In}})
 		}
 	}
+	return append(steps, addresses(t)...)
+}
+
+// addresses returns the steps that give the underlay's devices their addresses, profile and rate.
+func addresses(t topo.Topology) []plan.Step {
+	var steps []plan.Step
 	ports := slices.Concat(t.Segments...)
 	for _, p := range ports {
 		steps = append(steps, plan.Step{In: p.In, Addr: &plan.Addr{Dev: p.Dev, Prefix: p.Addr}})

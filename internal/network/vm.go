@@ -46,13 +46,8 @@ func (v VM) machines(t topo.Topology, mtu int, checksums bool) []plan.Step {
 	var start, enter []plan.Step
 	for i, h := range t.Hosts {
 		for n, pod := range h.Pods {
-			socket := plan.Dir + "/" + pod.Name + ".sock"
-			start = append(start, plan.Step{In: h.Name, Service: &plan.Service{
-				Name: "qemu-" + pod.Name,
-				Argv: []string{"weir", "guest", "pod", pod.Name, socket, "--tap", podPort(n), "--mac", fmt.Sprintf("52:54:00:%02x:%02x:%02x", (i+1)>>8, byte(i+1), n+1),
-					"--vm-cpus", strconv.Itoa(v.CPUs), "--vm-memory", strconv.FormatInt(v.Memory, 10), "--queues", strconv.Itoa(v.Queues), "--vhost", v.VHost},
-				Opens: []string{"/dev/net/tun"},
-				Ready: plan.Ready{File: socket}}})
+			socket := guestSocket(pod.Name)
+			start = append(start, v.start(h.Name, pod.Name, podPort(n), i, n))
 			enter = append(enter,
 				plan.Step{In: pod.Name, Guest: &plan.Guest{Host: h.Name, Socket: socket, Makes: []string{podDev}}},
 				// The guest's kernel made the device before any setting could prevent its address.
@@ -65,6 +60,20 @@ func (v VM) machines(t topo.Topology, mtu int, checksums bool) []plan.Step {
 		}
 	}
 	return append(start, enter...)
+}
+
+func guestSocket(name string) string { return plan.Dir + "/" + name + ".sock" }
+
+// start returns the step that runs the virtual machine called name in the place in. It has a TAP device
+// there, and is number n of host i, both from 0.
+func (v VM) start(in, name, tap string, i, n int) plan.Step {
+	socket := guestSocket(name)
+	return plan.Step{In: in, Service: &plan.Service{
+		Name: "qemu-" + name,
+		Argv: []string{"weir", "guest", "pod", name, socket, "--tap", tap, "--mac", fmt.Sprintf("52:54:00:%02x:%02x:%02x", (i+1)>>8, byte(i+1), n+1),
+			"--vm-cpus", strconv.Itoa(v.CPUs), "--vm-memory", strconv.FormatInt(v.Memory, 10), "--queues", strconv.Itoa(v.Queues), "--vhost", v.VHost},
+		Opens: []string{"/dev/net/tun"},
+		Ready: plan.Ready{File: socket}}}
 }
 
 func (VM) expectTaps(t topo.Topology, mtu int) (all []plan.Expect) {

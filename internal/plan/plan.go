@@ -45,6 +45,7 @@ type Step struct {
 	Service *Service `json:"service,omitempty"`
 	Await   *Await   `json:"await,omitempty"`
 	Guest   *Guest   `json:"guest,omitempty"`
+	Inside  *Inside  `json:"inside,omitempty"`
 }
 
 // A Link is a new device, which comes up at once. Unset properties have the kernel's defaults: a
@@ -141,6 +142,25 @@ type Sysctl struct {
 // br_netfilter adds the keys to every namespace, set to 1; since Linux 5.3 each namespace has its
 // own (net/bridge/br_netfilter_hooks.c, brnf_init_net).
 const BridgeNF = "net.bridge.bridge-nf-call-"
+
+// DefaultRPS is the mask of CPUs that a network namespace's new devices give received packets to
+// (net/core/sysctl_net_core.c, rps_default_mask_sysctl; Linux 6.3). Unlike a device's own mask in
+// sysfs, which needs CAP_NET_ADMIN on the machine (net/core/net-sysfs.c, store_rps_map), root of a
+// user namespace can set it. Existing devices keep theirs, so the step precedes those that make
+// devices, and Diff cannot change it.
+const DefaultRPS = "net.core.rps_default_mask"
+
+// Mask writes a mask of CPUs in hexadecimal as the kernel reads it: with a comma after every 32 bits
+// (lib/bitmap-str.c, bitmap_parse).
+func Mask(hex string) string {
+	for i := len(hex) - 8; i > 0; i -= 8 {
+		hex = hex[:i] + "," + hex[i:]
+	}
+	return hex
+}
+
+// AllCPUs stands for the mask of all CPUs in the value of a Sysctl.
+const AllCPUs = "{cpus}"
 
 // Offload switches features of a device, by the kernel's names (net/ethtool/common.c,
 // netdev_features_strings): only those whose kernel default is the opposite, so Diff can switch

@@ -56,6 +56,9 @@ var steps = map[string]Step{
 	"taps":    {In: "h1", Link: &Link{Name: "p1", Kind: "tap", MTU: 1500, Queues: 2}},
 	"vlan":    {In: "h1", Link: &Link{Name: "eth0.42", Kind: "vlan", MTU: 1500, Master: "br0", Parent: "eth0", Tag: 42}},
 	"guest":   {In: "h1p1", Guest: &Guest{Host: "h1", Socket: "{dir}/h1p1.sock", Makes: []string{"eth0"}}},
+	"inside":  {In: "h1p1", Inside: &Inside{Guest: "h1"}},
+	"rps":     {In: "h1", Sysctl: &Sysctl{Key: DefaultRPS, Value: Mask("fffffffff")}},
+	"rps-all": {In: "h1", Sysctl: &Sysctl{Key: DefaultRPS, Value: AllCPUs}},
 	"vxlan":   {In: "h1", Link: &Link{Name: "vx0", Kind: "vxlan", MTU: 1450, VNI: 1, Port: 4789, Local: netip.MustParseAddr("198.18.0.1")}},
 }
 
@@ -67,6 +70,9 @@ func TestShellSteps(t *testing.T) {
 		"taps":    "ip -n h1 tuntap add dev p1 mode tap multi_queue\nip -n h1 link set p1 mtu 1500 up\n",
 		"vlan":    "ip -n h1 link add link eth0 name eth0.42 mtu 1500 type vlan id 42\nip -n h1 link set eth0.42 master br0 up\n",
 		"guest":   "# h1p1 is a guest from here on; weir reaches it through /run/weir/h1/h1p1.sock\n",
+		"inside":  "# h1p1 is a network namespace inside the guest h1 from here on\n",
+		"rps":     "ip netns exec h1 sysctl -qw net.core.rps_default_mask=f,ffffffff\n",
+		"rps-all": "cpus=$(printf %x $(((1 << $(nproc)) - 1)))\nip netns exec h1 sysctl -qw net.core.rps_default_mask=$cpus\n",
 		"gone":    "ip -n h1 addr del 2001:2::1/64 dev eth0\n",
 		"setup":   "ip -n h1 link set br-ex mtu 1500 up\n",
 		"move":    "ip -n h1 link set p1 netns h1p1 name eth0\nip -n h1p1 link set eth0 mtu 1450 up\n",
@@ -330,18 +336,5 @@ func TestConcerns(t *testing.T) {
 		if got := x.expect.Concerns(x.a, x.b); got != x.want {
 			t.Errorf("%s: %v, want %v", x.name, got, x.want)
 		}
-	}
-}
-
-// Programs lists every program except weir itself, once.
-func TestPrograms(t *testing.T) {
-	p := Plan{Steps: []Step{steps["service"], steps["exec"], steps["exec"], steps["says"], steps["veth"],
-		{In: "h1", Adopt: &Adopt{PID: []string{"ask"}}},
-		{In: "h2", Exec: &Exec{Argv: []string{"weir", "x"}}}}}
-	if got := p.Programs(); !slices.Equal(got, []string{"ask", "d", "f", "tool"}) {
-		t.Errorf("programs: %v", got)
-	}
-	if got := p.Daemons(); !slices.Equal(got, []string{"h1"}) {
-		t.Errorf("places with daemons: %v", got)
 	}
 }

@@ -137,9 +137,16 @@ type Move struct {
 // A Guest replaces the pod In with the inside of a virtual machine that a Service runs; later steps
 // and programs of the pod run there. The step is done when the guest accepts requests.
 type Guest struct {
-	Host   string   `json:"host"`   // the host that runs the service
-	Socket string   `json:"socket"` // Unix socket of the service, below its Dir
-	Makes  []string `json:"makes"`  // network devices that the guest has
+	Host   string   `json:"host"`          // the host that runs the service
+	Socket string   `json:"socket"`        // Unix socket of the service, below its Dir
+	Makes  []string `json:"makes"`         // network devices that the guest has
+	Tap    string   `json:"tap,omitempty"` // the device of Host that leads to them; "": the plan's other steps say it
+}
+
+// Inside replaces the pod In with a new network namespace inside a guest: a container in a virtual
+// machine.
+type Inside struct {
+	Guest string `json:"guest"` // the place that the guest replaced
 }
 
 // Expand returns words with every {name} replaced by its value.

@@ -65,3 +65,16 @@ func TestProgramsOfOutputs(t *testing.T) {
 		t.Errorf("programs: %v", got)
 	}
 }
+
+// Programs lists every program except weir itself, once.
+func TestPrograms(t *testing.T) {
+	p := Plan{Steps: []Step{steps["service"], steps["exec"], steps["exec"], steps["says"], steps["veth"],
+		{In: "h1", Adopt: &Adopt{PID: []string{"ask"}}},
+		{In: "h2", Exec: &Exec{Argv: []string{"weir", "x"}}}}}
+	if got := p.Programs(); !slices.Equal(got, []string{"ask", "d", "f", "tool"}) {
+		t.Errorf("programs: %v", got)
+	}
+	if got := p.Daemons(); !slices.Equal(got, []string{"h1"}) {
+		t.Errorf("places with daemons: %v", got)
+	}
+}

@@ -40,7 +40,7 @@ func (p Plan) Shell(w io.Writer, places []string) error {
 			}
 			fmt.Fprintln(b, line)
 		}
-		guests[s.In] = guests[s.In] || s.Guest != nil
+		guests[s.In] = guests[s.In] || s.Guest != nil || s.Inside != nil
 	}
 	return b.Flush()
 }
@@ -79,6 +79,10 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 	case s.FDB != nil:
 		return one("bridge", "-n", s.In, "fdb", "append", "00:00:00:00:00:00", "dev", s.FDB.Dev, "dst", s.FDB.Dst.String(), "self", "permanent")
 	case s.Sysctl != nil:
+		if s.Sysctl.Value == AllCPUs { // of up to 32; see Mask
+			return []fmt.Stringer{text("cpus=$(printf %x $(((1 << $(nproc)) - 1)))"),
+				text(fmt.Sprintf("%s %s=$cpus", command{"ip", "netns", "exec", s.In, "sysctl", "-qw"}, s.Sysctl.Key))}, nil
+		}
 		flags := "-qw"
 		if s.Sysctl.Optional {
 			flags = "-eqw"
@@ -104,6 +108,9 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 		return s.Await.shell(s.In), nil
 	case s.Guest != nil:
 		return []fmt.Stringer{text(fmt.Sprintf("# %s is a guest from here on; weir reaches it through %s", s.In, Expand(shellValues(s.Guest.Host), s.Guest.Socket)[0]))}, nil
+	}
+	if s.Inside != nil {
+		return []fmt.Stringer{text(fmt.Sprintf("# %s is a network namespace inside the guest %s from here on", s.In, s.Inside.Guest))}, nil
 	}
 	return nil, fmt.Errorf("the step is empty")
 }

@@ -120,6 +120,10 @@ func (p Plan) edges() (es [levels][]edge) {
 			}
 		case s.Guest != nil:
 			for _, dev := range s.Guest.Makes {
+				if s.Guest.Tap != "" {
+					add(wired, device{s.In, dev}, device{s.Guest.Host, s.Guest.Tap}, "QEMU")
+					continue
+				}
 				add(guessed, device{s.In, dev}, under(s.Guest.Host), "QEMU")
 			}
 		case s.Exec != nil:

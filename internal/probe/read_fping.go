@@ -59,7 +59,7 @@ func readFping(b []byte) ([]Statement, error) {
 			return nil, fmt.Errorf("impossible: %.0f answers to %.0f requests", got, sent)
 		}
 		r.add("rtt.mean", "s", digits(summary[4])/1e3)
-		r.add("loss", "1", 1-got/sent)
+		r.Values = append(r.Values, lost(sent-got, sent)...)
 		return []Statement{r}, nil
 	}
 	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
@@ -67,6 +67,6 @@ func readFping(b []byte) ([]Statement, error) {
 		return nil, err
 	}
 	r.Values = percentiles(h, string(encoded))
-	r.add("loss", "1", 1-float64(answers)/float64(requests))
+	r.Values = append(r.Values, lost(float64(requests)-float64(answers), float64(requests))...)
 	return []Statement{r}, nil
 }

@@ -104,7 +104,9 @@ func sockperfTimes(b []byte, f *fields, udp bool) (r Statement, _ error) {
 	r.Values = append(r.Values, tails(n, p99, p999)...)
 	r.add("rtt.mean", "s", digits(mean[2])*scale)
 	r.add("transactions", "1/s", n/seconds)
-	r.add("loss", "1", dropped/max(sent, 1))
+	if kind == "sockperf-load" { // ping-pong stands still at its first loss
+		r.Values = append(r.Values, lost(dropped, n+dropped)...)
+	}
 	r.add("window", "s", seconds)
 	return r, nil
 }

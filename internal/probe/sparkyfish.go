@@ -19,7 +19,7 @@ type Sparkyfish struct{}
 
 func (Sparkyfish) Info() Info {
 	const (
-		source = "of sparkyfish (no package has it: build it, github.com/chrissnell/sparkyfish)"
+		source = "make sparkyfish"
 		takes  = 24 * time.Second
 	)
 	version := []string{"--version"}
@@ -30,6 +30,8 @@ func (Sparkyfish) Info() Info {
 		Tools: []facts.ToolInfo{
 			{Program: "sparkyfish-server", Package: source, VersionArgs: version, Version: `sparkyfish-server (\S+)`},
 			{Program: "sparkyfish", Package: source, VersionArgs: version, Version: `sparkyfish (\S+)`}},
+		Measures: tcpThroughput,
+		Differs:  "a fixed window of 10 s that includes the slow start; the machine's congestion control; Go copies at most 32 KiB per write and 8 KiB per read",
 		NoWarmup: true, StartsLate: true, Takes: takes, AtMost: takes,
 	}
 }

@@ -21,7 +21,7 @@ const minCurve = 3
 // makes curves of either.
 func (s source) contrastFigures(c comparison, id string, rows []contrasted) (out []Figure) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r contrasted) bool {
-		return r.Ratio.N == 0 || r.Ratio.Center <= 0 || r.Ratio.Bounded() && r.Ratio.Lo <= 0
+		return r.Ratio.N == 0
 	})
 	if len(rows) == 0 {
 		return nil

@@ -173,10 +173,10 @@ func contrastTable(c comparison, id string, rows []contrasted) Table {
 			return cell
 		}),
 		layout(Column{Left: true, Keep: 8}, rows, func(r contrasted) Cell {
-			if r.Busy != nil && r.Missing == "" {
-				return Cell{Text: "disturbed"}
+			if r.Missing != "" {
+				return Cell{}
 			}
-			return Cell{}
+			return Cell{Text: strings.Join(marksOf(r.Busy, r.Stalled, r.BaseStalled), ", ")}
 		}))...)
 }
 

@@ -115,6 +115,9 @@ func factorOf(r contrasted) string {
 	if r.Ratio.Bounded() {
 		text += " " + bracket(r.Ratio, d)
 	}
+	if marks := marksOf(nil, r.Stalled, r.BaseStalled); marks != nil {
+		text += " (" + strings.Join(marks, ", ") + ")"
+	}
 	return text
 }
 

@@ -111,9 +111,11 @@ func TestValues(t *testing.T) {
 		"sockstat without sockstat6": {OfReassembly, "proc/net/sockstat", "sockets: used 9\nUDP: inuse 1 mem 72\nFRAG: inuse 2 memory 4096\n", Counters{"frag.inuse": 2, "frag.memory": 4096}},
 		"softnet, 2 CPUs":            {OfSoftnet, "proc/net/softnet_stat", "a 1 2 0 0 0 0 0 0 0 0\nffffffff 0 1 0 0 0 0 0 0 0 0\n", Counters{"softnet.processed": 0xa + 0xffffffff, "softnet.dropped": 1, "softnet.squeezed": 3}},
 		"softnet, 13 columns":        {OfSoftnet, "proc/net/softnet_stat", strings.Repeat("1 ", 13), Counters{"softnet.processed": 1}},
-		"softnet, Linux 2.6.39":      {OfSoftnet, "proc/net/softnet_stat", strings.Repeat("1 ", 10), Counters{"softnet.dropped": 1}},
-		"no device but a header":     {OfNetDev, "proc/net/dev", head, Counters{}},
-		"a device named Receive:":    {OfNetDev, "proc/net/dev", head + "Receive: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", Counters{"dev.Receive.rx_bytes": 1}},
+		"softnet, CPU 0 and 5": {OfSoftnet, "proc/net/softnet_stat", "3 0 0 0 0 0 0 0 0 2 0 0 0 0 0\n10 0 0 0 0 0 0 0 0 4 0 0 5 0 0\n",
+			Counters{"softnet.processed": 0x13, "softnet.rps": 6, "softnet.cpu0.processed": 3, "softnet.cpu5.processed": 0x10}},
+		"softnet, Linux 2.6.39":   {OfSoftnet, "proc/net/softnet_stat", strings.Repeat("1 ", 10), Counters{"softnet.dropped": 1}},
+		"no device but a header":  {OfNetDev, "proc/net/dev", head, Counters{}},
+		"a device named Receive:": {OfNetDev, "proc/net/dev", head + "Receive: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", Counters{"dev.Receive.rx_bytes": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := sources[tc.s](fstest.MapFS{tc.file: {Data: []byte(tc.data)}})

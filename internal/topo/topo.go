@@ -55,6 +55,7 @@ const (
 	Line     Shape = "line"      // a segment for every two neighbors; they forward to all other hosts
 	HostNICs Shape = "host-nics" // Flat, and a second device of every host on a segment with pod addresses
 	PodNICs  Shape = "pod-nics"  // Flat, and a device in every pod on a segment with pod addresses
+	Guests   Shape = "guests"    // Flat, and every host is a virtual machine on a switch
 	VPC      Shape = "vpc"       // one segment with all hosts, a second device of each, and a device in the last pod of each
 )
 
@@ -79,6 +80,7 @@ type Topology struct {
 	// NoOffload switches segmentation off on every device, NIC or veth, of hosts and pods.
 	NoOffload bool
 	BridgeNF  BridgeNF
+	RPS       RPS          // of the devices of hosts and pods
 	Kernel    Kernel       // of the hosts
 	PodAll    netip.Prefix // the range of all pods
 	// Exists: a target found these hosts, and weir does not change them. Segments is then empty.
@@ -129,6 +131,15 @@ const (
 
 // BridgeNFTables lists the last parts of the kernel's keys for it: IPv4, IPv6 and ARP.
 var BridgeNFTables = []string{"iptables", "ip6tables", "arptables"}
+
+// An RPS is receive packet steering: the CPUs that devices hand received packets to, each flow to one
+// of them (Documentation/networking/scaling.rst). It is a mask in hexadecimal unless it is one of these.
+type RPS string
+
+const (
+	RPSOff RPS = ""   // packets stay on the CPU that received them: the kernel's default
+	RPSAll RPS = "on" // every CPU that the run can use
+)
 
 // A Kernel lists what plans depend on in the hosts' kernels. It is detected but passed in like a
 // choice, so one topology gives the same plan everywhere.

@@ -21,7 +21,8 @@ const (
 	late = 0.05
 )
 
-// own adds the cost by the threads' own clocks. It removes an impossible value, with a warning: a part
+// own adds the cost by the threads' own clocks, which include the softirqs that interrupted the threads
+// but not those on other CPUs. It removes an impossible value, with a warning: a part
 // of the machine's work cannot exceed all of it.
 func (s *Setup) own(r *record.Result, x *execution) {
 	own, ok := r.Get(ownValue)
@@ -43,6 +44,11 @@ func (s *Setup) own(r *record.Result, x *execution) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is left out: the engine's threads report %.2f cores, but all programs together used %.2f", ownValue, own.Value, most))
 			return
 		}
+	}
+	if len(s.steered()) > 0 {
+		// A cost per packet would seem to fall by whatever the other CPUs do for it.
+		r.Observed[ownValue] = "without the packets that rps gave to other CPUs"
+		return
 	}
 	perWork(r, ownValue+".per.", own.Value)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/record"
@@ -63,5 +64,19 @@ func TestOwn(t *testing.T) {
 		if ok != tc.kept || client != tc.kept || ok && math.Abs(v.Value-tc.own/1e5) > 1e-12 || (len(r.Warnings) == 0) != tc.kept {
 			t.Errorf("%g cores on a machine idle for %g of 2: %+v, warnings %q", tc.own, tc.idle, r.Values, r.Warnings)
 		}
+	}
+}
+
+// Where other CPUs receive the packets, the threads' clocks give no cost per packet.
+func TestOwnWithRPS(t *testing.T) {
+	s, _, _, _ := setup()
+	s.Plan.Steps = []plan.Step{{In: "h2", Sysctl: &plan.Sysctl{Key: plan.DefaultRPS, Value: "3"}}}
+	r := &record.Result{Observed: map[string]string{}, Values: []record.Value{{Name: "packet.rate", Unit: "packet/s", Value: 1e5}, {Name: ownValue, Unit: "core", Value: 0.5}}}
+	s.own(r, &execution{})
+	if _, ok := r.Get("cpu.own.per.packet"); ok || r.Observed[ownValue] == "" {
+		t.Errorf("values %v, observed %v", r.Values, r.Observed)
+	}
+	if _, ok := r.Get(ownValue); !ok {
+		t.Error("the time itself is gone")
 	}
 }

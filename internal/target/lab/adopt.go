@@ -86,11 +86,9 @@ func (l *lab) enter(ctx context.Context, p *place, g *plan.Guest) error {
 	return nil
 }
 
-// An actor acts in a whole guest: a lab with one place, the network namespace of process 1.
-type actor struct {
-	*lab
-	place *place
-}
+// An actor acts in a whole guest: a lab with the network namespace of process 1 and those that it makes
+// for containers.
+type actor struct{ *lab }
 
 // Actor applies steps and checks states in the guest called name. It runs in the guest's agent.
 func Actor(name string) (agent.Actor, error) {
@@ -102,16 +100,19 @@ func Actor(name string) (agent.Actor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return actor{&lab{places: map[string]*place{name: p}, found: map[string]string{}, keys: map[[2]string]wgtypes.Key{}}, p}, nil
+	return actor{&lab{places: map[string]*place{name: p}, found: map[string]string{}, keys: map[[2]string]wgtypes.Key{}}}, nil
 }
 
 func (a actor) Step(ctx context.Context, s plan.Step) error {
-	if s.Service != nil || s.Exec != nil || s.File != nil {
+	switch {
+	case s.Service != nil || s.Exec != nil || s.File != nil:
 		return errors.New("daemons in guests are not supported")
+	case s.Inside != nil:
+		return a.contain(s.In)
 	}
 	_, err := a.some(ctx, []plan.Step{s})
 	return err
 }
 
-func (a actor) Check(s plan.State) error { return a.place.verify(context.Background(), s) }
+func (a actor) Check(s plan.State) error { return a.verify(context.Background(), []plan.State{s}) }
 func (a actor) Close() error             { return a.close() }

@@ -130,6 +130,8 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 	switch {
 	case err != nil:
 		return err
+	case s.Inside != nil:
+		return l.inside(ctx, p, s)
 	case p.guest != nil:
 		return p.guest.Step(ctx, *s)
 	case s.Link != nil:
@@ -186,8 +188,13 @@ func explain(s *plan.Step, err error) error {
 		what = fmt.Sprintf("forwarding entry for %v on %s", s.FDB.Dst, s.FDB.Dev)
 	case s.Sysctl != nil:
 		what, feature = fmt.Sprintf("sysctl %s=%s", s.Sysctl.Key, s.Sysctl.Value), s.Sysctl.Key
-		if strings.HasPrefix(feature, plan.BridgeNF) {
+		switch {
+		case strings.HasPrefix(feature, plan.BridgeNF):
 			feature = "br_netfilter"
+		case feature == plan.DefaultRPS && errors.Is(err, unix.ENOENT):
+			err = fmt.Errorf("%w: %w, which lacks this setting: Linux 6.3 or later with CONFIG_RPS has it; measure without the factor rps, or boot such a kernel", err, ErrUnsupported)
+		case feature == plan.DefaultRPS && (errors.Is(err, unix.EOVERFLOW) || errors.Is(err, unix.EINVAL)):
+			err = fmt.Errorf("%w: the mask names no CPU of this machine that can receive, or CPUs that it lacks; all of them are %s", err, allCPUs())
 		}
 	case s.Offload != nil:
 		what = "offload of " + s.Offload.Dev
@@ -219,7 +226,8 @@ func (l *lab) sysctls(steps []plan.Step) (done int, err error) {
 	}
 	err = netns.DoEach(places, func(i int) error {
 		s := steps[i].Sysctl
-		err := os.WriteFile("/proc/sys/"+strings.ReplaceAll(s.Key, ".", "/"), []byte(s.Value), 0)
+		value := plan.Expand(l.values, s.Value)[0]
+		err := os.WriteFile("/proc/sys/"+strings.ReplaceAll(s.Key, ".", "/"), []byte(value), 0)
 		if errors.Is(err, os.ErrNotExist) && (s.Optional || strings.HasPrefix(s.Key, "net.ipv6.conf.default.")) {
 			err = nil // a kernel without IPv6 is as quiet as the plan wants
 		}

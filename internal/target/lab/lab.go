@@ -51,6 +51,7 @@ type place struct {
 	host  *hostns.Host     // the place's other namespaces; nil until a step needs them
 	guest *vm.Node         // nil until a step makes the pod a virtual machine
 	known map[string]int32 // device numbers by name
+	sysfs *sysfs
 }
 
 // Target is this machine as a target.Target.
@@ -70,7 +71,7 @@ func (Target) Open(ctx context.Context, want topo.Topology, logs string) (*targe
 // Open is Target.Open for places given by name.
 func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err error) {
 	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{}, keys: map[[2]string]wgtypes.Key{},
-		values: map[string]string{"dir": hostns.Dir, "cgroup": cgroup.Name()}}
+		values: map[string]string{"dir": hostns.Dir, "cgroup": cgroup.Name(), "cpus": plan.Mask(allCPUs())}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
@@ -123,7 +124,7 @@ func newPlace(name string, ns *netns.Namespace) (*place, error) {
 
 // open gives p the calling thread's namespace ns and sets lo up.
 func (p *place) open(ns *netns.Namespace) (err error) {
-	p.ns, p.known = ns, map[string]int32{"lo": loopback}
+	p.ns, p.known, p.sysfs = ns, map[string]int32{"lo": loopback}, &sysfs{}
 	if p.nl, err = openSocket(unix.NETLINK_ROUTE); err != nil {
 		return err
 	}
@@ -156,7 +157,7 @@ func (p *place) close() error {
 		errs = append(errs, p.host.Close())
 	}
 	if p.ns != nil {
-		errs = append(errs, p.ns.Close())
+		errs = append(errs, p.sysfs.close(), p.ns.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/weir-bench/weir/internal/hostns"
@@ -90,14 +91,16 @@ func (p *place) FS() fs.FS {
 		return p.guest.FS()
 	}
 	if p.host != nil {
-		return nsFS{p.ns, fmt.Sprintf("/proc/%d/root/", p.host.PID())}
+		return nsFS{p.ns, nil, fmt.Sprintf("/proc/%d/root/", p.host.PID())}
 	}
-	return nsFS{p.ns, "/"}
+	return nsFS{p.ns, p.sysfs, "/"}
 }
 
-// nsFS is the file tree below root with a namespace's /proc/net.
+// nsFS is the file tree below root with a namespace's /proc/net and, unless sys is nil, its
+// /sys/class/net.
 type nsFS struct {
 	ns   *netns.Namespace
+	sys  *sysfs
 	root string
 }
 
@@ -107,6 +110,9 @@ func (f nsFS) Open(name string) (fs.File, error) {
 	}
 	if len(name) > 8 && name[:8] == "proc/net" || len(name) > 12 && name[:12] == "proc/sys/net" {
 		return f.ns.Open("/" + name)
+	}
+	if f.sys != nil && strings.HasPrefix(name, devices) {
+		return f.sys.open(f.ns, name)
 	}
 	return os.Open(f.root + name)
 }

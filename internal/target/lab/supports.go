@@ -119,6 +119,7 @@ func Supports(ctx context.Context) (_ []Feature, err error) {
 		{"link rate (sch_tbf)", false, try(plan.Step{Rate: &plan.Rate{Dev: "v0", Rate: 1e9, MTU: 1500}})},
 		{"delay between hosts", false, try(plan.Step{Delay: &plan.Delay{Dev: "br0", Bridge: "br0", Delay: time.Millisecond}})},
 		{"offload switches", false, try(plan.Step{Offload: &plan.Offload{Dev: "v0", Features: map[string]bool{"tx-tcp-segmentation": false}}})},
+		{"receive packet steering", false, try(plan.Step{Sysctl: &plan.Sysctl{Key: plan.DefaultRPS, Value: plan.AllCPUs}})},
 		{"forwarding", false, try(plan.Step{Sysctl: &plan.Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}})},
 		{tapFeature, false, opens("/dev/net/tun")},
 		{ovsFeature, false, ovsKernel()},

@@ -1,13 +1,17 @@
 package vm
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"strings"
 
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/agent"
 )
@@ -20,6 +24,7 @@ type Node struct {
 	// About describes the guest for results.
 	About map[string]string
 	host  *target.Host
+	outer *Node // the guest of a container; nil for a guest
 }
 
 // Connect returns the guest called name on host, once ready, through the socket of ServePod.
@@ -44,13 +49,60 @@ func Connect(ctx context.Context, name, socket string, host *target.Host) (*Node
 	if err != nil {
 		return nil, fmt.Errorf("guest %w", err)
 	}
-	return &Node{n, m.About, host}, nil
+	return &Node{n, m.About, host, nil}, nil
 }
 
 // Dial makes g a node called name on host. Call it once.
 func (g *Guest) Dial(ctx context.Context, name string, host *target.Host) (*Node, error) {
 	n, err := agent.Dial(ctx, name, g.conn, os.Environ())
-	return &Node{n, nil, host}, err
+	return &Node{n, nil, host, nil}, err
+}
+
+// Inside returns the container called name, a network namespace that a step has made in the guest: an
+// agent there, whose stream is the standard input and output of a program of the guest's agent.
+func (n *Node) Inside(ctx context.Context, name string) (*Node, error) {
+	in, orders := io.Pipe()
+	answers, out := io.Pipe()
+	var said bytes.Buffer
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		err := n.Run(life, target.Cmd{Argv: []string{"weir", "guest", "container", name}, Stdin: in, Stdout: out, Stderr: &said})
+		if s := strings.TrimSpace(said.String()); err != nil && s != "" {
+			err = fmt.Errorf("%w: %s", err, s)
+		}
+		in.CloseWithError(io.EOF)
+		out.CloseWithError(cmp.Or(err, io.EOF))
+		end()
+	}()
+	conn := &stream{answers, orders}
+	a, err := agent.Dial(ctx, name, conn, os.Environ())
+	if err != nil {
+		end()
+		return nil, fmt.Errorf("container in guest %s: %w", n.Name(), err)
+	}
+	return &Node{a, nil, n.host, n}, nil
+}
+
+// A stream is both directions of a program's standard input and output.
+type stream struct {
+	io.Reader
+	io.WriteCloser
+}
+
+// Step applies a step in the node; the guest's agent acts for its containers.
+func (n *Node) Step(ctx context.Context, s plan.Step) error {
+	if n.outer != nil {
+		return n.outer.Step(ctx, s)
+	}
+	return n.Node.Step(ctx, s)
+}
+
+// Check returns an error when a state of the node does not hold.
+func (n *Node) Check(ctx context.Context, s plan.State) error {
+	if n.outer != nil {
+		return n.outer.Check(ctx, s)
+	}
+	return n.Node.Check(ctx, s)
 }
 
 // Host returns the machine that runs the guest.
