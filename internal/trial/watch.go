@@ -23,7 +23,7 @@ const (
 	samplesPer = 10                     // second
 	leadTime   = 300 * time.Millisecond // sampled before the client starts
 	mostInside = 600                    // samples of a window: longer windows are sampled less often
-	// few samples suffice to know the threads of a window from findWindow on, in which some can begin and end.
+	// From findWindow on, a window has fewInside samples: a foreign tool's threads begin and end in it.
 	findWindow = time.Second
 	fewInside  = 5
 )
@@ -53,7 +53,7 @@ type watched struct {
 
 func (d watched) sample(ctx context.Context) sample.Counters {
 	if d.file != nil {
-		c, _ := d.file.Read() // an unknown traffic is missing
+		c, _ := d.file.Read() // without traffic there is no column
 		return c
 	}
 	return target.Sampled(d.node.Sample(ctx, sample.OfNetDev)).Counters
