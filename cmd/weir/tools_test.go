@@ -68,10 +68,10 @@ func polls(tool string) bool {
 }
 
 // free reports whether a tool's package is in Debian's main section and recent enough: Debian 12's
-// mpi4py is too old.
+// mpi4py is too old. Others are built from source, which a machine may not get.
 func free(tool string) bool {
 	of := toolInfo(tool).Package
-	return tool != "python3" && !strings.Contains(of, "non-free") && !strings.Contains(of, "no package has it")
+	return tool != "python3" && !strings.Contains(of, "non-free") && !strings.Contains(of, "no package has it") && !strings.HasPrefix(of, "make ")
 }
 
 func toolInfo(program string) facts.ToolInfo {

@@ -109,7 +109,7 @@ func TestNativeCommands(t *testing.T) {
 		{UDPRate{Send: "gso"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send gso --batch 64 --recv gro --nap 50µs"},
 		{UDPRate{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send single --batch 1 --recv mmsg --nap 50µs"},
 		{UDPCapacity{}, serve, "run udp-search 10.64.1.1:5201 --duration 5s --warmup 200ms --size 18 --loss 0.5% --width 2% --phase 100ms --send single --batch 1 --recv mmsg --nap 50µs"},
-		{UDPCapacity{Size: 1400, Loss: "0", Send: "gso"}, serve, "run udp-search 10.64.1.1:5201 --duration 5s --warmup 200ms --size 1400 --loss 0% --width 2% --phase 100ms --send gso --batch 46 --recv gro --nap 50µs"},
+		{UDPCapacity{Size: 1400, MaxLoss: "0", Send: "gso"}, serve, "run udp-search 10.64.1.1:5201 --duration 5s --warmup 200ms --size 1400 --loss 0% --width 2% --phase 100ms --send gso --batch 46 --recv gro --nap 50µs"},
 		{Ping{}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 56 --interval 10ms"},
 		{Ping{Size: 1000, Interval: time.Second}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 1000 --interval 1s"},
 	} {
@@ -131,9 +131,9 @@ func TestStreamChecks(t *testing.T) {
 	}{
 		{TCPStream{}, ""}, {UDPStream{}, ""}, {UDPRate{}, ""},
 		{UDPStream{Size: 65507, Send: "gso"}, ""}, {UDPRate{Send: "gso", Batch: 128}, ""}, {UDPRate{Send: "mmsg", Batch: 1024}, ""},
-		{UDPCapacity{}, ""}, {UDPCapacity{Loss: "0"}, ""},
-		{UDPCapacity{Loss: "100%"}, "loss: 100% is not below 100%"},
-		{UDPCapacity{Loss: "little"}, "loss: share \"little\""},
+		{UDPCapacity{}, ""}, {UDPCapacity{MaxLoss: "0"}, ""},
+		{UDPCapacity{MaxLoss: "100%"}, "max-loss: 100% is not below 100%"},
+		{UDPCapacity{MaxLoss: "little"}, "max-loss: share \"little\""},
 		{UDPCapacity{Size: 15}, "size: 15 is outside 16..65507 bytes"},
 		{TCPStream{DSCP: 64}, "dscp: 64 is outside 0..63"},
 		{UDPRate{Size: 15}, "size: 15 is outside 16..65507 bytes"},

@@ -68,7 +68,7 @@ func TestPace(t *testing.T) {
 	if _, _, err := Capacity(&UDPRR{}); err == nil {
 		t.Error("requests have a capacity")
 	}
-	if kind := (UDPCapacity{Loss: "0"}).Kind(); kind != "NDR" {
+	if kind := (UDPCapacity{MaxLoss: "0"}).Kind(); kind != "NDR" {
 		t.Errorf("without loss it is the %s", kind)
 	}
 	if _, err := (TCPStream{}).Pace(1000); err == nil {

@@ -14,11 +14,12 @@ import (
 // throughput of RFC 2544, section 26.1, if the bound is 0, else a partial drop rate. Sending as
 // fast as possible (UDPRate) can deliver more, or less where the path collapses.
 type UDPCapacity struct {
-	Size  int    `yaml:"size"`  // bytes of payload per datagram; default 18
-	Loss  string `yaml:"loss"`  // largest tolerated loss, as a share of offered; 0 is the no-drop rate; default 0.5%
-	Send  string `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible)
-	Batch int    `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, for gso as many as fit into 65507 bytes, at most 64
-	Recv  string `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: keeps coalesced datagrams in one buffer); default gro for gso, else mmsg
+	Size int `yaml:"size"` // bytes of payload per datagram; default 18
+	// MaxLoss is not called loss, which is the condition of a path.
+	MaxLoss string `yaml:"max-loss"` // largest tolerated loss, as a share of offered; 0 is the no-drop rate; default 0.5%
+	Send    string `yaml:"send"`     // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible)
+	Batch   int    `yaml:"batch"`    // datagrams per call; default 1 for single, 32 for mmsg, for gso as many as fit into 65507 bytes, at most 64
+	Recv    string `yaml:"recv"`     // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: keeps coalesced datagrams in one buffer); default gro for gso, else mmsg
 }
 
 const (
@@ -47,10 +48,10 @@ func (p UDPCapacity) mode() event.Mode {
 }
 
 func (p UDPCapacity) ratio() (float64, error) {
-	if p.Loss == "" {
+	if p.MaxLoss == "" {
 		return defaultLossRatio, nil
 	}
-	return unit.ParsePercent(p.Loss)
+	return unit.ParsePercent(p.MaxLoss)
 }
 
 // Kind names the capacity: "NDR", or "PDR 0.5%".
@@ -67,9 +68,9 @@ func (p UDPCapacity) Check() error {
 	ratio, err := p.ratio()
 	switch {
 	case err != nil:
-		return fmt.Errorf("loss: %w", err)
+		return fmt.Errorf("max-loss: %w", err)
 	case ratio >= 1:
-		return fmt.Errorf("loss: %s is not below 100%%", p.Loss)
+		return fmt.Errorf("max-loss: %s is not below 100%%", p.MaxLoss)
 	}
 	return p.mode().Check()
 }
@@ -120,7 +121,7 @@ func (p UDPCapacity) Parse(out Output) (Measured, error) {
 	if r.Inverted > 0 {
 		values = append(values, record.Value{Name: "capacity.inverted", Unit: "packet/s", Value: r.Inverted})
 	}
-	m, err := n.measured("udp", r.Head, values, map[string]any{"capacity": UDPCapacity{Loss: percent(r.Loss)}.Kind(), "limit": r.Limit,
+	m, err := n.measured("udp", r.Head, values, map[string]any{"capacity": UDPCapacity{MaxLoss: percent(r.Loss)}.Kind(), "limit": r.Limit,
 		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP})
 	if err == nil {
 		m.Moved, m.Messages = delivered*float64(r.Size), delivered
