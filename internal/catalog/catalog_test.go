@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/strictyaml"
@@ -279,6 +280,17 @@ factors: {load: [idle, small, tcp-stream@50%], size: [200, 300]}
 	for name, want := range map[string]probe.Probe{"small": &probe.UDPRate{Size: 100}, "tcp-stream": &probe.TCPStream{}, "udp-rate": &probe.UDPRate{}} {
 		if got, err := p.Load(name); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
+		}
+	}
+}
+
+// A factor that names a condition sets the condition, so an option of the same name could not vary.
+func TestNoOptionIsACondition(t *testing.T) {
+	for name, p := range Probes {
+		for _, key := range strictyaml.Keys(p()) {
+			if slices.Contains(condition.Names(), key) {
+				t.Errorf("option %s of %s has the name of a condition", key, name)
+			}
 		}
 	}
 }
