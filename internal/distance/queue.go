@@ -27,6 +27,9 @@ const (
 	receiveBuffer = 1 << 20
 	// readsAtOnce bounds the reads before packets that are due go on.
 	readsAtOnce = 64
+	// sendAtOnce bounds the verdicts of one call, bytes: netlink refuses a message that does not fit into
+	// the socket's send buffer (netlink_sendmsg), 208 KiB by default.
+	sendAtOnce = 32 << 10
 )
 
 // A queue holds the packets of all ports. Its thread is the only one that uses the socket.
@@ -254,6 +257,12 @@ func (q *queue) release() error {
 	default:
 		for _, id := range q.due {
 			q.order(msgVerdict, id, nfAccept)
+			if len(q.orders) < sendAtOnce {
+				continue
+			}
+			if err := q.send(); err != nil {
+				return err
+			}
 		}
 	}
 	return q.send()

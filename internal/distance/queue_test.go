@@ -139,6 +139,62 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// After a stall, more packets can be due at once than netlink takes in one message.
+func TestReleaseAfterStall(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fds[0])
+	defer unix.Close(fds[1])
+	const packets = 4000
+	q := &queue{conn: &conn{fds[0]}, ports: map[uint32]*port{}, late: newLate()}
+	now := monotonic()
+	q.take(1, 1, now, Setting{Delay: time.Hour}) // the oldest stays, so each of the others needs a verdict
+	for id := range uint32(packets) {
+		q.take(2, id+2, now, Setting{})
+	}
+	verdicts := make(chan int)
+	go func() {
+		b, all := make([]byte, 1<<20), 0
+		for size := len(newMessage(0, 0, 0, 0, 0).done()) + 12; all < packets; { // and an attribute of 8 bytes
+			n, err := unix.Read(fds[1], b)
+			if err != nil || n > sendAtOnce+size || n%size != 0 {
+				t.Errorf("a message of %d bytes, %v", n, err)
+				break
+			}
+			all += n / size
+		}
+		verdicts <- all
+	}()
+	if err := q.release(); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-verdicts; n != packets {
+		t.Errorf("%d verdicts, want %d", n, packets)
+	}
+}
+
+// A kernel without nftables answers a whole batch once.
+func TestRefusedBatch(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fds[0])
+	refused := -int32(unix.EOPNOTSUPP)
+	answer := binary.NativeEndian.AppendUint32(make([]byte, unix.SizeofNlMsghdr), uint32(refused))
+	if _, err := unix.Write(fds[1], answer); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(5*time.Second, func() { _ = unix.Shutdown(fds[1], unix.SHUT_RDWR) }) // ends a read that waits for more
+	defer unix.Close(fds[1])
+	err = (&conn{fds[0]}).batch(newTable(protoInet), newTable(protoBridge))
+	if err != unix.EOPNOTSUPP {
+		t.Errorf("error %v, want only EOPNOTSUPP", err)
+	}
+}
+
 // A program that does not run is an error, not a silence.
 func TestNoProgram(t *testing.T) {
 	if _, err := Read(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "distance: ") {

@@ -147,11 +147,13 @@ func (c *conn) batch(ms ...*message) error {
 	if err := unix.Send(c.fd, append(append(begin.done(), b...), end.done()...), 0); err != nil {
 		return err
 	}
-	var errs []error
 	for range ms {
-		errs = append(errs, c.acknowledged())
+		// A batch that the kernel refuses as a whole, as one without nftables does, has a single answer.
+		if err := c.acknowledged(); err != nil {
+			return err
+		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // acknowledged reads the answer to one message (struct nlmsgerr).
