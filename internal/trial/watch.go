@@ -151,7 +151,11 @@ func (w *watch) take(ctx context.Context, source string) {
 	w.turn <- struct{}{}
 	defer func() { <-w.turn }()
 	for _, h := range w.hosts {
-		r := sampled{Reading: target.Sampled(h.Sample(ctx, source, sample.OfStat)), devices: make([]sample.Counters, len(w.devices))}
+		got, err := h.Sample(ctx, source, sample.OfStat)
+		if err != nil { // it has no time; the next one covers its interval
+			continue
+		}
+		r := sampled{Reading: got, devices: make([]sample.Counters, len(w.devices))}
 		for i, d := range w.devices {
 			if d.node.Host().ID == h.ID {
 				r.devices[i] = d.sample(ctx)
@@ -207,7 +211,7 @@ func (w *watch) series(h *target.Host, s *Setup) (x sample.Series, ok bool) {
 	begin, begun := w.edges[0].Hosts[h.ID]
 	end, ended := w.edges[1].Hosts[h.ID]
 	zero := samples[0].At
-	if !begun || !ended || begin.At < zero || end.At <= begin.At {
+	if !begun || !ended || begin.At < zero || end.At <= begin.At || end.At > samples[len(samples)-1].At {
 		return x, false
 	}
 	x = sample.Series{Format: sample.SeriesFormat, Host: h.ID, Begin: int64(begin.At - zero), End: int64(end.At - zero), CPUs: samples[0].Counters.CPUs()}

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -92,6 +93,42 @@ func TestWatch(t *testing.T) {
 				}
 				if of[sample.FindThreads] != 1 || of[sample.NewThreads] < c.finds || of[sample.ForgetThreads] != 1 || (*asked)[len(*asked)-1] != sample.ForgetThreads {
 					t.Errorf("sources %v, want one search, %d for new threads, and files closed last", of, c.finds)
+				}
+			})
+		})
+	}
+}
+
+// A host that cannot be sampled at the beginning or at the end of a trial leaves no series that a reader
+// would refuse.
+func TestWatchFails(t *testing.T) {
+	for name, fails := range map[string]func(source string, asked int) bool{
+		"first": func(source string, _ int) bool { return source == sample.FindThreads },
+		"last":  func(_ string, asked int) bool { return asked > 3 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, raw, asked := busyHost(t, time.Second)
+				host := s.Site.Nodes[s.Client.Node].Host()
+				sampled := host.Sample
+				host.Sample = func(ctx context.Context, sources ...string) (target.Reading, error) {
+					r, err := sampled(ctx, sources...)
+					if strings.HasSuffix(sources[0], "threads") && fails(sources[0], len(*asked)) {
+						return target.Reading{}, errors.New("the host is gone")
+					}
+					return r, err
+				}
+				start(t, &s)
+				if _, err := Run(t.Context(), s); err != nil {
+					t.Fatal(err)
+				}
+				if b := raw["inside.jsonl"]; b != "" {
+					all, err := sample.ParseSeries([]byte(b))
+					if err != nil || len(all) != 1 || all[0].CPUs == 0 {
+						t.Errorf("%+v, %v", all, err)
+					}
+				} else if name == "first" {
+					t.Error("no series")
 				}
 			})
 		})
