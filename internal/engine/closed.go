@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
@@ -12,7 +13,7 @@ import (
 // closed keeps as many requests in flight as the workload asks for, through the warm-up and the
 // duration, which the last requests can outlast. It must run on a thread of its own.
 func (a *asker) closed(out events) (r event.RR, err error) {
-	for i := range a.book.Slots {
+	for i := range slices.Backward(a.book.Slots) { // the first ones are used first, and the rest only after losses
 		a.free = append(a.free, i)
 	}
 	window, err := a.measure(out, a.keepBusy)

@@ -20,6 +20,7 @@ const StallBound = int64(50e6) // ns
 // A Ledger holds a client's outstanding requests and counts the outcomes of all.
 type Ledger struct {
 	Slots   []Slot
+	used    int   // slots that have held a request are before this one
 	Timeout int64 // ns after which a request is lost; 0: never
 	Pending int   // measured requests that are outstanding
 	Waiting int   // requests, measured or not, that are outstanding and not overdue
@@ -53,6 +54,7 @@ func (l *Ledger) Open(i int, x Slot) {
 	l.lose(i)
 	x.busy = true
 	l.Slots[i] = x
+	l.used = max(l.used, i+1)
 	l.Waiting++
 	if x.Measured {
 		l.Requests++
@@ -122,10 +124,10 @@ func (l *Ledger) expired(i int, t int64) bool {
 	return l.Slots[i].busy && l.Timeout > 0 && t-l.Slots[i].Sent > l.Timeout
 }
 
-// Overdue no longer waits for the requests that are outstanding at time t for longer than patience, ns,
-// and reports whether there are any. Their replies count until they expire.
+// Overdue stops waiting for requests that have been outstanding for longer than patience, ns, at time t,
+// and reports whether it found any. Their replies count until they expire.
 func (l *Ledger) Overdue(t, patience int64) (any bool) {
-	for i := range l.Slots {
+	for i := range l.used {
 		if x := &l.Slots[i]; x.busy && !x.overdue && l.Timeout > 0 && t-x.Sent > patience {
 			x.overdue, any = true, true
 			l.Waiting--
@@ -136,7 +138,7 @@ func (l *Ledger) Overdue(t, patience int64) (any bool) {
 
 // Expire gives up the requests lost at time t and appends their slots to free.
 func (l *Ledger) Expire(free []int, t int64) []int {
-	for i := range l.Slots {
+	for i := range l.used {
 		if l.expired(i, t) {
 			l.lose(i)
 			free = append(free, i)
