@@ -51,7 +51,7 @@ func readFping(b []byte) ([]Statement, error) {
 		return nil, fmt.Errorf("%d targets: import a file of each", len(targets))
 	case requests > 0 && summary != nil && (strconv.Itoa(requests) != string(summary[2]) || strconv.Itoa(answers) != string(summary[3])):
 		return nil, fmt.Errorf("%d requests and %d answers, but the summary counts %s and %s", requests, answers, summary[2], summary[3])
-	case requests > 0 && answers == 0, requests == 0 && len(summary[4]) == 0:
+	case requests > 0 && answers == 0, requests == 0 && (summary == nil || len(summary[4]) == 0):
 		return nil, errors.New("no request was answered")
 	case requests == 0: // -q
 		sent, got := digits(summary[2]), digits(summary[3])

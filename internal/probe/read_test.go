@@ -186,6 +186,15 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// A line that a reader skips is no result.
+func TestReadNothing(t *testing.T) {
+	for _, text := range []string{"ICMP : [0], \n", "ICMP : xmt/rcv/%loss = \n"} {
+		if r, err := Read([]byte(text), ""); err == nil {
+			t.Errorf("%q is %+v", text, r)
+		}
+	}
+}
+
 // --json-stream prints the parts of the document as events, a line each.
 func TestReadEvents(t *testing.T) {
 	whole := outputs(t)["iperf3/3.21-tcp.json"]
