@@ -92,7 +92,10 @@ func NewSet(m Manifest, s study.Study, described []Described, results []record.R
 // that no measurement counts twice, and an import that was killed can be repeated.
 func mark(hash string, n int) string { return fmt.Sprintf("%s-%04d", hash[:12], n) }
 
-const markSize = len("0123456789ab-0001")
+const (
+	markSize   = len("0123456789ab-0001")
+	maxPerFile = 9999 // results that marks of this size tell apart
+)
 
 // Refuse records that a file was not imported, once. A file that was imported before stays so.
 func (s *Set) Refuse(path string, reason error) {
@@ -115,6 +118,9 @@ func (s *Set) Add(path string, b []byte, at Place, kind string) ([]record.Result
 	statements, err := probe.Read(text, kind)
 	if err != nil {
 		return nil, err
+	}
+	if len(statements) > maxPerFile {
+		return nil, fmt.Errorf("%d results in one file: split it into files of at most %d", len(statements), maxPerFile)
 	}
 	if s.blocks+len(statements) > MaxResults {
 		return nil, fmt.Errorf("more than %d results in one directory; use another -o", MaxResults)

@@ -140,6 +140,18 @@ func TestAdd(t *testing.T) {
 	}
 }
 
+// A mark has four digits, so further results would not be known again.
+func TestManyResults(t *testing.T) {
+	line := "  117.3750 MB /   1.00 sec =  984.5922 Mbps 12 %TX 20 %RX 0 retrans 0.20 msRTT\n"
+	for n, want := range map[int]string{maxPerFile: "", maxPerFile + 1: "at most 9999"} {
+		s := NewSet(Manifest{}, New(), nil, nil)
+		_, err := s.Add("a", []byte(strings.Repeat(line, n)), Place{Network: "x"}, "")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d results: error %v, want %q", n, err, want)
+		}
+	}
+}
+
 // The network can have chosen the size of iperf3's datagrams, so it makes no cell of its own; two sizes in
 // one cell are refused until the user says that it is a factor.
 func TestDatagrams(t *testing.T) {
