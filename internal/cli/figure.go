@@ -70,7 +70,7 @@ what is missing there. --from DIR measures nothing.`,
 					return err
 				}
 			}
-			if len(d.figures) > 1 && strings.HasSuffix(d.out, ".svg") {
+			if len(d.figures) > 1 && (d.out == "-" || strings.HasSuffix(d.out, ".svg")) {
 				return usage("-o %s: %d figures need a directory", d.out, len(d.figures))
 			}
 			return d.run(c.Context())

@@ -146,9 +146,7 @@ func (r *results) figure(f figure.Figure) (figure.Result, error) {
 // outcome returns the outcome of a claim in the run in first, or else in the last run that tests it.
 func (r *results) outcome(c claim.Claim, first string) claim.Outcome {
 	dirs := []string{first}
-	runs := slices.Concat(r.of(c.Study.Name))
-	slices.Reverse(runs)
-	for _, one := range runs {
+	for _, one := range slices.Backward(r.of(c.Study.Name)) {
 		dirs = append(dirs, one.dir)
 	}
 	for _, dir := range dirs {

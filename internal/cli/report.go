@@ -128,7 +128,9 @@ func load(dir string, keep bool) (report.Run, error) {
 	if ranInVM(dir) {
 		rep.Command = append(rep.Command, "--in-vm")
 	}
-	rep.Inside = inside(dir, &rep)
+	if !rep.Unpaired { // a foreign file can have the same name
+		rep.Inside = inside(dir, &rep)
+	}
 	shipped, err := claim.Shipped()
 	if err != nil {
 		return rep, err
