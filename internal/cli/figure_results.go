@@ -143,7 +143,7 @@ func (r *results) figure(f figure.Figure) (figure.Result, error) {
 	return best, nil
 }
 
-// outcome returns the outcome of a claim in the run in first, or else in the last run that tests it.
+// outcome returns the outcome of a claim in the run of directory first, or else in the last run that tests it.
 func (r *results) outcome(c claim.Claim, first string) claim.Outcome {
 	dirs := []string{first}
 	for _, one := range slices.Backward(r.of(c.Study.Name)) {

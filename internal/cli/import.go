@@ -32,7 +32,7 @@ func importCommand() *cobra.Command {
 		Long: `Turn outputs of other tools into results, for weir report and weir compare. Weir
 recognizes the outputs of iperf3 (JSON, text), iperf 2 (text, -y C), netperf (tables,
 omni), sockperf, nuttcp, qperf, fping, osu_latency, osu_bw and NetPIPE, in any units. It
-takes what arrived, not what was sent, and refuses a file that does not say it.
+takes what arrived, not what was sent, and refuses a file that does not state it.
 
 The network of a file is its directory's name, or --network, or a part of its path: in
 --as, {network} and {probe} name those, {n} tells repetitions apart, and any other name in
@@ -66,7 +66,7 @@ was refused; the others are imported.`,
 	f.StringVar(&x.probe, "probe", "", "what the files measured, if they do not say: iperf2-tcp for -y C, netpipe-tcp")
 	f.StringVar(&x.baseline, "baseline", "", "network that divides the others (default host, or the first)")
 	f.BoolVarP(&x.recursive, "recursive", "r", false, "import the files below directories; with --as, those that fit it")
-	f.StringSliceVar(&x.factors, "factor", nil, "what the files state and is a factor here: datagram (of iperf3's UDP), congestion, kernel, host, tool")
+	f.StringSliceVar(&x.factors, "factor", nil, "statement of the files to use as a factor: datagram (of iperf3's UDP), congestion, kernel, host, tool")
 	_ = c.MarkFlagDirname("output")
 	_ = c.RegisterFlagCompletionFunc("probe", complete(catalog.Names(catalog.Probes)))
 	return c
@@ -83,7 +83,7 @@ type importer struct {
 	inputs                []input
 }
 
-// An input is a file with results. Its bytes are read again when they are stored, unless they cannot be.
+// An input is a file with results. Storing reads it again, unless that is impossible: bytes then holds it.
 type input struct {
 	path    string
 	bytes   []byte
@@ -113,7 +113,7 @@ func (x *importer) run(ctx context.Context, paths []string) error {
 	}
 	if x.baseline != "" {
 		if _, ok := set.Study.Network(x.baseline); !ok && len(set.Study.Networks) > 0 {
-			return usage("--baseline: no file is of the network %q; there are %s", imported.Clean(x.baseline), study.Names(set.Study.Networks))
+			return usage("--baseline: no file belongs to network %q; the networks are %s", imported.Clean(x.baseline), study.Names(set.Study.Networks))
 		}
 		set.Study.Baseline = x.baseline
 	} else if _, ok := set.Study.Network("host"); ok && earlier == nil {
@@ -127,7 +127,7 @@ func (x *importer) run(ctx context.Context, paths []string) error {
 	return x.summarize(set, len(earlier)+len(set.Results))
 }
 
-// open reads the results of an earlier import, if there are some.
+// open reads the results of an earlier import, if x.dir holds one.
 func (x *importer) open() (_ *imported.Set, earlier []record.Result, _ error) {
 	if x.dir == "" {
 		x.dir = filepath.Join("weir-results", "imported-"+time.Now().Format("20060102-150405"))

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// A Setting is what packets meet before they leave Port of Bridge. They stay in order.
+// A Setting says how to delay and drop packets before they leave Port of Bridge. They stay in order.
 type Setting struct {
 	Bridge string        `json:"bridge"`
 	Port   string        `json:"port"`
@@ -27,7 +27,7 @@ type Setting struct {
 	Loss   float64       `json:"loss"`   // share of packets that never leave, 0 to 1
 }
 
-// A Count is what the program did since the last Read.
+// A Count holds what the program has counted since the last Read.
 type Count struct {
 	Packets uint64 `json:"packets"` // released; what a sender hands over for segmentation is one
 	Lost    uint64 `json:"lost"`    // dropped because of Loss
@@ -57,7 +57,7 @@ type answer struct {
 	Count *Count `json:"count,omitempty"`
 }
 
-// Set tells the program in this thread's network namespace what the packets of a port meet.
+// Set changes the setting of a port in the program of this thread's network namespace.
 func Set(ctx context.Context, s Setting) error {
 	_, err := ask(ctx, request{Set: &s})
 	return err

@@ -21,7 +21,7 @@ const (
 	flagGSO     = 1 << 2 // pass packets on before segmentation
 )
 
-// An arrival is what the kernel says about a packet.
+// An arrival is the kernel's report of a packet.
 type arrival struct {
 	id, out uint32 // its number; the index of the port that it is about to leave
 	at      int64  // by CLOCK_REALTIME, ns; 0: unknown

@@ -99,7 +99,7 @@ func newQueue() (*queue, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("netfilter queue: %w; the kernel needs CONFIG_NETFILTER_NETLINK_QUEUE", err), c.close())
 	}
-	// Packets that find no room are counted by the kernel; it need not report them here as well.
+	// The kernel counts packets that find no room, so it need not report them here as well.
 	err = errors.Join(
 		unix.SetsockoptInt(c.fd, unix.SOL_NETLINK, unix.NETLINK_NO_ENOBUFS, 1),
 		// The kernel stamps packets on arrival while a socket asks for it (net/core/dev.c,

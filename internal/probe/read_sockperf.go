@@ -111,8 +111,8 @@ func sockperfTimes(b []byte, f *fields, udp bool) (r Statement, _ error) {
 	return r, nil
 }
 
-// sockperfStream reads what the sender sent. Over TCP that arrives, but for a socket buffer; over UDP
-// nothing says what arrived.
+// sockperfStream reads what the sender sent. Over TCP that arrives, except for a socket buffer; over
+// UDP, nothing says what arrived.
 func sockperfStream(b []byte, band [][]byte, udp bool) (r Statement, _ error) {
 	rate, all := sockperfRateRE.FindSubmatch(b), sockperfSentRE.FindSubmatch(b)
 	if rate == nil || all == nil || !bytes.Contains(b, []byte("Mbps)\n")) && !bytes.Contains(b, []byte("Gbps)\n")) {

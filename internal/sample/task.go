@@ -35,8 +35,8 @@ func comm(root fs.FS, file string) (string, error) {
 	return word(strings.TrimSuffix(string(b), "\n")), err
 }
 
-// program names a process by its arguments: programs that run as /proc/self/exe are called exe. For weir,
-// the command matters, too.
+// program names a process by its arguments: programs that run as /proc/self/exe are called exe. The name
+// of a weir process includes its command.
 func program(args []byte, comm string) string {
 	argv := strings.Split(string(args), "\x00")
 	name := path.Base(strings.TrimPrefix(argv[0], "-"))

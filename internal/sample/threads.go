@@ -64,7 +64,7 @@ type thread struct {
 	key  string
 }
 
-// A process is what does not change while it runs one program.
+// A process holds what does not change while a process runs one program.
 type process struct{ name, comm, ns string }
 
 // A candidate is a thread that Find has met.
@@ -79,8 +79,9 @@ type candidate struct {
 // Find lists the threads of all processes and of the kernel, and opens those that used most for Read.
 func (t *Threads) Find() error { return t.list(true) }
 
-// FindNew opens the threads that used most since, also new ones. It costs less, because it does not look
-// at the kernel and at what processes are called again. It does nothing if that would cost more than 0.5 % of a CPU.
+// FindNew opens the threads that used most since the last Find or FindNew, new ones included. It costs
+// less than Find, because it skips the kernel's threads and the names of known processes. It does nothing
+// if that would cost more than 0.5 % of a CPU.
 func (t *Threads) FindNew() error { return t.list(false) }
 
 func (t *Threads) list(afresh bool) error {

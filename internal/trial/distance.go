@@ -11,8 +11,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// watchDelays returns a function that reads what the program that delays packets did in between; no
-// counters where no program does.
+// watchDelays returns a function that reads what the delay program has counted since; it returns no
+// counters where no such program runs.
 func watchDelays(ctx context.Context, site *target.Site) func() (sample.Counters, error) {
 	if site.Delays == nil {
 		return func() (sample.Counters, error) { return nil, nil }

@@ -64,7 +64,7 @@ type sampled struct {
 	devices []sample.Counters // in the order of watch.devices; nil for those of other hosts
 }
 
-// watch begins to watch s; nil if other trials use its hosts, too.
+// watch starts to watch s. It returns nil if other trials use the same hosts.
 func (s *Setup) watch(ctx context.Context) *watch {
 	if s.others > 0 {
 		return nil
