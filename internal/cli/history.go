@@ -13,6 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/local"
+	"github.com/weir-bench/weir/internal/topo"
 )
 
 // machineOf returns the machine that a history belongs to.
@@ -62,6 +63,9 @@ func (p past) ofContrast(c analysis.Contrast, row analysis.ContrastRow) history.
 func setup(s study.Study, probe, network string, others ...string) string {
 	t := s.Topology
 	of := []string{fmt.Sprint(t.Hosts, t.Pods, t.MTU, t.Link, t.NIC, t.IPv6, t.PodsIPv6, s.AllPairs, s.OneAtATime)}
+	if t.Distance != (topo.Distance{}) { // without one, the digest is that of older versions
+		of = append(of, fmt.Sprint(t.Distance))
+	}
 	p, _ := s.Probe(probe)
 	n, _ := s.Network(network)
 	uses := []study.Use{p, n}

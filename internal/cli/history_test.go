@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/study"
+)
+
+// A run with a distance between hosts is no other run of a study without one.
+func TestSetup(t *testing.T) {
+	near := study.Default()
+	far, lossy := near, near
+	far.Topology.Distance.Delay = time.Millisecond
+	lossy.Topology.Distance.Loss = 0.01
+	seen := map[string]bool{}
+	for _, s := range []study.Study{near, far, lossy} {
+		seen[setup(s, "ping", "host")] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("%d digests of 3 topologies", len(seen))
+	}
+}
