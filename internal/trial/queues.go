@@ -41,13 +41,13 @@ func (s *Setup) queues(r *record.Result) error {
 		}
 		masks = append(masks, queues...)
 	}
-	record := func(key string, vs []string) {
+	observe := func(key string, vs []string) {
 		if slices.Sort(vs); len(vs) > 0 {
 			r.Observed[key] = strings.Join(slices.Compact(vs), ", ")
 		}
 	}
-	record("rps", masks)
-	record("rx.queues", counts)
+	observe("rps", masks)
+	observe("rx.queues", counts)
 	return nil
 }
 
@@ -91,6 +91,9 @@ func (s *Setup) spread(r *record.Result, x *execution) {
 	for _, host := range all {
 		for name, packets := range host.Counters {
 			if strings.HasPrefix(name, "softnet.cpu") {
+				if packets < 0 { // the counter has 32 bits
+					packets += 1 << 32
+				}
 				sum, most = sum+packets, max(most, packets)
 			}
 		}
