@@ -230,8 +230,14 @@ func (d *drawing) measure(ctx context.Context, groups map[string][]figure.Figure
 // again returns the command that continues after an interruption.
 func (d *drawing) again() string {
 	argv := []string{"weir", "figure", "--results", d.dir}
-	if d.fast {
-		argv = append(argv, "--fast")
+	for _, f := range []struct {
+		flag string
+		set  bool
+	}{{"--fast", d.fast}, {"--keep-disturbed", d.keep}, {"--spread sd", d.look.SD}, {"--absolute", d.look.Absolute},
+		{"--json", d.json}, {"--md", d.md}, {"-o " + d.out, d.out != ""}} {
+		if f.set {
+			argv = append(argv, f.flag)
+		}
 	}
 	if shipped, err := figure.Shipped(); err == nil && len(shipped) == len(d.figures) {
 		return strings.Join(append(argv, "--all"), " ")

@@ -109,3 +109,12 @@ func TestFiguresInstead(t *testing.T) {
 		}
 	}
 }
+
+// The command that continues measures and draws the same.
+func TestFigureAgain(t *testing.T) {
+	d := drawing{figures: []figure.Figure{{ID: "thesis-1"}}, out: "x.svg", look: figure.Look{SD: true}}
+	d.dir, d.fast, d.keep = "all", true, true
+	if got, want := d.again(), "weir figure --results all --fast --keep-disturbed --spread sd -o x.svg thesis-1"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
