@@ -97,9 +97,6 @@ func (r Result) panels() (out [][]Point) {
 	at := map[string][]Point{}
 	for _, p := range r.Points {
 		k := p.Levels[r.Panels]
-		if r.lacks(p) {
-			continue
-		}
 		if at[k] == nil {
 			order = append(order, k)
 		}
@@ -148,6 +145,9 @@ func (p Point) shown(look Look) (row chart.Row, marks []float64, ok bool) {
 		if v > 0 {
 			marks = append(marks, v)
 		}
+	}
+	if look.SD && !base && s == (Spread{}) && i.Center > 0 { // no mean
+		return row, marks, false
 	}
 	return row, marks, p.Value.N > 0 && (look.Absolute || p.Base || p.Ratio.N > 0)
 }
@@ -254,7 +254,7 @@ func (r Result) curves(g []Point, look Look) chart.Sweep {
 		}
 		k := &c.Curves[len(c.Curves)-1]
 		row, marks, ok := p.shown(look)
-		x, isNumber := number(p.Levels[r.X])
+		x, isNumber := analysis.Quantity(p.Levels[r.X])
 		if !ok || !isNumber {
 			continue
 		}
