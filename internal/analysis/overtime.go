@@ -30,7 +30,7 @@ type OverTime struct {
 	// Threads are shares of one CPU, the busiest first.
 	Threads []Course `json:"threads"`
 	// Throughput is what reached the receiving end's device, in bit/s with headers, and Packets the
-	// same in packets (as the device counts them). Nil if no device tells.
+	// same in packets (as the device counts them). Nil if no device was counted.
 	Throughput *Course `json:"throughput,omitempty"`
 	Packets    *Course `json:"packets,omitempty"`
 }

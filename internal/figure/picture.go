@@ -71,7 +71,7 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 		}
 	}
 	if slices.ContainsFunc(r.Points, func(p Point) bool { return p.Busy }) {
-		s.Notes = append(s.Notes, "Other programs used the machine meanwhile: the intervals are wider for it.")
+		s.Notes = append(s.Notes, "Other programs used the machine meanwhile, so the intervals are wider.")
 	}
 	for _, m := range r.Missing {
 		s.Notes = append(s.Notes, "Not measured: "+Cut(m, 90))
@@ -118,7 +118,7 @@ func (r Result) panelTitle(g []Point) string {
 	case r.Panels == analysis.Network || r.Panels == analysis.Probe:
 		return level
 	case r.Panels == valueFactor:
-		return quantity(level)
+		return ValueName(level)
 	}
 	return r.Panels + " " + level
 }
@@ -176,7 +176,7 @@ func (r Result) axisName(metric string) string {
 	if len(r.Values) > 1 && r.Panels != valueFactor {
 		return "value"
 	}
-	return quantity(metric)
+	return ValueName(metric)
 }
 
 func (r Result) ratioTitle(g []Point) string {

@@ -12,14 +12,14 @@ import (
 	"github.com/weir-bench/weir/internal/chart"
 )
 
-var quantities = map[string]string{
-	"rtt": "response time", "rtt.mean": "mean response time", "rtt.min": "shortest response time", "rtt.max": "longest response time",
+var valueNames = map[string]string{
+	"rtt": "response time", "half.rtt": "half RTT", "rtt.mean": "mean response time", "rtt.min": "shortest response time", "rtt.max": "longest response time",
 	"rtt.mdev": "standard deviation of response times", "rtt.path": "network path", "packet.rate": "packet rate", "cpu.per.packet": "CPU time per packet",
 }
 
-// quantity names a value.
-func quantity(metric string) string {
-	if s := quantities[metric]; s != "" {
+// ValueName names a value in words.
+func ValueName(metric string) string {
+	if s := valueNames[metric]; s != "" {
 		return s
 	}
 	return strings.ReplaceAll(metric, ".", " ")
