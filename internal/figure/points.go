@@ -272,19 +272,13 @@ func why(s *analysis.Sample, metric string) string {
 	}
 }
 
-// spread returns 0 if a value is infinite, such as the response time of a trial without replies: then there is
+// spread returns 0 if a value is infinite, such as the response time of a trial without replies: there is
 // no mean.
 func spread(v []float64) (s Spread) {
 	if len(v) == 0 || slices.ContainsFunc(v, func(x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) }) {
 		return s
 	}
-	for _, x := range v {
-		s.Mean += x / float64(len(v))
-	}
-	for _, x := range v {
-		s.SD += (x - s.Mean) * (x - s.Mean)
-	}
-	s.SD = math.Sqrt(s.SD / max(1, float64(len(v)-1)))
+	s.Mean, s.SD = analysis.MeanSD(v)
 	return s
 }
 
