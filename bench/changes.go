@@ -68,7 +68,7 @@ func variants() []variant {
 func changes(ctx context.Context, runs int, dir string, w io.Writer) error {
 	of := map[string][]*analysis.Run{}
 	begin := time.Now()
-	for n := range runs { // the variants in turn, so that drift of the machine is no change
+	for n := range runs { // the variants in turn, so that drift of the machine does not look like a change
 		for _, v := range variants() {
 			r, err := v.run(ctx, n, filepath.Join(dir, fmt.Sprintf("%03d", n+1), v.name))
 			if err != nil {

@@ -1,6 +1,7 @@
 // Package analysis reads the results of a run once and lays them out: tables with a row per
-// network, the contrasts that a study states, chains of hosts, the gap between UDP and TCP, tools compared, runs pooled and compared. All
-// of them pair values within blocks through Common.
+// network, the contrasts that a study states, chains of hosts, the gap between UDP and TCP, tools
+// compared, runs pooled and compared. All of them pair values within blocks through Common, except
+// imported results, which have no blocks.
 //
 // It must not format numbers, draw, read anything except its arguments, or judge causes (package
 // finding does). The order of the results does not matter.

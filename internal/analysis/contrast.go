@@ -212,7 +212,7 @@ func (x *ContrastRow) count(value string, confidence float64) {
 	}
 	x.Base, x.BaseStalled = stat.Median(all[1].medians(), single), samples[1].stalls(of[1].name)
 	for i, s := range samples {
-		if s.unresolved(of[i].name) {
+		if s.Unresolved(of[i].name) {
 			x.Missing = "the CPU time of " + divisors[i] + " is " + BelowSteps
 			if x.pairs, x.paths, x.differs = (pairs{}), (pairs{}), nil; i < 2 {
 				*[]*stat.Interval{&x.Value, &x.Base}[i] = stat.Interval{}

@@ -99,8 +99,8 @@ func (s *Sample) costPer(name, of string) (c Cost, ok bool) {
 	return c, c.Interval.N > 0
 }
 
-// unresolved reports whether a value is a cost that the counters do not resolve.
-func (s *Sample) unresolved(name string) bool {
+// Unresolved reports whether a value is a cost that the counters do not resolve.
+func (s *Sample) Unresolved(name string) bool {
 	for _, of := range costs {
 		if of.name == name {
 			c, ok := s.costPer(name, of.of)

@@ -30,7 +30,7 @@ type OverTime struct {
 	// Threads are shares of one CPU, the busiest first.
 	Threads []Course `json:"threads"`
 	// Throughput is what reached the receiving end's device, in bit/s with headers, and Packets the
-	// same in packets (as the device counts them). Nil if no device tells.
+	// same in packets (as the device counts them). Nil if no device was counted.
 	Throughput *Course `json:"throughput,omitempty"`
 	Packets    *Course `json:"packets,omitempty"`
 }
@@ -225,10 +225,11 @@ func (o *OverTime) traffic(all []sample.Series) {
 		}
 		return server
 	}
-	chosen := pick(all[0])
-	if chosen.Dir == "" {
+	all = slices.DeleteFunc(slices.Clone(all), func(s sample.Series) bool { return pick(s).Dir == "" }) // unknown is not 0
+	if len(all) == 0 {
 		return
 	}
+	chosen := pick(all[0])
 	of := func(unit string, column func(sample.Device) []int, scale float64) *Course {
 		c := o.course(chosen.Dev, chosen.Place, unit, all, func(s sample.Series) []float64 { return floats(column(pick(s))) }, scale)
 		return &c

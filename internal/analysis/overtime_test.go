@@ -201,3 +201,14 @@ func TestThreads(t *testing.T) {
 		t.Errorf("no threads: %+v", ts)
 	}
 }
+
+// A trial that recorded no device is not a trial without traffic.
+func TestOverTimeUnknownDevice(t *testing.T) {
+	rs, inside := watched(3, 0)
+	inside["b1"][0].Devices = nil
+	inside["b2"][0].Devices = nil
+	o := New(rs, Options{Inside: inside}).OverTime()[0]
+	if o.Throughput == nil || !about(o.Throughput.Mean, 80000) {
+		t.Errorf("throughput %+v, want 80000 bit/s of the trial that recorded it", o.Throughput)
+	}
+}

@@ -114,6 +114,9 @@ func mean(v []float64) float64 {
 	return m
 }
 
+// MeanSD returns the mean and the standard deviation of a sample, with N-1 in the denominator.
+func MeanSD(v []float64) (m, sd float64) { return mean(v), deviation(v) }
+
 // deviation returns the standard deviation of a sample, 0 for fewer than two values.
 func deviation(v []float64) float64 {
 	m, root := mean(v), 0.0

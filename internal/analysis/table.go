@@ -46,7 +46,7 @@ type Row struct {
 	// Lost is the share of the packets or requests of all trials that was lost, with the interval of a share
 	// over blocks. N is 0 if the probe does not report it.
 	Lost stat.Interval `json:"lost,omitzero"`
-	// Echo is what ping(8) would print of all requests together; nil if the probe is no ping.
+	// Echo is what ping(8) would print of all requests together; nil if the probe is not a ping.
 	Echo *Echo `json:"echo,omitempty"`
 	// Path is the ratio of the network's part of response times; N is 0 if trials do not split
 	// them.

@@ -17,7 +17,10 @@ func (r *Run) compareUnpaired() {
 		for j := range t.Rows {
 			row := &t.Rows[j]
 			row.Value = stat.LogMean(row.series.v, single)
-			row.Value.Warnings = nil // the ratio has them
+			if dropped := row.series.Len() - row.Value.N; dropped > 0 {
+				row.Warnings = append(row.Warnings, Warning{"0 has no geometric mean: the value leaves it out", dropped})
+			}
+			row.Value.Warnings = nil
 			// In the unit of the value, as for other rows.
 			row.Value.SE *= row.Value.Center
 			groups = append(groups, row.series.v)

@@ -114,7 +114,7 @@ func (v Bars) row(c *canvas, a axis, r BarRow, y float64) {
 	}
 }
 
-// published draws the open mark of a number of somebody else's.
+// published draws the open mark of a published number.
 func (c *canvas) published(x, y float64) {
 	const r = 5.0
 	c.use("fill:" + string(inkBG) + ";stroke:" + string(inkFG) + ";stroke-width:1.6")

@@ -12,7 +12,7 @@ type Curve struct {
 	Points []CurvePoint // by ascending X
 	Dashed bool         // computed from others, or the other of two curves of a network
 	Plain  bool         // a line without a dot at every point
-	// Published holds numbers of somebody else's by X, drawn as open marks.
+	// Published holds published numbers by X, drawn as open marks.
 	Published []CurvePoint
 }
 

@@ -42,7 +42,7 @@ func (v Sheet) SVG() (string, error) {
 		}
 		var w, h float64
 		if _, err := fmt.Sscanf(one, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %f %f\"", &w, &h); err != nil {
-			return "", fmt.Errorf("chart: pane %q is no drawing of this package: %w", p.Title, err)
+			return "", fmt.Errorf("chart: pane %q is not a drawing of this package: %w", p.Title, err)
 		}
 		if p.Title != "" {
 			y += 6

@@ -56,7 +56,10 @@ func (r *Result) place(c cells, p Published, at *Point) {
 	if m != (Mark{}) {
 		at.Marks = append(at.Marks, m)
 	}
-	if ratio == 0 {
+	if base == nil && p.Ratio.Value > 0 {
+		r.Comparisons = append(r.Comparisons, Comparison{Of: r.Name(at.Levels), To: r.Name(to), Published: ratio, Missing: "the run does not have its divisor"})
+	}
+	if ratio == 0 || base == nil {
 		return
 	}
 	one := Comparison{Of: r.Name(at.Levels), To: r.Name(base), Published: ratio}

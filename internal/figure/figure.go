@@ -256,7 +256,7 @@ func (f Figure) checkNames() (errs []error) {
 	shown := []string{f.Panels, f.Rows, f.Bars, f.X}
 	for i, k := range shown {
 		if k != "" && (f.levels(k) == nil || slices.Contains(shown[:i], k)) {
-			bad("%q cannot lay the figure out: it is no factor of the study, or it is used twice", k)
+			bad("%q cannot lay the figure out: it is not a factor of the study, or it is used twice", k)
 		}
 	}
 	if f.Chart != Bars && f.Chart != Dots && f.Chart != Curve {

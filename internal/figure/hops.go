@@ -66,7 +66,7 @@ func (r Result) hopPanels(look Look) (out []chart.Pane) {
 	var keys []string
 	of := map[string][]Hop{}
 	for _, h := range r.Chains {
-		k := h.Probe + ": " + quantity(h.Metric)
+		k := h.Probe + ": " + ValueName(h.Metric)
 		if of[k] == nil {
 			keys = append(keys, k)
 		}
@@ -84,9 +84,9 @@ func (r Result) hopChart(hops []Hop, absolute bool) chart.Sweep {
 		top = max(top, h.Value.Center, h.Parts.Center)
 	}
 	factor, label := unit.Scale(top, hops[0].Unit)
-	c := chart.Sweep{X: "hops", Y: quantity(hops[0].Metric) + ", " + label, Alt: r.Caption}
+	c := chart.Sweep{X: "hops", Y: ValueName(hops[0].Metric) + ", " + label, Alt: r.Caption}
 	if !absolute {
-		factor, c.Y, c.Reference = 1, quantity(hops[0].Metric)+" ÷ that of 1 hop", 1
+		factor, c.Y, c.Reference = 1, ValueName(hops[0].Metric)+" ÷ that of 1 hop", 1
 	}
 	add := func(name string, color int, dashed bool, segments int, v stat.Interval) {
 		i := slices.IndexFunc(c.Curves, func(k chart.Curve) bool { return k.Name == name })

@@ -71,7 +71,7 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 		}
 	}
 	if slices.ContainsFunc(r.Points, func(p Point) bool { return p.Busy }) {
-		s.Notes = append(s.Notes, "Other programs used the machine meanwhile: the intervals are wider for it.")
+		s.Notes = append(s.Notes, "Other programs used the machine meanwhile, so the intervals are wider.")
 	}
 	for _, m := range r.Missing {
 		s.Notes = append(s.Notes, "Not measured: "+Cut(m, 90))
@@ -97,9 +97,6 @@ func (r Result) panels() (out [][]Point) {
 	at := map[string][]Point{}
 	for _, p := range r.Points {
 		k := p.Levels[r.Panels]
-		if r.lacks(p) {
-			continue
-		}
 		if at[k] == nil {
 			order = append(order, k)
 		}
@@ -121,7 +118,7 @@ func (r Result) panelTitle(g []Point) string {
 	case r.Panels == analysis.Network || r.Panels == analysis.Probe:
 		return level
 	case r.Panels == valueFactor:
-		return quantity(level)
+		return ValueName(level)
 	}
 	return r.Panels + " " + level
 }
@@ -148,6 +145,9 @@ func (p Point) shown(look Look) (row chart.Row, marks []float64, ok bool) {
 		if v > 0 {
 			marks = append(marks, v)
 		}
+	}
+	if look.SD && !base && s == (Spread{}) && i.Center > 0 { // no mean
+		return row, marks, false
 	}
 	return row, marks, p.Value.N > 0 && (look.Absolute || p.Base || p.Ratio.N > 0)
 }
@@ -176,7 +176,7 @@ func (r Result) axisName(metric string) string {
 	if len(r.Values) > 1 && r.Panels != valueFactor {
 		return "value"
 	}
-	return quantity(metric)
+	return ValueName(metric)
 }
 
 func (r Result) ratioTitle(g []Point) string {
@@ -254,7 +254,7 @@ func (r Result) curves(g []Point, look Look) chart.Sweep {
 		}
 		k := &c.Curves[len(c.Curves)-1]
 		row, marks, ok := p.shown(look)
-		x, isNumber := number(p.Levels[r.X])
+		x, isNumber := analysis.Quantity(p.Levels[r.X])
 		if !ok || !isNumber {
 			continue
 		}

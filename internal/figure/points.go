@@ -119,6 +119,13 @@ func (f Figure) Of(run *analysis.Run) (Result, error) {
 			ratios++
 		}
 	}
+	for _, p := range f.Published {
+		for _, levels := range all {
+			if len(p.To) > 0 && !maps.Equal(p.To, f.To) && p.about(levels) && c.base(levels, p.To) != nil {
+				ratios++ // of its own comparison
+			}
+		}
+	}
 	c.each = stat.Adjust(Confidence, max(1, ratios))
 	for _, levels := range all {
 		r.Points = append(r.Points, c.point(levels))
@@ -144,7 +151,7 @@ func (c cells) list() (all []map[string]string) {
 			}
 		}
 		for _, v := range values {
-			if one := maps.Clone(levels); fits {
+			if one := maps.Clone(levels); fits && !c.lacks(levels, v) {
 				if v != "" {
 					one[valueFactor] = v
 				}
@@ -161,6 +168,13 @@ func (c cells) list() (all []map[string]string) {
 		return 0
 	})
 	return all
+}
+
+// lacks reports whether a cell was measured without one of several values, which its probe does not have.
+func (c cells) lacks(levels map[string]string, value string) bool {
+	s := c.sample(levels)
+	status, _ := s.Status()
+	return len(c.Values) > 1 && status == record.OK && s.Values(value).Len() == 0
 }
 
 // sample returns the trials of a cell, nil if the run lacks it.
@@ -203,7 +217,15 @@ func (c cells) point(levels map[string]string) Point {
 		return p
 	}
 	p.Unit = all[0].Unit(p.Metric)
+	if all[0].Unresolved(p.Metric) {
+		p.Missing = "the CPU time is " + analysis.BelowSteps
+		return p
+	}
 	p.Value, p.Spread, p.Busy = busy.Widen(stat.Median(v[0], Confidence)), spread(v[0]), busy != nil
+	if p.Value.N == 0 {
+		p.Missing = p.Value.Reason()
+		return p
+	}
 	base := c.base(levels, c.To)
 	if base == nil {
 		p.Base = len(c.To) > 0
@@ -213,7 +235,7 @@ func (c cells) point(levels map[string]string) Point {
 	p.Ratio, quotients = c.ratio(levels, base, c.each)
 	p.RatioSpread = spread(quotients)
 	if p.Ratio.N == 0 {
-		p.Missing = fmt.Sprintf("no block has both it and %s", c.Name(base))
+		p.Missing = cmp.Or(p.Ratio.Reason(), fmt.Sprintf("no block has both it and %s", c.Name(base)))
 	}
 	return p
 }
@@ -225,8 +247,9 @@ func (c cells) ratio(of, to map[string]string, each float64) (stat.Interval, []f
 		return stat.Interval{}, nil
 	}
 	all, busy := analysis.Steady(each, a, b)
-	_, v := analysis.Common(all[0].Values(metric(of, all[0])), all[1].Values(metric(to, all[1])))
-	if len(v[0]) == 0 {
+	above, below := metric(of, all[0]), metric(to, all[1])
+	_, v := analysis.Common(all[0].Values(above), all[1].Values(below))
+	if len(v[0]) == 0 || all[0].Unresolved(above) || all[1].Unresolved(below) {
 		return stat.Interval{}, nil
 	}
 	var quotients []float64
@@ -249,17 +272,13 @@ func why(s *analysis.Sample, metric string) string {
 	}
 }
 
+// spread returns 0 if a value is infinite, such as the response time of a trial without replies: there is
+// no mean.
 func spread(v []float64) (s Spread) {
-	if len(v) == 0 {
+	if len(v) == 0 || slices.ContainsFunc(v, func(x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) }) {
 		return s
 	}
-	for _, x := range v {
-		s.Mean += x / float64(len(v))
-	}
-	for _, x := range v {
-		s.SD += (x - s.Mean) * (x - s.Mean)
-	}
-	s.SD = math.Sqrt(s.SD / max(1, float64(len(v)-1)))
+	s.Mean, s.SD = analysis.MeanSD(v)
 	return s
 }
 
@@ -308,16 +327,11 @@ func (r *Result) gaps(all []map[string]string) {
 		}
 	}
 	for _, p := range r.Points {
-		if p.Missing != "" && !r.lacks(p) {
+		if p.Missing != "" {
 			add(cmp.Or(p.Levels[analysis.Network], r.Name(p.Levels)), p.Missing)
 		}
 	}
 	for _, why := range order {
 		r.Missing = append(r.Missing, strings.Join(reasons[why], ", ")+": "+why)
 	}
-}
-
-// lacks reports whether a point is missing because its probe does not have all values of the figure.
-func (r Result) lacks(p Point) bool {
-	return len(r.Values) > 1 && strings.HasPrefix(p.Missing, "no trial has a value")
 }

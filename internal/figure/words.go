@@ -10,18 +10,16 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
-	"github.com/weir-bench/weir/internal/stat"
-	"github.com/weir-bench/weir/internal/unit"
 )
 
-var quantities = map[string]string{
-	"rtt": "response time", "rtt.mean": "mean response time", "rtt.min": "shortest response time", "rtt.max": "longest response time",
+var valueNames = map[string]string{
+	"rtt": "response time", "half.rtt": "half RTT", "rtt.mean": "mean response time", "rtt.min": "shortest response time", "rtt.max": "longest response time",
 	"rtt.mdev": "standard deviation of response times", "rtt.path": "network path", "packet.rate": "packet rate", "cpu.per.packet": "CPU time per packet",
 }
 
-// quantity names a value.
-func quantity(metric string) string {
-	if s := quantities[metric]; s != "" {
+// ValueName names a value in words.
+func ValueName(metric string) string {
+	if s := valueNames[metric]; s != "" {
 		return s
 	}
 	return strings.ReplaceAll(metric, ".", " ")
@@ -34,15 +32,6 @@ func axisX(factor string) string {
 		return s
 	}
 	return factor
-}
-
-// number reads a level as a number; sizes are in bytes.
-func number(level string) (float64, bool) {
-	if v, err := strconv.ParseFloat(strings.TrimSuffix(level, "%"), 64); err == nil {
-		return v, true
-	}
-	v, err := unit.ParseBytes(level)
-	return float64(v), err == nil
 }
 
 // ToName names the cell that divides the others.
@@ -68,19 +57,6 @@ func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m
 func fixed(v float64, digits int) string { return strconv.FormatFloat(v, 'f', digits, 64) }
 
 func ratioText(v float64, digits int) string { return fixed(v, digits) + "×" }
-
-// RatioText prints a ratio with its interval: "0.68× [0.65, 0.71]".
-func RatioText(i stat.Interval) string {
-	d := 2
-	if i.Center < 0.1 {
-		d = 3
-	}
-	s := ratioText(i.Center, d)
-	if i.Bounded() {
-		s += " [" + fixed(i.Lo, d) + ", " + fixed(i.Hi, d) + "]"
-	}
-	return s
-}
 
 func scaled(r chart.Row, by float64) chart.Row {
 	r.Value, r.Lo, r.Hi = r.Value*by, r.Lo*by, r.Hi*by

@@ -17,8 +17,11 @@ var fewBlocks = Rule{
 		if run.Comparisons == 0 || run.Blocks >= need || run.Unpaired {
 			return nil
 		}
+		ratios := fmt.Sprintf("%d ratios that hold together at %g %% need", run.Comparisons, 100*run.Confidence)
+		if run.Comparisons == 1 {
+			ratios = fmt.Sprintf("a ratio at %g %% needs", 100*run.Confidence)
+		}
 		return []Finding{{Severity: Warning,
-			Text: fmt.Sprintf("too few blocks for intervals: the run has %d, and %d ratios that hold together at %g %% need at least %d blocks",
-				run.Blocks, run.Comparisons, 100*run.Confidence, need)}}
+			Text: fmt.Sprintf("too few blocks for intervals: the run has %d, and %s at least %d blocks", run.Blocks, ratios, need)}}
 	},
 }

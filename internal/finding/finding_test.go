@@ -80,7 +80,7 @@ func TestRules(t *testing.T) {
 		{rule: "nothing-compared", name: "absent", change: func(rs []record.Result) []record.Result {
 			return slices.DeleteFunc(rs, func(r record.Result) bool { return r.Config["network"] == "host" })
 		}, want: `no trial of the baseline "host"`},
-		{rule: "too-few-blocks", change: func(rs []record.Result) []record.Result { return rs[:10] }, want: "the run has 5, and 1 ratios that hold together at 95 % need at least 6"},
+		{rule: "too-few-blocks", change: func(rs []record.Result) []record.Result { return rs[:10] }, want: "the run has 5, and a ratio at 95 % needs at least 6"},
 		{rule: "disturbed", change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "disturbed: others used 0.5 core, and all trials count; for narrower intervals, stop other programs on the machine",
 			cell: "vx, tcp-stream"},
 		{rule: "disturbed", name: "kept", keep: true, change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "disturbed 12 of 24 trials; they count"},

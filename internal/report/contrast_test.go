@@ -267,3 +267,29 @@ func TestDifferenceWithoutRatio(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A row without a ratio shows a difference: among many, it is not one of those that show none.
+func TestManyWithoutRatio(t *testing.T) {
+	by := &analysis.Contrast{To: one("load", "idle")}
+	row := func(network string, ratio float64, same bool) contrasted {
+		r := contrasted{ContrastRow: analysis.ContrastRow{Cell: analysis.Cell{Probe: "ping", Network: network}, Metric: "loss", Unit: "1", Same: same,
+			Difference: stat.Interval{Center: 0.03, Lo: 0.021, Hi: 0.039, N: 12, Confidence: 0.95}}, by: by}
+		if ratio > 0 {
+			r.Ratio = stat.Interval{Center: ratio, Lo: 0.9 * ratio, Hi: 1.1 * ratio, N: 12, Confidence: 0.95}
+		}
+		return r
+	}
+	c := comparison{text: "a busy path", of: []analysis.Contrast{*by}, many: true,
+		rows: []contrasted{row("a", 2, false), row("b", 3, false), row("c", 1, true), row("d", 0, false), row("e", 0, false)}}
+	want := "a busy path has 2.00× [1.80, 2.20] (a) to 3.00× [2.70, 3.30] the loss (b), ~ under 1 of 5 conditions, without a ratio under 2 of 5."
+	if got := (Run{}).sentence(c); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for i := range c.rows {
+		c.rows[i].Ratio, c.rows[i].Same = stat.Interval{}, false
+	}
+	want = "a busy path has loss, 3.00 % more [2.10, 3.90] (a) to loss, 3.00 % more [2.10, 3.90] (a)."
+	if got := (Run{}).sentence(c); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -174,31 +174,44 @@ func (c comparison) amounts(rows []contrasted) string {
 		}
 		return strings.Join(parts, ", ")
 	}
-	lo, hi, same := extremes(rows)
+	lo, hi, shown, same := extremes(rows)
 	if same == len(rows) {
 		return noDifference(rows)
 	}
-	return c.between(factorOf(lo), lo, factorOf(hi), hi, len(rows)-same) + someSame(same, len(rows))
+	return c.between(factorOf(lo), lo, factorOf(hi), hi, shown) + someSame(shown, same, len(rows))
 }
 
 // between joins the amounts of two extremes, which are one row if only one shows a difference.
 func (c comparison) between(from string, lo contrasted, to string, hi contrasted, shown int) string {
 	text := withMore(to, more(hi)) + c.at(hi)
+	if lo.Ratio.N == 0 {
+		from = withMore(from, more(lo))
+	}
 	if shown > 1 {
 		text = from + c.at(lo) + " to " + text
 	}
 	return text
 }
 
-// extremes returns the rows with the smallest and the largest ratio of those that show a difference,
-// and how many do not.
-func extremes(rows []contrasted) (lo, hi contrasted, same int) {
-	shown := slices.DeleteFunc(slices.Clone(rows), func(r contrasted) bool { return r.Same || r.Ratio.N == 0 })
-	if len(shown) == 0 {
-		return lo, hi, len(rows)
-	}
+// extremes returns the rows with the smallest and the largest ratio of those that show a difference, how many
+// these are, and how many show none. If no row has a ratio, as to a divisor of 0, it returns those with the
+// smallest and the largest difference.
+func extremes(rows []contrasted) (lo, hi contrasted, shown, same int) {
+	differ := slices.DeleteFunc(slices.Clone(rows), func(r contrasted) bool { return r.Same || r.Ratio.N == 0 })
 	order := func(a, b contrasted) int { return cmp.Compare(a.Ratio.Center, b.Ratio.Center) }
-	return slices.MinFunc(shown, order), slices.MaxFunc(shown, order), len(rows) - len(shown)
+	for _, r := range rows {
+		if r.Same {
+			same++
+		}
+	}
+	if len(differ) == 0 && same < len(rows) {
+		differ = slices.DeleteFunc(slices.Clone(rows), func(r contrasted) bool { return r.Same })
+		order = func(a, b contrasted) int { return cmp.Compare(a.Difference.Center, b.Difference.Center) }
+	}
+	if len(differ) == 0 {
+		return lo, hi, 0, same
+	}
+	return slices.MinFunc(differ, order), slices.MaxFunc(differ, order), len(differ), same
 }
 
 func noDifference(rows []contrasted) string {
@@ -211,11 +224,15 @@ func noDifference(rows []contrasted) string {
 	return fmt.Sprintf("no difference shown ~ under any of %d conditions (intervals within [%s, %s])", len(rows), fixed(lo, 2), fixed(hi, 2))
 }
 
-func someSame(same, of int) string {
-	if same == 0 {
-		return ""
+// someSame says how many of the conditions show no difference, and how many have no ratio.
+func someSame(shown, same, of int) (text string) {
+	if same > 0 {
+		text = fmt.Sprintf(", ~ under %d of %d conditions", same, of)
 	}
-	return fmt.Sprintf(", ~ under %d of %d conditions", same, of)
+	if without := of - shown - same; without > 0 {
+		text += fmt.Sprintf(", without a ratio under %d of %d", without, of)
+	}
+	return text
 }
 
 // verbs sums up rows of one probe as the predicate of a sentence: "costs 48 % [46, 51] of throughput
@@ -287,7 +304,7 @@ func amountOf(verb string, r contrasted) (amount, tail string) {
 
 // span is verbs for many rows: the extremes.
 func (c comparison) span(rows []contrasted) string {
-	lo, hi, same := extremes(rows)
+	lo, hi, shown, same := extremes(rows)
 	if same == len(rows) {
 		return "shows " + strings.Replace(noDifference(rows), " shown", "", 1)
 	}
@@ -300,5 +317,5 @@ func (c comparison) span(rows []contrasted) string {
 	}
 	from, _ := amountOf(verb, lo)
 	to, tail := amountOf(verb, hi)
-	return verb + " " + c.between(from, lo, to+tail, hi, len(rows)-same) + someSame(same, len(rows))
+	return verb + " " + c.between(from, lo, to+tail, hi, shown) + someSame(shown, same, len(rows))
 }

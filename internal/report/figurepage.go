@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/stat"
 )
 
 // FigurePage writes a Markdown table per document with a row for each figure. drawn has the files of the
@@ -62,7 +63,7 @@ func pageHere(r figure.Result) string {
 	for _, c := range r.Comparisons {
 		here := "not measured"
 		if c.Here.N > 0 {
-			here = figure.RatioText(c.Here)
+			here = ratioWithin(c.Here)
 		}
 		parts = append(parts, fmt.Sprintf("%s ÷ %s: published %s×, here %s", c.Of, c.To, fixed(c.Published, 2), here))
 	}
@@ -74,7 +75,7 @@ func pageHere(r figure.Result) string {
 			if h.Adds {
 				of = "the sum of its segments"
 			}
-			parts = append(parts, fmt.Sprintf("%s %s over %d hops: %s %s", h.Network, h.Probe, h.Segments, figure.RatioText(h.Ratio), of))
+			parts = append(parts, fmt.Sprintf("%s %s over %d hops: %s %s", h.Network, h.Probe, h.Segments, ratioWithin(h.Ratio), of))
 		}
 	}
 	if len(r.Comparisons)+len(r.Chains) == 0 && len(r.Points) > 0 {
@@ -87,6 +88,11 @@ func pageHere(r figure.Result) string {
 		parts = append(parts, r.Cannot)
 	}
 	return mdText(strings.Join(parts, "; "))
+}
+
+// ratioWithin formats a ratio with its interval: "0.68× [0.65, 0.71]".
+func ratioWithin(i stat.Interval) string {
+	return fixed(i.Center, ratioDigits(i)) + "×" + interval(i, false)
 }
 
 // pageVerdict is the verdict against the published numbers.

@@ -34,8 +34,8 @@ func OfFigure(r figure.Result) *Document {
 	for _, m := range r.Missing {
 		s.Notes = append(s.Notes, "not measured: "+m)
 	}
-	if len(r.Comparisons) > 0 {
-		s.Notes = append(s.Notes, "Only ratios are compared: values of another machine are marks.")
+	if slices.ContainsFunc(r.Points, func(p figure.Point) bool { return len(p.Marks) > 0 }) {
+		s.Notes = append(s.Notes, "A mark is a published ratio times weir's own value of the cell that divides, or a value of another machine: only ratios are compared.")
 	}
 	for _, text := range []string{r.Note, r.Cannot} {
 		if text != "" {
@@ -74,7 +74,7 @@ func figureTable(r figure.Result) Table {
 			return Cell{Text: unit.Format(p.Value.Center, p.Unit), Value: number(p.Value.Center)}
 		}),
 		layout(Column{Head: "mean ± sd", Keep: 4}, ps, func(p figure.Point) Cell {
-			if p.Value.N < 2 {
+			if p.Value.N < 2 || p.Spread == (figure.Spread{}) && p.Value.Center > 0 { // no mean
 				return Cell{}
 			}
 			return Cell{Text: unit.Format(p.Spread.Mean, p.Unit) + " ± " + unit.Format(p.Spread.SD, p.Unit)}
@@ -89,8 +89,15 @@ func figureTable(r figure.Result) Table {
 		}), layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}, ratios, func(i stat.Interval) Cell {
 			return intervalCell(i, 1, ratioDigits(i))
 		}))
+	} else {
+		cs = append(cs, layout(Column{Head: "interval", Kind: "interval", Keep: 8}, ps, func(p figure.Point) Cell {
+			if !p.Value.Bounded() {
+				return Cell{}
+			}
+			return Cell{Text: "[" + unit.Format(p.Value.Lo, p.Unit) + ", " + unit.Format(p.Value.Hi, p.Unit) + "]"}
+		}))
 	}
-	cs = append(cs, layout(Column{Head: "published", Keep: 9}, ps, func(p figure.Point) Cell {
+	cs = append(cs, layout(Column{Head: "mark", Keep: 9}, ps, func(p figure.Point) Cell {
 		var parts []string
 		for _, m := range p.Marks {
 			switch {
@@ -112,14 +119,14 @@ func figureTable(r figure.Result) Table {
 }
 
 func figureHops(r figure.Result) Table {
-	return table(r.ID+" hops",
+	t := table(r.ID+" hops",
 		names("network", r.Chains, func(h figure.Hop) string { return h.Network }),
 		layout(Column{Head: "value", Left: true, Keep: 8}, r.Chains, func(h figure.Hop) Cell { return Cell{Text: h.Probe + " " + h.Metric} }),
 		layout(Column{Head: "hops", Keep: 9}, r.Chains, func(h figure.Hop) Cell { return Cell{Text: trim(float64(h.Segments))} }),
 		layout(Column{Head: "measured", Keep: 9}, r.Chains, func(h figure.Hop) Cell {
 			return Cell{Text: unit.Format(h.Value.Center, h.Unit), Value: number(h.Value.Center)}
 		}),
-		layout(Column{Head: "÷ sum or first hop", Base: "1", Kind: "ratio", Keep: 9}, r.Chains, func(h figure.Hop) Cell {
+		layout(Column{Head: "ratio", Base: "1", Kind: "ratio", Keep: 9}, r.Chains, func(h figure.Hop) Cell {
 			if h.Ratio.N == 0 {
 				return Cell{}
 			}
@@ -128,6 +135,8 @@ func figureHops(r figure.Result) Table {
 		layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}, r.Chains, func(h figure.Hop) Cell {
 			return intervalCell(h.Ratio, 1, ratioDigits(h.Ratio))
 		}))
+	t.Title = "Ratios are to the sum of the segments for times, and to 1 hop for other values, in the same block"
+	return t
 }
 
 func comparisonColumns(cs []figure.Comparison) []column {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -32,14 +33,7 @@ func (g *groups[K, V]) add(k K, v V) {
 	g.of[k] = append(g.of[k], v)
 }
 
-var metrics = map[string]string{"rtt": "response time", "rtt.mean": "mean response time", "packet.rate": "packet rate", "half.rtt": "half RTT"}
-
-func metricName(m string) string {
-	if s, ok := metrics[m]; ok {
-		return s
-	}
-	return strings.ReplaceAll(m, ".", " ")
-}
+func metricName(m string) string { return figure.ValueName(m) }
 
 func better(unit string) string {
 	if record.LowerIsBetter(unit) {

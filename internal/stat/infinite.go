@@ -79,7 +79,7 @@ func (i Interval) spread() float64 {
 	return 2 * half / n
 }
 
-// Reason returns why there is no ratio although there are pairs, "" if it is for want of pairs.
+// Reason returns why there is no ratio although there are pairs, "" if pairs are lacking.
 func (i Interval) Reason() string {
 	if n := len(i.Warnings); i.N == 0 && n > 0 && strings.HasPrefix(i.Warnings[n-1], "no ") {
 		return i.Warnings[n-1]
