@@ -27,7 +27,7 @@ func figureCommand(version string) *cobra.Command {
 		Use:   "figure [FIGURE…]",
 		Short: "Repeat the figures and tables of published documents, and draw them",
 		Long: `Run the study behind a figure or table of one of the five documents that weir
-repeats, draw it with the published numbers as open marks, and compare the two.
+repeats, draw it with the published numbers as open diamonds, and compare the two.
 Without arguments, list the figures.
 
 A value of another machine is only a mark: weir compares ratios, and its verdicts
