@@ -32,7 +32,7 @@ func importCommand() *cobra.Command {
 		Long: `Turn outputs of other tools into results, for weir report and weir compare. Weir
 recognizes the outputs of iperf3 (JSON, text), iperf 2 (text, -y C), netperf (tables,
 omni), sockperf, nuttcp, qperf, fping, osu_latency, osu_bw and NetPIPE, in any units. It
-takes what arrived, not what was sent, and refuses a file that does not say it.
+takes what arrived, not what was sent, and refuses a file that does not state it.
 
 The network of a file is its directory's name, or --network, or a part of its path: in
 --as, {network} and {probe} name those, {n} tells repetitions apart, and any other name in
@@ -66,7 +66,7 @@ was refused; the others are imported.`,
 	f.StringVar(&x.probe, "probe", "", "what the files measured, if they do not say: iperf2-tcp for -y C, netpipe-tcp")
 	f.StringVar(&x.baseline, "baseline", "", "network that divides the others (default host, or the first)")
 	f.BoolVarP(&x.recursive, "recursive", "r", false, "import the files below directories; with --as, those that fit it")
-	f.StringSliceVar(&x.factors, "factor", nil, "what the files state and is a factor here: datagram (of iperf3's UDP), congestion, kernel, host, tool")
+	f.StringSliceVar(&x.factors, "factor", nil, "facts that the files state, to compare as factors: datagram (of iperf3's UDP), congestion, kernel, host, tool")
 	_ = c.MarkFlagDirname("output")
 	_ = c.RegisterFlagCompletionFunc("probe", complete(catalog.Names(catalog.Probes)))
 	return c
