@@ -111,15 +111,19 @@ func chooseFigures(shipped []figure.Figure, names []string) (chosen []figure.Fig
 	for _, name := range names {
 		i := slices.IndexFunc(shipped, func(f figure.Figure) bool { return f.ID == name })
 		if i < 0 {
-			near := nearIDs(figureIDs(shipped), name)
-			return nil, usage("unknown figure %q; near it: %s; weir figure lists all %d", name, strings.Join(near, ", "), len(shipped))
+			near := ""
+			if ids := nearIDs(figureIDs(shipped), name); ids != nil {
+				near = " near it: " + strings.Join(ids, ", ") + ";"
+			}
+			return nil, usage("unknown figure %q;%s weir figure lists all %d", name, near, len(shipped))
 		}
 		chosen = append(chosen, shipped[i])
 	}
 	return chosen, nil
 }
 
-// nearIDs returns the ids that share the longest beginning with name, or one of its words.
+// nearIDs returns the ids that share the longest beginning with name, or one of its words; nil if there
+// are none.
 func nearIDs(ids []string, name string) []string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '.' || r == ' ' })
 	for n := len(name); n > 2; n-- {
@@ -133,7 +137,7 @@ func nearIDs(ids []string, name string) []string {
 			return near
 		}
 	}
-	return ids
+	return nil
 }
 
 func listFigures(shipped []figure.Figure, asJSON bool) error {
