@@ -19,7 +19,7 @@ type VMHost struct {
 func (VMHost) Shape(s topo.Spec) topo.Spec { return guests(s) }
 
 func (n VMHost) Plan(t topo.Topology) (plan.Plan, error) {
-	return VM{n.CPUs, n.Queues, n.VHost, n.Memory}.hosts("vm-host", Host{}, t)
+	return VM(n).hosts("vm-host", Host{}, t)
 }
 
 // VMOverlay is VXLANOverlay with a virtual machine per host: pods are containers in a guest, and VXLAN

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -169,7 +170,8 @@ func TestThreadsThatAreBusyNow(t *testing.T) {
 func TestThreadsOfThisMachine(t *testing.T) {
 	th := WatchThreads(os.DirFS("/"), nil)
 	defer th.Forget()
-	tid, stop, ended := make(chan int), make(chan bool), make(chan bool)
+	tid, ended := make(chan int), make(chan bool)
+	var stop atomic.Bool
 	var compute func()
 	compute = func() {
 		runtime.LockOSThread() // never unlocked: the thread ends
@@ -180,12 +182,7 @@ func TestThreadsOfThisMachine(t *testing.T) {
 		}
 		defer close(ended)
 		tid <- syscall.Gettid()
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
+		for !stop.Load() { // computes
 		}
 	}
 	go compute()
@@ -209,7 +206,7 @@ func TestThreadsOfThisMachine(t *testing.T) {
 	}
 	for to := from; to < from+0.02; to, _ = used() {
 	}
-	close(stop)
+	stop.Store(true)
 	<-ended
 	for ok { // the kernel ends it soon
 		_, ok = used()
