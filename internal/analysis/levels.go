@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -58,12 +59,21 @@ func compareLevels(a, b map[string]string) int {
 }
 
 func compareLevel(a, b string) int {
-	x, okX := Quantity(a)
-	y, okY := Quantity(b)
+	x, okX := magnitude(a)
+	y, okY := magnitude(b)
 	if okX && okY && x != y {
 		return cmp.Compare(x, y)
 	}
 	return Natural(a, b)
+}
+
+// magnitude orders levels: a Quantity, or a time in seconds.
+func magnitude(s string) (float64, bool) {
+	if v, ok := Quantity(s); ok {
+		return v, true
+	}
+	d, err := time.ParseDuration(s)
+	return d.Seconds(), err == nil
 }
 
 // Quantity reads a level that is a number, a percentage, a size or a rate, the last two in base units.

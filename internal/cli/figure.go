@@ -27,7 +27,7 @@ func figureCommand(version string) *cobra.Command {
 		Use:   "figure [FIGURE…]",
 		Short: "Repeat the figures and tables of published documents, and draw them",
 		Long: `Run the study behind a figure or table of one of the five documents that weir
-repeats, draw it with the published numbers as open marks, and compare the two.
+repeats, draw it with the published numbers as open diamonds, and compare the two.
 Without arguments, list the figures.
 
 A value of another machine is only a mark: weir compares ratios, and its verdicts
@@ -111,15 +111,19 @@ func chooseFigures(shipped []figure.Figure, names []string) (chosen []figure.Fig
 	for _, name := range names {
 		i := slices.IndexFunc(shipped, func(f figure.Figure) bool { return f.ID == name })
 		if i < 0 {
-			near := nearIDs(figureIDs(shipped), name)
-			return nil, usage("unknown figure %q; near it: %s; weir figure lists all %d", name, strings.Join(near, ", "), len(shipped))
+			near := ""
+			if ids := nearIDs(figureIDs(shipped), name); ids != nil {
+				near = " near it: " + strings.Join(ids, ", ") + ";"
+			}
+			return nil, usage("unknown figure %q;%s weir figure lists all %d", name, near, len(shipped))
 		}
 		chosen = append(chosen, shipped[i])
 	}
 	return chosen, nil
 }
 
-// nearIDs returns the ids that share the longest beginning with name, or one of its words.
+// nearIDs returns the ids that share the longest beginning with name, or one of its words; nil if there
+// are none.
 func nearIDs(ids []string, name string) []string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '.' || r == ' ' })
 	for n := len(name); n > 2; n-- {
@@ -133,7 +137,7 @@ func nearIDs(ids []string, name string) []string {
 			return near
 		}
 	}
-	return ids
+	return nil
 }
 
 func listFigures(shipped []figure.Figure, asJSON bool) error {

@@ -84,7 +84,7 @@ func levelsOf(s study.Study) (cells []map[string]string) {
 func TestNearIDs(t *testing.T) {
 	ids := []string{"thesis-1", "thesis-10", "thesis-star", "ovs-cpu", "ovs-native-ping", "kvm-ping"}
 	for name, want := range map[string]string{
-		"thesis-99": "thesis-1 thesis-10 thesis-star", "thesis-12": "thesis-1 thesis-10", "ovs-ping": "ovs-native-ping kvm-ping", "x": strings.Join(ids, " "),
+		"thesis-99": "thesis-1 thesis-10 thesis-star", "thesis-12": "thesis-1 thesis-10", "ovs-ping": "ovs-native-ping kvm-ping", "x": "",
 	} {
 		if got := strings.Join(nearIDs(ids, name), " "); got != want {
 			t.Errorf("near %s: %s, want %s", name, got, want)

@@ -66,7 +66,7 @@ was refused; the others are imported.`,
 	f.StringVar(&x.probe, "probe", "", "what the files measured, if they do not say: iperf2-tcp for -y C, netpipe-tcp")
 	f.StringVar(&x.baseline, "baseline", "", "network that divides the others (default host, or the first)")
 	f.BoolVarP(&x.recursive, "recursive", "r", false, "import the files below directories; with --as, those that fit it")
-	f.StringSliceVar(&x.factors, "factor", nil, "statement of the files to use as a factor: datagram (of iperf3's UDP), congestion, kernel, host, tool")
+	f.StringSliceVar(&x.factors, "factor", nil, "facts that the files state, to compare as factors: datagram (of iperf3's UDP), congestion, kernel, host, tool")
 	_ = c.MarkFlagDirname("output")
 	_ = c.RegisterFlagCompletionFunc("probe", complete(catalog.Names(catalog.Probes)))
 	return c

@@ -158,11 +158,11 @@ func comparisonColumns(cs []figure.Comparison) []column {
 	}
 }
 
-// wordTable is a table of words as the document prints it.
+// wordTable is a table of words as the document prints it; no column of it is dropped.
 func wordTable(r figure.Result) Table {
 	t := Table{ID: r.ID + " words", Title: "As published", Prose: true}
 	for i, head := range r.Table[0] {
-		t.Columns = append(t.Columns, Column{Head: head, Left: true, Keep: 9 - min(i, 8), Whole: i == 0})
+		t.Columns = append(t.Columns, Column{Head: head, Left: true, Keep: 9, Whole: i == 0})
 	}
 	for _, row := range r.Table[1:] {
 		t.Rows = append(t.Rows, Row{Cells: texts(row...)})

@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -72,7 +73,8 @@ func Pool(runs []Interval, confidence float64) Pooled {
 // PoolKnown is Pool with a tau of df degrees of freedom that earlier runs have shown. It gives even a
 // single run an interval that covers other runs. Its degrees of freedom are then the fewer of tau's and
 // the run's own (Satterthwaite's mean of both covers too rarely), and the interval is never narrower
-// than the run's own.
+// than the run's own. Without any standard error, as after one block, there is no interval: tau says nothing
+// about the error within a run.
 func PoolKnown(runs []Interval, tau, df, confidence float64) Pooled {
 	y, se, p := logEstimates(runs)
 	if len(y) == 0 {
@@ -83,6 +85,8 @@ func PoolKnown(runs []Interval, tau, df, confidence float64) Pooled {
 	p.DF = df
 	if !proper(confidence) || !(df >= 1) || !(tau >= 0) {
 		p.warn("no interval: confidence %g, tau %g with %g degrees of freedom", confidence, tau, df)
+	} else if !slices.ContainsFunc(runs, func(r Interval) bool { return r.LogSE() > 0 || r.Bounded() }) {
+		p.warn("no interval: too few blocks for a standard error")
 	} else {
 		if own := runs[0]; len(runs) == 1 && own.DF > 0 {
 			p.DF = min(df, own.DF)

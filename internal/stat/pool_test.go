@@ -150,15 +150,16 @@ func TestPoolEdges(t *testing.T) {
 		n, warn int
 		bounded bool
 	}{
-		"none":         {Pool(nil, 0.95), 0, 0, false},
-		"one":          {Pool([]Interval{run}, 0.95), 1, 1, false},
-		"no ratio":     {Pool([]Interval{run, run, {}}, 0.95), 2, 1, true},
-		"confidence":   {Pool([]Interval{run, run}, 1), 2, 1, false},
-		"equal":        {Pool([]Interval{{Center: 2, N: 1}, {Center: 2, N: 1}}, 0.95), 2, 0, true},
-		"huge":         {Pool([]Interval{{Center: math.MaxFloat64, N: 1}, {Center: 1e-300, N: 1}}, 0.95), 2, 0, true},
-		"known":        {PoolKnown([]Interval{run}, 0.05, 7, 0.95), 1, 0, true},
-		"known, no df": {PoolKnown([]Interval{run}, 0.05, 0, 0.95), 1, 1, false},
-		"known, none":  {PoolKnown(nil, 0.05, 7, 0.95), 0, 0, false},
+		"none":             {Pool(nil, 0.95), 0, 0, false},
+		"one":              {Pool([]Interval{run}, 0.95), 1, 1, false},
+		"no ratio":         {Pool([]Interval{run, run, {}}, 0.95), 2, 1, true},
+		"confidence":       {Pool([]Interval{run, run}, 1), 2, 1, false},
+		"equal":            {Pool([]Interval{{Center: 2, N: 1}, {Center: 2, N: 1}}, 0.95), 2, 0, true},
+		"huge":             {Pool([]Interval{{Center: math.MaxFloat64, N: 1}, {Center: 1e-300, N: 1}}, 0.95), 2, 0, true},
+		"known":            {PoolKnown([]Interval{run}, 0.05, 7, 0.95), 1, 0, true},
+		"known, no df":     {PoolKnown([]Interval{run}, 0.05, 0, 0.95), 1, 1, false},
+		"known, one block": {PoolKnown([]Interval{{Center: 0.5, N: 1}}, 0, 7, 0.95), 1, 1, false},
+		"known, none":      {PoolKnown(nil, 0.05, 7, 0.95), 0, 0, false},
 	} {
 		if c.p.N != c.n || len(c.p.Warnings) != c.warn || c.p.Bounded() != c.bounded || math.IsNaN(c.p.Center+c.p.Lo+c.p.Hi) {
 			t.Errorf("%s: %+v", name, c.p)
