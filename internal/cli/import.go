@@ -307,7 +307,11 @@ func (x *importer) write(set *imported.Set) (err error) {
 }
 
 func (x *importer) summarize(set *imported.Set, results int) error {
-	line := fmt.Sprintf("%d files: %d imported, %d refused", x.files, len(x.inputs), x.refused)
+	noun := "files"
+	if x.files == 1 {
+		noun = "file"
+	}
+	line := fmt.Sprintf("%d %s: %d imported, %d refused", x.files, noun, len(x.inputs), x.refused)
 	if x.other > 0 {
 		line += fmt.Sprintf("; %d more do not fit --as", x.other)
 	}
