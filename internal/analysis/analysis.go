@@ -26,7 +26,7 @@ type Options struct {
 	Baseline      string   // network that divides the others; "" for none
 	Confidence    float64  // of all ratios together, in 0..1; 0 means 0.95
 	KeepDisturbed bool     // count disturbed trials
-	Unpaired      bool     // there are no blocks: every result is a sample of its own, as of imported files
+	Unpaired      bool     // results have no common blocks, as those of imported files
 	Networks      []string // order of the rows; unnamed networks follow, sorted
 	Probes        []string // order of the tables; unnamed probes follow, sorted
 	Others        *Others  // programs outside the run; nil if unknown

@@ -66,7 +66,7 @@ func TestCompareUnpaired(t *testing.T) {
 	if same := Compare([]*Run{a}, []*Run{a}, 0); same.Worse() || !same.Changes[0].Same {
 		t.Errorf("%+v", same.Changes)
 	}
-	// A measured run is no set of files: how much runs differ is unknown again.
+	// With a measured run on one side, how much runs differ is unknown again.
 	measured := New(files(true, host, []float64{4.9e9, 5e9, 5.1e9}), Options{Baseline: "host"})
 	if mixed := Compare([]*Run{measured}, []*Run{b}, 0); mixed.Unpaired || mixed.Changes[0].Ratio.Bounded() {
 		t.Errorf("%+v", mixed.Changes)

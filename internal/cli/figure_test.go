@@ -92,7 +92,7 @@ func TestNearIDs(t *testing.T) {
 	}
 }
 
-// The commands that stand for what is no measurement exist.
+// The commands exist that stand in for figures without a measurement.
 func TestFiguresInstead(t *testing.T) {
 	shipped, err := figure.Shipped()
 	if err != nil {

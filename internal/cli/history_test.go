@@ -7,7 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 )
 
-// A run with a distance between hosts is no other run of a study without one.
+// The history keeps runs with and without a distance between hosts apart.
 func TestSetup(t *testing.T) {
 	near := study.Default()
 	far, lossy := near, near

@@ -2,7 +2,6 @@ package figure
 
 import (
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/unit"
 )
 
 var valueNames = map[string]string{
@@ -76,17 +76,13 @@ func Cut(s string, n int) string {
 
 // digits gives the largest value three significant digits and the smallest two.
 func (r Result) digits(g []Point, look Look, factor float64) int {
-	lo, hi := math.Inf(1), 0.0
+	var shown []float64
 	for _, p := range g {
 		if row, _, ok := p.shown(look); ok && row.Value > 0 {
-			lo, hi = min(lo, row.Value*factor), max(hi, row.Value*factor)
+			shown = append(shown, row.Value)
 		}
 	}
-	if hi == 0 {
-		return 0
-	}
-	exp := func(v float64) int { return int(math.Floor(math.Log10(v))) }
-	return min(max(0, 2-exp(hi), 1-exp(lo)), 3)
+	return unit.Decimals(3, factor, shown...)
 }
 
 // label prints a value with its interval.

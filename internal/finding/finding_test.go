@@ -100,7 +100,7 @@ func TestRules(t *testing.T) {
 			used(r, "thread.machine.ksoftirqd/1", 0.96)
 			used(r, "thread.h1.vhost", 0.97)
 		}), want: "vhost in h1 at 97 % of a CPU [97, 97]; ksoftirqd/1 at 96 % of a CPU [96, 96]: these threads are the limit", cell: "vx, tcp-stream"},
-		{rule: "", name: "a load of the CPUs is no limit", change: vx(func(r *record.Result) { used(r, "thread.h1.weir-engine-hog", 1) })},
+		{rule: "", name: "a CPU load is not the limit", change: vx(func(r *record.Result) { used(r, "thread.h1.weir-engine-hog", 1) })},
 		{rule: "", name: "an end that polls", change: vx(func(r *record.Result) {
 			r.Observed["spin"] = "true"
 			used(r, "thread.h1.weir-engine-agent", 1)

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
@@ -57,12 +56,10 @@ func (p UDPCapacity) ratio() (float64, error) {
 // Kind names the capacity: "NDR", or "PDR 0.5%".
 func (p UDPCapacity) Kind() string {
 	if ratio, _ := p.ratio(); ratio > 0 {
-		return "PDR " + percent(ratio)
+		return "PDR " + unit.Percent(ratio)
 	}
 	return "NDR"
 }
-
-func percent(ratio float64) string { return strconv.FormatFloat(100*ratio, 'g', 6, 64) + "%" }
 
 func (p UDPCapacity) Check() error {
 	ratio, err := p.ratio()
@@ -79,7 +76,7 @@ func (p UDPCapacity) Commands(w Window) (server, client []string) {
 	ratio, _ := p.ratio() // Check has reported an error
 	w.Duration = max(w.Duration, searchTime)
 	m := p.mode()
-	return engineRun(w, "udp-search", m.Size, append([]string{"--loss", percent(ratio), "--width", searchWidth,
+	return engineRun(w, "udp-search", m.Size, append([]string{"--loss", unit.Percent(ratio), "--width", searchWidth,
 		"--phase", searchPhase.String()}, modeFlags(m, event.DefaultNap)...)...)
 }
 
@@ -106,7 +103,7 @@ func (p UDPCapacity) Parse(out Output) (Measured, error) {
 	}
 	if r.Lower == 0 {
 		n.fail("the path carried no rate of %.4g packet/s or more with a loss of at most %s, limit: %s; the raw output has all %d phases",
-			1/(r.Width*r.Length), percent(r.Loss), r.Limit, len(r.Phases))
+			1/(r.Width*r.Length), unit.Percent(r.Loss), r.Limit, len(r.Phases))
 	}
 	n.require(known, "%g packet/s are in no phase at %g", r.Lower, r.Load)
 	n.require(r.Upper == 0 || r.Upper > r.Lower, "carried at %g packet/s and lost at %g", r.Lower, r.Upper)
@@ -121,7 +118,7 @@ func (p UDPCapacity) Parse(out Output) (Measured, error) {
 	if r.Inverted > 0 {
 		values = append(values, record.Value{Name: "capacity.inverted", Unit: "packet/s", Value: r.Inverted})
 	}
-	m, err := n.measured("udp", r.Head, values, map[string]any{"capacity": UDPCapacity{MaxLoss: percent(r.Loss)}.Kind(), "limit": r.Limit,
+	m, err := n.measured("udp", r.Head, values, map[string]any{"capacity": UDPCapacity{MaxLoss: unit.Percent(r.Loss)}.Kind(), "limit": r.Limit,
 		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP})
 	if err == nil {
 		m.Moved, m.Messages = delivered*float64(r.Size), delivered

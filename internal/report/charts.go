@@ -81,7 +81,7 @@ func (s source) valueChart(t analysis.Table) *Figure {
 		centers = append(centers, r.Value.Center)
 	}
 	factor, label := unit.Scale(top, t.Unit)
-	d := decimals(factor, centers...)
+	d := unit.Decimals(4, factor, centers...)
 	var rows []chart.Row
 	var alt []string
 	for _, r := range t.Rows {

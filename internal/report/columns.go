@@ -91,7 +91,7 @@ func inOneUnit(base string, vs []float64) (factor float64, label string, digits 
 		top = max(top, math.Abs(v))
 	}
 	factor, label = unit.Scale(top, base)
-	return factor, label, decimals(factor, vs...)
+	return factor, label, unit.Decimals(4, factor, vs...)
 }
 
 func numbers[T any](head, base string, keep int, of []T, get func(T) (float64, bool)) column {

@@ -233,7 +233,7 @@ func (s source) pairedValues(c comparison, rows []contrasted, alt func(string) s
 		all = append(all, r.Value.Center, r.Base.Center)
 	}
 	factor, label := unit.Scale(top, rows[0].Unit)
-	d := decimals(factor, all...)
+	d := unit.Decimals(4, factor, all...)
 	axis := comma(metricName(rows[0].Metric), label)
 	of := func(r contrasted) string { return divided(r.Of, r.by.To, false, true) }
 	to := func(r contrasted) string { return divided(r.by.To, r.by.To, false, true) }

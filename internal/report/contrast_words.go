@@ -156,7 +156,7 @@ func inUnit(i stat.Interval, base string) (amount, within string) {
 	if base == "1" {
 		factor, label = 100, "%"
 	}
-	d := decimals(factor, top)
+	d := unit.Decimals(4, factor, top)
 	return strings.TrimSpace(fixed(i.Center*factor, d) + " " + label), intervalCell(i, factor, d).Text
 }
 

@@ -118,7 +118,7 @@ func (s source) trials(t analysis.Table) (Section, bool) {
 	}
 	factor, label := unit.Scale(top, t.Unit)
 	blocks.Unit = comma(metricName(t.Metric), label)
-	d := decimals(factor, centers...)
+	d := unit.Decimals(4, factor, centers...)
 	columns := []column{blocks}
 	for _, r := range t.Rows {
 		c := column{Column: Column{Head: r.Network, Base: t.Unit, Network: r.Network}, cells: make([]Cell, len(order))}

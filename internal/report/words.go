@@ -92,21 +92,6 @@ func bracket(i stat.Interval, digits int) string {
 	return "[" + fixed(i.Lo, digits) + ", " + fixed(i.Hi, digits) + "]"
 }
 
-// decimals gives the largest value times factor three significant digits, the smallest two.
-func decimals(factor float64, vs ...float64) int {
-	lo, hi := math.Inf(1), 0.0
-	for _, v := range vs {
-		if a := math.Abs(v * factor); a > 0 {
-			lo, hi = min(lo, a), max(hi, a)
-		}
-	}
-	if hi == 0 {
-		return 0
-	}
-	exp := func(v float64) int { return int(math.Floor(math.Log10(v))) }
-	return min(max(0, 2-exp(hi), 1-exp(lo)), 4)
-}
-
 func percent(v float64) string {
 	p := 100 * v
 	switch {

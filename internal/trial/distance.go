@@ -3,11 +3,11 @@ package trial
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -38,7 +38,7 @@ func (s *Setup) distance(r *record.Result, delays sample.Counters, err error) {
 	d := s.Distance
 	if d != (topo.Distance{}) {
 		r.Observed["path.delay"], r.Observed["path.jitter"] = d.Delay.String(), d.Jitter.String()
-		r.Observed["path.loss"] = strconv.FormatFloat(100*d.Loss, 'g', 6, 64) + "%"
+		r.Observed["path.loss"] = unit.Percent(d.Loss)
 	}
 	if s.RTT > 0 {
 		r.Values = append(r.Values, record.Value{Name: "delay.rtt", Unit: "s", Value: s.RTT.Seconds()})

@@ -98,3 +98,22 @@ func digits(v float64, trim bool) string {
 	}
 	return whole + "." + dec
 }
+
+// Decimals returns the number of decimals, up to most, that gives the largest of the values times
+// factor three significant digits and the smallest two. Zeros do not count.
+func Decimals(most int, factor float64, vs ...float64) int {
+	lo, hi := math.Inf(1), 0.0
+	for _, v := range vs {
+		if a := math.Abs(v * factor); a > 0 {
+			lo, hi = min(lo, a), max(hi, a)
+		}
+	}
+	if hi == 0 {
+		return 0
+	}
+	exp := func(v float64) int { return int(math.Floor(math.Log10(v))) }
+	return min(max(0, 2-exp(hi), 1-exp(lo)), most)
+}
+
+// Percent formats a share with up to six significant digits, as ParsePercent reads it: "0.5%".
+func Percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 6, 64) + "%" }
