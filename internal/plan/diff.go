@@ -72,7 +72,7 @@ func sameShape(from, to Plan) error {
 			return fmt.Errorf("more than MTU, rate, offloads, delay and bridge-nf differs: %s, %s", a[i], b[i])
 		}
 	}
-	if !slices.Equal(from.Ends, to.Ends) {
+	if !slices.EqualFunc(from.Ends, to.Ends, End.equal) {
 		return fmt.Errorf("the ends differ: %v, %v", from.Ends, to.Ends)
 	}
 	return nil

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -22,6 +23,32 @@ type End struct {
 	Host  string     `json:"host"`  // the host that runs Node, or Node itself
 	Addr  netip.Addr `json:"addr"`
 	Dev   string     `json:"dev"` // the device that has Addr
+	// Call is the address that clients call when it is not Addr, such as a Service's.
+	Call netip.Addr `json:"call,omitzero"`
+	// Ports maps the ports that a server here listens on to those that clients call; others are equal.
+	Ports map[uint16]uint16 `json:"ports,omitempty"`
+}
+
+// same reports whether two ends of one plan are the same.
+func (e End) same(other End) bool { return e.Label == other.Label && e.Node == other.Node }
+
+func (e End) equal(other End) bool {
+	return maps.Equal(e.Ports, other.Ports) && e.same(other) && e.Host == other.Host && e.Addr == other.Addr && e.Dev == other.Dev && e.Call == other.Call
+}
+
+// Listen returns the address where a server at e listens on a port.
+func (e End) Listen(port uint16) netip.AddrPort { return netip.AddrPortFrom(e.Addr, port) }
+
+// Dial returns the address that clients of a server at e call when it listens on a port.
+func (e End) Dial(port uint16) netip.AddrPort {
+	at := e.Listen(port)
+	if e.Call.IsValid() {
+		at = netip.AddrPortFrom(e.Call, port)
+	}
+	if called, ok := e.Ports[port]; ok {
+		at = netip.AddrPortFrom(at.Addr(), called)
+	}
+	return at
 }
 
 // String returns the label and the node, as in "pod h1p1".
@@ -58,9 +85,9 @@ func (p Plan) Between(pair string) (client, server End, err error) {
 	}
 	client, server = as[0], bs[len(bs)-1]
 	switch {
-	case client == server && len(as) < len(p.Labeled(client.Label)):
+	case client.same(server) && len(as) < len(p.Labeled(client.Label)):
 		return client, server, fmt.Errorf("%w: %s and %s are the same end, %s", ErrNoEnds, from, to, client.Node)
-	case client == server && len(p.Ends) > 1:
+	case client.same(server) && len(p.Ends) > 1:
 		return client, server, fmt.Errorf("%w: only %s is labeled %s", ErrNoEnds, client.Node, from)
 	}
 	return client, server, checkSource(client, server)

@@ -91,6 +91,7 @@ type Study struct {
 	Fast          Fast          // the values of a quick look
 	Seed          uint64        // of the order of trials; 0: the caller chooses and records one
 	Topology      Topology      `yaml:"-"`
+	Target        Target        `yaml:"-"`
 
 	places map[string]string // "file:line" of the factors
 }

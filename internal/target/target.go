@@ -43,6 +43,8 @@ type Site struct {
 	Private bool
 	// Token admits clients to the run's servers. "" suits only networks that others cannot reach.
 	Token string
+	// Ports are those that servers can listen on; the zero Ports are trial's own.
+	Ports Ports
 	// Apply runs steps in order and names the one that fails.
 	Apply func(context.Context, []plan.Step) error
 	// Verify returns an error for every service that has ended, wrapping ErrService, and for every
@@ -65,6 +67,12 @@ type Site struct {
 	// Close undoes everything done to make and connect the nodes, and returns when it is gone.
 	Close func() error
 }
+
+// Ports is a range of ports, both included.
+type Ports struct{ First, Last uint16 }
+
+// ErrLost means that a node can no longer be reached; opening the target again can help.
+var ErrLost = errors.New("the connection to the machine was lost")
 
 // ErrService means that a service of the network no longer runs.
 var ErrService = errors.New("a service of the network has ended")
@@ -121,6 +129,7 @@ type Cmd struct {
 // and only their readings are comparable.
 type Host struct {
 	ID    string // of this boot (boot_id, random(4)), never ""
+	Name  string // for people: the name by which the user called it, or ""
 	FS    fs.FS  // what the machine itself sees below /
 	Facts func(context.Context) (facts.Facts, error)
 	Tool  func(context.Context, facts.ToolInfo) (path, version string, err error) // see facts.ToolInfo.Find

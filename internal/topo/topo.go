@@ -26,6 +26,12 @@ const (
 type Pod struct {
 	Name string
 	Addr netip.Prefix // within Topology.PodAll
+	// The other fields describe a pod that a target found.
+	Dev string // its device; "" is eth0
+	// Call is the address that clients call instead of Addr, such as a Service's; zero: Addr.
+	Call netip.Addr
+	// Ports maps the ports that the pod listens on to those that clients call; others are equal.
+	Ports map[uint16]uint16
 }
 
 // A Host is a machine, or a network namespace that stands for one.
@@ -85,7 +91,25 @@ type Topology struct {
 	PodAll    netip.Prefix // the range of all pods
 	// Exists: a target found these hosts, and weir does not change them. Segments is then empty.
 	Exists bool
+	Find   Find
 }
+
+// A Find says what a target that does not build networks looks for.
+type Find struct {
+	Kind Kind
+	Dev  string // with Via: the device of every host
+}
+
+// A Kind is a network that exists.
+type Kind string
+
+const (
+	Hosts    Kind = ""         // the hosts' own addresses
+	Via      Kind = "via"      // another device of the hosts
+	PodNet   Kind = "pod"      // the addresses of pods
+	Service  Kind = "service"  // pods, called by the cluster address of a Service
+	NodePort Kind = "nodeport" // pods, called by a port of their host
+)
 
 // A Distance is what packets meet on a segment between hosts, in each direction. They stay in order.
 type Distance struct {
@@ -162,6 +186,7 @@ type Spec struct {
 	PodsIPv6 bool            // IPv6 addresses for pods
 	Shape    Shape
 	Kernel   Kernel
+	Find     Find
 }
 
 // New builds the topology of s with numbered hosts and pods, or returns an error if a number is out
@@ -198,7 +223,7 @@ func New(s Spec) (Topology, error) {
 			return Topology{}, fmt.Errorf("segment of the line: %w", err)
 		}
 	}
-	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, Distance: s.Distance, Delays: s.Delays, Far: s.Far || s.Delays != nil || s.Distance != Distance{}, Kernel: s.Kernel, PodAll: podRange(s.PodsIPv6)}
+	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, Distance: s.Distance, Delays: s.Delays, Far: s.Far || s.Delays != nil || s.Distance != Distance{}, Kernel: s.Kernel, Find: s.Find, PodAll: podRange(s.PodsIPv6)}
 	for h := 1; h <= s.Hosts; h++ {
 		host := Host{Name: HostName(h), Dev: "eth0", PodNet: podNet(h, s.PodsIPv6)}
 		for p := 1; p <= s.Pods; p++ {
