@@ -23,14 +23,15 @@ type Pipe struct {
 	said  tail
 	ended chan struct{} // closed when the program has ended
 	close func() error
+	// patience is how long the program gets to end by itself, and then after SIGTERM.
+	patience time.Duration
 }
 
-// endTime is how long a program gets to end by itself, and then to end after SIGTERM. The far end
-// can need local.Patience to end its own programs.
+// endTime exceeds what the far end needs to end its own programs (local.Patience).
 const endTime = 3 * time.Second
 
 // leftTime is how long the streams of a program stay open after it when something else holds them,
-// such as the master that ssh's ControlPersist leaves behind.
+// such as the master that ssh leaves behind for ControlPersist.
 const leftTime = time.Second
 
 // Start starts the program argv with env added to this process's environment. The program has its
@@ -43,7 +44,7 @@ func Start(argv, env []string) (*Pipe, error) {
 	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = leftTime
-	p := &Pipe{cmd: cmd, ended: make(chan struct{})}
+	p := &Pipe{cmd: cmd, ended: make(chan struct{}), patience: endTime}
 	p.close = sync.OnceValue(p.finish)
 	cmd.Stderr = &p.said
 	in, err := cmd.StdinPipe()
@@ -108,7 +109,7 @@ func (p *Pipe) finish() error {
 		select {
 		case <-p.ended:
 			return p.out.Close()
-		case <-time.After(endTime):
+		case <-time.After(p.patience):
 			_ = syscall.Kill(-p.cmd.Process.Pid, s) // it can have just ended
 		}
 	}

@@ -24,10 +24,9 @@ import (
 // connection.
 func Serve(in io.Reader, out io.Writer, remove string) error { return serve(in, out, remove, farTimes) }
 
-func serve(in io.Reader, out io.Writer, remove string, t times) error {
-	if remove != "" {
-		_ = removeProgram(remove) // a network file system keeps a running program's file until the end
-		defer func() { _ = removeProgram(remove) }()
+func serve(in io.Reader, out io.Writer, remove string, t times) (err error) {
+	if remove != "" && removeProgram(remove) != nil { // a network file system keeps the file of a running program
+		defer func() { err = errors.Join(err, removeProgram(remove)) }()
 	}
 	reader := bufio.NewReader(in)
 	nonce, err := greeting(reader, t.greet)
@@ -42,13 +41,14 @@ func serve(in io.Reader, out io.Writer, remove string, t times) error {
 	return agent.Serve(f, func(string) (agent.Actor, error) { return watcher{}, nil })
 }
 
-// removeProgram removes what Script made.
+// removeProgram removes what Script made, or what is left of it.
 func removeProgram(dir string) error {
-	file := os.Remove(filepath.Join(dir, "weir"))
-	if errors.Is(file, fs.ErrNotExist) {
-		file = nil
+	for _, name := range []string{filepath.Join(dir, "weir"), dir} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove this program: %w", err)
+		}
 	}
-	return errors.Join(file, os.Remove(dir))
+	return nil
 }
 
 // greeting returns the nonce of the near end. Its protocol and version are the near end's to compare.
