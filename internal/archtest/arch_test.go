@@ -48,12 +48,12 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	// Experiments and trials know a target only by the seam.
-	module + "internal/target/lab":   {"internal/cli", "bench"},
-	module + "internal/target/vm":    {"internal/target/lab", "internal/cli"},
+	module + "internal/target/lab":    {"internal/cli", "bench"},
+	module + "internal/target/vm":     {"internal/target/lab", "internal/cli"},
 	module + "internal/target/agent":  {"internal/target/lab", "internal/target/vm", "internal/target/remote", "internal/target/ssh", "internal/target/kube"},
 	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/cli"},
-	module + "internal/target/local": {"internal/target/lab", "internal/target/agent", "internal/cli"},
-	"github.com/creack/pty":          {"internal/terminal"},
+	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/cli"},
+	"github.com/creack/pty":           {"internal/terminal"},
 }
 
 type pkg struct {

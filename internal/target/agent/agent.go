@@ -142,8 +142,7 @@ func (a *agent) greet(h hello) (answer, error) {
 func about() About {
 	var u unix.Utsname
 	_ = unix.Uname(&u) // it fails only for a bad pointer
-	network, _ := os.Readlink("/proc/self/ns/net")
-	return About{unix.ByteSliceToString(u.Machine[:]), unix.ByteSliceToString(u.Nodename[:]), os.Getenv("SSH_CONNECTION"), network}
+	return About{unix.ByteSliceToString(u.Machine[:]), unix.ByteSliceToString(u.Nodename[:]), os.Getenv("SSH_CONNECTION"), local.Network()}
 }
 
 func (a *agent) answer(m message) (r answer, err error) {

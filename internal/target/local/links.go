@@ -33,6 +33,12 @@ type Link struct {
 	Addrs  []netip.Prefix `json:"addrs,omitempty"`
 }
 
+// Network identifies the network namespace of this process, as in "net:[4026531840]"; "" without /proc.
+func Network() string {
+	id, _ := os.Readlink("/proc/self/ns/net")
+	return id
+}
+
 // Links lists the network devices of this process's network namespace in the order of their indices.
 // It needs no privilege.
 func Links() ([]Link, error) {

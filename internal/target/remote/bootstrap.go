@@ -80,7 +80,7 @@ func (t talk) push(out io.Writer, programs Programs, sending func()) error {
 	}
 	// The far end's reason for not reading is better than that of a failed write.
 	_, _ = fmt.Fprintf(out, "%d %d\n", size, sum)
-	if _, err := t.boot("directory"); err != nil {
+	if _, err := t.boot("into"); err != nil {
 		return err
 	}
 	sending()

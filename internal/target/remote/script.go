@@ -32,7 +32,7 @@ const Script = `umask 077; set -f; t=; ` +
 	`why=; for d in "$XDG_RUNTIME_DIR" "$TMPDIR" /tmp /var/tmp /dev/shm "${HOME:+$HOME/.cache}"; do ` +
 	`case $d in /*) try "$d" && break; why="$why; $d: $e";; esac; done; ` +
 	`[ -n "$t" ] || fail directory "${why#; }"; ` +
-	`say directory "$t"; ` +
+	`say into "$t"; ` +
 	// Without timeout(1), a wire that is cut in this moment leaves a shell and a file behind.
 	`w=; timeout 9 true 2> /dev/null && w="timeout 600"; ` +
 	`e=$({ $w head -c $size > "$t/weir"; } 2>&1) || fail copy "$t: $e"; ` +
