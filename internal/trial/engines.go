@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
@@ -25,7 +24,9 @@ type Engines struct {
 	client, server program
 	orders         io.WriteCloser
 	addr           netip.AddrPort
-	marked         atomic.Pointer[target.Reading] // of the client's host, at the current mark
+	marks          bool  // the server prints them, too: it runs on a machine of its own
+	clientEdges    edges // of the current order
+	serverEdges    edges
 }
 
 // StartEngines starts both engines and returns when the server listens. The caller stops them. n
@@ -34,11 +35,16 @@ func StartEngines(ctx context.Context, site *target.Site, client, server plan.En
 	e := &Engines{addr: netip.AddrPortFrom(server.Addr, uint16(enginePort+n))}
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
 	e.client.cpus, e.server.cpus = apart(cli, srv)
-	e.client.mark = &target.Mark{Lines: []string{event.MarkBegin, event.MarkEnd}, Sources: costSources,
-		Take: func(r target.Reading) { e.marked.Store(&r) }}
+	e.client.mark = e.clientEdges.mark(costSources)
+	serve := serving(site, []string{"weir", "engine", "serve", e.addr.String(), "--open", "--json"})
+	if e.marks = !site.Private && cli.Host().ID != srv.Host().ID; e.marks {
+		serve = append(serve, "--marks")
+		e.client.mark, e.server.mark = e.clientEdges.mark(markSources), e.serverEdges.mark(markSources)
+		e.server.stdout.on = func(line string) { e.serverEdges.line(line) }
+	}
 	e.client.env, e.server.env = admitted(site), admitted(site)
 	e.orders = e.client.pipe()
-	e.server.start(ctx, srv, serving(site, []string{"weir", "engine", "serve", e.addr.String(), "--open", "--json"}))
+	e.server.start(ctx, srv, serve)
 	e.client.start(ctx, cli, []string{"weir", "engine", "agent"})
 	if err := e.server.await(ctx, fmt.Sprintf("listen on port %d", e.addr.Port()), e.server.saysReady); err != nil {
 		return nil, errors.Join(wrap("engine on "+server.Node, err), e.Stop())
@@ -147,16 +153,18 @@ func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) (r
 func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *execution) {
 	x.client.argv, x.server.argv = client, e.server.argv
 	x.client.cpus, x.server.cpus = e.client.cpus, e.server.cpus
-	e.marked.Store(nil)
+	e.clientEdges.reset()
+	e.serverEdges.reset()
 	err := e.order(ctx, client, func(line string) {
 		at := map[string]*reading{event.MarkBegin: &x.readings.Begin, event.MarkEnd: &x.readings.End}[line]
 		if at != nil {
 			s.ask()
-			*at = s.readCost(ctx, e.marked.Swap(nil)) // a reading belongs to one mark
+			*at = s.readCost(ctx, e.clientEdges.line(line))
 			x.watch.edge(ctx, *at)
 		}
 	})
 	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // writes to an output never fail
 	_, _ = x.client.stderr.Write(e.client.stderr.Bytes())
 	x.err = wrap("engine", err)
+	e.remark(context.WithoutCancel(ctx), s, x)
 }
