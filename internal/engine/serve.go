@@ -46,6 +46,7 @@ type server struct {
 
 	short atomic.Int32 // tcp-crr runs in progress
 	meter tally.Meter
+	marks *marks // nil: print none
 }
 
 func serveMain(ctx context.Context, args []string, out *events, help io.Writer) error {
@@ -69,6 +70,9 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	}
 	s := &server{stop: new(sock.Stopper), patience: c.patience, token: c.token, say: out.say,
 		fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*serverRun{}, changed: make(chan struct{})}
+	if c.marks {
+		s.marks = &marks{out: out, meter: &s.meter}
+	}
 	err = errors.Join(sock.SetTimeouts(tcp, sock.Tick), sock.SetTimeouts(udp, sock.Tick))
 	var serving <-chan error
 	switch {

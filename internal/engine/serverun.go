@@ -73,6 +73,7 @@ func (s *server) leave(run *serverRun) {
 	if s.token != "" {
 		runtime.GC() // automatic collection is off, and no run is measured now
 	}
+	s.marks.end()
 	delete(s.runs, run.Run)
 	s.ended++
 	s.change()
@@ -131,6 +132,7 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve fun
 	}
 	a.Secret = rand.Text()
 	u.only = &grant{Params: p, peer: run.peer, secret: a.Secret}
+	u.edge = s.marks.edge(p)
 	serving := sock.OnThread(u.serve)
 	return func() {
 		s.hold(fd, p, u.board)

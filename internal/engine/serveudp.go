@@ -36,6 +36,7 @@ type udpServer struct {
 	gro    bool          // UDP_GRO is on
 
 	only  *grant       // the client to answer; nil: all
+	edge  func()       // called when the client's window begins
 	board *tally.Board // for the client that asks over TCP during a run
 	meter *tally.Meter // of the server
 
@@ -58,7 +59,7 @@ func newUDPServer(fd int, a netip.Addr, stop *sock.Stopper, m *tally.Meter) (*ud
 	if _, err := sock.SetBuffer(fd, unix.SO_RCVBUF, serverRcvBuf); err != nil {
 		return nil, err
 	}
-	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), board: tally.NewBoard(), meter: m}, nil
+	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), edge: func() {}, board: tally.NewBoard(), meter: m}, nil
 }
 
 func (u *udpServer) serve() error {
@@ -127,11 +128,13 @@ func (u *udpServer) control(h wire.Header, n int) {
 		}
 		if u.counts.Delivered == 0 {
 			u.began, u.busy = sock.Now(), sock.CPU() // a client that asks again has not begun
+			u.edge()
 		}
 		u.answer(h, nil)
 	case wire.KindReport:
 		u.answer(h, u.report(h))
 	case wire.KindClock:
+		u.edge()
 		u.answer(h, wire.Clock{CPU: sock.CPU()})
 	}
 }

@@ -16,6 +16,7 @@ import (
 type edges struct {
 	mu    sync.Mutex
 	taken *target.Reading    // belongs to the next mark
+	begun bool               // the first mark has come
 	at    [2]*target.Reading // begin and end; nil: none came
 	over  chan struct{}      // closed when the end has come
 }
@@ -34,27 +35,25 @@ func (e *edges) mark(sources []string) *target.Mark {
 func (e *edges) reset() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.taken, e.at, e.over = nil, [2]*target.Reading{}, make(chan struct{})
+	e.taken, e.begun, e.at, e.over = nil, false, [2]*target.Reading{}, make(chan struct{})
 }
 
 // line takes a line of the program's output and returns the reading of the mark, if it is one and
 // has one. A reading belongs to the one mark that follows it.
 func (e *edges) line(line string) *target.Reading {
-	i, ok := map[string]int{event.MarkBegin: 0, event.MarkEnd: 1}[line]
-	if !ok {
-		return nil
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.at[i], e.taken = e.taken, nil
-	if i == 1 {
-		select {
-		case <-e.over:
-		default:
-			close(e.over)
-		}
+	taken := e.taken
+	switch {
+	case line == event.MarkBegin:
+		e.begun, e.at[0], e.taken = true, taken, nil
+	case line == event.MarkEnd && e.begun: // that of an earlier window can come late
+		e.begun, e.at[1], e.taken = false, taken, nil
+		close(e.over)
+	default:
+		return nil
 	}
-	return e.at[i]
+	return taken
 }
 
 // wait returns both readings, at the latest when patience is over.
@@ -98,7 +97,7 @@ func (e *Engines) remark(ctx context.Context, s *Setup, x *execution) {
 	_, server := e.edges(ctx)
 	h := s.Site.Nodes[s.Server.Node].Host()
 	first := x.readings.First.Hosts[h.ID].At // a mark of an earlier order can arrive late
-	if server[0] == nil || server[1] == nil || server[0].At < first || server[1].At <= server[0].At {
+	if server[0] == nil || server[1] == nil || server[0].Counters == nil || server[1].Counters == nil || server[0].At < first || server[1].At <= server[0].At {
 		x.readings.End.Missing = append(x.readings.End.Missing,
 			fmt.Sprintf("%s: the server's marks did not arrive; its counters are those of when the client's did", s.Server.Node))
 		return
