@@ -24,9 +24,6 @@ const (
 	helloTimeout = 5 * time.Second
 	// idleTimeout is how long a client can be silent beyond the time it announced.
 	idleTimeout = 10 * time.Second
-	// serverRcvBuf is the default request for the UDP socket: 4 MiB hold about 10 ms of the highest
-	// packet rate, so a server that is off its CPU for that long loses nothing.
-	serverRcvBuf = 4 << 20
 )
 
 // A server serves all workloads at once; the first message of a client selects one.

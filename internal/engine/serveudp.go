@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
@@ -56,7 +57,7 @@ func newUDPServer(fd int, a netip.Addr, stop *sock.Stopper, m *tally.Meter) (*ud
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1); err != nil {
 		return nil, fmt.Errorf("udp: count drops: %w", err)
 	}
-	if _, err := sock.SetBuffer(fd, unix.SO_RCVBUF, serverRcvBuf); err != nil {
+	if _, err := sock.SetBuffer(fd, unix.SO_RCVBUF, event.DefaultRcvBuf); err != nil {
 		return nil, err
 	}
 	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), edge: func() {}, board: tally.NewBoard(), meter: m}, nil
@@ -152,7 +153,7 @@ func (u *udpServer) hello(h wire.Header, b []byte) wire.Accepted {
 	if err == nil {
 		size := p.RcvBuf
 		if size == 0 {
-			size = serverRcvBuf
+			size = event.DefaultRcvBuf
 		}
 		a.RcvBuf, err = sock.SetBuffer(u.fd, unix.SO_RCVBUF, size)
 	}

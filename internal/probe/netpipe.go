@@ -35,7 +35,9 @@ func (p NetPIPE) Info() Info {
 }
 
 func (p NetPIPE) Commands(w Window) (server, client []string) {
-	args := func(port string) []string { return append([]string{"NPtcp", "-P", port}, netpipeArgs(p.mpi().size())...) }
+	args := func(port string) []string {
+		return append([]string{"NPtcp", "-P", port}, netpipeArgs(p.mpi().size())...)
+	}
 	return args(port(w)), append(args(callPort(w)), "-h", address(w.call().Addr()))
 }
 

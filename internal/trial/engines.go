@@ -28,7 +28,7 @@ type Engines struct {
 	port           uint16         // where the server listens
 	dial           netip.AddrPort // what the client calls
 	marks          bool           // the server prints them, too: it runs on a machine of its own
-	clientEdges    edges // of the current order
+	clientEdges    edges          // of the current order
 	serverEdges    edges
 }
 

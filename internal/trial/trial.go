@@ -138,8 +138,10 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	s.surroundings(r, x)
 	s.spread(r, x)
 	s.fragmented(r, m, x)
-	if s := stalled(r, m); s != "" {
-		r.Warnings = append(r.Warnings, s)
+	for _, s := range []string{stalled(r, m), s.squeezed(r)} {
+		if s != "" {
+			r.Warnings = append(r.Warnings, s)
+		}
 	}
 	r.Values = append(append(r.Values, x.background...), s.shares(m, x.clients)...)
 	if err := errors.Join(after, s.judge(r, m, x), s.bridges(r), s.queues(r), x.backgroundErr); err != nil {
