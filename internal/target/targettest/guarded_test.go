@@ -69,9 +69,9 @@ func TestGuardedMeasures(t *testing.T) {
 	rs, err := experiment.Run(t.Context(), experiment.Config{Study: s.Resolve(), Dir: dir, Target: guarded{},
 		Networks: map[string]experiment.Network{"host": {Driver: network.Host{}, Topology: want}},
 		Load:     func(name string) (probe.Probe, error) { return probes[name], nil },
-		Applies:  func(kind, factor string) bool { return factor == "load" || kind != "udp-capacity" },
+		Applies:  func(kind, _ string) bool { return kind == "tcp-stream" || kind == "udp-rr" },
 		Probe:    func(name string, _ map[string]string) (probe.Probe, error) { return probes[name], nil }})
-	if err != nil || len(rs) != 2*2*(len(probes)-1)+2 {
+	if err != nil || len(rs) != 2*2*2+len(probes)-2 {
 		t.Fatalf("%d results, %v", len(rs), err)
 	}
 	for _, r := range rs {
