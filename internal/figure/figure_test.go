@@ -242,7 +242,9 @@ func TestPanes(t *testing.T) {
 		o.Used.Median = append(o.Used.Median, 1.5+0.1*math.Sin(float64(i)))
 		o.Throughput.Median = append(o.Throughput.Median, 950e6+1e7*math.Cos(float64(i)))
 	}
-	over.Panes = []Pane{{Network: "host", Probe: "iperf3-tcp", Inside: &o}}
+	for _, ends := range []string{"host1-host2", "host2-host1"} {
+		over.Panes = append(over.Panes, Pane{Network: "host", Probe: "iperf3-tcp", Levels: map[string]string{"ends": ends}, Inside: &o})
+	}
 	golden(t, "over", over, Look{})
 
 	threads := Result{Figure: byID(t, "kvm-threads")}

@@ -2,7 +2,9 @@ package figure
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
@@ -13,6 +15,7 @@ import (
 type Pane struct {
 	Network string             `json:"network"`
 	Probe   string             `json:"probe"`
+	Levels  map[string]string  `json:"levels,omitempty"`  // of the study's factors
 	Inside  *analysis.OverTime `json:"inside,omitempty"`  // of chart over
 	Threads []analysis.Thread  `json:"threads,omitempty"` // of chart threads, the busiest first
 }
@@ -26,7 +29,7 @@ const (
 func (r *Result) overTime(run *analysis.Run) error {
 	for _, o := range run.OverTime() {
 		if r.has(o.Cell) && o.Used != nil {
-			r.Panes = append(r.Panes, Pane{Network: o.Network, Probe: o.Probe, Inside: &o})
+			r.Panes = append(r.Panes, Pane{Network: o.Network, Probe: o.Probe, Levels: o.Levels, Inside: &o})
 		}
 	}
 	return r.checkPanes(run, "sampled its trials over time: these need windows of 2 s or more")
@@ -82,14 +85,14 @@ func (r Result) overPanels() (out []chart.Pane) {
 			if p.Probe != probe {
 				continue
 			}
-			color := r.networkColor(p.Network)
+			name, color := r.curve(p)
 			share := 100.0
 			if p.Inside.CPUs > 0 {
 				share /= float64(p.Inside.CPUs)
 			}
-			cpu.Curves = append(cpu.Curves, course(p.Network, color, p.Inside.Times, *p.Inside.Used, share))
+			cpu.Curves = append(cpu.Curves, course(name, color, p.Inside.Times, *p.Inside.Used, share))
 			if p.Inside.Throughput != nil {
-				c := course(p.Network, color, p.Inside.Times, *p.Inside.Throughput, factor)
+				c := course(name, color, p.Inside.Times, *p.Inside.Throughput, factor)
 				c.Published = r.seconds(p, factor)
 				rate.Curves = append(rate.Curves, c)
 			}
@@ -104,6 +107,21 @@ func (r Result) overPanels() (out []chart.Pane) {
 	return out
 }
 
+// curve returns the name and color of a pane's curves: of its network, or of its levels in a figure of
+// one network.
+func (r Result) curve(p Pane) (name string, color int) {
+	if len(p.Levels) == 0 || len(r.levels(analysis.Network)) > 1 {
+		return p.Network, r.networkColor(p.Network)
+	}
+	var words []string
+	for _, k := range slices.Sorted(maps.Keys(p.Levels)) {
+		words = append(words, p.Levels[k])
+	}
+	return strings.Join(words, ", "), slices.IndexFunc(r.Panes, func(other Pane) bool {
+		return other.Probe == p.Probe && maps.Equal(other.Levels, p.Levels)
+	}) + 1
+}
+
 func course(name string, color int, times []float64, c analysis.Course, factor float64) chart.Curve {
 	k := chart.Curve{Name: name, Color: color, Plain: true}
 	for i, t := range times {
@@ -115,7 +133,9 @@ func course(name string, color int, times []float64, c analysis.Course, factor f
 // seconds are the published values of each second.
 func (r Result) seconds(p Pane, factor float64) (out []chart.CurvePoint) {
 	for _, pub := range r.Published {
-		if !pub.about(map[string]string{analysis.Network: p.Network, analysis.Probe: p.Probe}) {
+		at := map[string]string{analysis.Network: p.Network, analysis.Probe: p.Probe}
+		maps.Copy(at, p.Levels)
+		if !pub.about(at) {
 			continue
 		}
 		for i, q := range pub.Seconds {
