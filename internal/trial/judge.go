@@ -112,7 +112,7 @@ func (s *Setup) squeezed(r *record.Result) string {
 	if s.Site.Private || dropped.Value == 0 || err != nil || got >= 2*event.DefaultRcvBuf {
 		return ""
 	}
-	return fmt.Sprintf("the server's socket dropped %s of the datagrams: its buffer is %d bytes, and weir asks for %d; raise net.core.rmem_max on %s, or call this a property of the machine",
+	return fmt.Sprintf("the server's socket dropped %s of the datagrams: its buffer is %d bytes, and weir asks for %d; raise net.core.rmem_max on %s",
 		unit.Percent(dropped.Value), got/2, event.DefaultRcvBuf, s.Server.Host)
 }
 
