@@ -15,8 +15,9 @@ import (
 //
 // The threads that carry traffic pay nothing: a window begins with a rare message (the first bytes
 // of a stream, the request that begins a phase, the one that reads the server's CPU clock) or a
-// while after the first message that the server counted, and ends when its duration is over, by
-// timers on other threads.
+// while after the first message that the server counted. It ends with the traffic, by a rare message
+// or with the run, but no later than when its duration is over. Timers run on other threads. They
+// can be a millisecond late, which matters at the end of a window, where no traffic follows.
 //
 // A nil *marks prints nothing. One run at a time has marks: servers with them have a token.
 type marks struct {
@@ -32,17 +33,28 @@ type marks struct {
 // lookEvery is how often marks look for the first message of a window.
 const lookEvery = 200 * time.Microsecond
 
-// edge returns what to call when a run over UDP begins to count or reads the server's CPU clock.
-func (m *marks) edge(p wire.Params) func() {
+// edge returns what to call for the requests of a run over UDP that can begin or end its window.
+func (m *marks) edge(p wire.Params) func(wire.Kind) {
 	switch {
 	case m == nil:
-		return func() {}
-	case p.Workload == "udp-stream": // the first datagram follows the answer, a round trip later
-		return func() { m.next(0, p.Duration) }
+		return func(wire.Kind) {}
+	case p.Workload == "udp-stream":
+		return func(k wire.Kind) {
+			if k == wire.KindReport {
+				m.finish()
+				return
+			}
+			m.next(0, p.Duration) // the first datagram follows the answer, a round trip later
+		}
 	case p.Workload == "udp-search": // its client decides when it ends, and the run ends with it
-		return sync.OnceFunc(func() { m.at(sock.Now(), wire.MaxTime) })
+		begin := sync.OnceFunc(func() { m.at(sock.Now(), wire.MaxTime) })
+		return func(wire.Kind) { begin() }
 	}
-	return func() { m.at(sock.Now(), p.Duration) }
+	return func(k wire.Kind) {
+		if k == wire.KindClock {
+			m.at(sock.Now(), p.Duration)
+		}
+	}
 }
 
 // at marks a window of d that begins at begin. A request can be repeated because its answer was
@@ -55,6 +67,7 @@ func (m *marks) at(begin int64, d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.begun != 0 && begin-m.begun > int64(d)/2 {
+		m.over()
 		return
 	}
 	if m.stop != nil {
@@ -111,14 +124,32 @@ func (m *marks) run(begin int64, d time.Duration, stop chan struct{}) {
 func (m *marks) print(open bool, stop chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.stop != stop {
+	switch {
+	case m.stop != stop:
+	case open:
+		m.open = true
+		m.out.begin()
+	default:
+		m.over()
+	}
+}
+
+// finish ends the window: its traffic has ended.
+func (m *marks) finish() {
+	if m == nil {
 		return
 	}
-	if m.open = open; open {
-		m.out.begin()
-	} else {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.over()
+}
+
+// over ends the window, if there is one. The caller holds the lock.
+func (m *marks) over() {
+	if m.open {
 		m.out.end()
 	}
+	m.open = false
 }
 
 // end ends the window with its run.
@@ -128,11 +159,9 @@ func (m *marks) end() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.over()
 	if m.stop != nil {
 		close(m.stop)
 	}
-	if m.open {
-		m.out.end()
-	}
-	m.stop, m.begun, m.open = nil, 0, false
+	m.stop, m.begun = nil, 0
 }

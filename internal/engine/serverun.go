@@ -70,10 +70,10 @@ func (s *server) leave(run *serverRun) {
 	if run.conns--; run.conns > 0 {
 		return
 	}
+	s.marks.end() // before anything else uses the CPU
 	if s.token != "" {
 		runtime.GC() // automatic collection is off, and no run is measured now
 	}
-	s.marks.end()
 	delete(s.runs, run.Run)
 	s.ended++
 	s.change()

@@ -148,6 +148,7 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 				r.CPU = sock.CPU() - busy
 			}
 			r.Silence = max(r.Silence, end-heard)
+			s.marks.finish()
 			say(r) // even for a stream whose first byte never came because others left it no room
 		}
 		switch {

@@ -36,10 +36,10 @@ type udpServer struct {
 	bulk   *sock.Bulk    // of the streamReader, kept for the next run
 	gro    bool          // UDP_GRO is on
 
-	only  *grant       // the client to answer; nil: all
-	edge  func()       // called when the client's window begins
-	board *tally.Board // for the client that asks over TCP during a run
-	meter *tally.Meter // of the server
+	only  *grant          // the client to answer; nil: all
+	edge  func(wire.Kind) // called for the requests at the edges of the client's window
+	board *tally.Board    // for the client that asks over TCP during a run
+	meter *tally.Meter    // of the server
 
 	run     uint32 // being counted; the hello of another run replaces it
 	greeted bool
@@ -60,7 +60,7 @@ func newUDPServer(fd int, a netip.Addr, stop *sock.Stopper, m *tally.Meter) (*ud
 	if _, err := sock.SetBuffer(fd, unix.SO_RCVBUF, event.DefaultRcvBuf); err != nil {
 		return nil, err
 	}
-	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), edge: func() {}, board: tally.NewBoard(), meter: m}, nil
+	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), edge: func(wire.Kind) {}, board: tally.NewBoard(), meter: m}, nil
 }
 
 func (u *udpServer) serve() error {
@@ -129,13 +129,14 @@ func (u *udpServer) control(h wire.Header, n int) {
 		}
 		if u.counts.Delivered == 0 {
 			u.began, u.busy = sock.Now(), sock.CPU() // a client that asks again has not begun
-			u.edge()
+			u.edge(h.Kind)
 		}
 		u.answer(h, nil)
 	case wire.KindReport:
+		u.edge(h.Kind)
 		u.answer(h, u.report(h))
 	case wire.KindClock:
-		u.edge()
+		u.edge(h.Kind)
 		u.answer(h, wire.Clock{CPU: sock.CPU()})
 	}
 }
