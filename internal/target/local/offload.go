@@ -1,0 +1,82 @@
+package local
+
+import (
+	"io/fs"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/facts"
+)
+
+// Devices returns the devices of this process's network namespace with their offloads.
+func Devices(root fs.FS) map[string]facts.Device {
+	devices := facts.Devices(root)
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return devices // offloads stay unknown
+	}
+	defer unix.Close(fd)
+	for name, d := range devices {
+		d.Offloads = offloads(fd, name)
+		devices[name] = d
+	}
+	return devices
+}
+
+// queries are commands that anyone can use (include/uapi/linux/ethtool.h, net/ethtool/ioctl.c), with the
+// names of their features in ethtool(8) -k.
+var queries = []struct {
+	command uint32
+	name    string
+}{
+	{0x14, "rx-checksumming"},              // ETHTOOL_GRXCSUM
+	{0x16, "tx-checksumming"},              // ETHTOOL_GTXCSUM
+	{0x18, "scatter-gather"},               // ETHTOOL_GSG
+	{0x1e, "tcp-segmentation-offload"},     // ETHTOOL_GTSO
+	{0x23, "generic-segmentation-offload"}, // ETHTOOL_GGSO
+	{0x2b, "generic-receive-offload"},      // ETHTOOL_GGRO
+}
+
+const (
+	getFlags = 0x25    // ETHTOOL_GFLAGS
+	flagLRO  = 1 << 15 // ETH_FLAG_LRO
+)
+
+// offloads returns the active ones of queries; nil if the device answers none.
+func offloads(fd int, dev string) (on []string) {
+	answered := false
+	for _, q := range queries {
+		v, ok := ask(fd, dev, q.command)
+		answered = answered || ok
+		if ok && v != 0 {
+			on = append(on, q.name)
+		}
+	}
+	if v, ok := ask(fd, dev, getFlags); ok && v&flagLRO != 0 {
+		on = append(on, "large-receive-offload")
+	}
+	if answered && on == nil {
+		return []string{"none"}
+	}
+	return on
+}
+
+// ask reads a value of a device by ioctl(2). The request holds the address of the value as a pointer: as
+// a number, it would go stale when the runtime moves the stack.
+func ask(fd int, dev string, command uint32) (uint32, bool) {
+	value := struct{ command, data uint32 }{command: command} // struct ethtool_value
+	request := struct {                                       // struct ifreq
+		name [unix.IFNAMSIZ]byte
+		data unsafe.Pointer
+		_    [16]byte
+	}{data: unsafe.Pointer(&value)}
+	if len(dev) >= len(request.name) {
+		return 0, false
+	}
+	copy(request.name[:], dev)
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
+	runtime.KeepAlive(&value)
+	return value.data, errno == 0
+}
