@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
@@ -120,6 +121,9 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	}
 	defer func() { err = errors.Join(err, r.keepOthers()) }()
 	r.started = time.Now() // stored results say nothing about how long trials take now
+	if err := r.machines(); err != nil {
+		return r.results, err
+	}
 	for b := 1; b <= r.blocks; b++ {
 		if err := r.block(ctx, b); err != nil {
 			return r.results, err
@@ -235,6 +239,12 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 	swap := r.Study.Swapped(cmp.Or(r.repeated[t.Block], t.Block))
 	rs, err = r.underAll(ctx, ts, swap, func(cs []changed) ([]record.Result, error) {
 		var setups []trial.Setup
+		var together *store.Round // keeps the raw bytes of trials that run at once
+		if len(ts) > 1 {
+			if together, err = r.Dir.Round(ts[0].ID); err != nil {
+				return nil, err
+			}
+		}
 		for _, c := range cs {
 			background, err := r.start(ctx, t, pr, c)
 			defer stop(background)
@@ -247,15 +257,24 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 			if s.Clients, err = condition.Clients(t.Levels); err != nil {
 				return nil, err
 			}
-			if r.done[c.trial.ID] {
+			switch {
+			case r.done[c.trial.ID]:
 				s.Raw = func(string, []byte) error { return nil }
+			case together != nil:
+				s.Raw = func(name string, b []byte) error { return together.Raw(c.trial.ID, name, b) }
 			}
 			setups = append(setups, s)
 		}
 		rs, err := trial.Together(ctx, setups)
+		if err == nil && together != nil {
+			err = together.Close()
+		}
 		for i, c := range cs {
 			if r.Study.AllPairs {
 				rs[i].Observed["client"], rs[i].Observed["server"] = c.client.String(), c.server.String()
+			}
+			if c.Topology.Exists {
+				rs[i].Observed[analysis.ClientAt], rs[i].Observed[analysis.ServerAt] = c.client.Host+" "+c.client.Dev, c.server.Host+" "+c.server.Dev
 			}
 		}
 		return rs, err

@@ -306,20 +306,3 @@ func TestLogs(t *testing.T) {
 		t.Error("a name that leads elsewhere was accepted")
 	}
 }
-
-// A trial's name comes from a results file, which can be anyone's: it names a directory of raw and nothing else.
-func TestInside(t *testing.T) {
-	d, dir := create(t)
-	must(t)(d.Raw("b001-a", InsideFile, []byte("{}")))
-	if b, err := Inside(dir, "b001-a"); err != nil || string(b) != "{}" {
-		t.Errorf("%q, %v", b, err)
-	}
-	if b, err := Inside(dir, "b002-a"); err != nil || b != nil {
-		t.Errorf("an older trial: %q, %v", b, err)
-	}
-	for _, bad := range []string{"", "..", "../raw/b001-a", "a/b"} {
-		if b, err := Inside(dir, bad); err == nil {
-			t.Errorf("trial %q: %q", bad, b)
-		}
-	}
-}

@@ -72,25 +72,6 @@ func (d *Dir) Logs(network string) (string, error) {
 	return dir, nil
 }
 
-// Raw stores bytes of a trial in raw/<trial>/<name>. Call it before parsing the bytes and before
-// Append. It does not sync, which would take longer than a short trial: a killed run loses nothing,
-// but a power cut can lose the last seconds of raw bytes.
-func (d *Dir) Raw(trial, name string, b []byte) error {
-	for _, s := range []string{trial, name} {
-		if err := checkName(s); err != nil {
-			return fmt.Errorf("%s: raw bytes of trial %q: %w", d.path, trial, err)
-		}
-	}
-	dir := filepath.Join(d.path, rawDir, trial)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("%s: %w", d.path, err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
-		return fmt.Errorf("%s: %w; make room, then continue with --resume %s", d.path, err, d.path)
-	}
-	return nil
-}
-
 // File writes study.yaml, a report, hosts/<host>.json or plans/<network>.jsonl: name is a file
 // name, optionally below hosts or plans. See WriteFile.
 func (d *Dir) File(name string, b []byte) error {
