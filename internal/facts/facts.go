@@ -39,7 +39,7 @@ type Facts struct {
 	// Settings holds by name the settings known to move results that differ from the kernel's
 	// defaults: empty if none does, nil in facts of older versions.
 	Settings map[string]Setting `json:"settings"`
-	// Devices holds network devices by name. Collect leaves it empty: see the function Devices.
+	// Devices holds network devices by name (SomeDevices). Collect leaves it empty; an agent fills it.
 	Devices map[string]Device `json:"devices,omitempty"`
 }
 

@@ -1,8 +1,10 @@
 package local
 
 import (
-	"io/fs"
+	"cmp"
+	"os"
 	"runtime"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -10,19 +12,42 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 )
 
-// Devices returns the devices of this process's network namespace with their offloads.
-func Devices(root fs.FS) map[string]facts.Device {
-	devices := facts.Devices(root)
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return devices // offloads stay unknown
+// Devices describes the network devices of this process's network namespace for facts.
+func Devices() map[string]facts.Device {
+	links, err := Links()
+	fd, bad := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil || bad != nil {
+		return nil // they stay unknown
 	}
 	defer unix.Close(fd)
-	for name, d := range devices {
-		d.Offloads = offloads(fd, name)
-		devices[name] = d
+	all := map[string]facts.Device{}
+	for _, l := range links {
+		if l.Name == "lo" {
+			continue
+		}
+		d := facts.Device{Kind: cmp.Or(l.Kind, facts.Physical), Driver: l.Driver, Speed: float64(l.Speed) * 1e6, MTU: l.MTU}
+		d.RxQueues, d.TxQueues = queues(l)
+		d.Offloads = offloads(fd, l.Name)
+		all[l.Name] = d
 	}
-	return devices
+	return facts.SomeDevices(all)
+}
+
+// queues counts the queues of a device; 0 where /sys belongs to another network namespace.
+func queues(l Link) (rx, tx int) {
+	if !inSys(l) {
+		return 0, 0
+	}
+	all, _ := os.ReadDir("/sys/class/net/" + l.Name + "/queues")
+	for _, q := range all {
+		switch {
+		case strings.HasPrefix(q.Name(), "rx-"):
+			rx++
+		case strings.HasPrefix(q.Name(), "tx-"):
+			tx++
+		}
+	}
+	return rx, tx
 }
 
 // queries are commands that anyone can use (include/uapi/linux/ethtool.h, net/ethtool/ioctl.c), with the
