@@ -162,8 +162,12 @@ var machineColumns = []struct {
 		}
 		return ""
 	}},
-	{"offloads", func(d described) string { return strings.Join(d.Devices[d.nic].Offloads, ", ") }},
+	{"offloads", func(d described) string { return offloads.Replace(strings.Join(d.Devices[d.nic].Offloads, ", ")) }},
 }
+
+// offloads shortens names of ethtool(8) to those that people use.
+var offloads = strings.NewReplacer("tcp-segmentation-offload", "TSO", "generic-segmentation-offload", "GSO", "generic-receive-offload", "GRO",
+	"large-receive-offload", "LRO", "scatter-gather", "SG", "rx-checksumming", "rx checksum", "tx-checksumming", "tx checksum")
 
 // different marks a value that most machines do not have.
 const different = " ≠"

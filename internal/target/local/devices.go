@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 )
 
-// Devices describes the network devices of this process's network namespace for facts.
+// Devices describes the network devices of this process's network namespace that are up, for facts.
 func Devices() map[string]facts.Device {
 	links, err := Links()
 	fd, bad := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -22,7 +22,7 @@ func Devices() map[string]facts.Device {
 	defer unix.Close(fd)
 	all := map[string]facts.Device{}
 	for _, l := range links {
-		if l.Name == "lo" {
+		if l.Name == "lo" || !l.Up {
 			continue
 		}
 		d := facts.Device{Kind: cmp.Or(l.Kind, facts.Physical), Driver: l.Driver, Speed: float64(l.Speed) * 1e6, MTU: l.MTU}
