@@ -40,7 +40,7 @@
 //	pairs        one: the ends that a network names; all: every pair of hosts, in rounds of
 //	             simultaneous pairs without a common host
 //	rounds       0: with pairs: all, every round; more: this many random rounds in each block, which
-//	             suit hundreds of hosts (see Study.Rounds)
+//	             suit hundreds of hosts
 //	one-at-a-time  false; with true, the pairs of a round are measured in turn
 //	keep-disturbed  false: trials that other programs disturbed count only if too few others remain,
 //	             with a mark; true: they count like all others, and no block is measured again
@@ -83,24 +83,19 @@ type Study struct {
 	Precision float64       // target half-width of the interval, as a share: 0.02 is 2 %; 0 is none
 	MaxTime   time.Duration `yaml:"max-time"` // 0 is none
 	// KeepDisturbed counts trials that something outside the run disturbed like all others.
-	KeepDisturbed bool `yaml:"keep-disturbed"`
-	Swap          bool // client and server change places in half of the blocks
-	AllPairs      bool `yaml:"-"` // every cell is measured between all pairs of hosts, see Rounds
-	// Rounds, with AllPairs, is the number of rounds in a block, drawn at random; 0 measures all. A round
-	// pairs every host with another one, inside its zone or in another zone, as often as such pairs are
-	// among all pairs.
-	Rounds     int
-	OneAtATime bool          `yaml:"one-at-a-time"` // with AllPairs: never run pairs at the same time
-	Episodes   int           // builds of the networks in a run; 0: automatic
-	Warmup     time.Duration // not counted
-	Duration   time.Duration // of each measurement
-	Fast       Fast          // the values of a quick look
-	Seed       uint64        // of the order of trials; 0: the caller chooses and records one
-	Topology   Topology      `yaml:"-"`
-	Target     Target        `yaml:"-"`
-	// Zones holds the zone of each host, in order; none: unknown. They are found, and part of the order of
-	// rounds: a resumed run must have the same.
-	Zones []string `yaml:"-"`
+	KeepDisturbed bool          `yaml:"keep-disturbed"`
+	Swap          bool          // client and server change places in half of the blocks
+	AllPairs      bool          `yaml:"-"` // every cell is measured between all pairs of hosts, see Rounds
+	Rounds        int           // with AllPairs: random rounds in a block (see the method rounds); 0: all
+	Zones         []string      `yaml:"-"`             // of the hosts, in order, as found; nil: unknown. They decide random rounds
+	OneAtATime    bool          `yaml:"one-at-a-time"` // with AllPairs: never run pairs at the same time
+	Episodes      int           // builds of the networks in a run; 0: automatic
+	Warmup        time.Duration // not counted
+	Duration      time.Duration // of each measurement
+	Fast          Fast          // the values of a quick look
+	Seed          uint64        // of the order of trials; 0: the caller chooses and records one
+	Topology      Topology      `yaml:"-"`
+	Target        Target        `yaml:"-"`
 
 	places map[string]string // "file:line" of the factors
 }
