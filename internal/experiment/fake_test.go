@@ -46,9 +46,10 @@ type machine struct {
 	idle bool
 	// exists makes the hosts ones that weir finds.
 	exists bool
-	zones  []string // of the hosts that weir finds
 	// others returns the CPU time that programs outside the run have used at a moment; nil is none.
 	others func(time.Time) time.Duration
+
+	zones []string // of the hosts that weir finds
 
 	log *journal // of the last run
 }

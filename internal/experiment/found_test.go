@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 )
 
-// pairsOf returns the pairs that a run of two networks measured.
-func pairsOf(t *testing.T, c Config) map[string]int {
+// measuredPairs returns the pairs that a run of two networks measured.
+func measuredPairs(t *testing.T, c Config) map[string]int {
 	t.Helper()
 	rs, err := Run(t.Context(), c)
 	if err != nil {
@@ -28,14 +28,14 @@ func pairsOf(t *testing.T, c Config) map[string]int {
 
 // The machines that a run found, with their zones, are stored. A resumed run draws its rounds with the
 // stored zones, and refuses other machines.
-func TestMachines(t *testing.T) {
+func TestFoundMachines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
 		m := &machine{exists: true, zones: []string{"a", "b", "a", "b", "c", "a"}}
 		s := fakeStudy(1)
 		s.Rounds = 2
 		c := pairsConfig(t, m, s, 6, dir)
-		first := pairsOf(t, c)
+		first := measuredPairs(t, c)
 		if len(first) != 6 {
 			t.Errorf("measured %v, want 2 rounds of 3 pairs", first)
 		}
@@ -69,7 +69,7 @@ func TestMachines(t *testing.T) {
 		s = fakeStudy(1)
 		s.Rounds, m.zones = 2, nil
 		again := pairsConfig(t, m, s, 6, dir)
-		if got := pairsOf(t, again); !reflect.DeepEqual(got, first) {
+		if got := measuredPairs(t, again); !reflect.DeepEqual(got, first) {
 			t.Errorf("after resuming %v, want %v", got, first)
 		}
 		if err := again.Dir.Close(); err != nil {
