@@ -206,7 +206,7 @@ func machineTable(ms []described) Table {
 		cells := []Cell{name}
 		for _, i := range heads {
 			text := cmp.Or(row[i], "–")
-			if i > 0 && row[i] != usual(rows, named, i) { // zones differ by intent
+			if i > 0 && row[i] != "" && row[i] != usual(rows, named, i) { // zones differ by intent
 				text += different
 			}
 			cells = append(cells, Cell{Text: text})
@@ -216,7 +216,7 @@ func machineTable(ms []described) Table {
 	return t
 }
 
-// usual returns the value of column i that most machines have, the first one of several.
+// usual returns the known value of column i that most machines have, the first one of several.
 func usual(rows [][]string, named [][]string, i int) (most string) {
 	n := map[string]int{}
 	for r, row := range rows {
@@ -224,7 +224,7 @@ func usual(rows [][]string, named [][]string, i int) (most string) {
 	}
 	best := 0
 	for _, row := range rows {
-		if n[row[i]] > best {
+		if row[i] != "" && n[row[i]] > best {
 			most, best = row[i], n[row[i]]
 		}
 	}
@@ -234,7 +234,6 @@ func usual(rows [][]string, named [][]string, i int) (most string) {
 // machineNotes say what the table cannot, for each machine.
 func machineNotes(ms []described) []string {
 	var notes said
-	differ := map[string]bool{}
 	for _, m := range ms {
 		if m.CPULimit > 0 {
 			notes.add(m.Name, fmt.Sprintf("control groups limit weir to %s of %s here (throttled in %s before the run): a limit stops programs in the middle of a window. Remove it, and keep requests",
@@ -245,16 +244,15 @@ func machineNotes(ms []described) []string {
 		}
 	}
 	out := notes.lines(nil)
-	for i, c := range machineColumns[1:] {
+	var heads []string
+	for _, c := range machineColumns[1:] { // zones differ by intent
+		known := map[string]bool{}
 		for _, m := range ms {
-			if len(ms) > 1 && c.of(m) != c.of(ms[0]) {
-				differ[machineColumns[i+1].head] = true
+			if v := c.of(m); v != "" {
+				known[v] = true
 			}
 		}
-	}
-	var heads []string
-	for _, c := range machineColumns {
-		if differ[c.head] {
+		if len(known) > 1 {
 			heads = append(heads, c.head)
 		}
 	}

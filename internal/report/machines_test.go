@@ -82,10 +82,10 @@ func TestMachines(t *testing.T) {
 	text := strings.Join(strings.Fields(write(t, writers["text"], mesh)), " ")
 	for _, want := range []string{
 		"measured between pods of node1, node2, node3, node4 and node5 in cluster east",
-		"node3 is slow (host): 0.212× [", "of the others' throughput, as sender and as receiver.",
+		"node3 is slow: 0.212× [", "of the others' throughput (pod), as sender and as receiver.",
 		"host: each of 5 machines (ens3) – each other one (ens3), MTU 9001",
 		"node3: control groups limit weir to 1.5", "node3: the container runtime (kata) has a kernel of its own",
-		"The machines differ in: kernel, driver, speed, MTU, offloads.", "6.1.0 ≠", "cluster version: v1.33.1", "cluster kube-proxy: nftables",
+		"The machines differ in: kernel, driver, speed, MTU.", "6.1.0 ≠", "1 Gbit/s ≠", "cluster version: v1.33.1", "cluster kube-proxy: nftables",
 		"weir found these networks and changed nothing",
 	} {
 		if !strings.Contains(text, want) {

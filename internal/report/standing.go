@@ -44,24 +44,32 @@ func standingSection(s source) []Section {
 	return []Section{x}
 }
 
-// standingLines names the slow machines. Those of which none is slow are left out unless all is set: in the
-// answer they get one sentence together.
+// standingLines has a sentence for each slow machine. With all, it has one for each network and probe
+// under which no machine is slow, too; otherwise one for all of these, if no machine is slow.
 func (s source) standingLines(all bool) (out []Line) {
 	if !s.Target.Exists() {
 		return nil
 	}
+	var slow groups[string, string] // by machine
 	var calm []string
 	for _, t := range s.p.Standings {
 		found := false
 		for _, h := range t.Hosts {
 			if h.Slow {
 				found = true
-				out = append(out, Line{Text: s.p.MachineOf(h.Host).Name + " is slow" + s.ofSeveral(t) + ": " + s.slowness(t, h) + "."})
+				slow.add(s.p.MachineOf(h.Host).Name, s.slowness(t, h))
 			}
 		}
 		if !found {
 			calm = append(calm, s.calm(t))
 		}
+	}
+	for _, name := range slow.keys {
+		how := slow.of[name]
+		if n := len(how); !all && n > 3 {
+			how = append(slices.Clone(how[:2]), fmt.Sprintf("and under %d more combinations of network and probe", n-2))
+		}
+		out = append(out, Line{Text: name + " is slow: " + strings.Join(how, "; ") + "."})
 	}
 	switch {
 	case all:
@@ -87,7 +95,7 @@ func (s source) ofSeveral(t analysis.Standing) string {
 		parts = append(parts, t.Network)
 	}
 	if len(byProbe(s.p.Tables)) > 1 {
-		parts = append(parts, s.short(t.Probe))
+		parts = append(parts, t.Probe)
 	}
 	if l := levelText(t.Levels); l != "" {
 		parts = append(parts, l)
@@ -98,11 +106,11 @@ func (s source) ofSeveral(t analysis.Standing) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// slowness describes a slow machine: "0.21× [0.20, 0.23] of the others' throughput, as sender and as
-// receiver".
+// slowness describes a slow machine: "0.21× [0.20, 0.23] of the others' throughput (pod), as sender and
+// as receiver".
 func (s source) slowness(t analysis.Standing, h analysis.HostStanding) string {
 	d := ratioDigits(h.Ratio)
-	text := fmt.Sprintf("%s×%s of the others' %s", fixed(h.Ratio.Center, d), interval(h.Ratio, false), metricName(t.Metric))
+	text := fmt.Sprintf("%s×%s of the others' %s%s", fixed(h.Ratio.Center, d), interval(h.Ratio, false), metricName(t.Metric), s.ofSeveral(t))
 	from, to := t.Worse(h.Sender), t.Worse(h.Receiver)
 	as := func(name string, i stat.Interval) string {
 		if i.N == 0 {
