@@ -152,7 +152,7 @@ func (s source) calm(t analysis.Standing) string {
 	case differ:
 		return "Machines differ" + s.ofSeveral(t) + ", " + span + ", but none by more than single pairs do: none is slow."
 	}
-	return "No machine differs from the others" + s.ofSeveral(t) + ": " + span + "."
+	return "No machine is shown to differ from the others" + s.ofSeveral(t) + ": " + span + "."
 }
 
 // bestAndWorst returns the best and the worst machine, nil if none has a ratio, and whether any has an interval.
