@@ -176,19 +176,36 @@ func (r *run) block(ctx context.Context, b int) error {
 		if err != nil {
 			return err
 		}
-		for i, t := range ts {
-			if err := r.keep(t, rs[i]); err != nil {
-				return err
-			}
+		if err := r.keep(ts, rs); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) keep(t study.Trial, res record.Result) error {
-	if r.done[t.ID] {
-		return nil
+// keep records the results of trials that have none.
+func (r *run) keep(ts []study.Trial, rs []record.Result) error {
+	var fresh []*record.Result
+	for i, t := range ts {
+		if !r.done[t.ID] {
+			r.complete(t, &rs[i])
+			fresh = append(fresh, &rs[i])
+		}
 	}
+	if err := r.Dir.Append(fresh...); err != nil {
+		return err
+	}
+	for _, res := range fresh {
+		r.results = append(r.results, *res)
+		r.done[res.Trial] = true
+		r.ran++
+		r.tell(Event{Result: res})
+	}
+	return nil
+}
+
+// complete says in a result which trial it is of.
+func (r *run) complete(t study.Trial, res *record.Result) {
 	res.Format, res.Trial, res.Block = record.Format, t.ID, t.Block
 	res.Config = map[string]string{"network": t.Network, "probe": t.Probe}
 	maps.Copy(res.Config, t.Levels)
@@ -206,14 +223,6 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 		res.Observed["again"] = fmt.Sprintf("of block %d", of)
 	}
 	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // joined errors
-	if err := r.Dir.Append(&res); err != nil {
-		return err
-	}
-	r.results = append(r.results, res)
-	r.done[t.ID] = true
-	r.ran++
-	r.tell(Event{Result: &res})
-	return nil
 }
 
 // round runs trials of one cell at once. After a kill it repeats trials that already have a result,

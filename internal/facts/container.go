@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"cmp"
 	"io/fs"
 	"path"
 	"strconv"
@@ -89,14 +88,4 @@ func sandbox(root fs.FS) string {
 func contents(root fs.FS, name string) string {
 	b, _ := fs.ReadFile(root, name)
 	return string(b)
-}
-
-// Other returns the sandboxed runtime of a pod on a node: the one that the facts show, or "sandboxed" if
-// the pod's kernel is not the node's; "" if they share it. The counters of a sandboxed pod are not those
-// of its node.
-func (f Facts) Other(nodeKernel string) string {
-	if f.Kernel != nodeKernel && nodeKernel != "" {
-		return cmp.Or(f.Sandbox, "sandboxed")
-	}
-	return f.Sandbox
 }

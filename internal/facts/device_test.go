@@ -59,18 +59,6 @@ func TestSandbox(t *testing.T) {
 			t.Errorf("%q, want %q", f.Sandbox, want)
 		}
 	}
-	for _, c := range []struct {
-		f    Facts
-		node string
-		want string
-	}{
-		{Facts{Kernel: "6.1.0"}, "6.1.0", ""}, {Facts{Kernel: "6.1.0"}, "", ""}, {Facts{Kernel: "6.12.1"}, "6.1.0", "sandboxed"},
-		{Facts{Kernel: "4.4.0", Sandbox: "gvisor"}, "6.1.0", "gvisor"}, {Facts{Kernel: "6.1.0", Sandbox: "kata"}, "6.1.0", "kata"},
-	} {
-		if got := c.f.Other(c.node); got != c.want {
-			t.Errorf("%+v on %q: %q, want %q", c.f, c.node, got, c.want)
-		}
-	}
 }
 
 // Runs of older versions, which recorded no devices, do not differ in them.

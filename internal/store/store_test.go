@@ -43,6 +43,24 @@ func create(t *testing.T) (*Dir, string) {
 	return d, dir
 }
 
+// Results of a round are recorded together or not at all.
+func TestAppendTogether(t *testing.T) {
+	d, dir := create(t)
+	must(t)(d.Append(result("a"), result("b")))
+	must(t)(d.Append())
+	for _, rs := range [][]*record.Result{{result("c"), result("a")}, {result("c"), result("c")}, {result("c"), result("../x")}} {
+		if err := d.Append(rs...); err == nil {
+			t.Errorf("%v: no error", rs)
+		}
+	}
+	if done := d.Done(); len(done) != 2 || !slices.Equal(trials(d.Results()), []string{"a", "b"}) {
+		t.Errorf("done %v, results %v", done, trials(d.Results()))
+	}
+	if b, err := d.ReadFile("results.jsonl"); err != nil || bytes.Count(b, []byte("\n")) != 2 {
+		t.Errorf("%s in %s, %v", b, dir, err)
+	}
+}
+
 func trials(rs []record.Result) []string {
 	var ids []string
 	for _, r := range rs {
