@@ -66,6 +66,8 @@ func TestContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) { contract(t, open) })
 	}
 	t.Run("guest", func(t *testing.T) { contract(t, inGuest(t)) })
+	t.Run("ssh", func(t *testing.T) { contract(t, overSSH(t)) })
+	t.Run("ssh without servers", func(t *testing.T) { contract(t, withoutServers(t)) })
 }
 
 func onLoopback(t *testing.T) subject {
