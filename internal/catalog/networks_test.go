@@ -84,7 +84,7 @@ func networksPage(t *testing.T) []byte {
 		"Performance: throughput of TCP, packet rate of UDP and response time of TCP, divided by those of host, in the study\n"+
 		"cni-comparison, as measured by `make results` (docs/performance.csv has the intervals); ~: no difference shown. For your own networks and machine:\n"+
 		"`weir list networks --properties --from DIR`, with the directory of any run.\n\n"+
-		"Networks that exist, on machines over SSH and in Kubernetes, come [last](#networks-that-exist).\n")
+		"Networks that exist, on machines over [SSH](ssh.md) and in [Kubernetes](kubernetes.md), come [last](#networks-that-exist).\n")
 	for _, name := range In(network.InLab) {
 		n := Networks[name]
 		p, tp := defaultPlan(t, n)
@@ -127,8 +127,8 @@ func networksPage(t *testing.T) []byte {
 
 // existing describes the networks that targets find.
 func existing(b *bytes.Buffer, says docs) {
-	fmt.Fprint(b, "\n## Networks that exist\n\nweir measures these and builds nothing: machines over SSH (`--ssh a,b`), pods and nodes of\n"+
-		"Kubernetes (`--kube`). What they add to packets is unknown, so reports show no overhead and no ceiling.\n"+
+	fmt.Fprint(b, "\n## Networks that exist\n\nweir measures these and builds nothing: machines over [SSH](ssh.md) (`--ssh a,b`), pods and nodes of\n"+
+		"[Kubernetes](kubernetes.md) (`--kube`). What they add to packets is unknown, so reports show no overhead and no ceiling.\n"+
 		"Their MTU is that of the devices at the ends; weir proves with packets that it holds along the path.\n\n"+
 		"| network | with | what it measures | options |\n|---|---|---|---|\n")
 	for _, name := range Names(Networks) {
