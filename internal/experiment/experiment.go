@@ -49,6 +49,8 @@ type Config struct {
 	// Others returns the CPU time in seconds of each program outside the run, by PID and name with a
 	// space between (sample.Others); nil where nothing can tell.
 	Others func() (sample.Counters, error)
+	// Version of this program is stored with the facts of hosts that weir found.
+	Version string
 	// Guest is stored with every trial when the machine is a weir virtual machine.
 	Guest string
 	// Progress receives every event; it must not block.
@@ -65,27 +67,26 @@ type Event struct {
 	Left    time.Duration  // estimated from completed trials; 0 when unknown
 }
 
-// idleTime is how long idle hosts are watched; /proc/stat (10 ms units) resolves 0.01 core.
-const idleTime = time.Second
-
 // A run is a study in progress.
 type run struct {
 	Config
-	cells    []study.Cell
-	paths    map[string]*path    // by BuildName
-	built    []*path             // the same, in the order of building
-	found    map[[2]string]found // by host ID and program name
-	results  []record.Result
-	done     map[string]bool
-	idle     trial.Idle
-	capacity map[string]capacity // by capacityKey
-	started  time.Time
-	ran      int         // trials run by this process
-	blocks   int         // planned so far
-	repeated map[int]int // the original of each block that is measured again
-	others   observer
-	episode  episode
-	left     error // what earlier episodes could not close
+	cells     []study.Cell
+	paths     map[string]*path    // by BuildName
+	built     []*path             // the same, in the order of building
+	found     map[[2]string]found // by host ID and program name
+	results   []record.Result
+	done      map[string]bool
+	idle      trial.Idle
+	snapshot  *trial.Snapshot     // of this block, of hosts that weir found
+	capacity  map[string]capacity // by capacityKey
+	described []description       // hosts that weir found
+	started   time.Time
+	ran       int         // trials run by this process
+	blocks    int         // planned so far
+	repeated  map[int]int // the original of each block that is measured again
+	others    observer
+	episode   episode
+	left      error // what earlier episodes could not close
 }
 
 // Run completes the study. On error it returns the results stored so far.
@@ -96,30 +97,23 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	defer func() { err = errors.Join(err, r.close()) }()
 
 	r.episode.number = r.nextEpisode()
-	var hosts []*target.Host
 	begin := time.Now()
 	for _, cell := range r.cells {
 		if err := r.open(ctx, cell); err != nil {
 			return r.results, err
 		}
 	}
-	for _, p := range r.built {
-		if p.site != nil {
-			hosts = append(hosts, p.site.Hosts()...)
-		}
-	}
 	r.episode.rebuild = closing * time.Since(begin)
-	r.tell(Event{Text: "idle machine"})
-	if r.idle, err = trial.MeasureIdle(ctx, hosts, idleTime); err != nil {
+	if err := r.measureIdle(ctx); err != nil {
 		return r.results, err
 	}
 	if err := r.measureCapacities(ctx); err != nil {
 		return r.results, err
 	}
-	if err := r.watchOthers(); err != nil {
+	if err := r.watchOthers(ctx); err != nil {
 		return r.results, err
 	}
-	defer func() { err = errors.Join(err, r.keepOthers()) }()
+	defer func() { err = errors.Join(err, r.keepOthers(context.WithoutCancel(ctx))) }()
 	r.started = time.Now() // stored results say nothing about how long trials take now
 	if err := r.machines(); err != nil {
 		return r.results, err
@@ -165,7 +159,7 @@ func (r *run) block(ctx context.Context, b int) error {
 	if err := r.begin(ctx, b); err != nil {
 		return err
 	}
-	r.others.look(false)
+	r.others.look(ctx, false)
 	again := ""
 	if of := r.repeated[b]; of > 0 {
 		again = fmt.Sprintf(" (repeats block %d)", of)
@@ -241,7 +235,7 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 	if err := r.find(ctx, p.site, pr.Info().Tools); err != nil {
 		return alike(len(ts), skipped(now, err)), nil
 	}
-	if err := p.alive(ctx); err != nil {
+	if err := p.alive(ctx); err != nil && !errors.Is(err, target.ErrLost) { // a lost machine fails its own trials
 		res, err := failed(now, ctx, err)
 		return alike(len(ts), res), err
 	}

@@ -145,7 +145,7 @@ type distant struct {
 }
 
 // delayed returns conn at a distance.
-func delayed(conn net.Conn, delay time.Duration) io.ReadWriteCloser {
+func delayed(conn io.ReadWriteCloser, delay time.Duration) io.ReadWriteCloser {
 	if delay == 0 {
 		return conn
 	}
