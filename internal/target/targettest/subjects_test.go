@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/agent"
+	"github.com/weir-bench/weir/internal/target/kube/fakekube"
 	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/target/remote"
@@ -23,8 +25,11 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// The test binary stands in for weir.
+// The test binary stands in for weir and for kubectl.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "kubectl" {
+		os.Exit(fakekube.Main(os.Args[1:]))
+	}
 	nstest.Main(m, func(args []string) int {
 		switch args[0] {
 		case "guest":
@@ -62,10 +67,13 @@ func TestContract(t *testing.T) {
 		"frames, far away": behindFrames(100 * time.Millisecond),
 		"pushed program":   pushed,
 		"toy":              onLoopback,
+		"kubernetes":       inPod,
 	} {
 		t.Run(name, func(t *testing.T) { contract(t, open) })
 	}
 	t.Run("guest", func(t *testing.T) { contract(t, inGuest(t)) })
+	t.Run("ssh", func(t *testing.T) { contract(t, overSSH(t)) })
+	t.Run("ssh without servers", func(t *testing.T) { contract(t, withoutServers(t)) })
 }
 
 func onLoopback(t *testing.T) subject {
