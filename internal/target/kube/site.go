@@ -38,7 +38,7 @@ func (t *Target) site(want topo.Topology) (*target.Site, error) {
 	found, six := topo.Topology{Exists: true, Find: want.Find}, v6(want)
 	var nodes []*agent.Node
 	for i, m := range ms {
-		h := topo.Host{Name: m.Name}
+		h := topo.Host{Name: m.Name, Zone: m.Zone}
 		if s := t.seats[(&seat{at: m, host: true}).component()]; s != nil && s.alive() {
 			link, addr, err := s.measured(want.Find, six)
 			if err != nil && !inPods(want.Find.Kind) {
