@@ -158,27 +158,6 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// A pod whose kernel is not the node's is in a sandbox.
-func TestSandbox(t *testing.T) {
-	k, c := cluster(t)
-	c.Set(t, func(s *fakekube.State) {
-		s.Nodes[1]["status"].(map[string]any)["nodeInfo"] = fakekube.Object{"kernelVersion": "2.6.32", "operatingSystem": "linux"}
-	})
-	said := hears(k)
-	site := open(t, k, wants(t, 2, topo.PodNet)[0])
-	for name, want := range map[string]string{"node1-p1": "", "node2-p1": "sandboxed"} {
-		if f, err := site.Nodes[name].Host().Facts(t.Context()); err != nil || f.Sandbox != want {
-			t.Errorf("%s: sandbox %q, %v, want %q", name, f.Sandbox, err, want)
-		}
-	}
-	if got := site.Found[foundSandboxed]; !strings.HasPrefix(got, "node2: pods have kernel ") || !strings.HasSuffix(got, ", the node 2.6.32") {
-		t.Errorf("found %q", got)
-	}
-	if len(*said) != 1 || !strings.Contains((*said)[0], "CPU time of the node is unknown") {
-		t.Errorf("warnings %q", *said)
-	}
-}
-
 // Without an image, weir gets into a pod through its shell.
 func TestShell(t *testing.T) {
 	k, _ := cluster(t)
