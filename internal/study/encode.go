@@ -80,6 +80,9 @@ func (s Study) Encode() ([]byte, error) {
 	}
 	lineIfSet("  loss", f.Underlay.Loss)
 	line("  ipv6", f.Underlay.IPv6)
+	if f.Target.Exists() {
+		fmt.Fprintf(&b, "target: %s\n", f.Target)
+	}
 	if b.Len() > strictyaml.MaxSource {
 		return nil, fmt.Errorf("study %s has %d bytes: want at most %d", s.Name, b.Len(), strictyaml.MaxSource)
 	}

@@ -45,11 +45,14 @@
 //	keep-disturbed  false: trials that other programs disturbed count only if too few others remain,
 //	             with a mark; true: they count like all others, and no block is measured again
 //	seed         0: the caller chooses one and records it
-//	hosts        2
+//	hosts        2; with a target, the number of its machines
 //	pods         1 per host
 //	pods-ipv6    false
 //	underlay     {mtu: 1500, link: unlimited, nic: full, ipv6: false}; also delay: 500us, jitter: 50us
 //	             and loss: 0.1% between hosts, each way; default 0
+//	target       none: weir builds the networks. Or where they exist: {ssh: [a, b=10.0.0.2]}, or
+//	             {kube: {context: C, namespace: NS, nodes: [n1, n2], image: I, shell: S, keep: true}},
+//	             all of which can be left out; nodes can be all; both with ports: 5201-5299
 //
 // Unknown keys, duplicate keys and YAML's anchors, aliases and tags are errors.
 package study
@@ -95,7 +98,7 @@ type Study struct {
 	Fast          Fast          // the values of a quick look
 	Seed          uint64        // of the order of trials; 0: the caller chooses and records one
 	Topology      Topology      `yaml:"-"`
-	Target        Target        `yaml:"-"`
+	Target        Target        // where the networks exist; zero: weir builds them
 
 	places map[string]string // "file:line" of the factors
 }

@@ -85,6 +85,7 @@ func (s Study) problems() []problem {
 	s.checkFactors(&c)
 	s.checkCompare(&c)
 	s.checkTopology(&c)
+	s.checkTarget(&c)
 	return c
 }
 

@@ -19,7 +19,9 @@ import (
 // path records the path's properties and the arithmetic ceiling of a link.
 func (s *Setup) path(r *record.Result, m probe.Measured) {
 	r.Observed["path.mtu"] = strconv.Itoa(s.Plan.Path.MTU)
-	r.Observed["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead + s.Plan.Path.Tag)
+	if !s.Plan.Path.Found {
+		r.Observed["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead + s.Plan.Path.Tag)
+	}
 	if hosts := s.Plan.Crossed(s.Client, s.Server); hosts != nil {
 		r.Observed["path.hosts"] = strings.Join(hosts, " ")
 	}

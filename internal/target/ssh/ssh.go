@@ -107,7 +107,7 @@ func (t *Target) Open(ctx context.Context, want topo.Topology, _ string) (*targe
 	var nodes []*agent.Node
 	for i, p := range places {
 		found.MTU = min(found.MTU, p.mtu)
-		found.Hosts = append(found.Hosts, topo.Host{Name: ms[i].name, Dev: p.dev, Addr: p.addr})
+		found.Hosts = append(found.Hosts, topo.Host{Name: ms[i].name, Dev: p.dev, Addr: p.addr, MTU: p.mtu})
 		nodes = append(nodes, ms[i].node)
 	}
 	site := agent.NewSite(found, nodes...)
