@@ -40,6 +40,7 @@ func bind(s *study.Study) *pflag.FlagSet {
 	fl.BoolVar(&s.KeepDisturbed, "keep-disturbed", s.KeepDisturbed, "count trials that programs outside the run disturbed like all others, and measure no block again")
 	fl.BoolVar(&s.Swap, "swap", s.Swap, "swap client and server in half of the blocks")
 	fl.BoolVar(&s.OneAtATime, "one-at-a-time", s.OneAtATime, "with --pairs all: measure the pairs of a round one after another, each with the whole machine")
+	fl.IntVar(&s.Rounds, "rounds", s.Rounds, "with --pairs all: measure this many random rounds in each block, inside and across zones, instead of all pairs; suits hundreds of hosts")
 	fl.IntVar(&s.Episodes, "episodes", s.Episodes, "how many times a run builds its networks; 1: never rebuild (default: about 8 if that costs at most 5 % of the time)")
 	fl.DurationVar(&s.Warmup, "warmup", s.Warmup, "uncounted traffic before each measurement")
 	fl.DurationVar(&s.Duration, "duration", s.Duration, "length of each measurement")

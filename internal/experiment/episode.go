@@ -47,8 +47,9 @@ func (e episode) over(b, blocks, want int, now time.Time) bool {
 	return part(b) > part(e.first) && (want > 1 || cheap)
 }
 
-// begin is called before the trials of block b. It rebuilds the networks if a new episode is due. Where
-// weir found them, it looks for lost machines, and learns anew what else they do. The error ends the run.
+// begin is called before the trials of block b. It rebuilds the networks if a new episode is due. On
+// machines that others use, it replaces lost connections and measures the idle use again. The error ends
+// the run.
 func (r *run) begin(ctx context.Context, b int) error {
 	now := time.Now()
 	if r.episode.over(b, r.blocks, r.Study.Episodes, now) && !r.exists() {

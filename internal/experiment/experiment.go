@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
@@ -114,6 +115,9 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	}
 	defer func() { err = errors.Join(err, r.keepOthers(context.WithoutCancel(ctx))) }()
 	r.started = time.Now() // stored results say nothing about how long trials take now
+	if err := r.machines(); err != nil {
+		return r.results, err
+	}
 	for b := 1; b <= r.blocks; b++ {
 		if err := r.block(ctx, b); err != nil {
 			return r.results, err
@@ -166,19 +170,36 @@ func (r *run) block(ctx context.Context, b int) error {
 		if err != nil {
 			return err
 		}
-		for i, t := range ts {
-			if err := r.keep(t, rs[i]); err != nil {
-				return err
-			}
+		if err := r.keep(ts, rs); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) keep(t study.Trial, res record.Result) error {
-	if r.done[t.ID] {
-		return nil
+// keep records the results of trials that have none.
+func (r *run) keep(ts []study.Trial, rs []record.Result) error {
+	var fresh []*record.Result
+	for i, t := range ts {
+		if !r.done[t.ID] {
+			r.complete(t, &rs[i])
+			fresh = append(fresh, &rs[i])
+		}
 	}
+	if err := r.Dir.Append(fresh...); err != nil {
+		return err
+	}
+	for _, res := range fresh {
+		r.results = append(r.results, *res)
+		r.done[res.Trial] = true
+		r.ran++
+		r.tell(Event{Result: res})
+	}
+	return nil
+}
+
+// complete says in a result which trial it is of.
+func (r *run) complete(t study.Trial, res *record.Result) {
 	res.Format, res.Trial, res.Block = record.Format, t.ID, t.Block
 	res.Config = map[string]string{"network": t.Network, "probe": t.Probe}
 	maps.Copy(res.Config, t.Levels)
@@ -196,14 +217,6 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 		res.Observed["again"] = fmt.Sprintf("of block %d", of)
 	}
 	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // joined errors
-	if err := r.Dir.Append(&res); err != nil {
-		return err
-	}
-	r.results = append(r.results, res)
-	r.done[t.ID] = true
-	r.ran++
-	r.tell(Event{Result: &res})
-	return nil
 }
 
 // round runs trials of one cell at once. After a kill it repeats trials that already have a result,
@@ -234,6 +247,12 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 			}
 		}
 		var setups []trial.Setup
+		var together *store.Round // keeps the raw bytes of trials that run at once
+		if len(ts) > 1 {
+			if together, err = r.Dir.Round(ts[0].ID); err != nil {
+				return nil, err
+			}
+		}
 		for _, c := range cs {
 			background, err := r.start(ctx, t, pr, c)
 			defer stop(background)
@@ -246,15 +265,24 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 			if s.Clients, err = condition.Clients(t.Levels); err != nil {
 				return nil, err
 			}
-			if r.done[c.trial.ID] {
+			switch {
+			case r.done[c.trial.ID]:
 				s.Raw = func(string, []byte) error { return nil }
+			case together != nil:
+				s.Raw = func(name string, b []byte) error { return together.Raw(c.trial.ID, name, b) }
 			}
 			setups = append(setups, s)
 		}
 		rs, err := trial.Together(ctx, setups)
+		if err == nil && together != nil {
+			err = together.Close()
+		}
 		for i, c := range cs {
 			if r.Study.AllPairs {
 				rs[i].Observed["client"], rs[i].Observed["server"] = c.client.String(), c.server.String()
+			}
+			if c.Topology.Exists {
+				rs[i].Observed[analysis.ClientAt], rs[i].Observed[analysis.ServerAt] = c.client.Host+" "+c.client.Dev, c.server.Host+" "+c.server.Dev
 			}
 		}
 		return rs, err

@@ -15,14 +15,14 @@ import (
 	"github.com/weir-bench/weir/internal/trial"
 )
 
-// A namedHost is a host that weir found, by the name that files and results call it.
+// A namedHost is a host with its name in files and results.
 type namedHost struct {
 	*target.Host
 	name string
 }
 
-// named returns the hosts of a site, each once and in the order of their names. The user tells machines
-// apart: containers that he calls machines share a kernel and its ID.
+// named returns the hosts of a site, each once and in the order of their names. Names decide, because
+// containers that serve as machines share a kernel and its ID.
 func named(site *target.Site) (all []namedHost) {
 	add := func(node, name string) {
 		if n := site.Nodes[node]; n != nil {
@@ -41,7 +41,7 @@ func named(site *target.Site) (all []namedHost) {
 	return all
 }
 
-// shared returns the hosts that are not the run's own, each once. Others can use them at any time.
+// shared returns the hosts that others can use, too, each once.
 func (r *run) shared() (all []namedHost) {
 	for _, p := range r.built {
 		if p.site == nil || p.site.Private {
@@ -60,8 +60,8 @@ const (
 	// idleTime is how long idle hosts are watched before the run; /proc/stat (10 ms units) resolves 0.01
 	// core.
 	idleTime = time.Second
-	// idleInBlock is how long hosts that are not the run's are watched before each block: 0.05 core. What
-	// else runs on them changes within a run.
+	// idleInBlock is how long hosts that others use are watched before each block, because their idle
+	// use changes within a run. It resolves 0.05 core.
 	idleInBlock = 200 * time.Millisecond
 )
 
@@ -78,8 +78,8 @@ func (r *run) measureIdle(ctx context.Context) (err error) {
 	return err
 }
 
-// refreshIdle watches the hosts that are not the run's again. One that does not answer has no idle usage in
-// this block; its trials fail or warn.
+// refreshIdle watches the hosts that others use again. A host that does not answer has no idle usage in this
+// block; its trials fail or warn.
 func (r *run) refreshIdle(ctx context.Context) error {
 	var hosts []*target.Host
 	for _, h := range r.shared() {

@@ -18,18 +18,18 @@ import (
 	"github.com/weir-bench/weir/internal/trial"
 )
 
-// Before a block, a run opens the target of a network with lost machines again: some times when it finds
-// the loss, and once before each later block.
+// Before a block, a run opens the target of a network with lost machines again: several times when it
+// discovers the loss, and once before each later block.
 const (
 	reopenTries = 3
 	reopenPause = 2 * time.Second  // between tries
 	reopenTime  = 90 * time.Second // of a try: a new pod can need an image
 )
 
-// A loss is what a network lacks until its target can be opened again.
+// A loss lists the nodes that a network lacks until its target can be opened again.
 type loss struct {
 	nodes []string
-	err   error // why it cannot
+	err   error // of the last try
 }
 
 // of returns an error if the loss concerns an end.
@@ -74,8 +74,8 @@ func (r *run) revive(ctx context.Context, b int) error {
 	return r.stranded(b)
 }
 
-// reopen replaces the site of a network. Its other nodes stay as they are until the new site is open, and if
-// it cannot be opened. The error ends the run.
+// reopen replaces the site of a network. The old site stays in use until the new one is open, and if it
+// cannot be opened. The error ends the run.
 func (r *run) reopen(ctx context.Context, p *path, lost []string) error {
 	var machines []string
 	for _, node := range lost {
@@ -87,7 +87,7 @@ func (r *run) reopen(ctx context.Context, p *path, lost []string) error {
 	if p.loss != nil {
 		tries = 1
 	} else {
-		r.tell(Event{Warning: fmt.Sprintf("%s: the connection to %s was lost; weir opens it again", p.name, names)})
+		r.tell(Event{Warning: fmt.Sprintf("%s: the connection to %s was lost; opening it again", p.name, names)})
 	}
 	var site *target.Site
 	var err error
@@ -115,7 +115,7 @@ func (r *run) reopen(ctx context.Context, p *path, lost []string) error {
 		p.loss = &loss{lost, err}
 		return nil
 	}
-	_ = p.stop() // of some engines nobody can tell how they ended
+	_ = p.stop() // engines on a lost machine always end with an error
 	r.left = errors.Join(r.left, p.site.Close())
 	p.site, p.Topology, p.loss, p.links, p.fleet = site, site.Topology, nil, map[[2]string]*link{}, new(trial.Fleet)
 	if p.plan, p.err = network.Build(p.Driver, p.Topology); p.err != nil {
@@ -134,8 +134,8 @@ func (r *run) openWithin(ctx context.Context, d time.Duration, p *path) (*target
 	return r.Target.Open(ctx, p.want, p.logs)
 }
 
-// stranded returns an error if machines were lost, and none of the trials that block b lacks can run
-// without them. A run that went on would only record failures, and could not be resumed.
+// stranded returns an error if every trial that block b still lacks needs a lost machine. Continuing would
+// only record failures, which a resumed run does not repeat.
 func (r *run) stranded(b int) error {
 	if !slices.ContainsFunc(r.built, func(p *path) bool { return p.loss != nil }) {
 		return nil

@@ -60,6 +60,7 @@ func (s Study) Encode() ([]byte, error) {
 	lineIfSet("keep-disturbed", f.KeepDisturbed)
 	lineIfSet("swap", f.Swap)
 	lineIfSet("pairs", f.Pairs)
+	lineIfSet("rounds", f.Rounds)
 	lineIfSet("one-at-a-time", f.OneAtATime)
 	lineIfSet("episodes", f.Episodes)
 	line("warmup", f.Warmup)

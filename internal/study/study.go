@@ -39,6 +39,8 @@
 //	swap         false; with true, client and server change places in half of the blocks
 //	pairs        one: the ends that a network names; all: every pair of hosts, in rounds of
 //	             simultaneous pairs without a common host
+//	rounds       0: with pairs: all, every round; more: this many random rounds in each block, which
+//	             suit hundreds of hosts
 //	one-at-a-time  false; with true, the pairs of a round are measured in turn
 //	keep-disturbed  false: trials that other programs disturbed count only if too few others remain,
 //	             with a mark; true: they count like all others, and no block is measured again
@@ -86,7 +88,9 @@ type Study struct {
 	// KeepDisturbed counts trials that something outside the run disturbed like all others.
 	KeepDisturbed bool          `yaml:"keep-disturbed"`
 	Swap          bool          // client and server change places in half of the blocks
-	AllPairs      bool          `yaml:"-"`             // every cell is measured between all pairs of hosts, see Rounds
+	AllPairs      bool          `yaml:"-"` // every cell is measured between all pairs of hosts, see Rounds
+	Rounds        int           // with AllPairs: random rounds in a block (see the method rounds); 0: all
+	Zones         []string      `yaml:"-"`             // of the hosts, in order, as found; nil: unknown. They decide random rounds
 	OneAtATime    bool          `yaml:"one-at-a-time"` // with AllPairs: never run pairs at the same time
 	Episodes      int           // builds of the networks in a run; 0: automatic
 	Warmup        time.Duration // not counted

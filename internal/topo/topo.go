@@ -38,6 +38,7 @@ type Pod struct {
 // A Host is a machine, or a network namespace that stands for one.
 type Host struct {
 	Name   string
+	Zone   string       // of a cluster's host; "" if unknown
 	Dev    string       // its device on the underlay, the first one if it has several
 	Addr   netip.Prefix // of Dev
 	PodNet netip.Prefix // the part of the pod range for this host
@@ -151,9 +152,8 @@ type Spec struct {
 	Find     Find
 }
 
-// New builds the topology of s with numbered hosts and pods, or returns an error if a number is out
-// of bounds. Underlay addresses come from the benchmark ranges (198.18.0.0/15, RFC 2544;
-// 2001:2::/48, RFC 5180).
+// New builds the topology of s, or returns an error if a number is out of bounds. Underlay addresses
+// come from the benchmark ranges (198.18.0.0/15, RFC 2544; 2001:2::/48, RFC 5180).
 func New(s Spec) (Topology, error) {
 	s.Hosts, s.Pods, s.MTU = cmp.Or(s.Hosts, 2), cmp.Or(s.Pods, 1), cmp.Or(s.MTU, 1500)
 	minMTU := MinMTU

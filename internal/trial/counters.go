@@ -62,8 +62,8 @@ const quiet = 0.1
 // Where the machines are not the run's, each can be somebody else's: every value then also stands for
 // one machine, with its name at the end.
 //
-// Where others can use the machines, too, every value also stands for each machine, with its name at
-// the end: a program on one of them disturbs the trials of that one.
+// On machines that others use, each value also exists per machine, with the machine's name at the end: a
+// program on one machine disturbs only the trials of that machine.
 func (s *Setup) surroundings(r *record.Result, x *execution) {
 	all := spans(s.hosts(), x.readings.First, x.readings.Last)
 	if !s.Site.Private {
@@ -102,8 +102,8 @@ func surround(r *record.Result, x *execution, all map[string]span, suffix string
 	add(r, "others.system"+suffix, "core", perSecond(all, "cpu.system")-perSecond(all, "proc.system"))
 }
 
-// ownTime adds to the growth of a host's counters the CPU time of the trial's processes there. They are
-// those of the agents of its nodes, of which a host can have two.
+// ownTime adds the CPU time of the trial's processes on a host to the growth of the host's counters: the
+// processes of both ends' agents, if both run there.
 func (s *Setup) ownTime(x *execution, id string, grown sample.Counters) {
 	for _, name := range slices.Compact([]string{s.Client.Node, s.Server.Node}) {
 		if s.Site.Nodes[name].Host().ID != id {
@@ -123,7 +123,7 @@ func (s *Setup) ownTime(x *execution, id string, grown sample.Counters) {
 	}
 }
 
-// named returns the hosts whose values have names: those that others can use, too.
+// named returns the hosts with values of their own: those that others can use.
 func (s *Setup) named() []*target.Host {
 	if s.Site.Private {
 		return nil

@@ -10,19 +10,18 @@ import (
 )
 
 // A Fleet keeps at most one serving and one asking engine per node of a site, for all pairs of nodes: each
-// server admits every client that holds the site's token, and each asking engine calls any server. With
-// engines of their own, pairs of many machines would spend their time starting them. Its zero value has
-// none.
+// server admits every client that holds the site's token, and each asking engine calls any server.
+// Otherwise the pairs of many machines would spend their time starting engines. The zero value is empty.
 //
-// No node can be the client, or the server, of two concurrent trials. Its engines run on any CPU: two ends
-// that share those of a machine and are measured by themselves need engines of their own (StartEngines).
+// A node can be the client of one trial at a time, and the server of one. Fleet's engines run on any CPU;
+// StartEngines keeps two ends on one machine apart.
 type Fleet struct {
 	mu      sync.Mutex
 	asking  map[string]*asker // by node
 	serving map[string]*responder
 }
 
-// Engines returns those of two ends, and starts what does not run.
+// Engines returns the engines of two ends and starts those that do not run.
 func (f *Fleet) Engines(ctx context.Context, site *target.Site, client, server plan.End) (*Engines, error) {
 	f.mu.Lock()
 	a, r := f.asking[client.Node], f.serving[server.Node]

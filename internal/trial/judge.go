@@ -160,9 +160,9 @@ func unfragmented(e plan.Expect, d sample.Counters) (n float64, err error) {
 	return n, err
 }
 
-// cut reports whether n fragments on a machine that others use, too, can only be those of the trial,
-// which moved bytes in at least so many packets. A tunnel whose device has the MTU of the path below it
-// cuts every full packet in two; fragments of others have no reason to be half as many.
+// cut reports whether n fragments on a machine that others use belong to the trial, which moved bytes in
+// packets or more. A tunnel with the MTU of the path below it cuts every full packet in two; others have
+// no reason to send half as many fragments.
 func (s *Setup) cut(n, bytes, packets float64) bool {
 	packets = max(packets, bytes/float64(s.Plan.Path.MTU))
 	return packets > 0 && n >= packets/2

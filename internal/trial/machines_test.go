@@ -196,3 +196,37 @@ func (r *reader) Open(name string) (fs.File, error) {
 	}
 	return r.files.Open(name)
 }
+
+// A foreign tool's window is read on both machines, too, and of two machines the one that received more
+// says how its CPUs shared the packets.
+func TestForeignToolOnTwoMachines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, cli, srv := twoMachines()
+		s.Probe, srv.port = tool{"iperf9"}, toolPort
+		run := cli.run
+		cli.run = func(ctx context.Context, argv []string, stdout, stderr io.Writer) error {
+			time.Sleep(time.Second) // the warm-up, rounded up
+			srv.add(20, 0, 0)
+			return run(ctx, argv, stdout, stderr)
+		}
+		r, err := Run(t.Context(), s)
+		if err != nil || r.Status != record.OK {
+			t.Fatalf("%s %s, %v", r.Status, r.Reason, err)
+		}
+		if busy, ok := r.Get("cpu.busy"); !ok || busy.Value < 0.19 {
+			t.Errorf("cpu.busy %v", busy)
+		}
+	})
+	s, _, _ := twoMachines()
+	x := &execution{}
+	x.readings.First, x.readings.Last = newReading(), newReading()
+	for id, packets := range map[string][2]float64{"h1": {50, 50}, "h2": {300, 100}} {
+		x.readings.First.Hosts[id] = target.Reading{Counters: sample.Counters{}}
+		x.readings.Last.Hosts[id] = target.Reading{At: time.Second, Counters: sample.Counters{"softnet.cpu0.processed": packets[0], "softnet.cpu1.processed": packets[1]}}
+	}
+	r := record.Result{}
+	s.spread(&r, x)
+	if got, _ := r.Get("rx.cpus"); math.Abs(got.Value-4.0/3) > 1e-9 {
+		t.Errorf("rx.cpus %v, want the 400 packets of h2 divided by 300", got)
+	}
+}

@@ -14,7 +14,13 @@ import (
 // block.
 type Snapshot struct {
 	mu    sync.Mutex
-	files map[[2]string]remembered // by node and name
+	files map[setting]remembered
+}
+
+// A setting is a file of a node.
+type setting struct {
+	node target.Node
+	file string
 }
 
 type remembered struct {
@@ -38,7 +44,7 @@ func (s *Setup) fetch(files map[target.Node][]string) {
 	var all sync.WaitGroup
 	for n, names := range files {
 		for _, name := range names {
-			all.Go(func() { _, _ = fs.ReadFile(s.files(n), name) }) // who needs it meets the error
+			all.Go(func() { _, _ = fs.ReadFile(s.files(n), name) }) // a later read returns the error
 		}
 	}
 	all.Wait()
@@ -51,7 +57,7 @@ type snapshotFS struct {
 
 // Open reads a file of the node, or returns what the snapshot holds.
 func (s snapshotFS) Open(name string) (fs.File, error) {
-	at := [2]string{s.node.Name(), name}
+	at := setting{s.node, name}
 	s.mu.Lock()
 	f, known := s.Snapshot.files[at]
 	s.mu.Unlock()
@@ -60,7 +66,7 @@ func (s snapshotFS) Open(name string) (fs.File, error) {
 		if f.err == nil || errors.Is(f.err, fs.ErrNotExist) { // other errors can pass
 			s.mu.Lock()
 			if s.Snapshot.files == nil {
-				s.Snapshot.files = map[[2]string]remembered{}
+				s.Snapshot.files = map[setting]remembered{}
 			}
 			s.Snapshot.files[at] = f
 			s.mu.Unlock()

@@ -39,13 +39,13 @@ type Setup struct {
 	Idle           Idle          // subtracted from the CPU time of the ends' hosts
 	Background     []*Background // runs during this trial only
 	Clients        int           // concurrent clients, with the measured one and those of Background; 0: not part of the study
-	// Snapshot remembers settings of hosts that weir does not change; nil reads them for every trial.
+	// Snapshot remembers settings of hosts that weir does not change; nil reads them in every trial.
 	Snapshot *Snapshot
 	// Raw stores bytes under a name before anything parses them. Its error ends the run.
 	Raw func(name string, b []byte) error
 
-	others  int // concurrent trials
-	sharing int // those of them that use a host of this one
+	others  int // number of concurrent trials
+	sharing int // number of concurrent trials that share a host with this one
 }
 
 // ErrStore wraps an error of Setup.Raw.
@@ -128,7 +128,7 @@ func measure(ctx context.Context, ss []Setup, rs []record.Result) error {
 	return nil
 }
 
-// share counts the concurrent trials of each trial, and those that use one of its hosts.
+// share counts the concurrent trials of each trial, and those that share a host with it.
 func share(ss []Setup) {
 	for i := range ss {
 		own := ss[i].hosts()
