@@ -88,6 +88,9 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 		}
 		rs[i].Reason, rs[i].Elapsed = fmt.Sprintf("before: %v", err), time.Since(start).Seconds()
 	}
+	if ctx.Err() != nil { // which failed the checks
+		return rs, context.Cause(ctx)
+	}
 	if len(able) == 0 {
 		return rs, nil
 	}
@@ -120,6 +123,9 @@ func measure(ctx context.Context, ss []Setup, rs []record.Result) error {
 		return context.Cause(ctx)
 	}
 	after := verify(ctx, ss)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	for i := range ss {
 		ss[i].finish(&rs[i], xs[i], after[i])
 		ss[i].distance(&rs[i], delays, delayErr)

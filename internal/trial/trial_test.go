@@ -285,6 +285,25 @@ func TestRunEnds(t *testing.T) {
 			t.Errorf("what was printed is lost: %q", raw)
 		}
 	})
+	for nth := 1; nth <= 2; nth++ { // checks of distant machines take a while, in which a user can end the run
+		synctest.Test(t, func(t *testing.T) {
+			s, _, _, _ := setup()
+			why := errors.New("enough")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			calls := 0
+			s.Site.Verify = func(ctx context.Context, _ []plan.State) error {
+				if calls++; calls < nth {
+					return nil
+				}
+				cancel(why)
+				return context.Cause(ctx)
+			}
+			start(t, &s)
+			if _, err := Run(ctx, s); !errors.Is(err, why) {
+				t.Errorf("check %d is canceled: got %v, want the cause and no result", nth, err)
+			}
+		})
+	}
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _, _ := setup()
 		s.Raw = func(string, []byte) error { return errors.New("no space left on device") }
