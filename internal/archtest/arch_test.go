@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally"},
 	// The seam that all targets share.
 	{"internal/target"},
-	{"internal/target/local"},
+	{"internal/target/local", "internal/target/targettest"},
 	{"internal/target/agent"},
 	// Effects and their orchestration.
 	{"internal/target/vm", "internal/engine", "internal/finding", "internal/figure"},
