@@ -27,9 +27,10 @@ var layers = [][]string{
 	{"internal/target"},
 	{"internal/target/local", "internal/target/targettest"},
 	{"internal/target/agent"},
+	{"internal/target/remote"},
 	// Effects and their orchestration.
 	{"internal/target/vm", "internal/engine", "internal/finding", "internal/figure"},
-	{"internal/target/lab", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report", "internal/history"},
+	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report", "internal/history"},
 	{"internal/experiment"},
 	{"internal/catalog"},
 	{"internal/cli"},
@@ -41,17 +42,18 @@ var only = map[string][]string{
 	"github.com/vishvananda/netns":              nil,
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
 	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/distance", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local"},
-	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/local", "internal/terminal", "bench"},
+	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/local", "internal/target/remote", "internal/target/kube", "internal/target/kube/fakekube", "internal/terminal", "bench"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
 	"github.com/goccy/go-yaml/parser":           {"internal/strictyaml"},
 	"github.com/spf13/cobra":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	// Experiments and trials know a target only by the seam.
-	module + "internal/target/lab":   {"internal/cli", "bench"},
-	module + "internal/target/vm":    {"internal/target/lab", "internal/cli"},
-	module + "internal/target/agent": {"internal/target/lab", "internal/target/vm"},
-	module + "internal/target/local": {"internal/target/lab", "internal/target/agent", "internal/cli"},
-	"github.com/creack/pty":          {"internal/terminal"},
+	module + "internal/target/lab":    {"internal/cli", "bench"},
+	module + "internal/target/vm":     {"internal/target/lab", "internal/cli"},
+	module + "internal/target/agent":  {"internal/target/lab", "internal/target/vm", "internal/target/remote", "internal/target/ssh", "internal/target/kube"},
+	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/cli"},
+	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/cli"},
+	"github.com/creack/pty":           {"internal/terminal"},
 }
 
 type pkg struct {

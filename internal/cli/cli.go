@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/rootless"
+	"github.com/weir-bench/weir/internal/target/remote"
 )
 
 const (
@@ -65,6 +66,7 @@ func (i *interruption) Signal() syscall.Signal { return i.signal }
 
 // Main runs the command line and returns the exit status.
 func Main(version string, args []string) int {
+	remote.Version = version
 	ctx, stop := interruptible()
 	defer stop()
 	root := command(version)
@@ -129,7 +131,7 @@ Exit status: 0 done; 1 a check failed; 2 usage error; 3 this machine cannot do i
 		return usage("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(runCommand(version), reproduceCommand(version), figureCommand(version), reportCommand(), compareCommand(), poolCommand(), importCommand(), planCommand(), labCommand(),
-		listCommand(), doctorCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), sweepCommand())
+		listCommand(), doctorCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), sweepCommand(), agentCommand())
 	return root
 }
 

@@ -135,7 +135,14 @@ func (a *agent) greet(h hello) (answer, error) {
 			return answer{}, fmt.Errorf("environment %s: %w", name, err)
 		}
 	}
-	return answer{Host: a.host.ID, CPUs: local.CPUs()}, nil
+	return answer{Host: a.host.ID, CPUs: local.CPUs(), About: about()}, nil
+}
+
+// about describes this process. What the kernel does not tell stays "".
+func about() About {
+	var u unix.Utsname
+	_ = unix.Uname(&u) // it fails only for a bad pointer
+	return About{unix.ByteSliceToString(u.Machine[:]), unix.ByteSliceToString(u.Nodename[:]), os.Getenv("SSH_CONNECTION"), local.Network()}
 }
 
 func (a *agent) answer(m message) (r answer, err error) {
@@ -151,6 +158,10 @@ func (a *agent) answer(m message) (r answer, err error) {
 		if r.Path != "" && err != nil {
 			r.Problem, err = err.Error(), nil
 		}
+	case m.Links:
+		r.Links, err = local.Links()
+	case m.Toward.IsValid():
+		r.From, r.Dev, err = local.Source(m.Toward)
 	case m.Step != nil || m.State != nil:
 		err = a.change(m)
 	default:

@@ -24,9 +24,6 @@ type client struct {
 	err   error          // why no more answers arrive
 }
 
-// ErrLost means that the agent is unreachable.
-var ErrLost = errors.New("the connection to the agent was lost")
-
 func newClient(conn io.ReadWriteCloser) *client {
 	c := &client{close: sync.OnceValue(conn.Close), calls: map[int]*inbox{}}
 	c.out = &sender{conn: conn, stuck: func() { _ = c.close() }}
@@ -47,9 +44,9 @@ func (c *client) listen(answers Reader) {
 		err := answers.Read(&m)
 		c.mu.Lock()
 		if err != nil {
-			c.err = ErrLost
+			c.err = target.ErrLost
 			if !errors.Is(err, io.EOF) {
-				c.err = fmt.Errorf("%w: %w", ErrLost, err)
+				c.err = fmt.Errorf("%w: %w", target.ErrLost, err)
 			}
 			for _, in := range c.calls {
 				in.end(c.err)
@@ -83,7 +80,7 @@ func (c *client) call(m message) (in *inbox, id int, forget func(), err error) {
 	}
 	if err := c.out.send(m); err != nil {
 		forget()
-		return nil, 0, nil, ErrLost
+		return nil, 0, nil, fmt.Errorf("%w: %w", target.ErrLost, err)
 	}
 	return in, m.ID, forget, nil
 }

@@ -66,7 +66,7 @@ func TestBrokenStreams(t *testing.T) {
 		want string
 	}{
 		"a greeting of the login shell": {strings.NewReader("Welcome!\n"), `invalid message: invalid character 'W' looking for beginning of value: "Welcome!"`},
-		"a closed pipe in mid-line":     {strings.NewReader(`{"id":1,"answer":{"file":"eA=="}}`), ErrLost.Error()},
+		"a closed pipe in mid-line":     {strings.NewReader(`{"id":1,"answer":{"file":"eA=="}}`), target.ErrLost.Error()},
 		"a line without end":            {endless, "invalid message: a line has more than 16777216 bytes"},
 		"an answer to nobody":           {strings.NewReader(`{"id":7,"answer":{}}` + "\n\n" + `{"id":1}` + "\n"), "the answer is empty"},
 	} {

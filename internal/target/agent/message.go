@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"sync"
 	"syscall"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/local"
 )
 
 // A message is one line of JSON. The coordinator sends requests, the agent answers. Both sides send
@@ -35,6 +37,8 @@ type message struct {
 	Tool   *facts.ToolInfo `json:"tool,omitempty"`  // a program to find
 	Step   *plan.Step      `json:"step,omitempty"`  // to apply
 	State  *plan.State     `json:"state,omitempty"` // to check
+	Links  bool            `json:"links,omitempty"`
+	Toward netip.Addr      `json:"toward,omitzero"` // to find the source address and device for it
 
 	// Answers. A program sends Out, Err and Readings, then Exit; every other request gets one
 	// Answer. Failed replaces Exit and Answer.
@@ -68,13 +72,32 @@ type command struct {
 // An answer holds the requested data.
 type answer struct {
 	Host    string         `json:"host,omitempty"` // target.Host.ID; to hello
-	CPUs    []int          `json:"cpus,omitempty"` // answers Hello, as Host does
+	CPUs    []int          `json:"cpus,omitempty"` // answers Hello, as Host and About do
+	About   About          `json:"about,omitzero"`
 	File    []byte         `json:"file,omitempty"`
 	Reading target.Reading `json:"reading,omitzero"`
 	Facts   facts.Facts    `json:"facts,omitzero"`
 	Path    string         `json:"path,omitempty"` // of a tool
 	Version string         `json:"version,omitempty"`
 	Problem string         `json:"problem,omitempty"` // why the version is unknown
+	Links   []Link         `json:"links,omitempty"`
+	From    netip.Addr     `json:"from,omitzero"` // answers Toward, as Dev does
+	Dev     string         `json:"dev,omitempty"`
+}
+
+// A Link is a network device.
+type Link = local.Link
+
+// An About is what an agent reports about itself and its surroundings.
+type About struct {
+	Machine  string `json:"machine,omitempty"`  // architecture, as `uname -m` prints it
+	Hostname string `json:"hostname,omitempty"` // as `uname -n` prints it
+	// SSHConnection is the agent's environment variable SSH_CONNECTION, as sshd(8) sets it: the
+	// client's address and port, then the machine's; "" without sshd.
+	SSHConnection string `json:"sshConnection,omitempty"`
+	// Network identifies the agent's network namespace on its machine, as in "net:[4026531840]". Two
+	// agents with the same Host.ID and Network are in one place.
+	Network string `json:"network,omitempty"`
 }
 
 // Bounds on the memory that the other side can occupy, bytes.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"path"
 	"syscall"
 
@@ -21,9 +22,10 @@ var _ target.Node = (*Node)(nil)
 // A Node is a target.Node served by an agent.
 type Node struct {
 	*client
-	name string
-	cpus []int
-	host *target.Host
+	name  string
+	cpus  []int
+	host  *target.Host
+	about About
 }
 
 // Dial greets the agent at the other end of conn. The node owns conn: Close and a failed Dial close
@@ -38,7 +40,7 @@ func Dial(ctx context.Context, name string, conn io.ReadWriteCloser, env []strin
 		_ = n.close() // the failure above matters more
 		return nil, fmt.Errorf("%s: greet the agent: %w", name, err)
 	}
-	n.cpus = met.CPUs
+	n.cpus, n.about = met.CPUs, met.About
 	n.host = &target.Host{
 		ID: met.Host, FS: n.FS(), Sample: n.Sample,
 		Facts: func(ctx context.Context) (facts.Facts, error) {
@@ -57,6 +59,27 @@ func Dial(ctx context.Context, name string, conn io.ReadWriteCloser, env []strin
 		},
 	}
 	return n, nil
+}
+
+// About returns what the agent reported about itself when it was greeted.
+func (n *Node) About() About { return n.about }
+
+// Links lists the network devices of the node's network namespace in the order of their indices.
+func (n *Node) Links(ctx context.Context) ([]Link, error) {
+	a, err := n.ask(ctx, message{Links: true})
+	if err != nil {
+		err = fmt.Errorf("%s: list network devices: %w", n.name, err)
+	}
+	return a.Links, err
+}
+
+// Source returns the address and the device that the node's kernel chooses for packets to an address.
+func (n *Node) Source(ctx context.Context, to netip.Addr) (from netip.Addr, dev string, err error) {
+	a, err := n.ask(ctx, message{Toward: to})
+	if err != nil {
+		err = fmt.Errorf("%s: route to %v: %w", n.name, to, err)
+	}
+	return a.From, a.Dev, err
 }
 
 // Close ends the connection. The agent then ends all programs.

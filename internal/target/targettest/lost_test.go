@@ -53,7 +53,7 @@ func TestCoordinatorDies(t *testing.T) {
 		t.Error(err)
 	}
 	for range 2 {
-		if err := <-ended; !errors.Is(err, agent.ErrLost) {
+		if err := <-ended; !errors.Is(err, target.ErrLost) {
 			t.Errorf("a program ended with %v", err)
 		}
 	}

@@ -1,33 +1,52 @@
 package targettest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/agent"
+	"github.com/weir-bench/weir/internal/target/kube/fakekube"
 	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/target/local"
+	"github.com/weir-bench/weir/internal/target/remote"
 	"github.com/weir-bench/weir/internal/target/vm"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// The test binary stands in for weir.
+// The test binary stands in for weir and for kubectl.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "kubectl" {
+		os.Exit(fakekube.Main(os.Args[1:]))
+	}
 	nstest.Main(m, func(args []string) int {
 		switch args[0] {
 		case "guest":
 			vm.Init(nil)
 		case "host":
 			if err := hostns.Main(args[2:]); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+			return 0
+		case "--version":
+			return 0
+		case "agent":
+			if len(args) == 1 {
+				break // the toy's
+			}
+			if err := remote.Serve(os.Stdin, os.Stdout, args[2]); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				return 1
 			}
@@ -44,7 +63,11 @@ func TestContract(t *testing.T) {
 		"lab":              inLab(),
 		"lab with daemons": inLab(plan.Step{In: "a", File: &plan.File{Name: "conf"}}),
 		"agent":            behindPipe,
+		"frames":           behindFrames(0),
+		"frames, far away": behindFrames(100 * time.Millisecond),
+		"pushed program":   pushed,
 		"toy":              onLoopback,
+		"kubernetes":       inPod,
 	} {
 		t.Run(name, func(t *testing.T) { contract(t, open) })
 	}
@@ -96,6 +119,91 @@ func behindPipe(t *testing.T) subject {
 		return err
 	}
 	return subject{site, "g", func() { theirs.Close() }}
+}
+
+// behindFrames opens a node whose agent is this process, behind frames that each take delay to arrive.
+func behindFrames(delay time.Duration) func(*testing.T) subject {
+	return func(t *testing.T) subject {
+		ours, theirs := net.Pipe()
+		ended := make(chan error, 1)
+		go func() { ended <- remote.Serve(theirs, theirs, "") }()
+		n, _, err := remote.Dial(t.Context(), "g", delayed(ours, delay), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		site := agent.NewSite(topo.Topology{}, n)
+		site.Close = func() error {
+			err := n.Close()
+			if ended := <-ended; !errors.Is(ended, io.ErrClosedPipe) {
+				err = errors.Join(err, ended)
+			}
+			return err
+		}
+		return subject{site, "g", func() { theirs.Close() }}
+	}
+}
+
+// A distant conn delivers everything late, in both directions.
+type distant struct {
+	io.Reader
+	io.WriteCloser
+	end func()
+}
+
+// delayed returns conn at a distance.
+func delayed(conn net.Conn, delay time.Duration) io.ReadWriteCloser {
+	if delay == 0 {
+		return conn
+	}
+	in, fromFar := io.Pipe()
+	toFar, out := io.Pipe()
+	go late(fromFar, conn, delay)
+	go late(conn, toFar, delay)
+	return distant{in, out, func() { conn.Close(); in.Close() }}
+}
+
+func (d distant) Close() error {
+	d.end()
+	return d.WriteCloser.Close()
+}
+
+// late copies from one stream to another; each piece is delay late, however many are on their way.
+func late(to io.WriteCloser, from io.Reader, delay time.Duration) {
+	type piece struct {
+		due time.Time
+		b   []byte
+	}
+	way := make(chan piece, 1<<16)
+	go func() {
+		defer close(way)
+		for b := make([]byte, 64<<10); ; {
+			n, err := from.Read(b)
+			if err != nil {
+				return
+			}
+			way <- piece{time.Now().Add(delay), bytes.Clone(b[:n])}
+		}
+	}()
+	for p := range way {
+		time.Sleep(time.Until(p.due))
+		if _, err := to.Write(p.b); err != nil {
+			break
+		}
+	}
+	to.Close()
+}
+
+// pushed opens a node whose agent is this program, which got there through a shell.
+func pushed(t *testing.T) subject {
+	pipe, err := remote.Start([]string{"sh", "-c", "echo Welcome!; echo warning >&2; " + remote.Script}, []string{"XDG_RUNTIME_DIR=", "TMPDIR=" + t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _, err := remote.Dial(t.Context(), "g", pipe, &remote.Programs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return subject{agent.NewSite(topo.Topology{}, n), "g", func() { pipe.Close() }}
 }
 
 // inGuest boots one guest for all tests, because that takes seconds. It is a node like any other,

@@ -25,7 +25,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/target"
-	"github.com/weir-bench/weir/internal/target/agent"
 )
 
 // A Machine describes the guest to boot.
@@ -191,7 +190,7 @@ func (g *Guest) Run(ctx context.Context, argv []string, dir string, stdout, stde
 	}
 	status, err := n.Exec(ctx, target.Cmd{Argv: argv, Stdout: stdout, Stderr: stderr}, dir, endTime)
 	switch {
-	case errors.Is(err, agent.ErrLost):
+	case errors.Is(err, target.ErrLost):
 		return 0, g.explain("the guest was lost", err)
 	case err != nil:
 		return 0, g.explain("the guest could not run it", err)

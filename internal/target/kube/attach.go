@@ -1,0 +1,133 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weir-bench/weir/internal/target/agent"
+	"github.com/weir-bench/weir/internal/target/remote"
+)
+
+// An attached agent is process 1 of a pod.
+type attached struct {
+	node  *agent.Node
+	line  *line
+	links []remote.Link
+}
+
+// attach makes an agent of the process in the pod of s.
+func (t *Target) attach(ctx context.Context, s *seat) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	pipe, err := remote.Start(t.inside().argv("attach", "--stdin", "--quiet", "--container=weir", "pod/"+s.pod), nil)
+	if err != nil {
+		return err
+	}
+	was := *s
+	l := &line{Pipe: pipe, why: func() string { return t.why(was) }, over: make(chan struct{})}
+	var push *remote.Programs
+	if t.Image == "" {
+		push = &t.Programs
+	}
+	n, _, err := remote.Dial(ctx, t.nodeName(s), l, push)
+	if err != nil {
+		if said := bounded(printable(pipe.Said())); !strings.Contains(err.Error(), said) {
+			err = fmt.Errorf("%w: kubectl: %s", err, said)
+		}
+		if fix := remedy(pipe.Said()); fix != "" {
+			return advise(fix, "%s (%s): %w", s, s.pod, err)
+		}
+		return fmt.Errorf("%s (%s): %w", s, s.pod, err)
+	}
+	n.Host().Name = s.at.Name
+	s.agent = &attached{node: n, line: l}
+	s.agent.links, err = remote.Links(ctx, n)
+	return err
+}
+
+// A line is the pipe to a pod. When it breaks, it asks the cluster why.
+type line struct {
+	*remote.Pipe
+	why     func() string
+	ended   atomic.Bool
+	reading atomic.Bool
+	over    chan struct{} // closed after the first Read that failed
+	once    sync.Once
+}
+
+func (l *line) Read(b []byte) (int, error) {
+	l.reading.Store(true)
+	defer l.reading.Store(false)
+	n, err := l.Pipe.Read(b)
+	if err != nil {
+		if !l.ended.Swap(true) {
+			if why := l.why(); why != "" {
+				err = fmt.Errorf("%s (%w)", why, err)
+			}
+		}
+		l.once.Do(func() { close(l.over) })
+	}
+	return n, err
+}
+
+// Write waits, when it fails, for a concurrent Read to learn the reason, which the connection then ends with.
+func (l *line) Write(b []byte) (int, error) {
+	n, err := l.Pipe.Write(b)
+	if err != nil && l.reading.Load() && !errors.Is(err, os.ErrClosed) {
+		select {
+		case <-l.over:
+		case <-time.After(whyTime):
+		}
+	}
+	return n, err
+}
+
+func (l *line) Close() error {
+	l.ended.Store(true)
+	return l.Pipe.Close()
+}
+
+// why asks the cluster for the reason that the connection to a pod broke; "" if it does not answer.
+func (t *Target) why(s seat) string {
+	ctx, cancel := context.WithTimeout(context.Background(), whyTime)
+	defer cancel()
+	name := fmt.Sprintf("pod %s on node %s", s.pod, s.at.Name)
+	for range 4 { // its state can lag behind
+		var p pod
+		err := t.inside().get(ctx, &p, "pod", s.pod)
+		switch {
+		case notFound(err):
+			return name + " was deleted" + t.jobEnd(ctx, s)
+		case err != nil:
+			return ""
+		}
+		if end := p.end(); end != "" {
+			return name + ": " + end
+		}
+		if pause(ctx, pollTime) != nil {
+			return ""
+		}
+	}
+	return name + " still runs, but the connection to it broke"
+}
+
+// jobEnd returns why the Job of a deleted pod failed, if it did.
+func (t *Target) jobEnd(ctx context.Context, s seat) string {
+	var j jobObject
+	if err := t.inside().get(ctx, &j, "job", s.job); err != nil {
+		return ""
+	}
+	for _, kind := range []string{"FailureTarget", "Failed"} {
+		if c := find(j.Status.Conditions, kind); c.Status == "True" && c.Reason != "BackoffLimitExceeded" {
+			return bounded(fmt.Sprintf(" (%s: %s)", printable(c.Reason), printable(c.Message)))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,270 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/facts"
+)
+
+// A check is one requirement of a run in a cluster.
+type check struct {
+	name   string
+	needed bool // no run without it
+	look   func(context.Context) (detail string, err error)
+}
+
+func (t *Target) checks() []check {
+	return []check{
+		{"kubectl", true, t.checkKubectl},
+		{"cluster", true, t.checkCluster},
+		{"nodes", true, t.checkNodes},
+		{"namespace", true, t.checkNamespace},
+		{"permissions", true, t.checkPermissions},
+		{"host network", false, t.checkHostNetwork},
+	}
+}
+
+// Check examines what a run needs, and changes nothing. It stops at the first check without which no
+// run can start.
+func (t *Target) Check(ctx context.Context) []facts.Check {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.name()
+	var found []facts.Check
+	for _, c := range t.checks() {
+		detail, err := c.look(ctx)
+		f := facts.Check{Name: c.name, OK: err == nil, Detail: detail}
+		if err != nil {
+			f.Detail, f.Fix = apart(err)
+		}
+		found = append(found, f)
+		if err != nil && c.needed {
+			break
+		}
+	}
+	return found
+}
+
+// apart splits an error into what happened and the remedy.
+func apart(err error) (detail, fix string) {
+	detail = err.Error()
+	var a *advised
+	var r *refusal
+	switch {
+	case errors.As(err, &a):
+		fix = a.fix
+	case errors.As(err, &r):
+		fix = remedy(r.said)
+	}
+	if fix == "" {
+		if i := strings.LastIndex(detail, "; "); i >= 0 {
+			return detail[:i], detail[i+2:]
+		}
+		return detail, "kubectl cluster-info dump shows more"
+	}
+	return strings.Replace(detail, "; "+fix, "", 1), fix
+}
+
+type versions struct {
+	Client struct {
+		Version string `json:"gitVersion"`
+	} `json:"clientVersion"`
+	Server struct {
+		Version string `json:"gitVersion"`
+	} `json:"serverVersion"`
+}
+
+func (t *Target) checkKubectl(ctx context.Context) (string, error) {
+	b, err := kubectl{}.call(ctx, nil, "version", "--client", "-o", "json")
+	var v versions
+	if err == nil {
+		err = decode(b, &v)
+	}
+	return printable(v.Client.Version), err
+}
+
+func (t *Target) checkCluster(ctx context.Context) (string, error) {
+	if t.Context != "" {
+		b, err := kubectl{}.call(ctx, nil, "config", "get-contexts", "-o", "name")
+		if err != nil {
+			return "", err
+		}
+		known, found := []string(nil), false
+		for name := range strings.Lines(string(b)) {
+			name = strings.TrimRight(name, "\r\n")
+			known, found = append(known, printable(name)), found || name == t.Context
+		}
+		if !found {
+			return "", &UsageError{fmt.Errorf("kubectl has no context %q: it has %s; correct --context", t.Context, few(known))}
+		}
+	}
+	b, err := t.outside().call(ctx, nil, "version", "-o", "json")
+	var v versions
+	if err == nil {
+		err = decode(b, &v)
+	}
+	t.version = printable(v.Server.Version)
+	return t.version, err
+}
+
+func (t *Target) checkNodes(ctx context.Context) (string, error) {
+	var nodes list[node]
+	err := t.outside().get(ctx, &nodes, "nodes")
+	if forbidden(err) {
+		if t.any() || t.all() {
+			return "", advise("name the nodes (--nodes n1,n2), or ask for a ClusterRole that can list nodes", "weir cannot choose nodes: %w", unadvised(err))
+		}
+		t.machines = named(t.Nodes)
+		return "named; zones and taints are unknown, because nodes cannot be listed", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	names := []string(t.Nodes)
+	if t.all() {
+		names = nil
+	}
+	ms, notes, err := choose(nodes.Items, names)
+	if err != nil {
+		return "", err
+	}
+	if len(ms) == 1 && t.any() {
+		notes = append(notes, "node "+ms[0].Name+" is the only one that can run pods: both ends are on it")
+	}
+	t.machines, t.notes = ms, notes
+	var all []string
+	for _, m := range ms {
+		one := m.Name
+		if m.Zone != "" {
+			one += " in zone " + m.Zone
+		}
+		all = append(all, one)
+	}
+	return strings.Join(append([]string{few(all)}, notes...), "; "), nil
+}
+
+// unadvised removes the remedy of a refusal, where there is a better one.
+func unadvised(err error) error {
+	var r *refusal
+	if errors.As(err, &r) {
+		return errors.New("kubectl " + r.call + ": " + r.said)
+	}
+	return err
+}
+
+func (t *Target) checkNamespace(ctx context.Context) (string, error) {
+	if t.Namespace == "" {
+		return "weir makes one for the run", nil
+	}
+	var ns namespaceObject
+	err := t.outside().get(ctx, &ns, "namespace", t.Namespace)
+	switch {
+	case notFound(err):
+		return "", &UsageError{advise("create it, or correct -N; without -N weir makes one for the run", "the cluster has no namespace %q", t.Namespace)}
+	case forbidden(err):
+		return t.Namespace + "; its labels cannot be read", nil
+	case err != nil:
+		return "", err
+	case ns.Status.Phase == "Terminating":
+		return "", advise("choose another one (-N)", "the namespace %s is being deleted", t.Namespace)
+	}
+	t.enforce = printable(ns.Metadata.Labels[labelEnforce])
+	return t.Namespace, nil
+}
+
+// A permission is what a verb of a role can be asked about (SelfSubjectAccessReview).
+type permission struct {
+	Namespace   string `json:"namespace,omitempty"`
+	Verb        string `json:"verb"`
+	Group       string `json:"group,omitempty"`
+	Resource    string `json:"resource"`
+	Subresource string `json:"subresource,omitempty"`
+}
+
+func (p permission) String() string {
+	s := p.Verb + " " + p.Resource
+	if p.Subresource != "" {
+		s += "/" + p.Subresource
+	}
+	return s
+}
+
+// permissions lists what a run needs. kubectl attach needs get for a websocket, and create otherwise.
+func (t *Target) permissions() (all []permission) {
+	in := t.inside().namespace
+	add := func(group, resource, sub string, verbs ...string) {
+		for _, v := range verbs {
+			all = append(all, permission{in, v, group, resource, sub})
+		}
+	}
+	add("batch", "jobs", "", "create", "get", "list", "watch", "delete")
+	add("", "pods", "", "create", "get", "list", "watch")
+	add("", "pods", "attach", "create", "get")
+	add("", "services", "", "create", "get", "list", "watch", "delete")
+	if t.Namespace == "" {
+		all = append(all, permission{Verb: "create", Resource: "namespaces"}, permission{Verb: "delete", Resource: "namespaces"})
+	}
+	return all
+}
+
+// checkPermissions asks for all permissions in one call, as `kubectl auth can-i` asks for one.
+func (t *Target) checkPermissions(ctx context.Context) (string, error) {
+	wants := t.permissions()
+	var reviews []any
+	for _, p := range wants {
+		reviews = append(reviews, map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+			"spec": map[string]any{"resourceAttributes": p}})
+	}
+	made, err := t.outside().create(ctx, reviews)
+	if forbidden(err) {
+		return "unknown: the cluster does not say", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var missing []string
+	for i, m := range made {
+		if !m.Status.Allowed {
+			missing = append(missing, wants[i].String())
+		}
+	}
+	if len(missing) == 0 {
+		return "all that a run needs", nil
+	}
+	fix := "ask for a Role with them; docs/kubernetes.md has one"
+	if t.Namespace == "" {
+		fix += ", or choose a namespace where you have them (-N)"
+	}
+	return "", advise(fix, "the cluster forbids in namespace %s: %s", t.inside().namespace, strings.Join(missing, ", "))
+}
+
+func (t *Target) checkHostNetwork(context.Context) (string, error) {
+	switch {
+	case t.Namespace == "":
+		return "allowed in the namespace that weir makes, unless the cluster says otherwise", nil
+	case t.enforce == "baseline" || t.enforce == "restricted":
+		err := advise(fmt.Sprintf("choose another namespace (-N), or ask for: kubectl label namespace %s %s=privileged --overwrite", t.Namespace, labelEnforce),
+			"the namespace %s forbids pods in the hosts' network (%s=%s), so host and via cannot be measured", t.Namespace, labelEnforce, t.enforce)
+		if t.run != "" && !t.wantsHosts() {
+			return err.Error(), nil
+		}
+		return "", err
+	}
+	return "not forbidden by the namespace's labels", nil
+}
+
+// wantsHosts reports whether a network or an end needs a pod in the network of its host.
+func (t *Target) wantsHosts() bool {
+	if t.HostNetwork || len(t.Wants) == 0 {
+		return true
+	}
+	for _, w := range t.Wants {
+		if !inPods(w.Find.Kind) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,108 @@
+package kube
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+type daemonSet struct {
+	Metadata meta `json:"metadata"`
+	Spec     struct {
+		Template struct {
+			Spec struct {
+				Containers []struct {
+					Image string `json:"image"`
+				} `json:"containers"`
+			} `json:"spec"`
+		} `json:"template"`
+	} `json:"spec"`
+}
+
+// products lists CNI plugins by parts of their images' names and by devices that only they make. No API
+// names the plugin of a cluster.
+var products = []struct {
+	name    string
+	images  []string
+	devices []string
+}{
+	{"Cilium", []string{"/cilium"}, []string{"cilium_host", "cilium_net", "cilium_vxlan", "cilium_geneve"}},
+	{"Calico", []string{"calico/node", "calico-node"}, []string{"vxlan.calico", "vxlan-v6.calico", "wireguard.cali"}},
+	{"Flannel", []string{"flannel"}, []string{"flannel.1", "flannel-v6.1", "flannel-wg", "flannel-wg-v6"}},
+	{"Antrea", []string{"antrea"}, []string{"antrea-gw0", "antrea-tun0"}},
+	{"OVN-Kubernetes", []string{"ovn-kube"}, []string{"ovn-k8s-mp0"}},
+	{"Kube-router", []string{"kube-router"}, []string{"kube-bridge"}},
+	{"Weave Net", []string{"weave-kube"}, []string{"weave", "vxlan-6784"}},
+	{"kindnet", []string{"kindnetd"}, nil},
+	{"Amazon VPC CNI", []string{"amazon-k8s-cni"}, nil},
+	{"Azure CNI", []string{"containernetworking/azure"}, nil},
+}
+
+const unknownCNI = "unknown CNI"
+
+// cni names the CNI plugins that DaemonSets and devices show, with the evidence.
+func cni(sets []daemonSet, devices []string) string {
+	var found []string
+	for _, p := range products {
+		evidence := ""
+		for _, s := range sets {
+			for _, c := range s.Spec.Template.Spec.Containers {
+				if slices.ContainsFunc(p.images, func(part string) bool { return strings.Contains(c.Image, part) }) {
+					evidence = "image " + bounded(printable(c.Image))
+				}
+			}
+		}
+		for _, d := range p.devices {
+			if evidence == "" && slices.Contains(devices, d) {
+				evidence = "device " + d
+			}
+		}
+		if evidence != "" {
+			found = append(found, p.name+" ("+evidence+")")
+		}
+	}
+	if len(found) == 0 {
+		return unknownCNI
+	}
+	return strings.Join(found, ", ")
+}
+
+const unknownProxy = "unknown"
+
+// proxy returns the mode of kube-proxy where it can be read: as kubeadm and others store it.
+func (t *Target) proxy(ctx context.Context, sets []daemonSet) string {
+	for _, name := range []string{"kube-proxy", "kube-proxy-config"} {
+		var m struct {
+			Data map[string]string `json:"data"`
+		}
+		if err := t.outside().get(ctx, &m, "configmap", name, "--namespace=kube-system"); err == nil {
+			for _, key := range []string{"config.conf", "config", "kube-proxy.conf"} {
+				if mode := proxyMode(m.Data[key]); mode != "" {
+					return mode
+				}
+			}
+		}
+	}
+	for _, s := range sets {
+		if s.Metadata.Name == "kube-proxy" {
+			return unknownProxy + ": its configuration cannot be read"
+		}
+	}
+	return unknownProxy
+}
+
+// proxyMode finds the mode in a KubeProxyConfiguration; "" means that this is none. An empty mode is
+// iptables on Linux (pkg/proxy/apis/config).
+func proxyMode(conf string) string {
+	if !strings.Contains(conf, "KubeProxyConfiguration") {
+		return ""
+	}
+	for line := range strings.Lines(conf) {
+		if mode, ok := strings.CutPrefix(line, "mode:"); ok {
+			if mode = strings.Trim(printable(mode), `"' `); mode != "" {
+				return bounded(mode)
+			}
+		}
+	}
+	return "iptables"
+}

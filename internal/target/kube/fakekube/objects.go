@@ -1,0 +1,223 @@
+package fakekube
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// at returns the value below keys, or nil.
+func (o Object) at(keys ...string) any {
+	var v any = map[string]any(o)
+	for _, k := range keys {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[k]
+	}
+	return v
+}
+
+func (o Object) text(keys ...string) string {
+	s, _ := o.at(keys...).(string)
+	return s
+}
+
+func (o Object) matches(selector string) bool {
+	for term := range strings.SplitSeq(selector, ",") {
+		key, value, _ := strings.Cut(term, "=")
+		if o.text("metadata", "labels", key) != value {
+			return false
+		}
+	}
+	return true
+}
+
+// object returns a copy of v that went through JSON, as all objects in a State have.
+func object(v any) (o Object) {
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(b, &o)
+	}
+	if err != nil {
+		panic(err) // it is built here
+	}
+	return o
+}
+
+func (s *State) get(c call) (any, error) {
+	what, name := c.words[1], ""
+	if len(c.words) > 2 {
+		name = c.words[2]
+	}
+	items := []Object{}
+	missing := fmt.Errorf("Error from server (NotFound): %ss %q not found", what, name)
+	switch what {
+	case "nodes":
+		items = append(items, s.Nodes...)
+	case "namespace":
+		labels, ok := s.Namespaces[name]
+		if !ok {
+			return nil, missing
+		}
+		return Object{"metadata": Object{"name": name, "labels": labels}, "status": Object{"phase": "Active"}}, nil
+	case "pods":
+		for _, o := range s.Objects {
+			if o.text("kind") == "Pod" && o.matches(c.flags["-l"]) {
+				items = append(items, o)
+			}
+		}
+	case "pod", "job":
+		kind := map[string]string{"pod": "Pod", "job": "Job"}[what]
+		if o, ok := s.Objects[kind+"/"+name]; ok {
+			return o, nil
+		}
+		return nil, missing
+	case "events":
+		of := strings.TrimPrefix(c.flags["--field-selector"], "involvedObject.name=")
+		if e := s.Events[of]; e != "" {
+			items = append(items, Object{"type": "Warning", "reason": "FailedCreate", "message": e})
+		}
+	case "daemonsets":
+		for _, image := range s.DaemonSets {
+			items = append(items, Object{"spec": Object{"template": Object{"spec": Object{"containers": []Object{{"image": image}}}}}})
+		}
+	case "configmap":
+		if name != "kube-proxy" || s.Proxy == "" {
+			return nil, missing
+		}
+		return Object{"data": Object{"config.conf": s.Proxy}}, nil
+	default:
+		return nil, fmt.Errorf("error: the server doesn't have a resource type %q", what)
+	}
+	return Object{"kind": "List", "items": items}, nil
+}
+
+func (s *State) create(c call) (out []byte, err error) {
+	b, err := io.ReadAll(os.Stdin)
+	var list struct{ Items []Object }
+	if err == nil {
+		err = json.Unmarshal(b, &list)
+	}
+	if err != nil {
+		return nil, err
+	}
+	in := c.flags["--namespace"]
+	for _, o := range list.Items {
+		kind, name := o.text("kind"), o.text("metadata", "name")
+		if _, ok := s.Namespaces[in]; in != "" && !ok && kind != "Namespace" {
+			return nil, fmt.Errorf(`Error from server (NotFound): error when creating "STDIN": namespaces %q not found`, in)
+		}
+		switch kind {
+		case "Namespace":
+			labels := map[string]string{}
+			for k, v := range object(o.at("metadata", "labels")) {
+				labels[k] = v.(string)
+			}
+			s.Namespaces[name] = labels
+		case "SelfSubjectAccessReview":
+			o["status"] = Object{"allowed": !slices.Contains(s.Denied, permission(o))}
+		case "Pod":
+			if enforce := s.Namespaces[in]["pod-security.kubernetes.io/enforce"]; enforce != "" && enforce != "privileged" && o.at("spec", "hostNetwork") == true {
+				return nil, fmt.Errorf(`Error from server (Forbidden): error when creating "STDIN": pods %q is forbidden: violates PodSecurity "%s:latest": host namespaces (hostNetwork=true)`, name, enforce)
+			}
+		case "Job":
+			o = s.job(o)
+		case "Service":
+			o = s.service(o)
+		}
+		b, err := json.Marshal(o)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b...)
+	}
+	return out, nil
+}
+
+func permission(o Object) string {
+	p := object(o.at("spec", "resourceAttributes"))
+	s := p.text("verb") + " " + p.text("resource")
+	if sub := p.text("subresource"); sub != "" {
+		s += "/" + sub
+	}
+	return s
+}
+
+// job stores a Job and its pod.
+func (s *State) job(o Object) Object {
+	name := o.text("metadata", "name")
+	meta := object(o["metadata"])
+	meta["uid"] = "uid-of-" + name
+	o["metadata"] = meta
+	o = object(o)
+	s.Objects["Job/"+name] = o
+	if s.NoPods {
+		return o
+	}
+	spec := object(o.at("spec", "template", "spec"))
+	labels := o.at("spec", "template", "metadata", "labels")
+	component := o.text("metadata", "labels", "app.kubernetes.io/component")
+	status, ok := s.Status[component]
+	if !ok {
+		status = Object{"phase": "Running", "podIP": s.IP, "podIPs": []Object{{"ip": s.IP}}, "hostIP": "127.0.0.1",
+			"containerStatuses": []Object{{"state": Object{"running": Object{}}}}}
+	}
+	s.Objects["Pod/"+name+"-x"] = object(Object{"kind": "Pod", "spec": spec, "status": status, "metadata": Object{
+		"name": name + "-x", "labels": labels, "ownerReferences": []Object{{"kind": "Job", "name": name}}}})
+	return o
+}
+
+// service stores a Service and gives it addresses and ports.
+func (s *State) service(o Object) Object {
+	name := o.text("metadata", "name")
+	spec := object(o["spec"])
+	spec["clusterIP"] = s.IP
+	if spec.text("type") == "NodePort" {
+		ports := spec["ports"].([]any)
+		for i, p := range ports {
+			p := object(p)
+			p["nodePort"] = 30000 + p["port"].(float64)
+			ports[i] = p
+		}
+	}
+	o["spec"] = spec
+	o = object(o)
+	s.Objects["Service/"+name] = o
+	return o
+}
+
+// delete deletes Jobs by name, everything by label, or a namespace, and what belongs to the Jobs.
+func (s *State) delete(c call) {
+	if c.words[1] == "namespace" {
+		delete(s.Namespaces, c.words[2])
+		return
+	}
+	for key, o := range s.Objects {
+		owner := ""
+		if owners, ok := o.at("metadata", "ownerReferences").([]any); ok && len(owners) > 0 {
+			owner = object(owners[0]).text("name")
+		}
+		selector, byLabel := c.flags["-l"]
+		if byLabel && o.matches(selector) || slices.Contains(c.words[2:], owner) || o.text("kind") == "Job" && slices.Contains(c.words[2:], o.text("metadata", "name")) {
+			delete(s.Objects, key)
+		}
+	}
+}
+
+// attach returns the name of a pod and its program.
+func (s *State) attach(name string) ([]string, error) {
+	o, ok := s.Objects["Pod/"+name]
+	if !ok {
+		return nil, fmt.Errorf("Error from server (NotFound): pods %q not found", name)
+	}
+	program := []string{name}
+	for _, word := range object(o.at("spec", "containers").([]any)[0])["command"].([]any) {
+		program = append(program, strings.ReplaceAll(word.(string), "$$", "$"))
+	}
+	return program, nil
+}

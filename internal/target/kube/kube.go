@@ -1,0 +1,195 @@
+// Package kube measures the network of a Kubernetes cluster from pods that it starts there for a run.
+//
+// Only the user's own kubectl talks to the cluster, with the user's configuration; nothing listens for
+// control. Every pod belongs to a Job with a deadline and a time to live, whose process 1 is the agent,
+// or a shell that becomes it, attached through `kubectl attach`. When weir dies, the agents do, the Jobs
+// end, and the cluster removes them with their pods and Services.
+//
+// The package must not change anything else in the cluster, or know what is measured.
+package kube
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/remote"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+var _ target.Target = (*Target)(nil)
+
+// A Target is a cluster. Its exported fields do not change after the first call.
+type Target struct {
+	study.Kube
+	Ports target.Ports // that servers listen on; zero: DefaultPorts
+	// Wants holds the topologies of all networks that Open will be asked for, so that the pods of all of
+	// them start together. Open works for others, too.
+	Wants []topo.Topology
+	// HostNetwork also starts a pod in the network of every host where only pods are measured, for the
+	// ends pod-host and host-pod. Networks of hosts need no HostNetwork.
+	HostNetwork bool
+	Programs    remote.Programs // for clusters without Image
+	PullSecrets []string        // names of Secrets in the namespace that hold credentials of a registry
+	// Warn gets sentences about what differs from what was asked for; nil: nobody.
+	Warn func(string)
+
+	mu        sync.Mutex
+	run       string // in the names and labels of objects
+	connected bool
+	machines  []*Machine
+	notes     []string // about them
+	version   string   // of the cluster
+	enforce   string   // PodSecurity level of the namespace; "" is unknown
+	space     bool     // weir made the namespace
+	dirty     bool     // objects can exist
+	admitted  map[bool]error
+	seats     map[string]*seat // by component
+	found     map[string]string
+	token     string
+
+	ready, podSoon time.Duration // tests wait for less than readyTime and podTime
+}
+
+// DefaultPorts are the ports of servers, as on machines over SSH.
+var DefaultPorts = target.Ports{First: 5201, Last: 5299}
+
+func (t *Target) ports() target.Ports {
+	if t.Ports == (target.Ports{}) {
+		return DefaultPorts
+	}
+	return t.Ports
+}
+
+// servicePorts returns the ports that Services forward: the first ones of the range.
+func (t *Target) servicePorts() (first, last uint16) {
+	p := t.ports()
+	return p.First, uint16(min(uint32(p.Last), uint32(p.First)+servicePorts-1))
+}
+
+func (t *Target) shell() string { return cmp.Or(t.Shell, defaultShell) }
+
+func (t *Target) warn(format string, args ...any) {
+	if t.Warn != nil {
+		t.Warn(fmt.Sprintf(format, args...))
+	}
+}
+
+// inside returns the kubectl for objects of the run.
+func (t *Target) inside() kubectl { return kubectl{t.Context, cmp.Or(t.Namespace, "weir-"+t.run)} }
+
+// outside returns the kubectl for everything else.
+func (t *Target) outside() kubectl { return kubectl{context: t.Context} }
+
+// Connect checks that a run can start: kubectl, the context, the nodes, the namespace and the
+// permissions. It makes nothing in the cluster. The error is a *UsageError if the context, the namespace or
+// a node does not exist.
+func (t *Target) Connect(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.connect(ctx)
+}
+
+func (t *Target) connect(ctx context.Context) error {
+	if t.connected {
+		return nil
+	}
+	t.name()
+	for _, c := range t.checks() {
+		_, err := c.look(ctx)
+		if err != nil && c.needed {
+			return err
+		}
+		if err != nil {
+			t.warn("%v", err)
+		}
+	}
+	for _, n := range t.notes {
+		t.warn("%s", n)
+	}
+	t.connected = true
+	return nil
+}
+
+// name gives the run its name and token.
+func (t *Target) name() {
+	if t.run == "" {
+		t.run = strings.ToLower(rand.Text()[:8])
+	}
+	if t.token == "" {
+		t.token = rand.Text()
+	}
+}
+
+// Machines returns the chosen nodes; two where weir chooses. It is empty before Connect.
+func (t *Target) Machines() []Machine {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var ms []Machine
+	for _, m := range t.machines {
+		if !t.any() || len(ms) < defaultNodes {
+			ms = append(ms, *m)
+		}
+	}
+	return ms
+}
+
+// Open returns the pods of a network, and starts those that do not run. Later Opens use the same pods.
+func (t *Target) Open(ctx context.Context, want topo.Topology, _ string) (*target.Site, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.connect(ctx); err != nil {
+		return nil, err
+	}
+	started, err := t.start(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	if started {
+		t.found = t.learn(ctx)
+	}
+	return t.site(want)
+}
+
+// Close ends all agents and deletes everything that the run made in the cluster, by its labels, or says
+// what it keeps.
+func (t *Target) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var seats []*seat
+	for _, s := range t.seats {
+		seats = append(seats, s)
+	}
+	t.hangUp(seats)
+	t.seats, t.found, t.admitted = nil, nil, nil
+	if !t.dirty {
+		return nil
+	}
+	in := t.inside()
+	byHand := strings.Join(in.argv("delete", "jobs,services", "-l", t.selector()), " ")
+	if t.space {
+		byHand = strings.Join(t.outside().argv("delete", "namespace", in.namespace), " ")
+	}
+	if t.Keep {
+		t.warn("the objects of the run stay in the namespace %s; to remove them: %s", in.namespace, byHand)
+		return nil
+	}
+	_, err := in.call(context.Background(), nil, "delete", "jobs,services", "-l", t.selector(), "--cascade=foreground", fmt.Sprintf("--timeout=%v", callTime-10*time.Second))
+	if t.space {
+		// Namespaces go slowly, and nothing of the run depends on it any more.
+		_, gone := t.outside().call(context.Background(), nil, "delete", "namespace", in.namespace, "--ignore-not-found", "--wait=false")
+		err = errors.Join(err, gone)
+	}
+	if err != nil {
+		return advise("what is left ends by itself soon; to remove it: "+byHand, "clean up the cluster: %w", err)
+	}
+	t.dirty, t.space = false, false
+	return nil
+}

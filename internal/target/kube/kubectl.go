@@ -1,0 +1,277 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+)
+
+// A kubectl calls the user's kubectl, with the user's configuration.
+type kubectl struct {
+	context   string // "" is the current one
+	namespace string // "" is the context's
+}
+
+const (
+	// callTime bounds a call. A credential plugin can need some seconds of it.
+	callTime = time.Minute
+	// maxOutput bounds what a call can print, bytes. 5000 nodes print about 60 MB.
+	maxOutput = 256 << 20
+	maxSaid   = 64 << 10 // of standard error
+	maxWords  = 1500     // of an error in the cluster's words
+)
+
+// argv returns the command line of a call. Names follow "=", so that none can pass for a flag.
+func (k kubectl) argv(args ...string) []string {
+	argv := []string{"kubectl"}
+	if k.context != "" {
+		argv = append(argv, "--context="+k.context)
+	}
+	if k.namespace != "" {
+		argv = append(argv, "--namespace="+k.namespace)
+	}
+	return append(argv, args...)
+}
+
+// call runs kubectl to its end and returns what it printed. The error of a failed call is a *refusal.
+func (k kubectl) call(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTime, advise("check that the cluster answers: kubectl cluster-info", "kubectl %s: no answer within %v", args[0], callTime))
+	defer cancel()
+	argv := k.argv(args...)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	out, said := capped{max: maxOutput}, capped{max: maxSaid}
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if stdin != nil {
+		cmd.Stdin = bytes.NewReader(stdin)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal must not end a clean-up
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 2 * time.Second
+	err := cmd.Run()
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, advise("install it, or add its directory to PATH", "kubectl: not found in PATH")
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		what := strings.Join(args[:min(2, len(args))], " ")
+		what, _, _ = strings.Cut(what, " -")
+		return nil, &refusal{what, words(said.String()), err}
+	case out.over:
+		return nil, fmt.Errorf("kubectl %s: printed more than %d bytes", args[0], maxOutput)
+	}
+	return out.Bytes(), nil
+}
+
+// get decodes what `kubectl get ARGS -o json` prints.
+func (k kubectl) get(ctx context.Context, into any, args ...string) error {
+	b, err := k.call(ctx, nil, append(append([]string{"get"}, args...), "-o", "json")...)
+	if err == nil {
+		err = decode(b, into)
+	}
+	return err
+}
+
+// create makes objects and returns them as the cluster stored them, in order.
+func (k kubectl) create(ctx context.Context, objects []any, flags ...string) ([]stored, error) {
+	list, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
+	if err != nil {
+		return nil, err
+	}
+	b, err := k.call(ctx, list, append([]string{"create", "-f", "-", "-o", "json"}, flags...)...)
+	if err != nil {
+		return nil, err
+	}
+	made, err := decodeStored(b)
+	if err == nil && len(made) != len(objects) {
+		err = fmt.Errorf("kubectl create: made %d of %d objects", len(made), len(objects))
+	}
+	return made, err
+}
+
+func decode(b []byte, into any) error {
+	if err := json.Unmarshal(b, into); err != nil {
+		return fmt.Errorf("kubectl printed no valid JSON: %w: %.80q", err, b)
+	}
+	return nil
+}
+
+// decodeStored reads objects that follow each other, as create prints them, or a List of them.
+func decodeStored(b []byte) (all []stored, err error) {
+	for d := json.NewDecoder(bytes.NewReader(b)); ; {
+		var s struct {
+			stored
+			Items []stored `json:"items"`
+		}
+		switch err := d.Decode(&s); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("kubectl printed no valid JSON: %w: %.80q", err, b)
+		case s.Kind == "List":
+			all = append(all, s.Items...)
+		default:
+			all = append(all, s.stored)
+		}
+	}
+}
+
+// A capped buffer keeps the last half of max bytes or more, and notes that it lost others. Its writer never blocks.
+type capped struct {
+	bytes.Buffer
+	max  int
+	over bool
+}
+
+func (c *capped) Write(b []byte) (int, error) {
+	if c.Len()+len(b) > c.max {
+		c.over = true
+		c.Next(max(0, c.Len()-c.max/2))
+		b2 := b[max(0, len(b)-c.max/2):]
+		c.Buffer.Write(b2)
+		return len(b), nil
+	}
+	return c.Buffer.Write(b)
+}
+
+// A refusal is a call that failed, in the words of kubectl or the cluster.
+type refusal struct {
+	call string
+	said string // "" if kubectl printed nothing
+	err  error
+}
+
+func (r *refusal) Error() string {
+	said := r.said
+	if said == "" {
+		said = r.err.Error()
+	}
+	if fix := remedy(said); fix != "" {
+		said += "; " + fix
+	}
+	return "kubectl " + r.call + ": " + said
+}
+
+func (r *refusal) Unwrap() error { return r.err }
+
+// says reports whether err is a refusal with one of these words.
+func says(err error, some ...string) bool {
+	var r *refusal
+	if !errors.As(err, &r) {
+		return false
+	}
+	for _, s := range some {
+		if strings.Contains(r.said, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func forbidden(err error) bool { return says(err, "(Forbidden)") }
+func notFound(err error) bool  { return says(err, "(NotFound)") }
+
+// remedies lists what helps by words of kubectl, of the API server, and of kubelet. The first match counts.
+var remedies = []struct{ words, fix string }{
+	{"violates PodSecurity", "choose another namespace (-N), or ask for: kubectl label namespace NAMESPACE pod-security.kubernetes.io/enforce=privileged"},
+	{"exceeded quota", "free some of the quota, or choose another namespace (-N)"},
+	{"failed quota", "the quota of the namespace wants limits, which distort measurements: choose another namespace (-N)"},
+	{"denied the request", "a policy of the cluster forbids it: ask its administrator, or choose another namespace (-N)"},
+	{"localhost:8080", "kubectl has no cluster: set KUBECONFIG, or choose a context (--context; kubectl config get-contexts lists them)"},
+	{"asked for the client to provide credentials", "log in to the cluster again"},
+	{"Unauthorized", "log in to the cluster again"},
+	{"getting credentials", "log in to the cluster: kubectl get pods must work without a question"},
+	{"The connection to the server", "check that the cluster answers: kubectl cluster-info"},
+	{"Unable to connect to the server", "check that the cluster answers: kubectl cluster-info"},
+	{"untolerated taint", "choose other nodes (--nodes), or name this one (--nodes) so that weir's pods tolerate its taints"},
+	{"Insufficient", "choose other nodes (--nodes), or free some of this node's requests"},
+	{"node affinity", "choose other nodes (--nodes)"},
+	{"InvalidImageName", "correct the image's name (--image)"},
+	{"ErrImageNeverPull", "load the image on the node"},
+	{"rrImagePull", imageRemedy},
+	{"ImagePullBackOff", imageRemedy},
+	{"StartError", programRemedy}, // of containerd
+	{"ContainerCannotRun", programRemedy},
+	{"RunContainerError", programRemedy},
+	{"(Forbidden)", "ask for the permissions that docs/kubernetes.md lists"},
+}
+
+const imageRemedy = "choose an image that the node can pull (--image), or load one that weir image writes on the node"
+
+const programRemedy = "the image must hold weir of this version as /weir (--image), or a shell (--shell-image)"
+
+// remedy returns what helps against words of the cluster, or "".
+func remedy(said string) string {
+	for _, r := range remedies {
+		if strings.Contains(said, r.words) {
+			return r.fix
+		}
+	}
+	return ""
+}
+
+// klog matches a log line of kubectl itself: level, month, day, time (k8s.io/klog/v2).
+var klog = regexp.MustCompile(`^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ `)
+
+// words returns the part of kubectl's standard error that says why it failed: without warnings, log lines
+// and control characters, on one line of at most maxWords bytes. It is everything where nothing else
+// is left.
+func words(stderr string) string {
+	var errs, all []string
+	for line := range strings.Lines(stderr) {
+		line = printable(line)
+		line = strings.Replace(line, `error when creating "STDIN": `, "", 1)
+		if line == "" {
+			continue
+		}
+		all = append(all, line)
+		if !strings.HasPrefix(line, "Warning:") && !klog.MatchString(line) {
+			errs = append(errs, line)
+		}
+	}
+	if len(errs) == 0 {
+		errs = all
+	}
+	return bounded(strings.Join(errs, " "))
+}
+
+func bounded(s string) string {
+	if len(s) > maxWords {
+		s = strings.ToValidUTF8(s[:maxWords], "") + "…"
+	}
+	return s
+}
+
+// printable returns text of the cluster on one line: it can hold line breaks, escape sequences of
+// terminals, or bytes that are not UTF-8.
+func printable(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "�"), func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+}
+
+// An advised error keeps its remedy apart from what happened.
+type advised struct {
+	err error
+	fix string
+}
+
+func (a *advised) Error() string { return a.err.Error() + "; " + a.fix }
+func (a *advised) Unwrap() error { return a.err }
+
+func advise(fix, format string, args ...any) error {
+	return &advised{fmt.Errorf(format, args...), fix}
+}
+
+// A UsageError names a context, namespace or node that does not exist. The command line or the study
+// is wrong, not the cluster.
+type UsageError struct{ error }
+
+func (u *UsageError) Unwrap() error { return u.error }

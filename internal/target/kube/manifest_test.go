@@ -1,0 +1,78 @@
+package kube
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+// script matches the only long line of a manifest.
+var script = regexp.MustCompile(`(?m)^( +- ).{300,}$`)
+
+func TestManifests(t *testing.T) {
+	six, err := topo.New(topo.Spec{Hosts: 1, Pods: 2, PodsIPv6: true, Find: topo.Find{Kind: topo.NodePort}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := study.Kube{Namespace: "team", Nodes: []string{"node1", "node2"}, Image: "registry.example/weir:1"}
+	made := named
+	made.Namespace, made.Image = "", ""
+	for name, c := range map[string]struct {
+		target *Target
+		wants  []topo.Topology
+	}{
+		"pod":       {&Target{Kube: named, PullSecrets: []string{"login"}}, wants(t, 2, topo.PodNet)},
+		"host":      {&Target{Kube: made}, wants(t, 2, topo.Hosts)},
+		"service":   {&Target{Kube: named}, wants(t, 2, topo.Service, topo.PodNet)},
+		"nodeport6": {&Target{Kube: study.Kube{Namespace: "team", Nodes: []string{"no"}, Image: "i", Keep: true}, HostNetwork: true}, []topo.Topology{six}},
+		"tainted": {&Target{Kube: named, machines: []*Machine{{Name: "node1", number: 1, taints: []taint{{"dedicated", "yes", "NoSchedule"}, {"gpu", "", "NoExecute"}}}}},
+			wants(t, 1, topo.PodNet)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := c.target.Manifests(c.wants)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = script.ReplaceAll(got, []byte("${1}SCRIPT")) // it is package remote's
+			golden := filepath.Join("testdata", name+".yaml")
+			if *update {
+				if err := os.WriteFile(golden, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil || string(got) != string(want) {
+				t.Errorf("%v; got:\n%s", err, got)
+			}
+		})
+	}
+	if _, err := (&Target{}).Manifests(wants(t, 2, topo.Hosts)); err == nil || !strings.Contains(err.Error(), "--nodes") {
+		t.Errorf("nodes that nobody knows: %v", err)
+	}
+}
+
+// The page for users lists every permission that a run asks for.
+func TestDocumentedPermissions(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/kubernetes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range (&Target{Kube: study.Kube{Namespace: "team"}}).permissions() {
+		resource := p.Resource
+		if p.Subresource != "" {
+			resource += "/" + p.Subresource
+		}
+		rule := regexp.MustCompile(`apiGroups: \["` + p.Group + `"\], resources: \[[^\]]*\b` + resource + `\b[^\]/]*\], verbs: \[[^\]]*\b` + p.Verb + `\b`)
+		if !rule.Match(b) {
+			t.Errorf("docs/kubernetes.md does not list %s", p)
+		}
+	}
+}

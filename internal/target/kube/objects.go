@@ -1,0 +1,146 @@
+package kube
+
+import "encoding/json"
+
+// What weir reads of objects of the cluster. Everything else in them is ignored.
+
+// A meta is the metadata of an object, read or made.
+type meta struct {
+	Name      string            `json:"name,omitempty"`
+	Namespace string            `json:"namespace,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Owners    []owner           `json:"ownerReferences,omitempty"`
+	UID       string            `json:"uid,omitempty"`
+	Deleted   string            `json:"deletionTimestamp,omitempty"`
+}
+
+type owner struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+}
+
+// A stored object is the cluster's answer to create.
+type stored struct {
+	Kind     string `json:"kind"`
+	Metadata meta   `json:"metadata"`
+	Spec     struct {
+		ClusterIP  string          `json:"clusterIP"` // of a Service
+		Ports      []port          `json:"ports"`
+		Attributes json.RawMessage `json:"resourceAttributes"` // of a SelfSubjectAccessReview
+	} `json:"spec"`
+	Status struct {
+		Allowed bool `json:"allowed"` // of a SelfSubjectAccessReview
+	} `json:"status"`
+}
+
+type list[T any] struct {
+	Items []T `json:"items"`
+}
+
+type condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+type namespaceObject struct {
+	Metadata meta `json:"metadata"`
+	Status   struct {
+		Phase string `json:"phase"`
+	} `json:"status"`
+}
+
+type node struct {
+	Metadata meta `json:"metadata"`
+	Spec     struct {
+		Unschedulable bool    `json:"unschedulable"`
+		Taints        []taint `json:"taints"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []condition `json:"conditions"`
+		Addresses  []struct {
+			Type    string `json:"type"`
+			Address string `json:"address"`
+		} `json:"addresses"`
+		Info struct {
+			Kernel  string `json:"kernelVersion"`
+			Runtime string `json:"containerRuntimeVersion"`
+			OS      string `json:"operatingSystem"`
+		} `json:"nodeInfo"`
+	} `json:"status"`
+}
+
+type taint struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Effect string `json:"effect"`
+}
+
+func (t taint) String() string {
+	s := t.Key
+	if t.Value != "" {
+		s += "=" + t.Value
+	}
+	return s + ":" + t.Effect
+}
+
+type pod struct {
+	Metadata meta `json:"metadata"`
+	Spec     struct {
+		Node string `json:"nodeName"`
+	} `json:"spec"`
+	Status struct {
+		Phase      string      `json:"phase"`
+		Reason     string      `json:"reason"`
+		Message    string      `json:"message"`
+		Conditions []condition `json:"conditions"`
+		IP         string      `json:"podIP"`
+		IPs        []struct {
+			IP string `json:"ip"`
+		} `json:"podIPs"`
+		HostIP     string           `json:"hostIP"`
+		Containers []containerState `json:"containerStatuses"`
+	} `json:"status"`
+}
+
+type containerState struct {
+	State struct {
+		Running *struct{} `json:"running"`
+		Waiting *struct {
+			Reason  string `json:"reason"`
+			Message string `json:"message"`
+		} `json:"waiting"`
+		Terminated *struct {
+			Reason   string `json:"reason"`
+			Message  string `json:"message"`
+			ExitCode int    `json:"exitCode"`
+			Signal   int    `json:"signal"`
+		} `json:"terminated"`
+	} `json:"state"`
+}
+
+type jobObject struct {
+	Status struct {
+		Conditions []condition `json:"conditions"`
+	} `json:"status"`
+}
+
+type event struct {
+	Type    string `json:"type"` // Normal or Warning
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	Last    string `json:"lastTimestamp"`
+}
+
+// find returns the condition of a type, or a zero one.
+func find(cs []condition, kind string) condition {
+	for _, c := range cs {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return condition{}
+}
