@@ -3,8 +3,8 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Debian packages with the tools that the tests drive.
-PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod busybox-static \
-	docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
+PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
+	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
 	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 

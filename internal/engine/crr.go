@@ -49,6 +49,7 @@ func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any,
 	defer unix.Close(t.fd)
 	var r event.CRR
 	out.say("%s to %s (%v): requests: %d bytes, a connection for each; %s\n", c.Workload, c.name, c.server, c.Size, t.describe(c))
+	c.CC = t.cc
 	k, err := newConnector(c, s, t.fd)
 	if err == nil {
 		k.board = out.board()

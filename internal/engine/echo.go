@@ -203,6 +203,7 @@ func (s *server) echo(e *echoer) {
 		e.marked = b[0]&markStamped != 0
 		if b[0]&markClock != 0 {
 			e.busy = [2]int64{e.busy[1], sock.CPU()}
+			s.marks.at(sock.Now(), e.Duration)
 		}
 		if e.marked && e.stamping() {
 			// All bytes so far are acknowledged: stamps are numbered from here.

@@ -86,7 +86,11 @@ func command(ctx context.Context, args []string, out *events, help io.Writer) er
 	case errors.Is(err, flag.ErrHelp):
 		return nil
 	case err != nil && out.console == nil && !errors.Is(err, ErrUsage):
-		return errors.Join(err, out.print(event.Error{Event: event.KindError, Error: err.Error()}))
+		failed := event.Error{Event: event.KindError, Error: err.Error()}
+		if path := new(blockedError); errors.As(err, &path) {
+			failed.Blocked = &path.what
+		}
+		return errors.Join(err, out.print(failed))
 	}
 	return err
 }
@@ -99,7 +103,8 @@ const maxOrder = 64 << 10
 // such as ["run","udp-rr","10.64.2.1:5202"]. The agent prints that command's output, with exactly
 // one result or error per order, and ends with stdin.
 //
-// An agent expects open servers (admit.go) at literal addresses.
+// Servers are literal addresses. They are open, unless the agent's environment has their token
+// (admit.go).
 func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 	orders := bufio.NewScanner(stdin)
 	orders.Buffer(nil, maxOrder)
@@ -132,7 +137,7 @@ func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error
 type events struct {
 	w         io.Writer
 	questions io.Reader // lines to answer; nil: none
-	order     bool      // from an agent: servers are open, and addresses literal
+	order     bool      // from an agent: addresses are literal, and servers without a token open
 	console   *console  // nil: print JSON
 }
 

@@ -39,7 +39,7 @@ func (m *middle) between(t *testing.T, server string) string {
 		t.Fatal(err)
 	}
 	for _, c := range []*net.UDPConn{near, far} {
-		if err := c.SetReadBuffer(serverRcvBuf); err != nil {
+		if err := c.SetReadBuffer(event.DefaultRcvBuf); err != nil {
 			t.Fatal(err)
 		}
 	}

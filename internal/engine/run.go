@@ -59,7 +59,7 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 	defer release()
 	out := *to
 	defer out.console.halt()
-	if !c.open {
+	if !c.server.IsValid() {
 		c.server, err = resolve(ctx, c.host, c.port, c.timeout)
 		if ctx.Err() != nil {
 			return sock.Canceled(ctx, sock.ErrStopped)
@@ -80,7 +80,7 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 }
 
 func parseRun(args []string, out *events, help io.Writer) (config, error) {
-	c := config{Params: wire.Params{Weir: wire.Version, Run: rand.Uint32N(wire.MaxRun + 1)}, open: out.order}
+	c := config{Params: wire.Params{Weir: wire.Version, Run: rand.Uint32N(wire.MaxRun + 1)}}
 	var source tokenSource
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	fs.DurationVar(&c.Duration, "duration", 10*time.Second, "length of the measured window")
@@ -88,7 +88,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	fs.IntVar(&c.Size, "size", 0, "bytes per write, datagram or message (default 131072 for tcp-stream, 1400 for udp-stream, 18 for udp-search, 64 otherwise)")
 	fs.Float64Var(&c.rate, "rate", 0, "tcp-stream, udp-stream: bit/s of payload, all streams together, 0 sends as fast as possible; udp-open: requests/s (default 2000)")
 	fs.IntVar(&c.Streams, "streams", 1, "tcp-stream: connections")
-	fs.StringVar(&c.CC, "cc", "cubic", "TCP congestion control, set at both ends")
+	fs.StringVar(&c.CC, "cc", "cubic", "TCP congestion control, set at both ends; cubic, unless it is asked for, gives way to a machine's own")
 	fs.IntVar(&c.sndBuf, "sndbuf", 0, "bytes to request for the client's send buffer; 0 keeps the default")
 	fs.IntVar(&c.RcvBuf, "rcvbuf", 0, "bytes to request for the server's receive buffer; 0 keeps the default (UDP: 4 MiB)")
 	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "limit for connecting, for each answer of the server, and for TCP progress")
@@ -106,29 +106,29 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 		return c, err
 	}
 	c.Workload, c.name = pos[0], pos[1]
-	if c.open {
+	if out.order {
 		if c.server, err = parseServer("run", c.name); err != nil {
 			return c, err
 		}
 		c.port = c.server.Port()
-	} else {
-		c.host, c.port, err = splitHost(c.name)
-		if err == nil && c.host == "" {
-			err = fmt.Errorf("%q has no host", c.name)
-		}
-		if err == nil {
-			c.token, err = source.read()
-		}
+	} else if c.host, c.port, err = splitHost(c.name); err == nil && c.host == "" {
+		err = fmt.Errorf("%q has no host", c.name)
+	}
+	if err == nil {
+		c.token, err = source.read()
 	}
 	if err != nil {
 		return c, fmt.Errorf("%w: run: %w", ErrUsage, err)
 	}
+	c.open = out.order && c.token == ""
+	c.AnyCC = true
+	fs.Visit(func(f *flag.Flag) { c.AnyCC = c.AnyCC && f.Name != "cc" })
 	if out.console != nil {
 		out.console.every = c.every
 	}
 	c.Size = cmp.Or(c.Size, map[string]int{"tcp-stream": 128 << 10, "udp-stream": 1400, "udp-search": 18}[c.Workload], 64)
 	if !strings.HasPrefix(c.Workload, "tcp-") {
-		c.CC = ""
+		c.CC, c.AnyCC = "", false
 	}
 	c.finishTransfer()
 	if err = cmp.Or(c.Check(), c.finishRequests(), c.finishSearch()); err == nil {

@@ -24,9 +24,6 @@ const (
 	helloTimeout = 5 * time.Second
 	// idleTimeout is how long a client can be silent beyond the time it announced.
 	idleTimeout = 10 * time.Second
-	// serverRcvBuf is the default request for the UDP socket: 4 MiB hold about 10 ms of the highest
-	// packet rate, so a server that is off its CPU for that long loses nothing.
-	serverRcvBuf = 4 << 20
 )
 
 // A server serves all workloads at once; the first message of a client selects one.
@@ -46,6 +43,7 @@ type server struct {
 
 	short atomic.Int32 // tcp-crr runs in progress
 	meter tally.Meter
+	marks *marks // nil: print none
 }
 
 func serveMain(ctx context.Context, args []string, out *events, help io.Writer) error {
@@ -69,6 +67,9 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	}
 	s := &server{stop: new(sock.Stopper), patience: c.patience, token: c.token, say: out.say,
 		fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*serverRun{}, changed: make(chan struct{})}
+	if c.marks {
+		s.marks = &marks{out: out, meter: &s.meter}
+	}
 	err = errors.Join(sock.SetTimeouts(tcp, sock.Tick), sock.SetTimeouts(udp, sock.Tick))
 	var serving <-chan error
 	switch {

@@ -21,6 +21,7 @@ type serveConfig struct {
 	own      bool   // the token was given, not made here
 	once     bool
 	count    bool          // answer every line of stdin with the counts so far
+	marks    bool          // print the begin and the end of each run's window
 	idle     time.Duration // end after this long without a run; 0: never
 	patience time.Duration
 	cpus     []int
@@ -39,6 +40,7 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 	fs.DurationVar(&c.idle, "idle", defaultIdle, "end after this long without a run; 0: never")
 	fs.BoolVar(&c.once, "once", false, "end after one run")
 	fs.BoolVar(&c.count, "count", false, "print the counts so far, as a JSON line, for every line of standard input; needs --json")
+	fs.BoolVar(&c.marks, "marks", false, "print the begin and the end of each run's measured window, as JSON lines; needs --json and a token")
 	fs.StringVar(&source.word, "token", "", "`token` that clients must hold; other users of this machine can read it in the process list")
 	fs.StringVar(&source.file, "token-file", "", "`file` with the token (default $"+tokenVariable+", otherwise the server makes and prints one)")
 	cpuFlag(fs, &c.cpus, "run the server only on these CPUs")
@@ -66,6 +68,10 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 		err = fmt.Errorf("--open needs an address: on %v it would serve every client that can reach this machine", c.at)
 	case c.count && out.console != nil:
 		err = errors.New("--count needs --json")
+	case c.marks && out.console != nil:
+		err = errors.New("--marks needs --json")
+	case c.marks && c.open:
+		err = errors.New("--marks needs a token: an open server serves several runs at once, whose marks nobody could tell apart")
 	case c.idle < 0:
 		err = fmt.Errorf("idle time %v is negative", c.idle)
 	}

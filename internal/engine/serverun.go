@@ -70,6 +70,7 @@ func (s *server) leave(run *serverRun) {
 	if run.conns--; run.conns > 0 {
 		return
 	}
+	s.marks.end() // before anything else uses the CPU
 	if s.token != "" {
 		runtime.GC() // automatic collection is off, and no run is measured now
 	}
@@ -131,6 +132,7 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve fun
 	}
 	a.Secret = rand.Text()
 	u.only = &grant{Params: p, peer: run.peer, secret: a.Secret}
+	u.edge = s.marks.edge(p)
 	serving := sock.OnThread(u.serve)
 	return func() {
 		s.hold(fd, p, u.board)

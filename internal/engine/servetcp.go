@@ -28,6 +28,7 @@ type serverRun struct {
 	since int64 // when it began
 	conns int
 	first atomic.Int64 // when the first byte of any stream was read; 0 before
+	cc    string       // congestion control of the connections of tcp-crr
 }
 
 // handle serves one connection and returns its run, if any. The client gets errors over the
@@ -81,7 +82,7 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 	if strings.HasPrefix(p.Workload, "udp-") {
 		return s.prepareUDP(fd, run, a)
 	}
-	if a.CC, a.RcvBuf, _, err = sock.SetTCP(fd, run.peer.Is6(), p.CC, unix.SO_RCVBUF, p.RcvBuf, p.DSCP); err != nil {
+	if a.CC, a.RcvBuf, _, err = sock.SetTCP(fd, run.peer.Is6(), p.CC, p.AnyCC, unix.SO_RCVBUF, p.RcvBuf, p.DSCP); err != nil {
 		return nil, err
 	}
 	switch p.Workload {
@@ -93,6 +94,10 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 		a.Place, a.NoStamps = e.place, e.noStamps
 		return func() { s.echo(e) }, nil
 	case "tcp-crr":
+		if run.cc = p.CC; p.AnyCC {
+			run.cc = a.CC
+		}
+		s.marks.next(p.Warmup, p.Duration)
 		s.short.Add(1) // before the client learns that it can begin
 		return func() { s.hold(fd, p, nil); s.short.Add(-1) }, nil
 	}
@@ -127,8 +132,8 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 			s.meter.Bytes.Add(int64(n))
 		}
 		if first := run.first.Load(); end == 0 && (first != 0 || errno == 0 && n > 0) {
-			if first == 0 {
-				run.first.CompareAndSwap(0, t)
+			if first == 0 && run.first.CompareAndSwap(0, t) {
+				s.marks.at(t+int64(run.Warmup), run.Duration)
 			}
 			begin = run.first.Load() + int64(run.Warmup)
 			end = begin + int64(run.Duration)
@@ -143,6 +148,7 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 				r.CPU = sock.CPU() - busy
 			}
 			r.Silence = max(r.Silence, end-heard)
+			s.marks.finish()
 			say(r) // even for a stream whose first byte never came because others left it no room
 		}
 		switch {
@@ -210,17 +216,17 @@ func (s *server) transact(fd int, peer netip.Addr, patience time.Duration, buf *
 		if len(*buf) < run.Size {
 			*buf = make([]byte, run.Size)
 		}
-		s.answerShort(fd, run.Params, (*buf)[:run.Size])
+		s.answerShort(fd, run, (*buf)[:run.Size])
 	}
 	return true
 }
 
-func (s *server) answerShort(fd int, p wire.Params, b []byte) {
-	if p.CC != "" && unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, p.CC) != nil {
+func (s *server) answerShort(fd int, run *serverRun, b []byte) {
+	if run.cc != "" && unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, run.cc) != nil {
 		return
 	}
-	if p.RcvBuf > 0 {
-		if _, err := sock.SetBuffer(fd, unix.SO_RCVBUF, p.RcvBuf); err != nil {
+	if run.RcvBuf > 0 {
+		if _, err := sock.SetBuffer(fd, unix.SO_RCVBUF, run.RcvBuf); err != nil {
 			return
 		}
 	}

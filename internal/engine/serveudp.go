@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
@@ -35,9 +36,10 @@ type udpServer struct {
 	bulk   *sock.Bulk    // of the streamReader, kept for the next run
 	gro    bool          // UDP_GRO is on
 
-	only  *grant       // the client to answer; nil: all
-	board *tally.Board // for the client that asks over TCP during a run
-	meter *tally.Meter // of the server
+	only  *grant          // the client to answer; nil: all
+	edge  func(wire.Kind) // called for the requests at the edges of the client's window
+	board *tally.Board    // for the client that asks over TCP during a run
+	meter *tally.Meter    // of the server
 
 	run     uint32 // being counted; the hello of another run replaces it
 	greeted bool
@@ -55,10 +57,10 @@ func newUDPServer(fd int, a netip.Addr, stop *sock.Stopper, m *tally.Meter) (*ud
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1); err != nil {
 		return nil, fmt.Errorf("udp: count drops: %w", err)
 	}
-	if _, err := sock.SetBuffer(fd, unix.SO_RCVBUF, serverRcvBuf); err != nil {
+	if _, err := sock.SetBuffer(fd, unix.SO_RCVBUF, event.DefaultRcvBuf); err != nil {
 		return nil, err
 	}
-	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), board: tally.NewBoard(), meter: m}, nil
+	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), edge: func(wire.Kind) {}, board: tally.NewBoard(), meter: m}, nil
 }
 
 func (u *udpServer) serve() error {
@@ -127,11 +129,14 @@ func (u *udpServer) control(h wire.Header, n int) {
 		}
 		if u.counts.Delivered == 0 {
 			u.began, u.busy = sock.Now(), sock.CPU() // a client that asks again has not begun
+			u.edge(h.Kind)
 		}
 		u.answer(h, nil)
 	case wire.KindReport:
+		u.edge(h.Kind)
 		u.answer(h, u.report(h))
 	case wire.KindClock:
+		u.edge(h.Kind)
 		u.answer(h, wire.Clock{CPU: sock.CPU()})
 	}
 }
@@ -149,7 +154,7 @@ func (u *udpServer) hello(h wire.Header, b []byte) wire.Accepted {
 	if err == nil {
 		size := p.RcvBuf
 		if size == 0 {
-			size = serverRcvBuf
+			size = event.DefaultRcvBuf
 		}
 		a.RcvBuf, err = sock.SetBuffer(u.fd, unix.SO_RCVBUF, size)
 	}

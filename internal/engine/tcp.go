@@ -38,7 +38,7 @@ func dialTCP(ctx context.Context, c config, s *sock.Stopper) (tcpConn, error) {
 			return t, nil
 		}
 		if !errors.Is(err, unix.ECONNREFUSED) || sock.Now() > deadline {
-			return t, fmt.Errorf("engine: tcp %v: connect: %w%s", c.server, err, advice(err, c))
+			return t, blockedTCP(fmt.Errorf("engine: tcp %v: connect: %w%s", c.server, err, advice(err, c)))
 		}
 		if err := sock.SleepUntil(ctx, sock.Now()+int64(retryEvery), nil); err != nil {
 			return t, err
@@ -54,7 +54,7 @@ func advice(err error, c config) string {
 	case errors.Is(err, unix.ETIMEDOUT):
 		return fmt.Sprintf(" within %v: is the address right, and do firewalls let TCP and UDP through to port %d?", c.timeout, c.server.Port())
 	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
-		return ": this machine has no route to it; ip route get shows why"
+		return ": no machine has this address, there is no route to it (ip route get shows why), or a firewall rejects it"
 	case errors.Is(err, unix.EINVAL) && c.server.Addr().IsLinkLocalUnicast() && c.server.Addr().Zone() == "":
 		return ": a link-local address needs the interface: " + c.server.Addr().String() + "%eth0"
 	}
@@ -76,7 +76,7 @@ func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
 	}()
 	// Before connecting: the buffer bounds the window scale, and congestion control already governs
 	// the handshake.
-	t.cc, _, t.dscp, err = sock.SetTCP(t.fd, c.server.Addr().Is6(), c.CC, unix.SO_SNDBUF, c.sndBuf, c.DSCP)
+	t.cc, _, t.dscp, err = sock.SetTCP(t.fd, c.server.Addr().Is6(), c.CC, c.AnyCC, unix.SO_SNDBUF, c.sndBuf, c.DSCP)
 	if err == nil {
 		err = sock.ConnectTCP(ctx, t.fd, c.server, c.timeout)
 	}
@@ -92,6 +92,9 @@ func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
 // agree sends the parameters and reads the server's settings.
 func (t *tcpConn) agree(c config, s *sock.Stopper) error {
 	deadline := sock.Now() + int64(c.timeout)
+	if c.AnyCC {
+		c.CC = t.cc
+	}
 	hello, err := json.Marshal(c.Params)
 	if err == nil {
 		err = sock.WriteFull(t.fd, append(hello, '\n'), deadline, s)
@@ -114,7 +117,12 @@ func (t *tcpConn) agree(c config, s *sock.Stopper) error {
 	case err != nil:
 		return err
 	}
-	return t.far.Check()
+	if err = t.far.Check(); err == nil && c.AnyCC && t.far.CC != t.cc {
+		if t.cc, err = sock.SetCC(t.fd, t.far.CC); err != nil {
+			err = fmt.Errorf("the server cannot set %s and uses %s, which this machine cannot set: ask for one that both allow with --cc (cc of the probe), such as reno: %w", c.CC, t.far.CC, err)
+		}
+	}
+	return err
 }
 
 // describe describes a run over TCP.

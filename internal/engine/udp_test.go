@@ -143,7 +143,7 @@ func TestDroppedBegins(t *testing.T) {
 
 // A client that repeats its request to begin has not begun to send.
 func TestBeginAgain(t *testing.T) {
-	u := &udpServer{fd: -1, msg: sock.NewMessage(), greeted: true, stream: new(streamReader), meter: new(tally.Meter)}
+	u := &udpServer{edge: func(wire.Kind) {}, fd: -1, msg: sock.NewMessage(), greeted: true, stream: new(streamReader), meter: new(tally.Meter)}
 	begin := func() int64 { u.control(wire.Header{Kind: wire.KindBegin}, wire.HeaderSize); return u.began }
 	first := begin()
 	for sock.Now() == first { // a clock of a coarse machine

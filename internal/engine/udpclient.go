@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
@@ -63,8 +64,11 @@ func (u *udpClient) greet(ctx context.Context, c config) (err error) {
 	if err == nil {
 		u.dscp, err = sock.SetDSCP(u.fd, c.server.Addr().Is6(), c.DSCP)
 	}
+	blocked := false
 	if err == nil {
+		var refused unix.Errno
 		err = u.ask(ctx, wire.KindHello, b, &u.far)
+		blocked = u.control >= 0 && (errors.Is(err, sock.ErrSilent) || errors.As(err, &refused))
 	}
 	if err == nil {
 		err = u.far.Check()
@@ -72,8 +76,9 @@ func (u *udpClient) greet(ctx context.Context, c config) (err error) {
 	switch {
 	case err == nil:
 		return nil
-	case u.control >= 0 && errors.Is(err, sock.ErrSilent):
+	case blocked:
 		err = fmt.Errorf("%w: the server answers over TCP but not over UDP; does a firewall block UDP to port %d?", err, c.server.Port())
+		return &blockedError{fmt.Errorf("engine: udp %v: agree on parameters: %w", c.server, err), event.Blocked{Protocol: "udp"}}
 	}
 	return fmt.Errorf("engine: udp %v: agree on parameters: %w", c.server, err)
 }

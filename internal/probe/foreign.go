@@ -12,11 +12,15 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// dataPort returns the data port of a tool whose control connection uses w.Server's port: ten ports
-// above, because other servers can use the next ports.
-func dataPort(w Window) string { return strconv.Itoa(int(w.Server.Port() + 10)) }
+// dataPort returns the data port of a tool whose control connection uses w.Server's port: by default
+// ten ports above, because other servers can use the next ports.
+func dataPort(w Window) string { return strconv.Itoa(int(or(w.DataPort, w.Server.Port()+10))) }
 
+// port is where the server listens.
 func port(w Window) string { return strconv.Itoa(int(w.Server.Port())) }
+
+// callPort is the port that clients call.
+func callPort(w Window) string { return strconv.Itoa(int(w.call().Port())) }
 
 // wholeSeconds rounds up for tools that accept only whole seconds. The minimum is 1, because
 // several tools run forever on 0.
@@ -24,6 +28,9 @@ func wholeSeconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(ma
 
 // kernelCC is the reported congestion control of a tool that cannot choose one.
 const kernelCC = "the kernel's default: the tool has no option"
+
+// kernelCCUnset is that of a tool that was not asked to choose one and does not report it.
+const kernelCCUnset = "the kernel's default"
 
 func protocol(udp bool) string {
 	if udp {

@@ -35,6 +35,7 @@ func (p Fping) Info() Info {
 		Method:   "ICMP echo, answered by the kernel. Lost requests have no response time; loss is their share of all.",
 		Measures: echoTime,
 		Differs:  "median, in steps of 1 µs; the first request can wait for neighbor discovery; no warm-up",
+		Direct:   directICMP,
 		Tools:    []facts.ToolInfo{{Program: "fping", Package: "fping", VersionArgs: []string{"-v"}, Version: `Version (\S+)`}},
 	}
 }
@@ -51,7 +52,7 @@ func (p Fping) Commands(w Window) (server, client []string) {
 	n := max(1, int(w.Duration/interval))
 	// By default, fping counts a reply that is slower than the interval as lost.
 	return nil, []string{"fping", "-t", strconv.Itoa(fpingTimeout), "-c", strconv.Itoa(n), "-p", strconv.FormatFloat(interval.Seconds()*1e3, 'f', -1, 64),
-		"-b", strconv.Itoa(or(p.Size, defaultEcho)), w.Server.Addr().String()}
+		"-b", strconv.Itoa(or(p.Size, defaultEcho)), w.call().Addr().String()}
 }
 
 var fpingLineRE = regexp.MustCompile(`^\S+ +: \[(\d+)\], (?:timed out|(\d+) bytes, (\d+(?:\.\d+)?) ms) \(`)

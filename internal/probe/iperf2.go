@@ -51,7 +51,7 @@ func (p Iperf2) Check() error {
 // bit/s (-f b), with all columns (-e); the CSV output (-y C) omits what a UDP server received.
 func (p Iperf2) Commands(w Window) (server, client []string) {
 	streams := strconv.Itoa(or(p.Streams, 1))
-	common := []string{"-p", port(w), "-P", streams, "-l", strconv.Itoa(p.size()), "-e", "-f", "b"}
+	common := []string{"-P", streams, "-l", strconv.Itoa(p.size()), "-e", "-f", "b"}
 	if p.UDP {
 		common = append(common, "-u")
 	}
@@ -64,7 +64,7 @@ func (p Iperf2) Commands(w Window) (server, client []string) {
 		client = append(client, "-b", iperf2Flood)
 	}
 	if !p.UDP {
-		client = append(client, "-Z", or(p.CC, defaultCC))
+		client = append(client, w.chooseCC("-Z", p.CC)...)
 	}
 	return server, client
 }
@@ -73,8 +73,8 @@ func iperf2(w Window, common []string) (server, client []string) {
 	if w.Server.Addr().Is6() {
 		common = append(common, "-V")
 	}
-	server = append([]string{"iperf", "-s", "-B", w.Server.Addr().String()}, common...)
-	client = append([]string{"iperf", "-c", w.Server.Addr().String()}, common...)
+	server = append([]string{"iperf", "-s", "-B", w.Server.Addr().String(), "-p", port(w)}, common...)
+	client = append([]string{"iperf", "-c", w.call().Addr().String(), "-p", callPort(w)}, common...)
 	return server, client
 }
 
@@ -105,9 +105,9 @@ func (p Iperf2Bounceback) Check() error {
 // Commands implements Probe. A period of 0 ms sends the next request right after each answer; the
 // default is ten requests per second.
 func (p Iperf2Bounceback) Commands(w Window) (server, client []string) {
-	server, client = iperf2(w, strings.Fields("-p "+port(w)+" -P 1 -e -f b"))
-	return server, append(client, "-t", wholeSeconds(w.Duration), "-l", strconv.Itoa(or(p.Size, defaultMessage)),
-		"-Z", or(p.CC, defaultCC), "--bounceback", "--bounceback-period", "0")
+	server, client = iperf2(w, strings.Fields("-P 1 -e -f b"))
+	client = append(client, "-t", wholeSeconds(w.Duration), "-l", strconv.Itoa(or(p.Size, defaultMessage)))
+	return server, append(append(client, w.chooseCC("-Z", p.CC)...), "--bounceback", "--bounceback-period", "0")
 }
 
 // Lines of iperf 2 with -f b:
@@ -177,7 +177,8 @@ func (p Iperf2) parse(out Output) (Measured, error) {
 		return Measured{}, fmt.Errorf("the server reported %d of %d streams", received.streams, streams)
 	}
 	t := transfer{sent: sent.bytes, received: received.bytes, seconds: received.seconds, size: float64(p.size()), offered: float64(p.Rate)}
-	m := carrier(p.UDP, p.size(), or(p.CC, defaultCC))
+	want := out.cc(p.CC)
+	m := carrier(p.UDP, p.size(), or(want, kernelCCUnset))
 	if peer := iperf2PeerRE.FindSubmatch(out.Server); peer != nil { // no other line has the version
 		m.Observed["tool"] = "iperf " + string(peer[1])
 	}
@@ -194,7 +195,7 @@ func (p Iperf2) parse(out Output) (Measured, error) {
 		return m, err
 	}
 	if !p.UDP {
-		if err := iperf2CC(out.Client, p.CC); err != nil {
+		if err := iperf2CC(out.Client, want); err != nil {
 			return m, err
 		}
 		m.Values = []record.Value{t.throughput(), {Name: "retransmits", Unit: "1", Value: sent.retransmits}, t.window()}
@@ -211,8 +212,10 @@ func (p Iperf2) parse(out Output) (Measured, error) {
 }
 
 // iperf2CC checks the congestion control: iperf continues with another one if it cannot set it.
-func iperf2CC(client []byte, asked string) error {
-	cc := or(asked, defaultCC)
+func iperf2CC(client []byte, cc string) error {
+	if cc == "" {
+		return nil
+	}
 	if m := iperf2CCRE.FindSubmatch(client); m == nil || string(m[1]) != cc {
 		return fmt.Errorf("congestion control was not set to %q; sysctl net.ipv4.tcp_available_congestion_control lists the available ones", cc)
 	}
@@ -241,9 +244,9 @@ func (p Iperf2Bounceback) Parse(out Output) (Measured, error) {
 	if mean < 1e-3 {
 		mean = 1 / rps.value
 	}
-	return checked("iperf", Measured{Protocol: "tcp", Observed: map[string]string{"congestion": or(p.CC, defaultCC)}, Values: []record.Value{
+	return checked("iperf", Measured{Protocol: "tcp", Observed: map[string]string{"congestion": or(out.cc(p.CC), kernelCCUnset)}, Values: []record.Value{
 		{Name: "rtt.mean", Unit: "s", Value: mean},
 		{Name: "transactions", Unit: "1/s", Value: n / seconds},
 		{Name: "window", Unit: "s", Value: seconds},
-	}}, iperf2CC(out.Client, p.CC))
+	}}, iperf2CC(out.Client, out.cc(p.CC)))
 }

@@ -57,13 +57,12 @@ func (p Iperf3) Check() error {
 // therefore rounded up to at least 1 s; no warm-up stays none. The value "window" is the actual
 // duration.
 func (p Iperf3) Commands(w Window) (server, client []string) {
-	addr, port := w.Server.Addr().String(), port(w)
-	server = []string{"iperf3", "-s", "-1", "-B", addr, "-p", port, "-J"}
+	server = []string{"iperf3", "-s", "-1", "-B", w.Server.Addr().String(), "-p", port(w), "-J"}
 	omitted := "0"
 	if w.Warmup > 0 {
 		omitted = wholeSeconds(w.Warmup)
 	}
-	client = []string{"iperf3", "-c", addr, "-p", port, "-J",
+	client = []string{"iperf3", "-c", w.call().Addr().String(), "-p", callPort(w), "-J",
 		"--connect-timeout", strconv.Itoa(iperf3Connect),
 		"-t", wholeSeconds(w.Duration), "-O", omitted,
 		"-P", strconv.Itoa(or(p.Streams, 1)), "-l", strconv.Itoa(bulkSize(p.UDP, p.Size)),
@@ -74,7 +73,7 @@ func (p Iperf3) Commands(w Window) (server, client []string) {
 			client = append(client, "--gsro")
 		}
 	} else {
-		client = append(client, "-C", or(p.CC, defaultCC))
+		client = append(client, w.chooseCC("-C", p.CC)...)
 	}
 	if p.Reverse {
 		client = append(client, "-R")
@@ -135,7 +134,7 @@ func (p Iperf3) Parse(out Output) (Measured, error) {
 	doc, err := decodeIperf3(out.Client)
 	server := p.server(out.Server)
 	if err == nil {
-		err = p.check(doc, server)
+		err = p.check(doc, server, out.cc(p.CC))
 	}
 	if err != nil {
 		return checked("iperf3", Measured{}, err)
@@ -173,8 +172,9 @@ func decodeIperf3(b []byte) (iperf3Doc, error) {
 	return doc, nil
 }
 
-// check rejects output that is too old, incomplete, impossible or from another test.
-func (p Iperf3) check(doc iperf3Doc, server *iperf3Doc) error {
+// check rejects output that is too old, incomplete, impossible or from another test. want is the
+// congestion control, "" any.
+func (p Iperf3) check(doc iperf3Doc, server *iperf3Doc, want string) error {
 	if err := p.checkVersion(doc.Start.Version); err != nil {
 		return err
 	}
@@ -182,8 +182,8 @@ func (p Iperf3) check(doc iperf3Doc, server *iperf3Doc) error {
 	switch cc := doc.End.Congestion; {
 	case test.Protocol != asked:
 		return fmt.Errorf("measured %q, asked for %q", test.Protocol, asked)
-	case !p.UDP && cc != or(p.CC, defaultCC):
-		return fmt.Errorf("congestion control was %q, asked for %q", cc, or(p.CC, defaultCC))
+	case !p.UDP && want != "" && cc != want:
+		return fmt.Errorf("congestion control was %q, asked for %q", cc, want)
 	case p.UDP && test.Size <= 0:
 		return fmt.Errorf("datagrams of %v bytes", test.Size)
 	}

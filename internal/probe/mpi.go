@@ -115,6 +115,7 @@ func (p MPI) Info() Info {
 		Measures: mpiTime, Differs: how,
 		Tools:    []facts.ToolInfo{p.launcher(), p.rank()},
 		NoWarmup: true, StartsLate: true, Takes: mpiTakes, AtMost: mpiAtMost,
+		Direct: "starts processes that call each other at their own addresses",
 	}
 	if p.Bandwidth {
 		i.Title, i.Short, i.Unit = strings.Replace(i.Title, "latency (", "bandwidth (", 1), fmt.Sprintf(short, "bandwidth"), "bit/s"

@@ -14,7 +14,8 @@ import (
 )
 
 // Defaults of the native probes, which run `weir engine`, weir's own traffic generator. They pass
-// every setting explicitly instead of relying on the engine's defaults.
+// every setting explicitly instead of relying on the engine's defaults, except the congestion control
+// on machines that can refuse it.
 const (
 	defaultWrite    = 128 << 10 // bytes; iperf3's write size for TCP
 	defaultDatagram = 1400      // bytes: with IPv4 and UDP headers 1428, below the 1450 of VXLAN on a 1500-byte underlay
@@ -27,7 +28,7 @@ const (
 
 func engineRun(w Window, workload string, size int, flags ...string) (server, client []string) {
 	server = []string{"weir", "engine", "serve", w.Server.String(), "--open", "--json"}
-	client = []string{"weir", "engine", "run", workload, w.Server.String(),
+	client = []string{"weir", "engine", "run", workload, w.call().String(),
 		"--duration", w.Duration.String(), "--warmup", w.Warmup.String(), "--size", fmt.Sprint(size)}
 	return server, append(client, flags...)
 }

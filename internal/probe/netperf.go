@@ -37,7 +37,7 @@ var netperfTools = []facts.ToolInfo{
 func (p Netperf) Info() Info {
 	i := streamBy("netperf", p.UDP, [2]string{"one process per end, which blocks in send and recv; includes the slow start",
 		"one send and one recv per datagram, a socket buffer of the kernel's default size; no warm-up"})
-	i.Tools, i.NoWarmup = netperfTools, true
+	i.Tools, i.NoWarmup, i.SecondPort = netperfTools, true, true
 	return i
 }
 
@@ -47,7 +47,7 @@ func (p NetperfRR) Info() Info {
 		i.Title, i.Short, i.Measures = "TCP connect/request/response (netperf)", "TCP connect time by netperf", connectTime
 		i.About = "time of a connection, a request and its response over TCP, by netperf"
 	}
-	i.Tools, i.NoWarmup = netperfTools, true
+	i.Tools, i.NoWarmup, i.SecondPort = netperfTools, true, true
 	return i
 }
 
@@ -66,7 +66,7 @@ func (p Netperf) Commands(w Window) (server, client []string) {
 	if p.UDP {
 		return netperf(w, "UDP_STREAM", append(test, "-R", "1"), netperfStreamKeys)
 	}
-	return netperf(w, "TCP_STREAM", append(test, "-K", or(p.CC, defaultCC)), netperfStreamKeys+",LOCAL_TRANSPORT_RETRANS,LOCAL_CONG_CONTROL")
+	return netperf(w, "TCP_STREAM", append(test, w.chooseCC("-K", p.CC)...), netperfStreamKeys+",LOCAL_TRANSPORT_RETRANS,LOCAL_CONG_CONTROL")
 }
 
 func (p NetperfRR) Commands(w Window) (server, client []string) {
@@ -75,7 +75,7 @@ func (p NetperfRR) Commands(w Window) (server, client []string) {
 	if p.UDP {
 		return netperf(w, "UDP_RR", test, netperfRRKeys)
 	}
-	test = append(test, "-K", or(p.CC, defaultCC))
+	test = append(test, w.chooseCC("-K", p.CC)...)
 	if p.Connect {
 		return netperf(w, "TCP_CRR", test, netperfRRKeys)
 	}
@@ -89,9 +89,8 @@ const (
 )
 
 func netperf(w Window, test string, options []string, keys string) (server, client []string) {
-	addr := w.Server.Addr().String()
-	server = []string{"netserver", "-D", "-L", addr, "-p", port(w)}
-	client = []string{"netperf", "-H", addr, "-p", port(w), "-l", wholeSeconds(w.Duration), "-t", test, "--", "-P", "," + dataPort(w)}
+	server = []string{"netserver", "-D", "-L", w.Server.Addr().String(), "-p", port(w)}
+	client = []string{"netperf", "-H", w.call().Addr().String(), "-p", callPort(w), "-l", wholeSeconds(w.Duration), "-t", test, "--", "-P", "," + dataPort(w)}
 	return server, append(append(client, options...), "-k", keys)
 }
 
@@ -119,11 +118,11 @@ func parseNetperf(b []byte, want map[string]string) *fields {
 func (p Netperf) Parse(out Output) (Measured, error) {
 	size := bulkSize(p.UDP, p.Size)
 	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send", "THROUGHPUT_UNITS": "10^6bits/s", "LOCAL_SEND_SIZE": strconv.Itoa(size)}
-	m := carrier(p.UDP, size, or(p.CC, defaultCC))
-	if !p.UDP {
-		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
+	if cc := out.cc(p.CC); !p.UDP && cc != "" {
+		want["LOCAL_CONG_CONTROL"] = cc
 	}
 	f := parseNetperf(out.Client, want)
+	m := carrier(p.UDP, size, f.text["LOCAL_CONG_CONTROL"])
 	// The end of the test interrupts a send, and the receiver counts part of it.
 	t := transfer{slack: float64(size), sent: f.number("LOCAL_BYTES_SENT"), received: f.number("REMOTE_BYTES_RECVD"), size: float64(size)}
 	if rate := f.number("REMOTE_RECV_THROUGHPUT"); rate > 0 {
@@ -143,15 +142,17 @@ func (p NetperfRR) Parse(out Output) (Measured, error) {
 	size := or(p.Size, defaultMessage)
 	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send|Recv", "THROUGHPUT_UNITS": "Trans/s",
 		"REQUEST_SIZE": strconv.Itoa(size), "RESPONSE_SIZE": strconv.Itoa(size)}
-	m := carrier(p.UDP, size, or(p.CC, defaultCC))
-	switch {
-	case p.Connect: // the connections are gone, and with them their congestion control
+	switch cc := out.cc(p.CC); {
+	case p.Connect:
 		want["DIRECTION"] = "Connect|Send|Recv"
-		m.Observed = nil
-	case !p.UDP:
-		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
+	case !p.UDP && cc != "":
+		want["LOCAL_CONG_CONTROL"] = cc
 	}
 	f := parseNetperf(out.Client, want)
+	m := carrier(p.UDP, size, f.text["LOCAL_CONG_CONTROL"])
+	if p.Connect { // the connections are gone, and with them their congestion control
+		m.Observed = nil
+	}
 	rate, seconds := f.number("THROUGHPUT"), f.number("ELAPSED_TIME")
 	p50, p99, mean := f.number("P50_LATENCY")/1e6, f.number("P99_LATENCY")/1e6, f.number("MEAN_LATENCY")/1e6
 	// Sequential transactions cannot take longer than the window, which netperf rounds to 10 ms.

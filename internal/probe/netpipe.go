@@ -35,8 +35,10 @@ func (p NetPIPE) Info() Info {
 }
 
 func (p NetPIPE) Commands(w Window) (server, client []string) {
-	args := append([]string{"NPtcp", "-P", strconv.Itoa(int(w.Server.Port()))}, netpipeArgs(p.mpi().size())...)
-	return args, append(args[:len(args):len(args)], "-h", address(w.Server.Addr()))
+	args := func(port string) []string {
+		return append([]string{"NPtcp", "-P", port}, netpipeArgs(p.mpi().size())...)
+	}
+	return args(port(w)), append(args(callPort(w)), "-h", address(w.call().Addr()))
 }
 
 func (p NetPIPE) Parse(out Output) (Measured, error) {

@@ -28,7 +28,7 @@ const nuttcpMinUDP = 8
 func (p Nuttcp) Info() Info {
 	i := streamBy("nuttcp", p.UDP, [2]string{kernelBulk, kernelDatagrams})
 	i.Tools = []facts.ToolInfo{{Program: "nuttcp", Package: "nuttcp", VersionArgs: []string{"-V"}, Version: `nuttcp-(\S+)`}}
-	i.NoWarmup = true
+	i.NoWarmup, i.SecondPort = true, true
 	return i
 }
 
@@ -43,7 +43,7 @@ func (p Nuttcp) Check() error {
 // in kbit/s; 0 is unlimited, while the default for UDP is 1 Mbit/s.
 func (p Nuttcp) Commands(w Window) (server, client []string) {
 	server = []string{"nuttcp", "-1", "--nofork", "-P", port(w)}
-	client = []string{"nuttcp", "-P", port(w), "-p", dataPort(w), "-T", wholeSeconds(w.Duration),
+	client = []string{"nuttcp", "-P", callPort(w), "-p", dataPort(w), "-T", wholeSeconds(w.Duration),
 		"-l" + strconv.Itoa(bulkSize(p.UDP, p.Size)), "-R" + strconv.Itoa(int(p.Rate/1000)), "-v", "-fparse"}
 	if n := or(p.Streams, 1); n > 1 {
 		client = append(client, "-N"+strconv.Itoa(n))
@@ -54,7 +54,7 @@ func (p Nuttcp) Commands(w Window) (server, client []string) {
 	if w.Server.Addr().Is6() {
 		server, client = append(server, "-6"), append(client, "-6")
 	}
-	return server, append(client, w.Server.Addr().String())
+	return server, append(client, w.call().Addr().String())
 }
 
 var (

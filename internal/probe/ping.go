@@ -15,6 +15,9 @@ type Ping struct {
 	Interval time.Duration `yaml:"interval"` // from one request to the next; default 10 ms
 }
 
+// directICMP is Info.Direct of probes of ICMP.
+const directICMP = "sends ICMP, which has no ports and would be answered by another machine, or by none"
+
 func (p Ping) Info() Info {
 	return Info{
 		Title: "Ping", Short: "ping", Unit: "s",
@@ -22,11 +25,12 @@ func (p Ping) Info() Info {
 		Method:   "ICMP echo, answered by the kernel. Lost requests have no response time; loss is their share of all.",
 		Measures: echoTime,
 		Differs:  "median, after a warm-up",
+		Direct:   directICMP,
 	}
 }
 
 func (p Ping) Commands(w Window) (server, client []string) {
-	return nil, []string{"weir", "engine", "ping", w.Server.Addr().String(),
+	return nil, []string{"weir", "engine", "ping", w.call().Addr().String(),
 		"--duration", w.Duration.String(), "--warmup", w.Warmup.String(),
 		"--size", strconv.Itoa(or(p.Size, defaultEcho)), "--interval", or(p.Interval, defaultInterval).String()}
 }

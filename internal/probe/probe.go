@@ -18,8 +18,8 @@ import (
 // Check() error that names the option and its bound.
 type Probe interface {
 	Info() Info
-	// Commands returns the argument vectors. The server binds w.Server and runs until SIGTERM; it
-	// is empty if the probe needs none. The program name "weir" stands for this binary, wherever
+	// Commands returns the argument vectors. The server binds w.Server, the client calls w.Call, and
+	// the server runs until SIGTERM; it is empty if the probe needs none. The program name "weir" stands for this binary, wherever
 	// the node keeps it.
 	Commands(w Window) (server, client []string)
 	// Parse returns either values or an error. Values are finite; the first is the probe's main
@@ -55,6 +55,11 @@ type Info struct {
 	// StartsLate marks a tool whose traffic starts at an unknown time after its process. The CPU
 	// time is unknown, because no counters can be read around the window.
 	StartsLate bool `json:"-"`
+	// SecondPort marks a tool whose data go to a second port of the server: Window.DataPort.
+	SecondPort bool `json:"-"`
+	// Direct says why a tool needs the server's own address, after the tool's name; empty if it can
+	// call a server through address translation.
+	Direct string `json:"-"`
 	// Takes is the approximate duration and AtMost the limit of a tool that ignores the window;
 	// else 0.
 	Takes, AtMost time.Duration `json:"-"`
@@ -73,7 +78,15 @@ const (
 
 // A Window is the time and addresses of a measurement.
 type Window struct {
-	Server   netip.AddrPort
+	Server netip.AddrPort // where the server listens
+	// Call is where clients call it: another address or port behind a Kubernetes Service. The zero
+	// Call is Server.
+	Call netip.AddrPort
+	// DataPort is a second port of the server; 0 is ten above the first.
+	DataPort uint16
+	// Found means machines that are not weir's own. Settings that a study does not ask for stay as
+	// they have them, because they can refuse others.
+	Found    bool
 	MTU      int           // of the path, as its ends see it, bytes
 	Warmup   time.Duration // traffic before the measurement, not counted
 	Duration time.Duration // of the measurement
@@ -91,6 +104,32 @@ type Window struct {
 type Output struct {
 	Client, Server       []byte // standard output
 	ClientErr, ServerErr []byte // standard error
+	Found                bool   // see Window
+}
+
+// call is where clients call the server.
+func (w Window) call() netip.AddrPort {
+	if w.Call.IsValid() {
+		return w.Call
+	}
+	return w.Server
+}
+
+// chooseCC returns the option that sets a TCP congestion control, or none where the machines'
+// own is to stay. asked is the study's, "" for none.
+func (w Window) chooseCC(option, asked string) []string {
+	if asked == "" && w.Found {
+		return nil
+	}
+	return []string{option, or(asked, defaultCC)}
+}
+
+// cc is the congestion control that the output must confirm; "" for any. asked is the study's.
+func (o Output) cc(asked string) string {
+	if asked == "" && o.Found {
+		return ""
+	}
+	return or(asked, defaultCC)
 }
 
 // Measured is the result of parsing a tool's output.

@@ -32,13 +32,13 @@ var qperfTools = []facts.ToolInfo{{Program: "qperf", Package: "qperf", VersionAr
 
 func (p Qperf) Info() Info {
 	i := streamBy("qperf", p.UDP, [2]string{kernelBulk, kernelDatagrams})
-	i.Tools, i.NoWarmup = qperfTools, true
+	i.Tools, i.NoWarmup, i.SecondPort = qperfTools, true, true
 	return i
 }
 
 func (p QperfRR) Info() Info {
 	i := responseBy("qperf", p.UDP, "mean instead of median: slow responses raise it; qperf prints half the round trip, which weir doubles; over UDP it waits for a lost reply until its time is up, and that wait raises the mean; no warm-up")
-	i.Tools, i.NoWarmup = qperfTools, true
+	i.Tools, i.NoWarmup, i.SecondPort = qperfTools, true, true
 	return i
 }
 
@@ -58,8 +58,8 @@ func (p QperfRR) Commands(w Window) (server, client []string) {
 // counts (-vvs, -vvt) and settings (-vu).
 func qperf(w Window, test string, size int) (server, client []string) {
 	server = []string{"qperf", "-lp", port(w)}
-	return server, []string{"qperf", "-lp", port(w), "-ip", dataPort(w), "-t", wholeSeconds(w.Duration), "-m", strconv.Itoa(size),
-		"-uu", "-e", "9", "-un", "-vvs", "-vvt", "-vu", w.Server.Addr().String(), test}
+	return server, []string{"qperf", "-lp", callPort(w), "-ip", dataPort(w), "-t", wholeSeconds(w.Duration), "-m", strconv.Itoa(size),
+		"-uu", "-e", "9", "-un", "-vvs", "-vvt", "-vu", w.call().Addr().String(), test}
 }
 
 var qperfLineRE = regexp.MustCompile(`(?m)^ +(\w+) += +(\S+) ?(\S*) *$`)

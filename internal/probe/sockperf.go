@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"regexp"
 	"strconv"
 
@@ -72,13 +73,16 @@ func (p SockperfLoad) Commands(w Window) (server, client []string) {
 }
 
 func sockperf(w Window, mode string, tcp bool, size int) (server, client []string) {
-	at := []string{"-i", w.Server.Addr().String(), "-p", port(w)}
-	if tcp {
-		at = append(at, "--tcp")
+	at := func(a netip.AddrPort) []string {
+		args := []string{"-i", a.Addr().String(), "-p", strconv.Itoa(int(a.Port()))}
+		if tcp {
+			args = append(args, "--tcp")
+		}
+		return args
 	}
 	// Without --uc-reuseaddr it cannot listen where another server has just listened.
-	server = append([]string{"sockperf", "server", "--uc-reuseaddr"}, at...)
-	client = append([]string{"sockperf", mode}, at...)
+	server = append([]string{"sockperf", "server", "--uc-reuseaddr"}, at(w.Server)...)
+	client = append([]string{"sockperf", mode}, at(w.call())...)
 	return server, append(client, "-t", wholeSeconds(w.Duration), "-m", strconv.Itoa(size))
 }
 

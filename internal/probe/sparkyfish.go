@@ -38,9 +38,8 @@ func (Sparkyfish) Info() Info {
 
 // Commands implements Probe. It ignores the window's times.
 func (Sparkyfish) Commands(w Window) (server, client []string) {
-	addr := w.Server.String()
-	return []string{"sparkyfish-server", "-listen-addr", addr},
-		[]string{"weir", "host", "pty", "100x40", "q", "[r]etest", "Press q to quit", "--", "sparkyfish", addr}
+	return []string{"sparkyfish-server", "-listen-addr", w.Server.String()},
+		[]string{"weir", "host", "pty", "100x40", "q", "[r]etest", "Press q to quit", "--", "sparkyfish", w.call().String()}
 }
 
 // The server's log lines about both directions (throughput.go), and the client's screen about

@@ -26,7 +26,7 @@ func (p TCPCRR) Info() Info {
 func (p TCPCRR) Check() error { return event.CheckMessages("tcp-crr", or(p.Size, defaultMessage), 1) }
 
 func (p TCPCRR) Commands(w Window) (server, client []string) {
-	return engineRun(w, "tcp-crr", or(p.Size, defaultMessage), "--cc", or(p.CC, defaultCC))
+	return engineRun(w, "tcp-crr", or(p.Size, defaultMessage), w.chooseCC("--cc", p.CC)...)
 }
 
 // Parse reads the values of closed, and rtt.connect (s, median time to connect, with histogram).

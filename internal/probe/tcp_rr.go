@@ -29,7 +29,7 @@ func (p TCPRR) Check() error {
 }
 
 func (p TCPRR) Commands(w Window) (server, client []string) {
-	return engineRun(w, "tcp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)), "--cc", or(p.CC, defaultCC))...)
+	return engineRun(w, "tcp-rr", or(p.Size, defaultMessage), loop(p.Spin, append([]string{"--inflight", strconv.Itoa(or(p.Inflight, 1))}, w.chooseCC("--cc", p.CC)...)...)...)
 }
 
 func (p TCPRR) Parse(out Output) (Measured, error) {

@@ -45,7 +45,8 @@ func (p TCPStream) Capacity() (by Probe, kind string, err error) {
 }
 
 func (p TCPStream) Commands(w Window) (server, client []string) {
-	flags := []string{"--streams", strconv.Itoa(or(p.Streams, 1)), "--cc", or(p.CC, defaultCC), "--dscp", strconv.Itoa(p.DSCP)}
+	flags := append([]string{"--streams", strconv.Itoa(or(p.Streams, 1))}, w.chooseCC("--cc", p.CC)...)
+	flags = append(flags, "--dscp", strconv.Itoa(p.DSCP))
 	if p.Rate > 0 {
 		flags = append(flags, "--rate", fmt.Sprint(float64(p.Rate)))
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -69,7 +68,7 @@ func StartStress(ctx context.Context, site *target.Site, client, server plan.End
 				return []record.Value{{Name: name, Unit: "1", Value: taken}}
 			}}
 			b.counter.cpus = cpus
-			all, err = append(all, b), b.start(ctx, node, argv, nil, nil)
+			all, err = append(all, b), b.start(ctx, node, argv)
 		}
 		if err != nil {
 			for _, b := range all {
@@ -115,37 +114,47 @@ func (c count) delivered(from count, name string, p probe.Probe) record.Value {
 	return record.Value{Name: name, Unit: unit, Value: work / c.since(from)}
 }
 
-// startTraffic starts l with the server on port and returns in its steady state.
-func (c *Background) startTraffic(ctx context.Context, site *target.Site, client, server plan.End, port uint16, l Load) error {
+// startTraffic starts l with the server on its usual port, or another one, and returns in its steady
+// state.
+func (c *Background) startTraffic(ctx context.Context, site *target.Site, client, server plan.End, usual int, l Load) error {
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
 	c.driver.cpus, c.counter.cpus = apart(cli, srv)
-	serve, send := l.Probe.Commands(probe.Window{Server: netip.AddrPortFrom(server.Addr, port),
-		MTU: l.MTU, Warmup: max(l.Warmup, settle), Duration: endless})
 	c.driver.env, c.counter.env = admitted(site), admitted(site)
-	// --count makes the server answer questions, and --json makes the client print events.
-	return c.start(ctx, srv, append(serving(site, serve), "--count"), cli, append(send, "--json"))
-}
-
-// start starts the counter, then the driver, if any. On failure neither runs.
-func (c *Background) start(ctx context.Context, node target.Node, counter []string, drivers target.Node, driver []string) error {
-	c.questions = c.counter.pipe()
-	c.counter.start(ctx, node, counter)
-	err := c.counter.await(ctx, "get ready", c.counter.saysReady)
-	if err == nil && driver != nil {
-		c.driver.start(ctx, drivers, driver)
+	var send []string
+	_, err := c.counter.listen(ctx, site, srv, usual, func(port uint16) (serve []string) {
+		c.questions = c.counter.pipe()
+		serve, send = l.Probe.Commands(probe.Window{Server: server.Listen(port), Call: server.Dial(port), Found: !site.Private,
+			MTU: l.MTU, Warmup: max(l.Warmup, settle), Duration: endless})
+		return append(serving(site, serve), "--count") // it answers questions
+	}, func(uint16) bool { return c.counter.saysReady() })
+	if err == nil {
+		c.driver.start(ctx, cli, append(send, "--json")) // it prints events
 		err = c.driver.await(ctx, "get under way", func() bool { return c.driver.stdout.said(event.MarkBegin) })
 	}
+	return c.started(err)
+}
+
+// start starts a counter without a driver.
+func (c *Background) start(ctx context.Context, node target.Node, counter []string) error {
+	c.questions = c.counter.pipe()
+	c.counter.start(ctx, node, counter)
+	return c.started(c.counter.await(ctx, "get ready", c.counter.saysReady))
+}
+
+// started stops the programs unless all of them started.
+func (c *Background) started(err error) error {
 	if err != nil {
 		_ = c.Stop() // the failed start matters more
-		return wrap(c.name, err)
 	}
-	return nil
+	return wrap(c.name, err)
 }
 
 // Stop stops the programs. The trial has already checked how they ran.
 func (c *Background) Stop() error {
 	err := c.driver.stop()
-	c.questions.Close()
+	if c.questions != nil {
+		c.questions.Close()
+	}
 	return errors.Join(err, c.counter.stop())
 }
 

@@ -22,7 +22,7 @@ func StartClients(ctx context.Context, site *target.Site, clients []plan.End, se
 			return []record.Value{to.delivered(from, "delivered", p)}
 		}}
 		started[i] = c
-		errs[i] = c.startTraffic(ctx, site, clients[i], server, uint16(clientsPort+i), Load{Probe: p, Warmup: warmup})
+		errs[i] = c.startTraffic(ctx, site, clients[i], server, clientsPort+i, Load{Probe: p, Warmup: warmup})
 	})
 	if err := errors.Join(errs...); err != nil {
 		for _, c := range started {

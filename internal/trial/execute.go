@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -65,10 +64,10 @@ func atOnce(n int, f func(i int)) {
 
 // native returns the trial's order to the engines, nil for a foreign tool.
 func (s *Setup) native() []string {
-	if _, client := s.commands(toolPort, nil); !isOrder(client) {
+	if _, client := s.commands(toolPort, 0, nil); !isOrder(client) {
 		return nil
 	}
-	_, client := s.commands(s.Engines.addr.Port(), nil)
+	_, client := s.commands(s.Engines.port, 0, nil)
 	return client
 }
 
@@ -78,12 +77,19 @@ func (s *Setup) serve(ctx context.Context, x *execution) {
 	}
 	x.client.cpus, x.server.cpus = apart(s.Site.Nodes[s.Client.Node], s.Site.Nodes[s.Server.Node])
 	var server []string
-	server, x.client.argv = s.commands(toolPort, x.server.cpus)
-	if len(server) == 0 {
+	if server, x.client.argv = s.commands(toolPort, 0, x.server.cpus); len(server) == 0 {
 		return
 	}
-	x.server.start(ctx, s.Site.Nodes[s.Server.Node], server)
-	if err := x.server.await(ctx, fmt.Sprintf("listen on port %d", toolPort), x.server.listens); err != nil {
+	node := s.Site.Nodes[s.Server.Node]
+	_, err := x.server.listen(ctx, s.Site, node, toolPort, func(port uint16) []string {
+		data := uint16(0)
+		if s.Probe.Info().SecondPort {
+			data = dataPort(s.Site, node, port)
+		}
+		server, x.client.argv = s.commands(port, data, x.server.cpus)
+		return server
+	}, func(port uint16) bool { return listening(node, port) })
+	if err != nil {
 		x.err = wrap("server", err)
 		_ = x.server.stop() // why it was not ready matters more
 	}
@@ -111,10 +117,11 @@ func (s *Setup) dismiss(x *execution) {
 	}
 }
 
-// commands asks the probe; cpus are the server's.
-func (s *Setup) commands(port uint16, cpus []int) (server, client []string) {
+// commands asks the probe; cpus are the server's, and data is its second port, if it needs one.
+func (s *Setup) commands(port, data uint16, cpus []int) (server, client []string) {
 	w := probe.Window{
-		Server: netip.AddrPortFrom(s.Server.Addr, port), MTU: s.Plan.Path.MTU, Warmup: s.Warmup, Duration: s.Duration,
+		Server: s.Server.Listen(port), Call: s.Server.Dial(port), DataPort: data, Found: !s.Site.Private,
+		MTU: s.Plan.Path.MTU, Warmup: s.Warmup, Duration: s.Duration,
 		Client: s.Client.Addr, Devices: slices.Compact([]string{s.Client.Dev, s.Server.Dev})}
 	if s.Site.Shell != nil {
 		w.Shell, w.Dir = s.Site.Shell(s.Client.Node, s.Server.Node, cpus)

@@ -7,10 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/header"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -100,6 +102,18 @@ func stalled(r *record.Result, m probe.Measured) string {
 		return "nothing arrived for more than 50 ms, a stall: its length is the value silence"
 	}
 	return ""
+}
+
+// squeezed explains datagrams that the server's socket dropped on a machine that grants it a smaller
+// buffer than weir asks for; "" otherwise. A lab has the settings of its machine, which doctor names.
+func (s *Setup) squeezed(r *record.Result) string {
+	dropped, _ := r.Get("loss.socket")
+	got, err := strconv.Atoi(r.Observed["rcvbuf"])
+	if s.Site.Private || dropped.Value == 0 || err != nil || got >= 2*event.DefaultRcvBuf {
+		return ""
+	}
+	return fmt.Sprintf("the server's socket dropped %s of the datagrams: its buffer is %d bytes, and weir asks for %d; raise net.core.rmem_max on %s",
+		unit.Percent(dropped.Value), got/2, event.DefaultRcvBuf, s.Server.Host)
 }
 
 // delivered returns the minimum that the devices of the path must have moved.

@@ -71,3 +71,23 @@ func TestCarried(t *testing.T) {
 		}
 	}
 }
+
+// A small receive buffer is a warning only if it dropped datagrams, on a machine that is not weir's.
+func TestSqueezed(t *testing.T) {
+	for _, c := range []struct {
+		private bool
+		rcvbuf  string
+		dropped float64
+		want    string
+	}{
+		{false, "425984", 0.1, "dropped 10% of the datagrams: its buffer is 212992 bytes, and weir asks for 4194304; raise net.core.rmem_max on h2"},
+		{false, "425984", 0, ""}, {true, "425984", 0.1, ""}, {false, "8388608", 0.1, ""}, {false, "", 0.1, ""},
+	} {
+		s, _, _, _ := setup()
+		s.Site.Private = c.private
+		r := record.Result{Observed: map[string]string{"rcvbuf": c.rcvbuf}, Values: []record.Value{{Name: "loss.socket", Unit: "1", Value: c.dropped}}}
+		if got := s.squeezed(&r); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}

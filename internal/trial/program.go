@@ -12,16 +12,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
-	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
-)
-
-// Server ports. A node is in one network only, so all networks use the same numbers.
-const (
-	toolPort    = 5201 // of a foreign tool
-	loadPort    = 5202 // of a load
-	enginePort  = 5203 // and up: persistent engines, one for each pair of ends with this server
-	clientsPort = 7001 // and up: the other clients, one each
 )
 
 // grace is extra time for a program to get ready, round its warm-up to seconds, and report.
@@ -129,17 +120,6 @@ func (p *program) await(ctx context.Context, what string, up func() bool) error 
 		}
 	}
 	return nil
-}
-
-// listens reports whether a foreign server waits for its client. It reads the node's socket tables,
-// because the server could take a connection for the client.
-func (p *program) listens() bool {
-	for _, proto := range []string{"tcp", "udp"} {
-		if ok, err := sample.Listening(p.node.FS(), proto, toolPort); err == nil && ok {
-			return true
-		}
-	}
-	return false
 }
 
 // saysReady reports whether our own server has announced that it listens.

@@ -41,8 +41,11 @@ func TestToken(t *testing.T) {
 			if open := slices.Contains(c.Argv, "--open"); c.Argv[2] == "serve" && open != (token == "") {
 				t.Errorf("with the token %q: %v", token, c.Argv)
 			}
-			if given := slices.Contains(c.Env, "WEIR_TOKEN="+token); given != (token != "") {
+			if !slices.Contains(c.Env, "WEIR_TOKEN="+token) { // an empty one hides the user's
 				t.Errorf("with the token %q: environment %v", token, c.Env)
+			}
+			if stays := slices.Contains(c.Argv, "--idle"); c.Argv[2] == "serve" && stays != (token != "") {
+				t.Errorf("with the token %q the server ends or stays: %v", token, c.Argv)
 			}
 			if token != "" && strings.Contains(strings.Join(c.Argv, " "), token) {
 				t.Errorf("the token is among the arguments: %v", c.Argv)

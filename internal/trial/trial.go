@@ -114,7 +114,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	}
 	m, err := s.Probe.Parse(probe.Output{
 		Client: x.client.stdout.Bytes(), ClientErr: x.client.stderr.Bytes(),
-		Server: x.server.stdout.Bytes(), ServerErr: x.server.stderr.Bytes()})
+		Server: x.server.stdout.Bytes(), ServerErr: x.server.stderr.Bytes(), Found: !s.Site.Private})
 	if x.err != nil {
 		r.Status, r.Reason = record.Failed, errors.Join(x.err, x.backgroundErr).Error()
 		// Some tools print their reason on stdout.
@@ -138,8 +138,10 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	s.surroundings(r, x)
 	s.spread(r, x)
 	s.fragmented(r, m, x)
-	if s := stalled(r, m); s != "" {
-		r.Warnings = append(r.Warnings, s)
+	for _, s := range []string{stalled(r, m), s.squeezed(r)} {
+		if s != "" {
+			r.Warnings = append(r.Warnings, s)
+		}
 	}
 	r.Values = append(append(r.Values, x.background...), s.shares(m, x.clients)...)
 	if err := errors.Join(after, s.judge(r, m, x), s.bridges(r), s.queues(r), x.backgroundErr); err != nil {

@@ -49,8 +49,19 @@ type Ready struct {
 
 // Error is why a run has no result.
 type Error struct {
-	Event string `json:"event"` // KindError
-	Error string `json:"error"`
+	Event   string   `json:"event"` // KindError
+	Error   string   `json:"error"`
+	Blocked *Blocked `json:"blocked,omitempty"` // if the path is why
+}
+
+// Blocked is what a path does not carry.
+type Blocked struct {
+	// Protocol does not get through at all: tcp or udp (TCP does); "" if small packets of both do.
+	Protocol string `json:"protocol,omitempty"`
+	// Then Carries is the size of the largest IP packet that came back, and Not that of the smallest
+	// that did not, bytes with headers.
+	Carries int `json:"carries,omitempty"`
+	Not     int `json:"not,omitempty"`
 }
 
 // A Count is the progress of a program that runs during a measurement: subtract two.

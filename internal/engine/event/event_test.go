@@ -47,7 +47,8 @@ func TestLines(t *testing.T) {
 		{Ready{Event: KindReady, Address: "10.0.0.1:5202"}, MarkReady, `{"event":"ready","address":"10.0.0.1:5202"}`},
 		{Ready{Event: KindReady, Address: "x", Token: "secret"}, MarkReady, `{"event":"ready","address":"x","token":"secret"}`},
 		{Ready{Event: KindReady, CPUs: []int{0, 1}}, MarkReady, `{"event":"ready","cpus":[0,1]}`},
-		{Error{KindError, "no"}, MarkError, `{"event":"error","error":"no"}`},
+		{Error{Event: KindError, Error: "no"}, MarkError, `{"event":"error","error":"no"}`},
+		{Error{KindError, "no", &Blocked{Carries: 1450, Not: 1451}}, MarkError, `{"event":"error","error":"no","blocked":{"carries":1450,"not":1451}}`},
 		{Count{Event: KindCount, At: 5}, MarkCount, `{"event":"count","at":5}`},
 		{Count{Event: KindCount, At: 5, Bytes: 1, Messages: 2, CPU: 3}, MarkCount, `{"event":"count","at":5,"bytes":1,"messages":2,"cpu":3}`},
 	} {

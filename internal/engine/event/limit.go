@@ -21,6 +21,12 @@ const (
 	MinPaced = 8 * MinQueue
 	MinQueue = 16 << 10
 
+	// DefaultRcvBuf is what a server asks for its UDP socket, bytes: about 10 ms of the highest packet
+	// rate, so a server that is off its CPU for that long loses nothing. The kernel grants
+	// net.core.rmem_max at most, unless the server has CAP_NET_ADMIN outside of any user namespace
+	// (sk_setsockopt, SO_RCVBUFFORCE, net/core/sock.c), and reports twice what it grants (socket(7)).
+	DefaultRcvBuf = 4 << 20
+
 	MaxInflight = 1024
 	// MaxPipeline is how many bytes the buffers of a connection hold in either direction before
 	// autotuning (tcp(7), tcp_rmem and tcp_wmem).

@@ -134,10 +134,15 @@ func SetCC(fd int, name string) (string, error) {
 	return got, nil
 }
 
-// SetTCP prepares a TCP socket for data, and returns the settings in effect: congestion control,
-// the size of the buffer opt, and the DSCP. Messages leave at once (TCP_NODELAY).
-func SetTCP(fd int, v6 bool, cc string, opt, size, dscp int) (gotCC string, gotSize, gotDSCP int, err error) {
-	if gotCC, err = SetCC(fd, cc); err == nil {
+// SetTCP prepares a TCP socket for data, and returns the settings in effect: congestion control
+// (with anyCC the machine's own where cc is not allowed or unknown), the size of the buffer opt, and
+// the DSCP. Messages leave at once (TCP_NODELAY).
+func SetTCP(fd int, v6 bool, cc string, anyCC bool, opt, size, dscp int) (gotCC string, gotSize, gotDSCP int, err error) {
+	gotCC, err = SetCC(fd, cc)
+	if anyCC && (errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOENT)) { // tcp_set_congestion_control, net/ipv4/tcp_cong.c
+		gotCC, err = SetCC(fd, "")
+	}
+	if err == nil {
 		gotSize, err = SetBuffer(fd, opt, size)
 	}
 	if err == nil {
@@ -147,12 +152,12 @@ func SetTCP(fd int, v6 bool, cc string, opt, size, dscp int) (gotCC string, gotS
 }
 
 func knownCC(err error) string {
-	key, what := "tcp_available_congestion_control", "this kernel has"
+	key, what, remedy := "tcp_available_congestion_control", "this kernel has", ""
 	if errors.Is(err, unix.EPERM) {
-		key, what = "tcp_allowed_congestion_control", "without CAP_NET_ADMIN, this machine allows"
+		key, what, remedy = "tcp_allowed_congestion_control", "without CAP_NET_ADMIN, this machine allows", "; add it there with sysctl, or ask for one of these"
 	}
-	b, _ := os.ReadFile("/proc/sys/net/ipv4/" + key)
-	return fmt.Sprintf("%s %s: net.ipv4.%s", what, strings.Join(strings.Fields(string(b)), ", "), key)
+	b, _ := os.ReadFile("/proc/sys/net/ipv4/" + key) // a pod of Linux before 5.13 cannot read what is allowed
+	return fmt.Sprintf("%s %s: net.ipv4.%s%s", what, cmp.Or(strings.Join(strings.Fields(string(b)), ", "), "others"), key, remedy)
 }
 
 func ConnectTCP(ctx context.Context, fd int, server netip.AddrPort, timeout time.Duration) error {

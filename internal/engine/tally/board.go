@@ -85,6 +85,9 @@ func (m *Meter) Add(messages, bytes int) {
 	m.Bytes.Add(int64(bytes))
 }
 
+// Messages returns how many were counted so far.
+func (m *Meter) Messages() int64 { return m.messages.Load() }
+
 func (m *Meter) Count(at int64) event.Count {
 	return event.Count{Event: event.KindCount, At: at, Bytes: m.Bytes.Load(), Messages: m.messages.Load()}
 }

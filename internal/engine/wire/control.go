@@ -98,8 +98,8 @@ type Accepted struct {
 }
 
 // Version is the version of the protocol. Version 2 admits clients by a token, version 3 reports
-// silences and counts in phases, version 4 reports CPU times.
-const Version = 4
+// silences and counts in phases, version 4 reports CPU times, version 5 agrees on congestion control.
+const Version = 5
 
 func (a Accepted) Check() error {
 	if a.Error != "" {
@@ -132,6 +132,7 @@ type Params struct {
 	Warmup   time.Duration `json:"warmup"`
 	Duration time.Duration `json:"duration"`
 	CC       string        `json:"cc,omitempty"`
+	AnyCC    bool          `json:"anyCC,omitempty"`  // where the server cannot set CC, it answers with its own
 	RcvBuf   int           `json:"rcvbuf,omitempty"` // bytes asked for; 0 keeps the server's default
 	Secret   string        `json:"secret,omitempty"` // in a hello over UDP to a server that is not open
 

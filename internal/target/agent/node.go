@@ -68,7 +68,7 @@ func (n *Node) About() About { return n.about }
 func (n *Node) Links(ctx context.Context) ([]Link, error) {
 	a, err := n.ask(ctx, message{Links: true})
 	if err != nil {
-		err = fmt.Errorf("%s: list network devices: %w", n.name, err)
+		err = fmt.Errorf("%s: %w", n.name, err)
 	}
 	return a.Links, err
 }
@@ -77,7 +77,7 @@ func (n *Node) Links(ctx context.Context) ([]Link, error) {
 func (n *Node) Source(ctx context.Context, to netip.Addr) (from netip.Addr, dev string, err error) {
 	a, err := n.ask(ctx, message{Toward: to})
 	if err != nil {
-		err = fmt.Errorf("%s: route to %v: %w", n.name, to, err)
+		err = fmt.Errorf("%s: %w", n.name, err)
 	}
 	return a.From, a.Dev, err
 }

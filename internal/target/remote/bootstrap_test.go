@@ -36,6 +36,18 @@ func boot(t *testing.T, shell []string, env ...string) *Pipe {
 
 var posix = []string{"sh"}
 
+// path is the entry PATH for a shell: busybox uses nothing but its own tools, which dir gets.
+func path(t *testing.T, shell []string, dir string) string {
+	t.Helper()
+	if shell[0] != "busybox" {
+		return "PATH=" + os.Getenv("PATH")
+	}
+	if out, err := exec.Command("busybox", "--install", "-s", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return "PATH=" + dir
+}
+
 // empty fails the test when something is left in dir.
 func empty(t *testing.T, dir string) {
 	t.Helper()
@@ -56,7 +68,8 @@ func TestPush(t *testing.T) {
 			if err := os.Mkdir(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			n, hello, err := Dial(t.Context(), "far", boot(t, shell, "TMPDIR="+dir, "SSH_CONNECTION=10.0.0.1 40000 10.0.0.2 22"), &Programs{})
+			p := boot(t, shell, "TMPDIR="+dir, "SSH_CONNECTION=10.0.0.1 40000 10.0.0.2 22", path(t, shell, t.TempDir()))
+			n, hello, err := Dial(t.Context(), "far", p, &Programs{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,8 +109,8 @@ func TestDirectories(t *testing.T) {
 	base := mount(t, "/mnt", 0, "")
 	full := mount(t, base+"/full", 0, "size=64k")
 	fixed := mount(t, base+"/fixed", unix.MS_RDONLY, "")
-	cache := base + "/home/.cache"
-	if err := os.MkdirAll(cache, 0o700); err != nil {
+	cache, tools := base+"/home/.cache", base+"/tools"
+	if err := errors.Join(os.MkdirAll(cache, 0o700), os.Mkdir(tools, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	noexec := []string{"/tmp", "/var/tmp", "/dev/shm"}
@@ -112,17 +125,22 @@ func TestDirectories(t *testing.T) {
 	if err := n.Close(); err != nil {
 		t.Error(err)
 	}
-	_, _, err = Dial(t.Context(), "far", boot(t, posix, append(env, "HOME=/nowhere")...), &Programs{})
-	for _, want := range []string{
-		"far: no directory of the machine can hold and run weir: " + full + ": head: ", "No space left on device; " + fixed + ": mkdir: ", "Read-only file system; /tmp: ",
-		"; /var/tmp: programs cannot run there (noexec?): ", "; /nowhere/.cache: mkdir: ", "make room in one of them",
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
+	for _, shell := range [][]string{posix, {"busybox", "sh"}} {
+		if _, err := exec.LookPath(shell[0]); err != nil {
+			continue
 		}
-	}
-	for _, dir := range append(noexec, full, fixed, cache) {
-		empty(t, dir)
+		_, _, err = Dial(t.Context(), "far", boot(t, shell, append(env, "HOME=/nowhere", path(t, shell, tools))...), &Programs{})
+		for _, want := range []string{
+			"far: no directory of the machine can hold and run weir: " + full + ": no room for ", " bytes: head: ", "; " + fixed + ": mkdir: ", "Read-only file system; /tmp: ",
+			"; /var/tmp: programs cannot run there (noexec?): ", "; /nowhere/.cache: mkdir: ", "make room in one of them",
+		} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want %s", shell, err, want)
+			}
+		}
+		for _, dir := range append(noexec, full, fixed, cache) {
+			empty(t, dir)
+		}
 	}
 }
 

@@ -7,11 +7,14 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
 )
 
@@ -168,4 +171,25 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("the answer is %q", text)
 		}
 	})
+}
+
+// A node lists its devices, and explains why there is no route.
+func TestDevices(t *testing.T) {
+	nstest.Need(t)
+	ours, theirs := net.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(theirs, theirs, "") }()
+	n, _, err := Dial(t.Context(), "far", ours, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { n.Close(); <-ended }()
+	links, err := Links(t.Context(), n)
+	if err != nil || len(links) == 0 || links[0].Name != "lo" || links[0].MTU == 0 {
+		t.Errorf("devices %+v, %v, want the loopback device first", links, err)
+	}
+	want := "far: find the route to 192.0.2.1: network is unreachable"
+	if from, dev, err := Source(t.Context(), n, netip.MustParseAddr("192.0.2.1")); err == nil || err.Error() != want || !errors.Is(err, syscall.ENETUNREACH) {
+		t.Errorf("from %v on %q, %v, want %s", from, dev, err, want)
+	}
 }

@@ -24,10 +24,10 @@ const Script = `umask 077; set -f; t=; ` +
 	`try() { ` +
 	`e=$(mkdir "$1/weir-$n" 2>&1) || return 1; ` +
 	`t=$1/weir-$n; ` +
-	`e=$({ head -c $size /dev/zero > "$t/weir"; } 2>&1) && [ $(wc -c < "$t/weir") -eq $size ] && ` +
-	`e=$({ echo exit 0 > "$t/weir" && chmod 700 "$t/weir"; } 2>&1) && { ` +
-	`e=$("$t/weir" 2>&1) && return 0; ` +
-	`e="programs cannot run there (noexec?): $e"; }; ` +
+	`if e=$({ head -c $size /dev/zero > "$t/weir"; } 2>&1) && [ $(wc -c < "$t/weir") -eq $size ]; then ` +
+	`e=$({ echo exit 0 > "$t/weir" && chmod 700 "$t/weir" && "$t/weir"; } 2>&1) && return 0; ` +
+	`e="programs cannot run there (noexec?): $e"; ` +
+	`else e="no room for $size bytes: $e"; fi; ` +
 	`rm -rf "$t"; t=; return 1; }; ` +
 	`why=; for d in "$XDG_RUNTIME_DIR" "$TMPDIR" /tmp /var/tmp /dev/shm "${HOME:+$HOME/.cache}"; do ` +
 	`case $d in /*) try "$d" && break; why="$why; $d: $e";; esac; done; ` +
