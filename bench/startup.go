@@ -29,7 +29,7 @@ func startup(ctx context.Context, rounds int, w io.Writer) error {
 		return err
 	}
 	took := map[string][]float64{} // seconds
-	names := catalog.Names(catalog.Networks)
+	names := catalog.In(network.InLab)
 	order := rand.New(rand.NewPCG(1, uint64(rounds))) // the same one every time
 	for round := range rounds {
 		order.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
 )
@@ -52,7 +53,7 @@ func TestEveryNetwork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: takes two minutes")
 	}
-	for _, name := range catalog.Names(catalog.Networks) {
+	for _, name := range catalog.In(network.InLab) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, state := filepath.Join(t.TempDir(), "out"), newStateDirs(t)

@@ -20,6 +20,7 @@ import (
 	"github.com/weir-bench/weir/internal/image"
 	"github.com/weir-bench/weir/internal/session"
 	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/target/kube/fakekube"
 	"github.com/weir-bench/weir/internal/target/vm"
 )
 
@@ -34,7 +35,11 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "host" { // started by a program of a trial, as /proc/PID/exe
 		os.Exit(cli.Main("test", os.Args[1:]))
 	}
-	testscript.Main(m, map[string]func(){"weir": func() { os.Exit(cli.Main("test", os.Args[1:])) }})
+	if filepath.Base(os.Args[0]) == "kubectl" { // see inCluster
+		os.Exit(fakekube.Main(os.Args[1:]))
+	}
+	run := func() { os.Exit(cli.Main("test", os.Args[1:])) }
+	testscript.Main(m, map[string]func(){"weir": run, "kubectl-weir": run})
 }
 
 // TestScript runs the scripts in testdata, which use the command line as a user does. UPDATE=1

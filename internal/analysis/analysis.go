@@ -13,6 +13,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	Others        *Others  // programs outside the run; nil if unknown
 	// Inside is what trials sampled inside their windows, by trial.
 	Inside map[string][]sample.Series
+	// Machines are the hosts that a target found, in their order; none in the lab.
+	Machines []Machine
 	// Contrasts are the comparisons that the study states. With some, Baseline is "" unless one of them
 	// is it (see Contrast.Baseline).
 	Contrasts []Contrast
@@ -55,6 +58,9 @@ type Run struct {
 	// Contrasts holds the comparisons that the study states, in its order, without the one that is
 	// Baseline: Tables has its ratios.
 	Contrasts []Contrasted `json:"contrasts,omitempty"`
+	Machines  []Machine    `json:"machines,omitempty"` // that a target found, in the order of hosts
+	// Standings compare machines if the run measured all pairs of three or more.
+	Standings []Standing `json:"standings,omitempty"`
 	// Residue lists the differences that are not factors.
 	Residue []Difference `json:"residue,omitempty"`
 	// Disturbed counts disturbed trials. All count like the others if Kept is set; otherwise only
@@ -65,6 +71,7 @@ type Run struct {
 	Busy   *Disturbance `json:"busy,omitempty"`
 	Others *Others      `json:"others,omitempty"` // programs outside the run; nil if unknown
 
+	byHost  map[string]Machine
 	probes  []string // their order
 	inside  map[string][]sample.Series
 	trials  []trial // by block, then by name
@@ -79,7 +86,10 @@ func New(results []record.Result, o Options) *Run {
 	if o.Confidence == 0 {
 		o.Confidence = 0.95
 	}
-	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others, inside: o.Inside}
+	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others, inside: o.Inside, Machines: o.Machines, byHost: map[string]Machine{}}
+	for i, m := range o.Machines {
+		r.byHost[topo.HostName(i+1)] = m
+	}
 	r.index(results)
 	r.Unpaired = o.Unpaired
 	r.Networks = r.levels(Network, append([]string{o.Baseline}, o.Networks...)...)
@@ -111,6 +121,7 @@ func New(results []record.Result, o Options) *Run {
 		d := disturbance(r.samples)
 		r.Busy = &d
 	}
+	r.Standings = r.standings(o.Confidence)
 	r.Residue = residue(r.Tables)
 	r.Episodes = episodes(results)
 	return r

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/weir-bench/weir/record"
 )
@@ -25,8 +26,11 @@ func tolerated(cpus float64) (others, steal float64) {
 	return min(1, max(0.3, 0.15*cpus)), min(0.3, max(0.1, 0.05*cpus))
 }
 
-// A load is how others used the machine during a trial and its neighbors in time.
+// A load is how others used the machine during a trial and its neighbors in time. Of several machines,
+// it is the one that they disturbed most.
 type load struct {
+	machine string // its name; "" where the machine is the run's, or all machines in older results
+
 	others float64 // cores used by programs outside the run
 	steal  float64 // cores taken by the hypervisor
 	cpus   float64 // of the hosts; 0 in results of versions that did not record it
@@ -40,64 +44,109 @@ type load struct {
 //
 // Programs outside the run show in user mode. Their kernel time counts only where it exceeds the
 // cell's median, because the kernel charges some of the traffic's softirq time to the task that it
-// interrupts.
+// interrupts. Each machine is judged by itself: a program on one does not disturb the trials of others.
 func disturbed(trials []trial, keys []string) []string {
 	reasons := make([]string, len(trials))
 	if len(trials) == 0 {
 		return nil
 	}
 	type moment struct{ middle, weight, others, steal float64 }
-	var moments []moment
+	moments := map[string][]moment{} // by machine
 	last := trials[len(trials)-1].Start
 	middle := func(t trial) float64 { return t.Start.Sub(last).Seconds() + t.Elapsed/2 }
-	system, clock := usual(trials, keys, "others.system"), usual(trials, keys, "cpu.frequency")
+	machines := make([][]string, len(trials))
 	for i, t := range trials {
-		if user, ok := t.Get("others.user"); ok {
-			kernel, _ := t.Get("others.system")
-			steal, _ := t.Get("cpu.steal")
-			moments = append(moments, moment{middle(t), t.Elapsed, user.Value + max(0, kernel.Value-system[keys[i]]), steal.Value})
+		machines[i] = machinesOf(t.Result)
+	}
+	system, clock := usual(trials, keys, machines, "others.system"), usual(trials, keys, machines, "cpu.frequency")
+	for i, t := range trials {
+		for _, m := range machines[i] {
+			if user, ok := t.Get("others.user" + m); ok {
+				kernel, _ := t.Get("others.system" + m)
+				steal, _ := t.Get("cpu.steal" + m)
+				moments[m] = append(moments[m], moment{middle(t), t.Elapsed, user.Value + max(0, kernel.Value-system[[2]string{keys[i], m}]), steal.Value})
+			}
 		}
 	}
-	slices.SortStableFunc(moments, func(a, b moment) int { return cmp.Compare(a.middle, b.middle) })
-	sums := make([]moment, len(moments)+1) // prefix sums: a neighborhood is a difference
-	for i, l := range moments {
-		s := sums[i]
-		sums[i+1] = moment{0, s.weight + l.weight, s.others + l.others*l.weight, s.steal + l.steal*l.weight}
+	sums := map[string][]moment{} // prefix sums: a neighborhood is a difference
+	for m, all := range moments {
+		slices.SortStableFunc(all, func(a, b moment) int { return cmp.Compare(a.middle, b.middle) })
+		sum := make([]moment, len(all)+1)
+		for i, l := range all {
+			s := sum[i]
+			sum[i+1] = moment{0, s.weight + l.weight, s.others + l.others*l.weight, s.steal + l.steal*l.weight}
+		}
+		sums[m] = sum
 	}
 	for i, t := range trials {
 		if t.status != record.OK {
 			continue
 		}
-		own := middle(t)
-		from := sums[sort.Search(len(moments), func(j int) bool { return moments[j].middle >= own-neighborhood })]
-		to := sums[sort.Search(len(moments), func(j int) bool { return moments[j].middle > own+neighborhood })]
-		l := &trials[i].load
-		if weight := to.weight - from.weight; weight > 0 {
-			l.others, l.steal = (to.others-from.others)/weight, (to.steal-from.steal)/weight
-		}
-		if cpus, ok := t.Get("cpus"); ok {
-			l.cpus = cpus.Value
-		}
-		frequency, ok := t.Get("cpu.frequency")
-		l.slow = ok && frequency.Value < leastClock*clock[keys[i]]
-		mostOthers, mostSteal := tolerated(l.cpus)
-		switch {
-		case l.others > mostOthers:
-			reasons[i] = fmt.Sprintf("programs outside the run used more than %.2g of a core", mostOthers)
-		case l.steal > mostSteal:
-			reasons[i] = fmt.Sprintf("the hypervisor took more than %.2g of a core", mostSteal)
-		case l.slow:
-			reasons[i] = fmt.Sprintf("the CPUs ran at less than %g of their usual clock frequency", leastClock)
+		own, worst := middle(t), -1.0
+		for _, m := range machines[i] {
+			l := load{machine: strings.TrimPrefix(m, ".")}
+			if all := moments[m]; all != nil {
+				from := sums[m][sort.Search(len(all), func(j int) bool { return all[j].middle >= own-neighborhood })]
+				to := sums[m][sort.Search(len(all), func(j int) bool { return all[j].middle > own+neighborhood })]
+				if weight := to.weight - from.weight; weight > 0 {
+					l.others, l.steal = (to.others-from.others)/weight, (to.steal-from.steal)/weight
+				}
+			}
+			if cpus, ok := t.Get("cpus" + m); ok {
+				l.cpus = cpus.Value
+			}
+			frequency, ok := t.Get("cpu.frequency" + m)
+			l.slow = ok && frequency.Value < leastClock*clock[[2]string{keys[i], m}]
+			if excess, reason := l.judge(); excess > worst {
+				worst, trials[i].load, reasons[i] = excess, l, reason
+			}
 		}
 	}
 	return reasons
 }
 
-func usual(trials []trial, keys []string, name string) map[string]float64 {
-	all, out := map[string][]float64{}, map[string]float64{}
+// judge returns how near to a bound a load is, more than 1 if the trial was disturbed, and then why.
+func (l load) judge() (excess float64, reason string) {
+	on := ""
+	if l.machine != "" {
+		on = " on " + l.machine
+	}
+	mostOthers, mostSteal := tolerated(l.cpus)
+	excess = max(0, l.others/mostOthers, l.steal/mostSteal)
+	switch {
+	case l.others > mostOthers:
+		reason = fmt.Sprintf("programs outside the run used more than %.2g of a core%s", mostOthers, on)
+	case l.steal > mostSteal:
+		reason = fmt.Sprintf("the hypervisor took more than %.2g of a core%s", mostSteal, on)
+	case l.slow:
+		excess, reason = 1, fmt.Sprintf("the CPUs%s ran at less than %g of their usual clock frequency", on, leastClock)
+	}
+	return excess, reason
+}
+
+// machinesOf returns what ends the names of a trial's values about each of its machines: a point and the
+// name of the machine where others can use it, too, or nothing for all machines together.
+func machinesOf(r *record.Result) (all []string) {
+	for _, v := range r.Values {
+		if name, ok := strings.CutPrefix(v.Name, "cpus."); ok {
+			all = append(all, "."+name)
+		}
+	}
+	if all == nil {
+		return []string{""}
+	}
+	return all
+}
+
+// usual returns the median of a value by cell and machine.
+func usual(trials []trial, keys []string, machines [][]string, name string) map[[2]string]float64 {
+	all, out := map[[2]string][]float64{}, map[[2]string]float64{}
 	for i, t := range trials {
-		if v, ok := t.Get(name); ok {
-			all[keys[i]] = append(all[keys[i]], v.Value)
+		for _, m := range machines[i] {
+			if v, ok := t.Get(name + m); ok {
+				k := [2]string{keys[i], m}
+				all[k] = append(all[k], v.Value)
+			}
 		}
 	}
 	for k, v := range all {

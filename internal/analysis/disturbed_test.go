@@ -238,3 +238,39 @@ func TestAgain(t *testing.T) {
 		}
 	}
 }
+
+// Each machine is judged by itself, with its own CPUs and clock: a program on one of them disturbs its
+// trials alone, however near the others are in time.
+func TestDisturbedMachine(t *testing.T) {
+	change := func(i int, r *record.Result) {
+		r.Values = r.Values[:1]
+		machine := []string{"a", "b.example"}[i/2%2] // whatever the network
+		add := func(name string, v float64) {
+			r.Values = append(r.Values, record.Value{Name: name + "." + machine, Value: v})
+		}
+		add("cpus", 4)
+		add("cpu.steal", 0)
+		add("others.system", 0.1)
+		if machine == "a" {
+			add("cpu.frequency", 3e9)
+			add("others.user", 0.2)
+		} else {
+			add("cpu.frequency", 2e9)
+			add("others.user", 0.9)
+		}
+		set(r, "cpus", 8)
+		set(r, "others.user", 0)
+	}
+	run := New(slicesOf(50, change), Options{Baseline: "host"})
+	for i, r := range run.trials {
+		if hog := i/2%2 == 1; hog != (r.status == record.Disturbed) {
+			t.Fatalf("trial %d is %s: %s", i, r.status, r.reason)
+		} else if want := "programs outside the run used more than 0.6 of a core on b.example"; hog && r.reason != want {
+			t.Fatalf("reason %q, want %q", r.reason, want)
+		}
+	}
+	busy := run.Tables[0].Rows[0].Busy
+	if busy == nil || !slices.Equal(busy.Machines, []string{"b.example"}) || busy.CPUs != 4 {
+		t.Errorf("%+v", busy)
+	}
+}

@@ -45,7 +45,7 @@ const again = "again"
 
 // designed lists keys that differ inside a cell by design: client and server follow the pair, and every
 // imported result has its own file.
-var designed = []string{swapped, again, episode, "client", "server", "source"}
+var designed = []string{swapped, again, episode, "client", "server", ClientAt, ServerAt, "source"}
 
 // absent stands for a key that a trial did not observe.
 const absent = "(not found)"

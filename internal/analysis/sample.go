@@ -46,17 +46,20 @@ func (r *Run) index(results []record.Result) {
 	slices.SortStableFunc(r.trials, func(a, b trial) int { return a.Start.Compare(b.Start) })
 	keys := make([]string, len(r.trials)) // by time
 	r.byKey = map[string]*Sample{}
-	hostPairs := map[string]bool{}
+	hostPairs := map[int]map[string]bool{} // by block: random rounds have others in each
 	for i, t := range r.trials {
 		if of := t.Config[hostPair]; of != "" {
-			hostPairs[of] = true
+			if hostPairs[t.Block] == nil {
+				hostPairs[t.Block] = map[string]bool{}
+			}
+			hostPairs[t.Block][of] = true
+			r.Pairs = max(r.Pairs, len(hostPairs[t.Block]))
 		}
 		keys[i] = key(t.Config, hostPair)
 		if r.byKey[keys[i]] == nil {
 			r.byKey[keys[i]] = &Sample{config: without(t.Config, hostPair), probe: t.Config[Probe], network: t.Config[Network]}
 		}
 	}
-	r.Pairs = len(hostPairs)
 	for i, reason := range disturbed(r.trials, keys) {
 		if reason == "" {
 			continue

@@ -17,6 +17,8 @@ type Disturbance struct {
 	Steal  float64 `json:"steal,omitempty"` // cores that the hypervisor took, likewise
 	Slow   int     `json:"slow,omitempty"`  // trials with a low clock frequency
 	CPUs   float64 `json:"cpus,omitempty"`  // of the hosts; 0 means unknown
+	// Machines are the disturbed ones where the run used several; CPUs is then the most of one.
+	Machines []string `json:"machines,omitempty"`
 }
 
 // mostDisturbed is the largest share of disturbed blocks, or of pairs in all blocks, that a
@@ -69,6 +71,9 @@ func disturbance(samples []*Sample) (d Disturbance) {
 			all[p] = true
 			if t.status == record.Disturbed {
 				dirty[p] = true
+				if m := t.load.machine; m != "" && !slices.Contains(d.Machines, m) {
+					d.Machines = append(d.Machines, m)
+				}
 			}
 			if t.load.slow {
 				d.Slow++
@@ -79,6 +84,7 @@ func disturbance(samples []*Sample) (d Disturbance) {
 			d.CPUs = max(d.CPUs, t.load.cpus)
 		}
 	}
+	slices.Sort(d.Machines)
 	d.Blocks, d.Of, d.Others, d.Steal = len(dirty), len(all), max(0, d.Others), max(0, d.Steal)
 	return d
 }

@@ -40,6 +40,7 @@ const (
 	Routed   Model = "routed"   // hosts route between pods
 	Overlay  Model = "overlay"  // hosts encapsulate the packets of pods
 	Underlay Model = "underlay" // pods attach to the underlay
+	Found    Model = "found"    // the network exists; weir did not build it
 )
 
 // Networks maps names in studies to networks.
@@ -130,6 +131,14 @@ var Networks = map[string]Network{
 		return &network.VMVXLAN{VNI: 1, Port: 4789, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
 	}, 0, "virtual machines with TAP devices on a bridge per host, VXLAN between the bridges",
 		Properties{Overlay, "static", "network identifier, and a kernel of its own", "none", "none; OVN and Neutron route and translate at a gateway"}},
+	"via": {func() network.Driver { return &network.Via{} }, 0, "programs on machines or nodes, over another device of theirs (WireGuard, a second NIC)",
+		Properties{Found, "the device's", "none", "none", "the machine's own address"}},
+	"pod": {func() network.Driver { return &network.PodNetwork{} }, 0, "the network of a cluster's pods, by their own addresses",
+		Properties{Found, "the cluster's", "the cluster's policies", "the cluster's DNS", "as in the cluster"}},
+	"service": {func() network.Driver { return &network.ClusterIP{} }, 0, "the network of a cluster's pods, through a Service's cluster address",
+		Properties{Found, "the cluster's", "the cluster's policies", "the cluster's DNS", "as in the cluster"}},
+	"nodeport": {func() network.Driver { return &network.NodePort{} }, 0, "the network of a cluster's pods, through a port of the server's node",
+		Properties{Found, "the cluster's", "the cluster's policies", "the cluster's DNS", "a port of the node"}},
 }
 
 func calico(mode string) *network.CalicoNode {
@@ -231,6 +240,21 @@ func (n Network) plan() (p plan.Plan, err error) {
 	return d.Plan(t)
 }
 
+// ProbeTools lists all programs that probes need besides weir, sorted by name.
+func ProbeTools() []facts.ToolInfo {
+	found := map[string]facts.ToolInfo{}
+	for _, fresh := range Probes {
+		for _, t := range fresh().Info().Tools {
+			found[t.Program] = t
+		}
+	}
+	return byProgram(found)
+}
+
+func byProgram(tools map[string]facts.ToolInfo) []facts.ToolInfo {
+	return slices.SortedFunc(maps.Values(tools), func(a, b facts.ToolInfo) int { return strings.Compare(a.Program, b.Program) })
+}
+
 // Tools lists all programs that probes and networks need besides weir, sorted by name.
 func Tools() []facts.ToolInfo {
 	found := map[string]facts.ToolInfo{}
@@ -240,10 +264,8 @@ func Tools() []facts.ToolInfo {
 			found[name] = facts.Lookup(name)
 		}
 	}
-	for _, fresh := range Probes {
-		for _, t := range fresh().Info().Tools {
-			found[t.Program] = t
-		}
+	for _, t := range ProbeTools() {
+		found[t.Program] = t
 	}
-	return slices.SortedFunc(maps.Values(found), func(a, b facts.ToolInfo) int { return strings.Compare(a.Program, b.Program) })
+	return byProgram(found)
 }

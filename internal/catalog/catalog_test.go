@@ -26,9 +26,14 @@ func TestNetworks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range []topo.Spec{{}, {Hosts: 1}, {Hosts: 3, Pods: 2}, {IPv6: true, PodsIPv6: true}, {Rate: 1e9, NIC: topo.NICTSO}} {
-			topology, err := topo.New(n.Spec(n.New(), s))
+			d := n.New()
+			if v, ok := d.(*network.Via); ok {
+				v.Dev = "wg0"
+			}
+			topology, err := topo.New(n.Spec(d, s))
+			topology.Exists = n.Model == Found
 			if err == nil {
-				_, err = network.Build(n.New(), topology)
+				_, err = network.Build(d, topology)
 			}
 			only4 := err != nil && s.IPv6 && strings.Contains(err.Error(), "IPv") // says so
 			if err != nil && s.Hosts != 1 && !only4 {                             // some need two
@@ -111,6 +116,9 @@ func TestShippedStudies(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err := study.Load(b, f)
+		if f == "cluster.yaml" {
+			s.Target.Kube = &study.Kube{}
+		}
 		if err == nil {
 			_, err = Prepare(s, topo.Kernel{})
 		}
@@ -219,6 +227,15 @@ func TestPrepareRefuses(t *testing.T) {
 		{"pairs under load", "networks: [host]\nprobes: [ping]\npairs: all\nfactors: {load: [tcp-rr], mtu: [1500], stress: ['0']}", "pairs: all: factor load adds a background to one pair of ends; leave it out, or measure one pair\npairs: all: factor stress adds"},
 		{"level of an option", "networks: [host]\nprobes: [udp-rr]\nfactors: {size: [many]}", "size"},
 		{"comparison of another probe", "networks: [host]\nprobes: [ping, udp-stream]\nfactors: {packets: [1, 2]}\ncompare:\n- {to: {packets: 1}, in: {probe: ping}}", "s.yaml:5: compare: factor packets does not apply to ping: no two cells differ in it"},
+		{"cluster's network", "networks: [host, service]\nprobes: [ping]", "s.yaml:1: service exists on machines of yours, and weir does not build it; add --kube, or use another network (-n), such as vxlan-overlay"},
+		{"machines' network", "networks: [host, {use: via, dev: wg0}]\nprobes: [ping]", "s.yaml:1: via exists on machines of yours, and weir does not build it; add --ssh or --kube, or"},
+		{"network to build over SSH", "networks: [host, vxlan]\nprobes: [ping]\ntarget: {ssh: [a, b]}", "s.yaml:1: vxlan is not a network of this target, where weir builds none; replace it (-n) by one of host, via, or leave out --ssh"},
+		{"pods over SSH", "networks: [host, pod]\nprobes: [ping]\ntarget: {ssh: [a, b]}", "s.yaml:1: pod is not a network of this target, where weir builds none; replace it (-n) by one of host, via, or leave out --ssh"},
+		{"network to build in a cluster", "networks: [vxlan]\nprobes: [ping]\ntarget: {kube: {}}", "s.yaml:1: vxlan is not a network of this target, where weir builds none; replace it (-n) by one of host, nodeport, pod, service, via, or leave out --kube"},
+		{"no device", "networks: [via]\nprobes: [ping]\ntarget: {ssh: [a, b]}", "s.yaml:1: via: no device given: write {use: via, dev: wg0}"},
+		{"no device's name", "networks: [{use: via, dev: a/b}]\nprobes: [ping]\ntarget: {ssh: [a, b]}", `s.yaml:1: via: invalid dev "a/b": want the name of a device`},
+		{"one node", "networks: [host]\nprobes: [ping]\ntarget: {kube: {nodes: n1}}", "s.yaml:1: host: needs two ends, and the target has 1; name another machine, or measure between two pods of one (-n pod --pods 2)"},
+		{"condition of machines", "networks: [host]\nprobes: [ping]\ntarget: {ssh: [a, b]}\nfactors:\n  mtu: [1500, 9000]", "s.yaml:5: factor mtu would change machines that are not weir's; change them yourself and compare two runs (weir compare), or vary it in the lab (without --ssh or --kube)"},
 		{"level for one network", "networks: [host, vxlan-overlay]\nprobes: [ping]\nfactors: {mtu: [600]}", "vxlan-overlay: "},
 	} {
 		s, err := study.Load([]byte(c.yaml), "s.yaml")
@@ -231,6 +248,31 @@ func TestPrepareRefuses(t *testing.T) {
 		}
 		if strings.Count(err.Error(), "s.yaml:") > 1 {
 			t.Errorf("%s: one mistake has two places: %v", c.name, err)
+		}
+	}
+}
+
+// On a target, networks have nothing to build, and one node of a cluster gets two pods.
+func TestPrepareForATarget(t *testing.T) {
+	for src, hosts := range map[string]int{
+		"networks: [host, {use: via, dev: wg0}]\nprobes: [ping]\nfactors: {stress: ['0', 50%], load: [idle, tcp-stream], ends: [host-host]}\ntarget: {ssh: [a, b, c]}":    3,
+		"networks: [host, pod, service, nodeport]\nprobes: [ping]\nfactors: {ends: [pod-host, host-pod]}\nswap: true\ntarget: {kube: {nodes: all}}\npairs: all\nhosts: 2": 2,
+		"networks: [pod, service]\nprobes: [ping]\ntarget: {kube: {nodes: n1}}":                                                                                           1,
+	} {
+		s, err := study.Load([]byte(src), "s.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Prepare(s, topo.Kernel{})
+		if err != nil {
+			t.Errorf("%s: %v", src, err)
+			continue
+		}
+		for name, n := range p.Networks {
+			pl, err := network.Build(n.Driver, n.Topology)
+			if err != nil || len(pl.Steps) > 0 || len(n.Topology.Hosts) != hosts || !n.Topology.Exists || n.Topology.Segments != nil || !pl.Path.Found {
+				t.Errorf("%s: %d steps, %d hosts, path %+v, %v", name, len(pl.Steps), len(n.Topology.Hosts), pl.Path, err)
+			}
 		}
 	}
 }

@@ -60,7 +60,7 @@ func (d docs) add(spec *ast.TypeSpec) {
 }
 
 // products are type names that are also product names.
-var products = []string{"Bridge", "CNI", "Canal", "Host", "IPIP", "OVS", "Relay", "Terway", "VXLAN", "Weave", "WireGuard"}
+var products = []string{"Bridge", "CNI", "Canal", "Host", "IPIP", "OVS", "Relay", "Terway", "VXLAN", "Via", "Weave", "WireGuard"}
 
 // about returns the comment on a network's type, with the names that users know.
 func (d docs) about(name string) string {

@@ -36,7 +36,7 @@ var apart = map[string][]string{
 // network without daemons, along the planned path.
 func TestEndsInTheLab(t *testing.T) {
 	nstest.Need(t)
-	for _, name := range Names(Networks) {
+	for _, name := range In(network.InLab) {
 		for where, s := range map[string]topo.Spec{"2 hosts": {}, "IPv6": {IPv6: true, PodsIPv6: true}, "one host": {Hosts: 1}} {
 			n := Networks[name]
 			d := n.New()

@@ -47,10 +47,11 @@ func Estimate(s study.Study) time.Duration {
 				around += toBoot
 			}
 		}
-		block += cell(s, c)
+		one := cell(s, c)
 		if guests[c.Network] {
-			block += aroundGuest
+			one += aroundGuest
 		}
+		block += time.Duration(s.Turns()) * one
 		if _, load, err := condition.Background(c.Levels); err == nil && load.Share > 0 {
 			path := study.Cell{Network: c.Network, Probe: load.Probe, Levels: condition.Network(c.Levels)}
 			if id := path.ID(""); !loads[id] {

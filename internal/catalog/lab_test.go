@@ -53,7 +53,7 @@ func weir(args []string) int {
 // condition.
 func TestNetworksInTheLab(t *testing.T) {
 	nstest.Need(t)
-	for _, name := range Names(Networks) {
+	for _, name := range In(network.InLab) {
 		n := Networks[name]
 		for _, s := range []topo.Spec{{}, {Pods: 2, IPv6: true, PodsIPv6: true}, {Hosts: 3}, {Hosts: 1}} {
 			d := n.New()

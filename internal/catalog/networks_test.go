@@ -44,13 +44,19 @@ func TestNetworksPage(t *testing.T) {
 	says := typeDocs(t)
 	for _, name := range Names(Networks) {
 		n := Networks[name]
-		if !slices.Contains([]Model{Bridged, Routed, Overlay, Underlay}, n.Model) || n.Addresses == "" || n.Isolation == "" || n.Discovery == "" || n.External == "" {
+		if !slices.Contains([]Model{Bridged, Routed, Overlay, Underlay, Found}, n.Model) || n.Addresses == "" || n.Isolation == "" || n.Discovery == "" || n.External == "" {
 			t.Errorf("%s: properties %+v", name, n.Properties)
 		}
 		for _, o := range strictyaml.Keys(n.New()) {
 			if says.option(n, o) == "" {
 				t.Errorf("%s: the option %s has no description", name, o)
 			}
+		}
+		if (n.Model == Found) == slices.Contains(n.Where(), network.InLab) {
+			t.Errorf("%s is %s, in %v", name, n.Model, n.Where())
+		}
+		if n.Model == Found {
+			continue
 		}
 		if p, _ := defaultPlan(t, n); (n.Model == Overlay) != (p.Path.Overhead > 0) {
 			t.Errorf("%s is %s and adds %d bytes", name, n.Model, p.Path.Overhead)
@@ -65,7 +71,7 @@ func networksPage(t *testing.T) []byte {
 		"takes no more, and an underlay of 1500 bytes. To look at a network, print its steps with `weir plan -n NAME`, or build\n"+
 		"and keep it with `weir lab up -n NAME`.\n\n"+
 		"| network | model | addresses | isolation | service discovery | external access | encapsulation | MTU | ready after | performance |\n|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, name := range Names(Networks) {
+	for _, name := range In(network.InLab) {
 		n := Networks[name]
 		p, _ := defaultPlan(t, n)
 		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s | %s | %s | %s | %d | %s | %s |\n", name, name,
@@ -77,8 +83,9 @@ func networksPage(t *testing.T) []byte {
 		"what products add.\n\n"+
 		"Performance: throughput of TCP, packet rate of UDP and response time of TCP, divided by those of host, in the study\n"+
 		"cni-comparison, as measured by `make results` (docs/performance.csv has the intervals); ~: no difference shown. For your own networks and machine:\n"+
-		"`weir list networks --properties --from DIR`, with the directory of any run.\n")
-	for _, name := range Names(Networks) {
+		"`weir list networks --properties --from DIR`, with the directory of any run.\n\n"+
+		"Networks that exist, on machines over [SSH](ssh.md) and in [Kubernetes](kubernetes.md), come [last](#networks-that-exist).\n")
+	for _, name := range In(network.InLab) {
 		n := Networks[name]
 		p, tp := defaultPlan(t, n)
 		fmt.Fprintf(b, "\n## %s\n\n%s\n", name, says.about(name))
@@ -114,7 +121,36 @@ func networksPage(t *testing.T) []byte {
 		row("bridges pass packets to netfilter", bridgesNF(t, n))
 	}
 	fmt.Fprint(b, notIncluded)
+	existing(b, says)
 	return b.Bytes()
+}
+
+// existing describes the networks that targets find.
+func existing(b *bytes.Buffer, says docs) {
+	fmt.Fprint(b, "\n## Networks that exist\n\nweir measures these and builds nothing: machines over [SSH](ssh.md) (`--ssh a,b`), pods and nodes of\n"+
+		"[Kubernetes](kubernetes.md) (`--kube`). What they add to packets is unknown, so reports show no overhead and no ceiling.\n"+
+		"Their MTU is that of the devices at the ends; weir proves with packets that it holds along the path.\n\n"+
+		"| network | with | what it measures | options |\n|---|---|---|---|\n")
+	for _, name := range Names(Networks) {
+		n := Networks[name]
+		var with, options []string
+		for _, w := range n.Where() {
+			if w != network.InLab {
+				with = append(with, fmt.Sprintf("`--%s`", w))
+			}
+		}
+		for _, o := range strictyaml.Keys(n.New()) {
+			options = append(options, fmt.Sprintf("`%s`: %s", o, says.option(n, o)))
+		}
+		if with == nil {
+			continue
+		}
+		about := n.About
+		if n.Model == Found {
+			about = strings.Join(strings.Fields(says.about(name)), " ")
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", name, strings.Join(with, ", "), about, strings.Join(options, "; "))
+	}
 }
 
 // notIncluded describes programs that have no package.

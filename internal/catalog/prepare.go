@@ -25,7 +25,7 @@ type Prepared struct {
 }
 
 // Prepare looks up and checks all networks, probes, options and factor levels of a study for kernel
-// k. If it succeeds, the study can fail only on the machine.
+// k and the study's target. If it succeeds, the study can fail only on the machines.
 func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 	p := &Prepared{Networks: map[string]experiment.Network{}, study: s}
 	spec, err := spec(s, k)
@@ -34,7 +34,7 @@ func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 	}
 	var errs []error
 	for _, u := range s.Networks {
-		n, err := prepareNetwork(u, spec)
+		n, err := prepareNetwork(u, spec, whereOf(s.Target))
 		if err != nil {
 			errs = append(errs, at(u, err))
 			continue
@@ -42,6 +42,11 @@ func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 		p.Networks[u.Name] = n
 	}
 	for _, f := range slices.Sorted(maps.Keys(s.Factors)) {
+		if s.Target.Exists() && condition.Builds(f) {
+			errs = append(errs, placed(s.FactorPos(f), fmt.Errorf("factor %s would change machines that are not weir's; "+
+				"change them yourself and compare two runs (weir compare), or vary it in the lab (without --ssh or --kube)", f)))
+			continue
+		}
 		if err := p.checkLevels(f, spec); err != nil {
 			errs = append(errs, err)
 		}
@@ -74,8 +79,11 @@ func spec(of study.Study, k topo.Kernel) (topo.Spec, error) {
 	return s, err
 }
 
-func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) {
+func prepareNetwork(u study.Use, s topo.Spec, at network.Where) (n experiment.Network, err error) {
 	entry, err := FindNetwork(u.Kind)
+	if err == nil {
+		err = entry.Elsewhere(u.Name, at)
+	}
 	if err != nil {
 		return n, err
 	}
@@ -85,6 +93,9 @@ func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) 
 	}
 	if n.Topology, err = topo.New(entry.Spec(n.Driver, s)); err != nil {
 		return n, fmt.Errorf("%s: %w", u.Name, err)
+	}
+	if at != network.InLab { // names and addresses are the target's to say
+		n.Topology.Exists, n.Topology.Segments = true, nil
 	}
 	_, err = network.Build(n.Driver, n.Topology)
 	return n, err

@@ -135,7 +135,7 @@ func settings(yaml []byte) []byte {
 		options[u.Name] = u.Options
 	}
 	b, err := json.Marshal(map[string]any{
-		"duration": s.Duration.String(), "warmup": s.Warmup.String(), "swap": s.Swap, "pairs": s.AllPairs,
+		"duration": s.Duration.String(), "warmup": s.Warmup.String(), "swap": s.Swap, "pairs": s.AllPairs, "rounds": s.Rounds,
 		"one-at-a-time": s.OneAtATime, "options": options, "topology": s.Topology,
 	})
 	if err != nil {

@@ -20,20 +20,40 @@ import (
 
 func doctorCommand() *cobra.Command {
 	var asJSON bool
+	var machines targetFlags
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check what can run on this machine, and how to enable the rest",
+		Short: "Check what can run on this machine or on others, and how to enable the rest",
 		Long: `Check what runs need, by trying it where possible. The exit status is 3 when the
-default study cannot run on this machine.`,
+default study cannot run on this machine.
+
+With --ssh or --kube, check the machines of a run instead: connect to each, start
+weir there, open the networks, and describe what is found. Nothing is measured, and
+nothing remains.`,
+		Example: `  weir doctor
+  weir doctor --ssh a,b
+  weir doctor --kube --context staging`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			err := thisMachine.enter(c.Context(), func() error { return doctor(c.Context(), asJSON, nil) })
+			s, err := machines.only(c)
+			if err != nil {
+				return err
+			}
+			if s.Target.Exists() {
+				programs, err := machines.program()
+				if err != nil {
+					return err
+				}
+				return doctorMachines(c.Context(), s, programs, asJSON)
+			}
+			err = thisMachine.enter(c.Context(), func() error { return doctor(c.Context(), asJSON, nil) })
 			if errors.Is(err, rootless.ErrForbidden) {
 				return doctor(c.Context(), asJSON, err)
 			}
 			return err
 		},
 	}
+	machines.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output")
 	return c
 }
@@ -71,6 +91,11 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 		ds = append(ds, diagnosis{Check: c})
 	}
 	ds = append(ds, checkHistory())
+	return printDoctor(ds, asJSON, "the default study cannot run on this machine")
+}
+
+// printDoctor prints diagnoses and fails with the reason otherwise if a needed one is not OK.
+func printDoctor(ds []diagnosis, asJSON bool, otherwise string) (err error) {
 	if asJSON {
 		err = printJSON(os.Stdout, ds)
 	} else {
@@ -81,7 +106,7 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	}
 	for _, d := range ds {
 		if d.Needed && !d.OK {
-			return exit(exitEnvironment, fmt.Errorf("the default study cannot run on this machine: %s", d.Name))
+			return exit(exitEnvironment, fmt.Errorf("%s: %s", otherwise, d.Name))
 		}
 	}
 	return nil

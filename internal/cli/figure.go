@@ -206,7 +206,7 @@ func (d *drawing) measure(ctx context.Context, groups map[string][]figure.Figure
 		if err := check(s); err != nil {
 			return err
 		}
-		one := &runner{version: d.version, study: s, dir: filepath.Join(d.dir, name), resumeCmd: d.again()}
+		one := &runner{version: d.version, at: thisMachine, study: s, dir: filepath.Join(d.dir, name), resumeCmd: d.again()}
 		if started(one.dir) { // by a run that lacks what these figures need, or by an interrupted one
 			stored, err := storedStudy(one.dir)
 			if err != nil {

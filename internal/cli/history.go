@@ -66,6 +66,9 @@ func setup(s study.Study, probe, network string, others ...string) string {
 	if t.Distance != (topo.Distance{}) { // without one, the digest is that of older versions
 		of = append(of, fmt.Sprint(t.Distance))
 	}
+	if s.Rounds > 0 {
+		of = append(of, fmt.Sprint("rounds ", s.Rounds))
+	}
 	p, _ := s.Probe(probe)
 	n, _ := s.Network(network)
 	uses := []study.Use{p, n}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/strictyaml"
 )
 
@@ -24,6 +26,8 @@ type item struct {
 	About   string   `json:"about"`
 	Options []string `json:"options,omitempty"` // of a study: how long it takes
 	Unit    string   `json:"unit,omitempty"`    // of the first value of a probe
+	// In lists the kinds of targets that have a network.
+	In []network.Where `json:"in,omitempty"`
 
 	Properties  *catalog.Properties `json:"properties,omitempty"` // of a network
 	Performance []performance       `json:"performance,omitempty"`
@@ -35,7 +39,7 @@ var lists = map[string]func() ([]item, error){
 		var is []item
 		for _, n := range catalog.Names(catalog.Networks) {
 			e := catalog.Networks[n]
-			is = append(is, item{Name: n, About: e.About, Options: strictyaml.Keys(e.New()), Properties: &e.Properties})
+			is = append(is, item{Name: n, About: e.About, Options: strictyaml.Keys(e.New()), In: e.Where(), Properties: &e.Properties})
 		}
 		return is, nil
 	},
@@ -107,7 +111,7 @@ func listCommand() *cobra.Command {
 				if len(i.Options) > 0 {
 					opts = fmt.Sprintf(" %v", i.Options)
 				}
-				fmt.Fprintf(w, "%s\t%s%s\n", i.Name, i.About, opts)
+				fmt.Fprintf(w, "%s\t%s%s%s\n", i.Name, i.About, opts, i.with())
 			}
 			return w.Flush()
 		},
@@ -116,6 +120,23 @@ func listCommand() *cobra.Command {
 	c.Flags().BoolVar(&properties, "properties", false, "compare how networks connect, address and isolate pods, how these find services, and how others reach them")
 	c.Flags().StringVar(&from, "from", "", "with --properties: compare the networks of this run, and add what it measured")
 	return c
+}
+
+// with names the flags of the targets, other than the lab, that have a network.
+func (i item) with() string {
+	var flags []string
+	for _, w := range i.In {
+		if w != network.InLab {
+			flags = append(flags, "--"+string(w))
+		}
+	}
+	switch {
+	case flags == nil:
+		return ""
+	case slices.Contains(i.In, network.InLab):
+		return " (also with " + strings.Join(flags, ", ") + ")"
+	}
+	return " (with " + strings.Join(flags, ", ") + ")"
 }
 
 func listStudies() ([]item, error) {

@@ -1,14 +1,20 @@
 package cli
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target/remote"
+	"github.com/weir-bench/weir/internal/target/ssh"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -23,7 +29,7 @@ type topologyFlags struct {
 
 func (t *topologyFlags) register(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVarP(&t.network, "network", "n", "", "network: "+strings.Join(catalog.Names(catalog.Networks), ", "))
+	f.StringVarP(&t.network, "network", "n", "", "network: "+strings.Join(catalog.In(network.InLab), ", "))
 	f.IntVar(&t.spec.Hosts, "hosts", 0, "number of hosts (default 2, or fewer if the network takes fewer)")
 	f.IntVar(&t.spec.Pods, "pods", 0, "pods per host (default 1, or 2 on a single host)")
 	f.IntVar(&t.spec.MTU, "mtu", 1500, "MTU of the underlay, bytes")
@@ -34,15 +40,18 @@ func (t *topologyFlags) register(c *cobra.Command) {
 	f.StringVar(&t.nic, "nic", "full", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
 	f.BoolVar(&t.spec.IPv6, "ipv6", false, "IPv6 underlay")
 	f.BoolVar(&t.spec.PodsIPv6, "pods-ipv6", false, "IPv6 pods")
-	_ = c.RegisterFlagCompletionFunc("network", complete(catalog.Names(catalog.Networks)))
+	_ = c.RegisterFlagCompletionFunc("network", complete(catalog.In(network.InLab)))
 }
 
 // build returns the topology and the whole plan. Its errors are usage errors.
 func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 	if t.network == "" {
-		return on, p, usage("no network given: add -n %s", strings.Join(catalog.Names(catalog.Networks), "|"))
+		return on, p, usage("no network given: add -n %s", strings.Join(catalog.In(network.InLab), "|"))
 	}
 	entry, err := catalog.FindNetwork(t.network)
+	if err == nil {
+		err = entry.Elsewhere(t.network, network.InLab)
+	}
 	if err != nil {
 		return on, p, exit(exitUsage, err)
 	}
@@ -69,6 +78,7 @@ func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 
 func planCommand() *cobra.Command {
 	var t topologyFlags
+	var machines targetFlags
 	var asJSON, asDiagram bool
 	c := &cobra.Command{
 		Use:   "plan -n NETWORK",
@@ -76,11 +86,29 @@ func planCommand() *cobra.Command {
 		Long: `Print how weir builds a network: as ip(8), bridge(8) and tc(8) commands to type as
 root; with --json, as the data that weir applies, one step per line, and what it
 expects of the result; with --diagram, as a Mermaid diagram (mermaid.js.org) of the
-path of a packet.`,
+path of a packet.
+
+With --kube, print the manifests of what a run creates in the cluster, for kubectl
+apply --dry-run=server -f -; the cluster is asked only for its nodes, and only if
+--nodes does not name them. With --ssh, print what a run does on the machines,
+without connecting to them; weir doctor connects.`,
 		Example: `  weir plan -n vxlan-overlay
-  weir plan -n vxlan-overlay --hosts 3 --ipv6 --json`,
+  weir plan -n vxlan-overlay --hosts 3 --ipv6 --json
+  weir plan --ssh a,b
+  weir plan --kube -N bench | kubectl apply --dry-run=server -f -`,
 		Args: args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
+			var networks []string
+			if t.network != "" {
+				networks = []string{t.network}
+			}
+			s, err := machines.only(c, networks...)
+			if err != nil {
+				return err
+			}
+			if s.Target.Exists() {
+				return planMachines(c.Context(), s, asJSON, asDiagram)
+			}
 			topology, p, err := t.build()
 			if err != nil {
 				return err
@@ -99,7 +127,76 @@ path of a packet.`,
 		},
 	}
 	t.register(c)
+	machines.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable steps instead of commands")
 	c.Flags().BoolVar(&asDiagram, "diagram", false, "print the path of a packet as a Mermaid flow chart")
 	return c
+}
+
+// planMachines prints what a run does on machines that exist. It changes none of them.
+func planMachines(ctx context.Context, s study.Study, asJSON, asDiagram bool) error {
+	switch {
+	case asDiagram:
+		return usage("--diagram draws a network that weir builds; leave it out with --ssh and --kube, whose paths are unknown")
+	case s.Target.Kube != nil && asJSON:
+		return usage("--json: a cluster's plan is manifests; leave it out, or convert them: … | kubectl create --dry-run=client -o json -f -")
+	case s.Target.Kube != nil:
+		return printManifests(ctx, s)
+	}
+	first, last, err := s.Target.PortRange()
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	if first == 0 {
+		first, last = ssh.Ports.First, ssh.Ports.Last
+	}
+	if asJSON {
+		return printJSON(os.Stdout, struct {
+			SSH      []string `json:"ssh"`
+			Ports    [2]int   `json:"ports"`
+			Networks []string `json:"networks"`
+		}{s.Target.SSH, [2]int{int(first), int(last)}, study.Names(s.Networks)})
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, m := range s.Target.SSH {
+		name, addr, _ := strings.Cut(m, "=")
+		if addr == "" {
+			addr = "the address that ssh reaches, or that it calls the others from"
+		}
+		fmt.Fprintf(w, "machine\t%s\tmeasured at %s\n", name, addr)
+	}
+	fmt.Fprintf(w, "ports\t%d-%d\tTCP and UDP, on the measured addresses; the servers admit only clients that hold the run's token\n", first, last)
+	for _, u := range s.Networks {
+		fmt.Fprintf(w, "network\t%s\t%s\n", u, catalog.Networks[u.Kind].About)
+	}
+	fmt.Fprintln(w, "on every machine\tssh\tweir goes into a private directory, which it removes as it starts, and runs as the user of ssh")
+	fmt.Fprintln(w, "changes\tnone\tno setting, device, address or route; weir and all that it started end with the connection")
+	return w.Flush()
+}
+
+// printManifests prints the objects that a run makes in a cluster. It asks the cluster which nodes it
+// has, unless they are named.
+func printManifests(ctx context.Context, s study.Study) error {
+	at, err := placeOf(s, remote.Programs{})
+	if err != nil {
+		return err
+	}
+	r := runner{at: at, study: s, byDefault: true}
+	c := at.machines.(cluster)
+	write := func() error {
+		b, err := c.Manifests(c.Wants)
+		if err == nil {
+			_, err = os.Stdout.Write(b)
+		}
+		return err
+	}
+	if s.Target.Hosts() > 0 {
+		return write()
+	}
+	return at.enter(ctx, func() error {
+		if err := r.settle(); err != nil {
+			return err
+		}
+		return write()
+	})
 }

@@ -119,6 +119,12 @@ func load(dir string, keep bool) (report.Run, error) {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("others.json: %v: other programs cannot be named", err))
 		}
 	}
+	if c.Machines != nil {
+		if err := json.Unmarshal(c.Machines, &rep.Machines); err != nil {
+			rep.Problems = append(rep.Problems, fmt.Sprintf("%s: %v: hosts have numbers instead of names", store.MachinesFile, err))
+		}
+	}
+	rep.Target = s.Target
 	rep.Unpaired = c.Imported != nil
 	rep.Words = map[string]probe.Info{}
 	for _, p := range probes {
@@ -150,18 +156,21 @@ func load(dir string, keep bool) (report.Run, error) {
 
 // inside reads what the trials sampled inside their windows. Shorter trials have no such window.
 func inside(dir string, rep *report.Run) map[string][]sample.Series {
-	all := map[string][]sample.Series{}
+	all, raw := map[string][]sample.Series{}, store.OpenRaw(dir)
 	for _, r := range rep.Results {
 		if r.Elapsed < 1 {
 			continue
 		}
-		b, err := store.Inside(dir, r.Trial)
+		b, err := raw.Read(r.Trial, store.InsideFile)
 		if err == nil && b != nil {
 			all[r.Trial], err = sample.ParseSeries(b)
 		}
 		if err != nil {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("%s of %s: %v", store.InsideFile, r.Trial, err))
 		}
+	}
+	if err := raw.Close(); err != nil {
+		rep.Problems = append(rep.Problems, err.Error())
 	}
 	return all
 }

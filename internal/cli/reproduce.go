@@ -21,6 +21,8 @@ func reproduceCommand(version string) *cobra.Command {
 	var all bool
 	var from []string
 	var many seriesFlags
+	var elsewhere string
+	var kube bool
 	c := &cobra.Command{
 		Use:   "reproduce [CLAIM…]",
 		Short: "Test published figures on this machine",
@@ -49,6 +51,8 @@ between runs, which no single run can show.`,
 				return err
 			}
 			switch {
+			case elsewhere != "" || kube:
+				return usage("claims are about networks that weir builds, on this machine; leave out --ssh and --kube, or measure machines with weir run")
 			case r.json && r.md:
 				return usage("--json and --md cannot be combined")
 			case all && len(as) > 0:
@@ -80,6 +84,10 @@ between runs, which no single run can show.`,
 	c.Flags().BoolVar(&r.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	c.Flags().BoolVar(&r.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&r.md, "md", false, "print the verdicts as Markdown")
+	c.Flags().StringVar(&elsewhere, "ssh", "", "")
+	c.Flags().BoolVar(&kube, "kube", false, "")
+	_ = c.Flags().MarkHidden("ssh")
+	_ = c.Flags().MarkHidden("kube")
 	many.register(c)
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("from")

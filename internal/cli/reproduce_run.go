@@ -191,7 +191,7 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 
 // runner returns the runner of run n of a study, from 1.
 func (r *reproduction) runner(s study.Study, n int) *runner {
-	one := &runner{version: r.version, study: s, dir: filepath.Join(r.dir, s.Name)}
+	one := &runner{version: r.version, at: thisMachine, study: s, dir: filepath.Join(r.dir, s.Name)}
 	if r.Runs > 1 {
 		one.dir, one.name = store.RunDir(one.dir, n), fmt.Sprintf("run %d of %d", n, r.Runs)
 		if s.Seed != 0 {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -24,6 +23,7 @@ import (
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/local"
+	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -35,10 +35,16 @@ func runCommand(version string) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "run [STUDY]",
-		Short: "Build the networks, measure them, and report",
+		Short: "Build the networks or find them, measure them, and report",
 		Long: `Run a study: a YAML file, or the name of a shipped one (weir list studies).
 Without a study and without -n it runs the default one: plain hosts, a bridge and
 a VXLAN overlay on this machine, in about a minute. Flags change the study.
+
+With --ssh or --kube, weir builds nothing and measures networks that exist: between
+machines, or between the nodes and pods of a cluster. It uses your own ssh or
+kubectl with their configuration, and changes nothing there. As the kubectl plugin
+(kubectl weir run), --kube goes without saying; -n lists networks, and -N is the
+namespace.
 
 The interval of one run covers only that run. --runs 5 --every 10m runs the study
 five times, ten minutes from start to start, and pools the runs: the pooled
@@ -48,6 +54,8 @@ directory below -o: 001, 002 and so on.`,
   weir run -n host,vxlan-overlay -p tcp-stream,udp-stream --blocks 10 --duration 1s -o results
   weir run -n host,routed,vxlan-overlay -p tcp-stream -f mtu=1500,9000
   weir run --in-vm -n host,ipvlan,geneve-overlay
+  weir run --ssh a,b,c --pairs all
+  weir run --kube --context staging -n host,pod,service
   weir run --runs 5 --every 10m
   weir run --resume results`,
 		Args:              args(cobra.MaximumNArgs(1)),
@@ -76,22 +84,43 @@ directory below -o: 001, 002 and so on.`,
 			if err != nil {
 				return err
 			}
+			if vm.in && s.Target.Exists() {
+				return usage("--in-vm builds networks in a virtual machine of this machine; leave it out to measure %s", aboutTarget(s.Target))
+			}
 			if err := check(s); err != nil {
 				return err
 			}
-			r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON, guest: inGuest()}
+			programs, err := f.target.program()
+			if err != nil {
+				return err
+			}
+			r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON, byDefault: len(as) == 0 && len(f.networks) == 0}
+			if r.at, err = placeOf(s, programs); err != nil {
+				return err
+			}
+			if r.at.machines == nil {
+				r.guest = inGuest()
+			}
 			if r.guest == "" && (vm.in || ranInVM(first)) {
 				r.vm = &vm
 			}
-			run := r.run
-			if plan.Runs > 1 || resume != first {
-				s := series{r, newSchedule(plan, say)}
-				run = s.run
+			run := func() error {
+				if err := r.settle(); err != nil {
+					return err
+				}
+				if err := r.begin(c.Context(), first); err != nil {
+					return err
+				}
+				if plan.Runs > 1 || resume != first {
+					many := series{r, newSchedule(plan, say)}
+					return many.run(c.Context())
+				}
+				return r.run(c.Context())
 			}
 			if r.vm != nil {
-				return run(c.Context())
+				return run()
 			}
-			return thisMachine.enter(c.Context(), func() error { return run(c.Context()) })
+			return r.at.enter(c.Context(), run)
 		},
 	}
 	f.register(c)
@@ -105,48 +134,23 @@ directory below -o: 001, 002 and so on.`,
 	return c
 }
 
-// resumable returns the series in dir and its first run, or a series of one run if dir is a run.
-func resumable(dir string) (s store.Series, first string, err error) {
-	s, err = store.ReadSeries(dir)
-	if started(dir) || errors.Is(err, fs.ErrNotExist) {
-		return store.Series{Runs: 1}, dir, nil
-	}
-	if err != nil {
-		return s, "", exit(exitUsage, err)
-	}
-	runs, err := store.Runs(dir)
-	if err != nil {
-		return s, "", usage("nothing to resume: %w", err)
-	}
-	return s, runs[0], nil
-}
-
-func storedStudy(dir string) (study.Study, error) {
-	if _, err := os.Stat(filepath.Join(dir, "imported.json")); err == nil {
-		return study.Study{}, usage("%s: holds imported results, which no run can continue; add files with weir import -o %s FILE…", dir, dir)
-	}
-	file := filepath.Join(dir, "study.yaml")
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return study.Study{}, usage("no run to resume in %s: %w", dir, err)
-	}
-	s, err := study.Load(b, file)
-	return s, exit(exitUsage, err)
-}
-
 func check(s study.Study) error {
 	if s.MaxTime > 0 && s.Precision == 0 {
 		return usage("max-time %v limits a precision, but none is set; add --precision, or use only --blocks", s.MaxTime)
 	}
-	if _, err := catalog.Prepare(s, thisMachine.kernel()); err != nil {
-		return exit(exitUsage, err)
+	kernel := topo.Kernel{}
+	if !s.Target.Exists() {
+		kernel = thisMachine.kernel()
 	}
-	return nil
+	_, err := catalog.Prepare(s, kernel)
+	return exit(exitUsage, err)
 }
 
-// A runner runs a study inside the lab's namespaces.
+// A runner runs a study where it has been entered.
 type runner struct {
 	version     string
+	at          place
+	byDefault   bool // the user named neither a study nor networks
 	study       study.Study
 	dir, resume string
 	json        bool
@@ -178,6 +182,9 @@ func (r *runner) measure(ctx context.Context) (*store.Dir, error) {
 }
 
 func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
+	if r.study.Target.Exists() && r.at.machines == nil {
+		return nil, usage("%s holds a run on %s, and this command measures in the lab only; finish it with weir run --resume", cmp.Or(r.resume, r.dir), aboutTarget(r.study.Target))
+	}
 	d, err := r.open()
 	if err != nil {
 		return nil, err
@@ -187,18 +194,20 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 			d.Close()
 		}
 	}()
-	prepared, err := catalog.Prepare(r.study, thisMachine.kernel())
+	prepared, err := catalog.Prepare(r.study, r.at.kernel())
 	if err != nil {
 		return nil, exit(exitUsage, err)
 	}
-	if err := r.describe(d, "local.json"); err != nil {
-		return nil, r.stopped(err)
+	if r.at.machines == nil { // facts of other machines come from their agents
+		if err := r.describe(d, "local.json"); err != nil {
+			return nil, r.stopped(err)
+		}
 	}
 	p := newProgress(d.Log)
 	p.name, p.series = r.name, r.ofSeries
 	results, err := experiment.Run(ctx, experiment.Config{
 		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
-		Target: thisMachine, Dir: d, Progress: p.event, Guest: r.guest, Others: thisMachine.others,
+		Target: r.at, Version: r.version, Dir: d, Progress: p.event, Guest: r.guest, Others: r.at.others,
 	})
 	p.end()
 	if ctx.Err() != nil {

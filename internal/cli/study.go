@@ -29,6 +29,7 @@ type studyFlags struct {
 	loss                      string
 	fast                      bool
 	names                     []string
+	target                    targetFlags
 }
 
 func bind(s *study.Study) *pflag.FlagSet {
@@ -39,6 +40,7 @@ func bind(s *study.Study) *pflag.FlagSet {
 	fl.BoolVar(&s.KeepDisturbed, "keep-disturbed", s.KeepDisturbed, "count trials that programs outside the run disturbed like all others, and measure no block again")
 	fl.BoolVar(&s.Swap, "swap", s.Swap, "swap client and server in half of the blocks")
 	fl.BoolVar(&s.OneAtATime, "one-at-a-time", s.OneAtATime, "with --pairs all: measure the pairs of a round one after another, each with the whole machine")
+	fl.IntVar(&s.Rounds, "rounds", s.Rounds, "with --pairs all: measure this many random rounds in each block, inside and across zones, instead of all pairs; suits hundreds of hosts")
 	fl.IntVar(&s.Episodes, "episodes", s.Episodes, "how many times a run builds its networks; 1: never rebuild (default: about 8 if that costs at most 5 % of the time)")
 	fl.DurationVar(&s.Warmup, "warmup", s.Warmup, "uncounted traffic before each measurement")
 	fl.DurationVar(&s.Duration, "duration", s.Duration, "length of each measurement")
@@ -67,6 +69,8 @@ func (f *studyFlags) register(c *cobra.Command) {
 	fl.StringVar(&f.nic, "nic", "", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
 	fl.VisitAll(func(g *pflag.Flag) { f.names = append(f.names, g.Name) })
 	c.Flags().AddFlagSet(fl)
+	f.target.register(c)
+	f.names = append(f.names, f.target.names...)
 	_ = c.RegisterFlagCompletionFunc("networks", complete(catalog.Names(catalog.Networks)))
 	_ = c.RegisterFlagCompletionFunc("probes", complete(catalog.Names(catalog.Probes)))
 }
@@ -76,9 +80,12 @@ func (f *studyFlags) changed(c *cobra.Command) bool {
 }
 
 func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
-	s, err := f.base(as)
+	s, err := f.base(c, as)
 	if err == nil {
 		err = f.change(c, &s)
+	}
+	if err == nil {
+		err = f.target.change(c, &s)
 	}
 	if err == nil {
 		err = s.Validate()
@@ -86,8 +93,14 @@ func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
 	return s, exit(exitUsage, err)
 }
 
-func (f *studyFlags) base(as []string) (study.Study, error) {
+func (f *studyFlags) base(c *cobra.Command, as []string) (study.Study, error) {
 	switch {
+	case len(as) == 0 && len(f.networks) == 0 && (c.Flags().Changed("ssh") || f.target.wantsKube()):
+		s, err := f.target.defaults()
+		if len(f.probes) > 0 {
+			s.Name = "custom"
+		}
+		return s, err
 	case len(as) == 0:
 		s, err := shippedStudy(defaultStudy)
 		if len(f.networks) > 0 || len(f.probes) > 0 {

@@ -62,6 +62,13 @@ func Names() []string { return slices.Sorted(maps.Keys(table())) }
 // About describes the levels of a condition.
 func About(name string) string { return table()[name].about }
 
+// Builds reports whether a condition changes how hosts and networks are built, so that it needs hosts
+// that are weir's own. The others choose ends or run programs.
+func Builds(name string) bool {
+	_, known := table()[name]
+	return known && !slices.Contains([]string{"clients", Ends, "load", "stress"}, name)
+}
+
 // Far reports whether a factor changes the distance between hosts, for which a topology must be
 // prepared (topo.Spec.Far).
 func Far(name string) bool { return name == "delay" || name == "jitter" || name == "loss" }

@@ -65,6 +65,25 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// A condition builds if one of its levels changes the topology, or the steps that build it.
+func TestBuilds(t *testing.T) {
+	levels := map[string]string{"bridge-nf": "on", "clients": "2", "delay": "1ms", "ends": "pod-host", "jitter": "1ms", "link": "1gbit", "load": "tcp-rr", "loss": "1%",
+		"mtu": "9000", "nic": "none", "offload": "off", "rps": "on", "stress": "50%"}
+	base := topology(t, topo.Spec{})
+	for _, name := range Names() {
+		got, err := Apply(name, levels[name], base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changes := !reflect.DeepEqual(got, base); Builds(name) != changes {
+			t.Errorf("%s: builds is %v, and it changes the topology: %v", name, Builds(name), changes)
+		}
+	}
+	if Builds("size") {
+		t.Error("an option of a probe builds")
+	}
+}
+
 func TestApplyErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, level string

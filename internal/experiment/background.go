@@ -73,7 +73,7 @@ func (r *run) startClients(ctx context.Context, n int, pr probe.Probe, c changed
 		if l.carried {
 			continue
 		}
-		if err := errors.Join(l.reach(ctx, c.path, c.Plan), l.stop()); err != nil {
+		if err := errors.Join(l.reach(ctx, c.path, c.Plan), c.path.release(l)); err != nil {
 			return nil, fmt.Errorf("client %s: %w", e.Node, err)
 		}
 	}
@@ -236,11 +236,15 @@ func median(vs []float64) float64 {
 }
 
 func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {
-	return trial.Setup{
+	s := trial.Setup{
 		Probe: p, Client: c.client, Server: c.server,
 		Site: c.site, Engines: c.engines, Plan: c.Plan, LinkRate: c.Topology.Rate,
 		Distance: c.Topology.Between(c.client.Host, c.server.Host), RTT: c.rtt,
 		Warmup: r.Study.Warmup, Duration: r.Study.Duration, Idle: r.idle,
 		Raw: func(name string, b []byte) error { return r.Dir.Raw(id, name, b) },
 	}
+	if c.site.Topology.Exists {
+		s.Snapshot = r.snapshot
+	}
+	return s
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/trial"
 )
 
 // An episode is the part of a run between two builds of its networks. Whatever differs from one
@@ -46,8 +47,9 @@ func (e episode) over(b, blocks, want int, now time.Time) bool {
 	return part(b) > part(e.first) && (want > 1 || cheap)
 }
 
-// begin is called before the trials of block b. It rebuilds the networks if a new episode is due.
-// The error ends the run.
+// begin is called before the trials of block b. It rebuilds the networks if a new episode is due. On
+// machines that others use, it replaces lost connections and measures the idle use again. The error ends
+// the run.
 func (r *run) begin(ctx context.Context, b int) error {
 	now := time.Now()
 	if r.episode.over(b, r.blocks, r.Study.Episodes, now) && !r.exists() {
@@ -61,7 +63,11 @@ func (r *run) begin(ctx context.Context, b int) error {
 	if r.episode.first == 0 {
 		r.episode.first, r.episode.started = b, time.Now()
 	}
-	return nil
+	r.snapshot = new(trial.Snapshot)
+	if err := r.revive(ctx, b); err != nil {
+		return err
+	}
+	return r.refreshIdle(ctx)
 }
 
 // exists reports whether weir found a network instead of building it.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
@@ -48,6 +49,8 @@ type Config struct {
 	// Others returns the CPU time in seconds of each program outside the run, by PID and name with a
 	// space between (sample.Others); nil where nothing can tell.
 	Others func() (sample.Counters, error)
+	// Version of this program is stored with the facts of hosts that weir found.
+	Version string
 	// Guest is stored with every trial when the machine is a weir virtual machine.
 	Guest string
 	// Progress receives every event; it must not block.
@@ -64,27 +67,26 @@ type Event struct {
 	Left    time.Duration  // estimated from completed trials; 0 when unknown
 }
 
-// idleTime is how long idle hosts are watched; /proc/stat (10 ms units) resolves 0.01 core.
-const idleTime = time.Second
-
 // A run is a study in progress.
 type run struct {
 	Config
-	cells    []study.Cell
-	paths    map[string]*path    // by BuildName
-	built    []*path             // the same, in the order of building
-	found    map[[2]string]found // by host ID and program name
-	results  []record.Result
-	done     map[string]bool
-	idle     trial.Idle
-	capacity map[string]capacity // by capacityKey
-	started  time.Time
-	ran      int         // trials run by this process
-	blocks   int         // planned so far
-	repeated map[int]int // the original of each block that is measured again
-	others   observer
-	episode  episode
-	left     error // what earlier episodes could not close
+	cells     []study.Cell
+	paths     map[string]*path    // by BuildName
+	built     []*path             // the same, in the order of building
+	found     map[[2]string]found // by host ID and program name
+	results   []record.Result
+	done      map[string]bool
+	idle      trial.Idle
+	snapshot  *trial.Snapshot     // of this block, of hosts that weir found
+	capacity  map[string]capacity // by capacityKey
+	described []description       // hosts that weir found
+	started   time.Time
+	ran       int         // trials run by this process
+	blocks    int         // planned so far
+	repeated  map[int]int // the original of each block that is measured again
+	others    observer
+	episode   episode
+	left      error // what earlier episodes could not close
 }
 
 // Run completes the study. On error it returns the results stored so far.
@@ -95,31 +97,27 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	defer func() { err = errors.Join(err, r.close()) }()
 
 	r.episode.number = r.nextEpisode()
-	var hosts []*target.Host
 	begin := time.Now()
 	for _, cell := range r.cells {
 		if err := r.open(ctx, cell); err != nil {
 			return r.results, err
 		}
 	}
-	for _, p := range r.built {
-		if p.site != nil {
-			hosts = append(hosts, p.site.Hosts()...)
-		}
-	}
 	r.episode.rebuild = closing * time.Since(begin)
-	r.tell(Event{Text: "idle machine"})
-	if r.idle, err = trial.MeasureIdle(ctx, hosts, idleTime); err != nil {
+	if err := r.measureIdle(ctx); err != nil {
 		return r.results, err
 	}
 	if err := r.measureCapacities(ctx); err != nil {
 		return r.results, err
 	}
-	if err := r.watchOthers(); err != nil {
+	if err := r.watchOthers(ctx); err != nil {
 		return r.results, err
 	}
-	defer func() { err = errors.Join(err, r.keepOthers()) }()
+	defer func() { err = errors.Join(err, r.keepOthers(context.WithoutCancel(ctx))) }()
 	r.started = time.Now() // stored results say nothing about how long trials take now
+	if err := r.machines(); err != nil {
+		return r.results, err
+	}
 	for b := 1; b <= r.blocks; b++ {
 		if err := r.block(ctx, b); err != nil {
 			return r.results, err
@@ -161,7 +159,7 @@ func (r *run) block(ctx context.Context, b int) error {
 	if err := r.begin(ctx, b); err != nil {
 		return err
 	}
-	r.others.look(false)
+	r.others.look(ctx, false)
 	again := ""
 	if of := r.repeated[b]; of > 0 {
 		again = fmt.Sprintf(" (repeats block %d)", of)
@@ -172,19 +170,36 @@ func (r *run) block(ctx context.Context, b int) error {
 		if err != nil {
 			return err
 		}
-		for i, t := range ts {
-			if err := r.keep(t, rs[i]); err != nil {
-				return err
-			}
+		if err := r.keep(ts, rs); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) keep(t study.Trial, res record.Result) error {
-	if r.done[t.ID] {
-		return nil
+// keep records the results of trials that have none.
+func (r *run) keep(ts []study.Trial, rs []record.Result) error {
+	var fresh []*record.Result
+	for i, t := range ts {
+		if !r.done[t.ID] {
+			r.complete(t, &rs[i])
+			fresh = append(fresh, &rs[i])
+		}
 	}
+	if err := r.Dir.Append(fresh...); err != nil {
+		return err
+	}
+	for _, res := range fresh {
+		r.results = append(r.results, *res)
+		r.done[res.Trial] = true
+		r.ran++
+		r.tell(Event{Result: res})
+	}
+	return nil
+}
+
+// complete says in a result which trial it is of.
+func (r *run) complete(t study.Trial, res *record.Result) {
 	res.Format, res.Trial, res.Block = record.Format, t.ID, t.Block
 	res.Config = map[string]string{"network": t.Network, "probe": t.Probe}
 	maps.Copy(res.Config, t.Levels)
@@ -202,14 +217,6 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 		res.Observed["again"] = fmt.Sprintf("of block %d", of)
 	}
 	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // joined errors
-	if err := r.Dir.Append(&res); err != nil {
-		return err
-	}
-	r.results = append(r.results, res)
-	r.done[t.ID] = true
-	r.ran++
-	r.tell(Event{Result: &res})
-	return nil
 }
 
 // round runs trials of one cell at once. After a kill it repeats trials that already have a result,
@@ -228,7 +235,7 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 	if err := r.find(ctx, p.site, pr.Info().Tools); err != nil {
 		return alike(len(ts), skipped(now, err)), nil
 	}
-	if err := p.alive(ctx); err != nil {
+	if err := p.alive(ctx); err != nil && !errors.Is(err, target.ErrLost) { // a lost machine fails its own trials
 		res, err := failed(now, ctx, err)
 		return alike(len(ts), res), err
 	}
@@ -240,6 +247,12 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 			}
 		}
 		var setups []trial.Setup
+		var together *store.Round // keeps the raw bytes of trials that run at once
+		if len(ts) > 1 {
+			if together, err = r.Dir.Round(ts[0].ID); err != nil {
+				return nil, err
+			}
+		}
 		for _, c := range cs {
 			background, err := r.start(ctx, t, pr, c)
 			defer stop(background)
@@ -252,15 +265,24 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 			if s.Clients, err = condition.Clients(t.Levels); err != nil {
 				return nil, err
 			}
-			if r.done[c.trial.ID] {
+			switch {
+			case r.done[c.trial.ID]:
 				s.Raw = func(string, []byte) error { return nil }
+			case together != nil:
+				s.Raw = func(name string, b []byte) error { return together.Raw(c.trial.ID, name, b) }
 			}
 			setups = append(setups, s)
 		}
 		rs, err := trial.Together(ctx, setups)
+		if err == nil && together != nil {
+			err = together.Close()
+		}
 		for i, c := range cs {
 			if r.Study.AllPairs {
 				rs[i].Observed["client"], rs[i].Observed["server"] = c.client.String(), c.server.String()
+			}
+			if c.Topology.Exists {
+				rs[i].Observed[analysis.ClientAt], rs[i].Observed[analysis.ServerAt] = c.client.Host+" "+c.client.Dev, c.server.Host+" "+c.server.Dev
 			}
 		}
 		return rs, err

@@ -102,7 +102,7 @@ func (r *run) blockTime() time.Duration {
 		for _, res := range r.results {
 			seconds += res.Elapsed / float64(len(r.results))
 		}
-		seconds *= float64(len(r.Study.Schedule(1, r.cells))) // concurrent trials take the time of one
+		seconds *= float64(len(r.cells) * r.Study.Turns()) // concurrent trials take the time of one
 	}
 	return time.Duration(seconds * float64(time.Second))
 }

@@ -2,9 +2,7 @@ package experiment
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,8 +44,12 @@ type machine struct {
 	idle bool
 	// exists makes the hosts ones that weir finds.
 	exists bool
+	// hosts are machines of their own, h1 and up; others can use them. nil: all nodes are on one machine.
+	hosts map[string]*fakeHost
 	// others returns the CPU time that programs outside the run have used at a moment; nil is none.
 	others func(time.Time) time.Duration
+
+	zones []string // of the hosts that weir finds
 
 	log *journal // of the last run
 }
@@ -80,18 +82,22 @@ type fakeSite struct {
 	mu      sync.Mutex
 	trials  int
 	closed  int
+	started map[string]int // engines, by node and command
 }
 
 func (m *machine) Open(_ context.Context, want topo.Topology, _ string) (*target.Site, error) {
 	f := &fakeSite{machine: m, name: m.networks[len(m.sites)%len(m.networks)].Name}
 	m.sites = append(m.sites, f)
-	want.Exists = m.exists
+	want.Exists, want.Hosts = m.exists, slices.Clone(want.Hosts)
+	for i, z := range m.zones {
+		want.Hosts[i].Zone = z
+	}
 	if m.open != nil {
 		if err := m.open(f.name); err != nil {
 			return nil, err
 		}
 	}
-	site := &target.Site{Topology: want, Nodes: map[string]target.Node{}, Private: true, Apply: f.change,
+	site := &target.Site{Topology: want, Nodes: map[string]target.Node{}, Private: m.hosts == nil, Apply: f.change,
 		Verify: func(context.Context, []plan.State) error { return nil },
 		Close: func() error {
 			f.closed++
@@ -132,10 +138,18 @@ func (n fakeNode) CPUs() []int  { return []int{0} }
 func (n fakeNode) FS() fs.FS    { return fstest.MapFS{} }
 
 func (n fakeNode) Host() *target.Host {
-	return &target.Host{ID: "machine", Sample: n.Sample, Tool: func(ctx context.Context, t facts.ToolInfo) (string, string, error) { return t.Find(ctx) }}
+	if h := n.site.hosts[n.name[:2]]; h != nil {
+		return &target.Host{ID: h.id, Name: h.id, Sample: h.sample, Facts: func(context.Context) (facts.Facts, error) {
+			return facts.Facts{Kernel: h.kernel, CPUs: 4}, h.gone()
+		}}
+	}
+	return &target.Host{ID: "machine", Sample: n.Sample, Facts: func(context.Context) (facts.Facts, error) { return facts.Facts{}, nil }, Tool: func(ctx context.Context, t facts.ToolInfo) (string, string, error) { return t.Find(ctx) }}
 }
 
-func (n fakeNode) Sample(context.Context, ...string) (target.Reading, error) {
+func (n fakeNode) Sample(ctx context.Context, sources ...string) (target.Reading, error) {
+	if h := n.site.hosts[n.name[:2]]; h != nil {
+		return h.sample(ctx, sources...)
+	}
 	r := target.Reading{At: time.Duration(time.Now().UnixNano()), Counters: sample.Counters{}}
 	if n.site.others != nil {
 		r.Counters = sample.Counters{"cpu.user": n.site.others(time.Now()).Seconds(), "proc.user": 0}
@@ -143,8 +157,22 @@ func (n fakeNode) Sample(context.Context, ...string) (target.Reading, error) {
 	return r, nil
 }
 
+func (f *fakeSite) start(engine string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.started == nil {
+		f.started = map[string]int{}
+	}
+	f.started[engine]++
+}
+
 // Run is the engine at either end: a waiting server, or an agent that takes orders until EOF.
 func (n fakeNode) Run(ctx context.Context, c target.Cmd) error {
+	if err := n.site.hosts[n.name[:2]].gone(); err != nil {
+		return err
+	}
+	n.site.start(n.name + " " + c.Argv[2])
+	c.Stdout = c.Mark.Writer(ctx, n.Host(), c.Stdout)
 	if c.Argv[2] != "agent" {
 		return n.background(ctx, c)
 	}
@@ -216,35 +244,16 @@ func (node fakeNode) obey(ctx context.Context, out io.Writer, order string) (flo
 	f.log.add("%s: trial", f.name)
 	fmt.Fprintln(out, event.MarkBegin)
 	time.Sleep(time.Second)
+	for name, h := range f.hosts { // of pairs, the server's is unknown
+		if name == node.name[:2] || len(f.hosts) == 2 {
+			h.work(300 * time.Millisecond)
+		}
+	}
 	fmt.Fprintln(out, event.MarkEnd)
 	if f.measure != nil {
 		return f.measure(ctx, f.name, n)
 	}
 	return 1e9, nil
-}
-
-// A tool is a probe whose client prints its rate, bit/s.
-type tool struct{ argv0 string }
-
-// Info lists the tool unless it is weir itself.
-func (t tool) Info() (i probe.Info) {
-	if t.argv0 != "weir" {
-		i.Tools = []facts.ToolInfo{{Program: t.argv0, Package: t.argv0}}
-	}
-	return i
-}
-
-func (t tool) Commands(probe.Window) (server, client []string) {
-	return []string{t.argv0, "engine", "serve"}, []string{t.argv0, "engine", "measure"}
-}
-
-func (tool) Parse(o probe.Output) (probe.Measured, error) {
-	var result struct{ Rate float64 }
-	_, last, _ := bytes.Cut(o.Client, []byte(event.MarkEnd))
-	if err := json.Unmarshal(last, &result); err != nil || result.Rate == 0 {
-		return probe.Measured{}, fmt.Errorf("tool: %q is no result", o.Client)
-	}
-	return probe.Measured{Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: result.Rate}}, Protocol: "tcp"}, nil
 }
 
 func fakeStudy(blocks int) study.Study {

@@ -15,6 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/trial"
 )
 
@@ -22,14 +23,18 @@ import (
 const reachTime = 5 * time.Second
 
 type path struct {
-	Network // its topology is the one found, if the target finds one
+	Network               // its topology is the one found, if the target finds one
+	want    topo.Topology // what the target was asked for
 	name    string
 	site    *target.Site
 	plan    plan.Plan
 	logs    string              // directory for its services; "" without any
 	links   map[[2]string]*link // by client and server node
+	fleet   *trial.Fleet        // engines that stay for all links of their node, see kept
+	pairs   bool                // the study measures all pairs of hosts
 	built   bool                // has carried packets
 	err     error               // why it cannot be measured now
+	loss    *loss               // nodes that cannot be measured now; nil: none
 }
 
 // A link is two ends of a path.
@@ -65,7 +70,7 @@ func (r *run) open(ctx context.Context, c study.Cell) error {
 	r.tell(Event{Text: "build " + name})
 	built, err := condition.Change(n.Driver, n.Topology, condition.AtBuild(c.Levels))
 	n.Topology = built.Topology
-	p := &path{Network: n, name: name, plan: built.Plan, err: err, links: map[[2]string]*link{}}
+	p := &path{Network: n, want: n.Topology, name: name, plan: built.Plan, err: err, links: map[[2]string]*link{}, fleet: new(trial.Fleet), pairs: r.Study.AllPairs}
 	r.paths[name] = p
 	r.built = append(r.built, p)
 	if err != nil {
@@ -86,6 +91,9 @@ func (r *run) open(ctx context.Context, c study.Cell) error {
 		return err
 	}
 	if p.err == nil {
+		if err := r.describe(ctx, p.site); err != nil {
+			return err
+		}
 		if err := r.findPrograms(ctx, c.Network, p.site); err != nil {
 			return err
 		}
@@ -149,15 +157,35 @@ func (l *link) connect(ctx context.Context, p *path) error {
 		return err
 	}
 	l.apart = fmt.Errorf("%w, %v and %v: %w", errApart, l.client, l.server, err)
-	return errors.Join(l.apart, l.stop())
+	return errors.Join(l.apart, p.release(l))
 }
 
 // start starts the engines, also after a trial that one of them did not survive.
 func (l *link) start(ctx context.Context, p *path) (err error) {
-	if !l.engines.Alive() {
+	switch {
+	case l.engines.Alive():
+	case p.kept(l):
+		l.engines, err = p.fleet.Engines(ctx, p.site, l.client, l.server)
+	default:
 		l.engines, err = trial.StartEngines(ctx, p.site, l.client, l.server, l.n)
 	}
 	return err
+}
+
+// kept reports whether the engines of l stay for the other links of their nodes, which are not the run's own.
+// In a lab each link has its own engines, and so have two ends that share CPUs, unless these are those of
+// all pairs.
+func (p *path) kept(l *link) bool {
+	client, server := p.site.Nodes[l.client.Node].Host(), p.site.Nodes[l.server.Node].Host()
+	return !p.site.Private && (p.pairs || client.ID != server.ID)
+}
+
+// release stops the engines of l unless they stay for other links.
+func (p *path) release(l *link) error {
+	if p.kept(l) {
+		return nil
+	}
+	return l.stop()
 }
 
 // reach checks full-size packets in both directions. pl is the plan in force, with l's path.

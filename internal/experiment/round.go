@@ -105,6 +105,9 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 
 // connect checks that the link carries packets in each needed direction.
 func (c changed) connect(ctx context.Context) error {
+	if err := c.loss.of(c.client, c.server); err != nil {
+		return err
+	}
 	err := c.link.connect(ctx, c.path)
 	if err == nil && c.back != nil {
 		err = c.back.connect(ctx, c.path)
@@ -142,9 +145,10 @@ func ends(p plan.Plan, labels string, pair study.Pair, hosts []topo.Host) (clien
 	return p.BetweenHosts(labels, hosts[pair.A-1].Name, hosts[pair.B-1].Name)
 }
 
-// rest stops all engines: all pairs would need two processes each. The results hold their errors.
+// rest stops the engines of links that have their own: all pairs would need two processes each. The
+// results hold their errors.
 func (p *path) rest() {
-	atOnce(slices.Collect(maps.Values(p.links)), (*link).stop)
+	atOnce(slices.Collect(maps.Values(p.links)), p.release)
 }
 
 // atOnce calls f concurrently with every element and returns the errors.

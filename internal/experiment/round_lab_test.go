@@ -12,6 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
@@ -47,6 +48,7 @@ func TestAllPairsInTheLab(t *testing.T) {
 		t.Errorf("%d engines are left", n)
 	}
 	directions := map[string]int{}
+	raw := store.OpenRaw(dir)
 	for _, r := range rs {
 		client, server, _ := strings.Cut(r.Config["pair"], "-")
 		if s.Swapped(r.Block) {
@@ -61,7 +63,7 @@ func TestAllPairsInTheLab(t *testing.T) {
 			t.Errorf("%s has a cost of its own", r.Trial)
 		}
 		directions[client+" "+server]++
-		b, err := os.ReadFile(filepath.Join(dir, "raw", r.Trial, "commands.json"))
+		b, err := raw.Read(r.Trial, "commands.json")
 		if err != nil || !bytes.Contains(b, []byte(`"clientNode": "`+client+`p1"`)) || !bytes.Contains(b, []byte(`"serverNode": "`+server+`p1"`)) {
 			t.Errorf("%s ran as %s, %v", r.Trial, b, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
@@ -113,10 +114,16 @@ func TestResumeRound(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The last two lines belong to one round.
-		kept := filepath.Join(dir, "raw", want[len(want)-2], "client.out")
-		if err := os.WriteFile(kept, []byte("as it was"), 0o666); err != nil {
-			t.Fatal(err)
+		kept, lost := want[len(want)-2], want[len(want)-1]
+		raw := func(trial string) string {
+			b, err := store.OpenRaw(dir).Read(trial, "client.out")
+			if err != nil || b == nil {
+				t.Errorf("raw output of %s: %q, %v", trial, b, err)
+			}
+			return string(b)
 		}
+		first, other := raw(kept), raw(lost)
+		m.measure = func(context.Context, string, int) (float64, error) { return 5e8, nil }
 		again, err := Run(t.Context(), pairsConfig(t, m, fakeStudy(1), 4, dir))
 		if err != nil || !slices.Equal(ids(t, dir), want) {
 			t.Fatalf("%v, in the end there are %v, want %v", err, ids(t, dir), want)
@@ -129,8 +136,8 @@ func TestResumeRound(t *testing.T) {
 		if ran != 2 || last.Observed["cost"] != "not measured: 2 pairs at once" {
 			t.Errorf("%d trials ran, and %s was measured as %v", ran, last.Trial, last.Observed)
 		}
-		if b, err := os.ReadFile(kept); err != nil || string(b) != "as it was" {
-			t.Errorf("raw output of a recorded trial is now %q, %v", b, err)
+		if raw(kept) != first || raw(lost) == other {
+			t.Errorf("raw output of a recorded trial is now %q, of a repeated one %q", raw(kept), raw(lost))
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/facts"
@@ -31,36 +32,59 @@ func (r *run) findPrograms(ctx context.Context, network string, site *target.Sit
 	return nil
 }
 
-// find returns an error when a tool cannot run on a host of site, and warns once about each.
+// find returns an error when a tool cannot run on a host of site, and warns once about each. It asks all
+// hosts at once. A lost host is no reason to skip the trials of others.
 func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInfo) error {
+	hosts := site.Hosts()
+	answers := make([]map[string]found, len(hosts))
+	atOnce(indices(hosts), func(i int) error {
+		answers[i] = map[string]found{}
+		for _, tool := range tools {
+			if _, known := r.found[[2]string{hosts[i].ID, tool.Program}]; known {
+				continue
+			}
+			path, version, err := hosts[i].Tool(ctx, tool)
+			if path != "" {
+				err = nil // the tool exists; only its user cares about the version
+			}
+			answers[i][tool.Program] = found{version, err}
+		}
+		return nil
+	})
 	var errs []error
-	for _, h := range site.Hosts() {
+	for i, h := range hosts {
 		for _, tool := range tools {
 			at := [2]string{h.ID, tool.Program}
-			if _, known := r.found[at]; !known {
-				path, version, err := h.Tool(ctx, tool)
-				if path != "" {
-					err = nil // the tool exists; only its user cares about the version
+			f, known := r.found[at]
+			if !known {
+				if f = answers[i][tool.Program]; errors.Is(f.err, target.ErrLost) {
+					continue
 				}
-				r.found[at] = found{version, err}
-				if err != nil {
-					r.tell(Event{Warning: fmt.Sprintf("%v; its trials will be skipped", err)})
+				if r.found[at] = f; f.err != nil {
+					r.tell(Event{Warning: fmt.Sprintf("%v; its trials will be skipped", f.err)})
 				}
 			}
-			errs = append(errs, r.found[at].err)
+			errs = append(errs, f.err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// tools adds the versions of the tools that measured a trial. All hosts of a site should have the
-// same versions; those of the first one are stored.
+// tools adds the versions of the tools that measured a trial, on the hosts of the site.
 func (r *run) tools(site *target.Site, pr probe.Probe, res *record.Result) {
 	ts := pr.Info().Tools
 	if res.Status != record.OK || len(ts) == 0 {
 		return
 	}
-	version := func(program string) string { return r.found[[2]string{site.Hosts()[0].ID, program}].version }
+	version := func(program string) string {
+		var all []string
+		for _, h := range site.Hosts() {
+			if v := r.found[[2]string{h.ID, program}].version; !slices.Contains(all, v) {
+				all = append(all, v)
+			}
+		}
+		return strings.Join(all, ", ")
+	}
 	client := ts[len(ts)-1].Program
 	if res.Observed["tool"] == "" { // its output has no version
 		res.Observed["tool"] = strings.TrimSpace(client + " " + version(client))

@@ -16,7 +16,7 @@ type Difference struct {
 }
 
 // passing lists the facts that always differ between runs, even on one machine.
-var passing = []string{"load"}
+var passing = []string{"load", "throttled"}
 
 // Differ compares the facts that runs stored: JSON by name, such as a host's. It compares all keys, so
 // that it works with every version of weir. It skips facts that it cannot read, and those of a host
@@ -51,16 +51,18 @@ func Differ(runs []map[string][]byte) (out []Difference) {
 		d := Difference{Key: k}
 		host, setting, isSetting := strings.Cut(k, settingsKey)
 		sysctlOf, _, isSysctl := strings.Cut(k, ".sysctls.")
-		older := false // sysctls, before there were settings
+		older := false // sysctls, before there were settings, and devices, before they were recorded
+		of, device, isDevice := strings.Cut(k, devicesKey)
 		for _, s := range sets {
 			v := s[k]
+			older = older || isDevice && s[of+devicesKey+recorded] == "" // or in a run that looked for none
 			if isSetting && v == "" && s[host+settingsKey+recorded] != "" {
 				v = "default"
 			}
 			d.Values = append(d.Values, v)
 			older = older || isSysctl && s[sysctlOf+settingsKey+recorded] != ""
 		}
-		if older || setting == recorded {
+		if older || setting == recorded || device == recorded {
 			continue
 		}
 		if len(slices.Compact(slices.Clone(d.Values))) > 1 {
@@ -71,13 +73,17 @@ func Differ(runs []map[string][]byte) (out []Difference) {
 }
 
 const (
+	devicesKey  = ".devices."
 	settingsKey = ".settings." // between a host and one of its settings
 	recorded    = "recorded"
 )
 
-// values replaces each setting of a host by its value, and marks that settings were recorded: one that
-// is missing then has its default.
+// values replaces each setting of a host by its value, and marks that settings and devices were recorded:
+// a setting that is missing then has its default.
 func values(host map[string]any) {
+	if devices, ok := host["devices"].(map[string]any); ok {
+		devices[recorded] = true
+	}
 	settings, ok := host["settings"].(map[string]any)
 	if !ok {
 		return

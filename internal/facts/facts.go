@@ -28,7 +28,10 @@ type Facts struct {
 	Hypervisor    bool              `json:"hypervisor"`              // the CPU reports that it is virtual (x86 only)
 	Guest         string            `json:"guest,omitempty"`         // one of weir's virtual machines: qemu-kvm, or qemu-tcg when it is emulated
 	Product       string            `json:"product,omitempty"`       // vendor and product of the machine (DMI)
+	Sandbox       string            `json:"sandbox,omitempty"`       // runtime with a kernel of its own: gvisor or kata
 	Memory        uint64            `json:"memory"`                  // bytes
+	CPULimit      float64           `json:"cpuLimit,omitempty"`      // cores that control groups allow; 0: no limit
+	Throttled     uint64            `json:"throttled,omitempty"`     // periods in which the limit stopped this process or its groups
 	Clocksource   string            `json:"clocksource,omitempty"`
 	Load          []float64         `json:"load,omitempty"`        // processes running or waiting, means over 1, 5 and 15 minutes
 	Mitigations   map[string]string `json:"mitigations,omitempty"` // of CPU vulnerabilities
@@ -36,6 +39,8 @@ type Facts struct {
 	// Settings holds by name the settings known to move results that differ from the kernel's
 	// defaults: empty if none does, nil in facts of older versions.
 	Settings map[string]Setting `json:"settings"`
+	// Devices holds network devices by name (SomeDevices). Collect leaves it empty; an agent fills it.
+	Devices map[string]Device `json:"devices,omitempty"`
 }
 
 // GuestKey begins the word of the kernel command line that marks one of weir's virtual machines.
@@ -79,6 +84,8 @@ func CollectWith(root, node fs.FS) Facts {
 		Load:          load(root),
 		Mitigations:   files(root, "sys/devices/system/cpu/vulnerabilities"),
 	}
+	f.Sandbox = sandbox(root)
+	f.CPULimit, f.Throttled = cpuLimit(root)
 	f.cpuinfo(root)
 	for _, key := range sysctls {
 		if v := text(root, sysctlPath(key)); v != "" {

@@ -20,9 +20,9 @@ var disturbed = Rule{
 			out = append(out, Finding{Severity: Warning,
 				Text: fmt.Sprintf("something outside the run disturbed %d of %d trials; they count like the others", run.Disturbed, run.Trials())})
 		}
-		if o := run.Others; run.Disturbed > 0 && o != nil && most(*o, 3) != "" {
+		if o := run.Others; run.Disturbed > 0 && o != nil && disturbers(*o) != "" {
 			f := Finding{Severity: Warning, Text: fmt.Sprintf("something outside the run disturbed %d of %d trials; most CPU time went to %s",
-				run.Disturbed, run.Trials(), most(*o, 3)), Evidence: []string{"programs that ran only between two samples are missing"}}
+				run.Disturbed, run.Trials(), disturbers(*o)), Evidence: []string{"programs that ran only between two samples are missing"}}
 			if run.Kept {
 				f.Text, out = f.Text+"; disturbed trials count like the others", nil
 			}
@@ -47,6 +47,14 @@ var disturbed = Rule{
 	},
 }
 
+// disturbers names the programs that used most CPU time, or says that machines hide theirs.
+func disturbers(o analysis.Others) string {
+	if named := most(o, 3); named != "" || len(o.Machines) == 0 {
+		return named
+	}
+	return "programs that weir cannot see: a pod shows only its own"
+}
+
 // most names the n programs that used most CPU time, of those that used at least 0.01 core: "firefox
 // (pid 4242) 0.61 core, …".
 func most(o analysis.Others, n int) string {
@@ -55,7 +63,11 @@ func most(o analysis.Others, n int) string {
 		if o.Cores(p) < 0.01 {
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s (pid %d) %.2f core", p.Name, p.PID, o.Cores(p)))
+		on := ""
+		if p.Machine != "" {
+			on = " on " + p.Machine
+		}
+		parts = append(parts, fmt.Sprintf("%s (pid %d%s) %.2f core", p.Name, p.PID, on, o.Cores(p)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -73,9 +85,15 @@ func Busy(d analysis.Disturbance) Finding {
 
 // Took describes how others used the machine: "others used 0.8 of 2 cores".
 func Took(d analysis.Disturbance) string {
-	of := " core"
+	of, on := " core", ""
 	if d.CPUs > 0 {
 		of = fmt.Sprintf(" of %g cores", d.CPUs)
+	}
+	if n := len(d.Machines); n > 0 {
+		on = " on " + strings.Join(d.Machines[:min(n, mostNamed)], ", ")
+		if n > mostNamed {
+			on += fmt.Sprintf(" and %d more", n-mostNamed)
+		}
 	}
 	var parts []string
 	if d.Others >= 0.05 {
@@ -87,5 +105,8 @@ func Took(d analysis.Disturbance) string {
 	if d.Slow > 0 {
 		parts = append(parts, "the CPUs ran slower than usual")
 	}
-	return cmp.Or(strings.Join(parts, " and "), "others used the machine")
+	return cmp.Or(strings.Join(parts, " and "), "others used the machine") + on
 }
+
+// mostNamed is how many machines a mark names.
+const mostNamed = 3

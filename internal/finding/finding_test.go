@@ -200,6 +200,21 @@ func TestDisturbersAreNamed(t *testing.T) {
 			t.Errorf("%+v, want %q", fs, want)
 		}
 	}
+	o = &analysis.Others{}
+	o.AddOn("b", 10, analysis.Program{PID: 7, Name: "make", CPU: 20})
+	o.AddOn("a", 20, analysis.Program{PID: 7, Name: "make", CPU: 10})
+	fs := disturbed.Check(analysis.New(rs, analysis.Options{Baseline: "host", Others: o}))
+	if want := "most CPU time went to make (pid 7 on b) 2.00 core, make (pid 7 on a) 0.50 core"; len(fs) != 1 || !strings.Contains(fs[0].Text, want) {
+		t.Errorf("%+v, want %q", fs, want)
+	}
+	hidden := &analysis.Others{}
+	hidden.AddOn("node1", 10)
+	if fs := disturbed.Check(analysis.New(rs, analysis.Options{Baseline: "host", Others: hidden})); len(fs) != 1 || !strings.Contains(fs[0].Text, "went to programs that weir cannot see") {
+		t.Errorf("%+v", fs)
+	}
+	if got := Took(analysis.Disturbance{Others: 0.8, CPUs: 4, Machines: []string{"a", "b", "c", "d", "e"}}); got != "others used 0.8 of 4 cores on a, b, c and 2 more" {
+		t.Errorf("%q", got)
+	}
 	if fs := disturbed.Check(analysis.New(sound(12), analysis.Options{Baseline: "host", Others: o})); fs != nil {
 		t.Errorf("an undisturbed run: %+v", fs)
 	}

@@ -11,7 +11,8 @@ import (
 
 // Build returns the whole plan for network d in t, the one that is printed and applied: the
 // underlay unless it exists, the steps of d and, if t.NoOffload, the steps that switch off
-// offloads. The hosts are always ends. A lab needs the namespaces Places(t).
+// offloads. The hosts are always ends, unless a target has no program on them. A lab needs the
+// namespaces Places(t).
 func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if len(t.Hosts) == 0 {
 		return plan.Plan{}, errors.New("underlay: topology has no hosts")
@@ -39,7 +40,7 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if t.Shape == topo.Line {
 		p.Line = side(t, len(t.Segments))
 	}
-	if len(p.Labeled(plan.Host)) == 0 {
+	if !t.Exists && len(p.Labeled(plan.Host)) == 0 {
 		p.Ends = append(p.Ends, hostEnds(t)...)
 		if len(t.Hosts) > 1 {
 			if p.Paths == nil {

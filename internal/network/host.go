@@ -10,6 +10,8 @@ import (
 // addresses.
 type Host struct{}
 
+func (Host) Where() []Where { return []Where{InLab, OverSSH, InKube} }
+
 // loMTU is the loopback device's MTU: 64 KiB (drivers/net/loopback.c, loopback_setup).
 const loMTU = 65536
 
@@ -17,6 +19,9 @@ const loMTU = 65536
 func (Host) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkHosts("host", t, 1); err != nil {
 		return plan.Plan{}, err
+	}
+	if t.Exists {
+		return found("host", t, foundHosts(t))
 	}
 	p := plan.Plan{Ends: hostEnds(t), Path: path(t, t.MTU, 0)}
 	if len(t.Hosts) > 1 {

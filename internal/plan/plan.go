@@ -214,6 +214,8 @@ type Path struct {
 	Shared int `json:"shared,omitempty"`
 	// Tag is how many bytes a VLAN adds to every frame on the underlay, outside its MTU.
 	Tag int `json:"tag,omitempty"`
+	// Found: a target found the path, and Overhead and Outer are unknown.
+	Found bool `json:"found,omitempty"`
 }
 
 // An Expect is one thing that must hold: a State, a Proof, or both about the same device.

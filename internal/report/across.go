@@ -122,10 +122,17 @@ func (s source) matrices(m analysis.Matrix) (out []Figure) {
 // hostCharts draws a figure per network if the study measures all pairs of hosts.
 func (s source) hostCharts(t analysis.Table) (out []Figure) {
 	for _, r := range t.Rows {
-		names, medians := r.Hosts()
+		hosts, medians := r.Hosts()
+		if len(hosts) > manyMachines {
+			continue // standingSection has a summary of each machine
+		}
+		names := make([]string, len(hosts))
+		for i, h := range hosts {
+			names[i] = s.p.MachineOf(h).Name
+		}
 		values := map[[2]string]stat.Interval{}
 		for at, v := range medians {
-			values[at] = stat.Interval{Center: v, N: 1}
+			values[[2]string{s.p.MachineOf(at[0]).Name, s.p.MachineOf(at[1]).Name}] = stat.Interval{Center: v, N: 1}
 		}
 		out = append(out, s.heat(names, names, values, nil, t, "by host "+r.Network, "by host of client and server, median over blocks, "+r.Network)...)
 	}

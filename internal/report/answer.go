@@ -31,6 +31,7 @@ func answerSection(s source) []Section {
 	} else {
 		x.Lines = slices.Concat(stated, costs, x.Lines)
 	}
+	x.Lines = append(x.Lines, s.standingLines(false)...)
 	if x.Lines == nil {
 		x.About = strings.TrimSpace(x.About + " Nothing was compared.")
 	}
@@ -44,6 +45,9 @@ func (r Run) datapath() []string {
 		return []string{"These results are imported: weir did not measure them, and knows of their machines, networks and order only what the files say. " +
 			"Nothing proves which path the packets took."}
 	}
+	if r.Target.Exists() {
+		return r.found()
+	}
 	out := []string{"One machine is a datapath bench: both ends share its CPUs and no NIC is involved. " +
 		"These numbers are datapath cost, not network throughput."}
 	for _, x := range r.Results {
@@ -51,6 +55,18 @@ func (r Run) datapath() []string {
 			return append(out, "Several pairs of hosts were measured at once and shared the machine. Absolute figures describe a shared machine, "+
 				"not one pair alone, and CPU time cannot be attributed to a pair. With one-at-a-time, every pair has the machine to itself.")
 		}
+	}
+	return out
+}
+
+// found explains what a run on machines that exist measures.
+func (r Run) found() []string {
+	out := []string{"weir found these networks and changed nothing: whatever else used the machines and the links between them is part of the numbers."}
+	if len(r.Machines) == 1 {
+		out = append(out, "All ends are on one machine and share its CPUs, and no NIC is involved: the numbers are the cost of the datapath.")
+	}
+	if r.Analysis.Pairs > 1 {
+		out = append(out, "Disjoint pairs of machines were measured at once, and shared the links between them.")
 	}
 	return out
 }

@@ -18,6 +18,10 @@ func conditionSection(s source) []Section {
 	if x.Parts == nil {
 		x.About = "The run stored no facts about hosts."
 	}
+	if n := len(x.Parts); n > manyMachines {
+		x.About = fmt.Sprintf("The facts of %d machines are in the files of the directory hosts; here are those of the first %d.", n, fewMachines)
+		x.Parts = x.Parts[:fewMachines]
+	}
 	x.Parts = append(x.Parts, s.residue())
 	return []Section{x}
 }

@@ -30,6 +30,7 @@ type Document struct {
 	Question string    `json:"question,omitempty"`
 	Census   string    `json:"census,omitempty"` // number of trials by status
 	Span     string    `json:"span,omitempty"`   // when they ran
+	Where    string    `json:"where,omitempty"`  // between which machines that exist
 	Warnings []string  `json:"warnings,omitempty"`
 	Networks []string  `json:"networks,omitempty"` // in order of their colors
 	Baseline string    `json:"baseline,omitempty"` // the network without a color

@@ -21,6 +21,7 @@ func markdown(w io.Writer, d *Document, m Medium) error {
 			fmt.Fprintf(b, "%s\n\n", mdText(d.Question))
 		}
 		fmt.Fprintf(b, "%s\n", d.Census)
+		paragraph(b, d.Where)
 		bullets(b, d.Warnings)
 	}
 	for _, s := range visible(d.Sections, m) {

@@ -30,6 +30,9 @@ func pathSection(s source) []Section {
 		}
 		if link == nil {
 			link = []string{"no limit set"}
+			if s.Target.Exists() {
+				link = []string{"–"} // Machines has its speed, if it is known
+			}
 		}
 		if ceilings == nil {
 			ceilings = []string{"–"}

@@ -16,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -24,7 +25,8 @@ type Run struct {
 	analysis.Options
 	Name     string // of the study
 	Question string
-	Study    []byte // YAML, resolved
+	Study    []byte       // YAML, resolved
+	Target   study.Target // where the networks are
 	Results  []record.Result
 	Hosts    map[string][]byte     // facts of each host, JSON
 	Command  []string              // that repeats the run
@@ -56,6 +58,7 @@ func newSource(r Run) source {
 // sections are in reading order. A run without data for a section omits it.
 var sections = []func(source) []Section{
 	answerSection,
+	standingSection,
 	contrastSections,
 	contrastSummary,
 	summarySection,
@@ -66,6 +69,7 @@ var sections = []func(source) []Section{
 	toolSection,
 	threadSection,
 	overTimeSection,
+	machineSection,
 	pathSection,
 	conditionSection,
 	notCountedSection,
@@ -77,7 +81,7 @@ var sections = []func(source) []Section{
 // New makes the report of an analyzed run.
 func New(r Run) *Document {
 	s := newSource(r)
-	d := &Document{Title: cmp.Or(r.Name, "weir"), Question: r.Question, Census: s.census(), Span: s.span(),
+	d := &Document{Title: cmp.Or(r.Name, "weir"), Question: r.Question, Census: s.census(), Span: s.span(), Where: r.where(),
 		Baseline: s.p.Baseline, Networks: s.p.Networks, Analysis: s.p, Findings: s.findings}
 	for _, f := range finding.OfRun(s.findings) {
 		d.Warnings = append(d.Warnings, f.String())

@@ -19,6 +19,7 @@ func Text(w io.Writer, d *Document, width int) error {
 	if d.Title != "" {
 		t.wrap("", strings.TrimSuffix(d.Title+": "+d.Question, ": "))
 		t.wrap("", d.Census)
+		t.wrap("", d.Where)
 	}
 	for _, s := range d.Warnings {
 		t.wrap("! ", s)

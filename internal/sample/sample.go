@@ -25,6 +25,8 @@ const (
 	OfSoftirqs     = "softirqs"
 	OfSoftnet      = "softnet"
 	OfAllProcesses = "all-processes"
+	OfOwnProcesses = "own-processes"
+	OfOthers       = "others"
 	OfFrequency    = "frequency"
 	OfNetDev       = "netdev"
 	OfSNMP         = "snmp"
@@ -40,6 +42,8 @@ var sources = map[string]sampler{
 	OfSoftirqs:     file("proc/softirqs", parseSoftirqs),
 	OfSoftnet:      file("proc/net/softnet_stat", parseSoftnet),
 	OfAllProcesses: allProcesses,
+	OfOwnProcesses: ownProcesses,
+	OfOthers:       otherPrograms,
 	OfFrequency:    frequency,
 	OfNetDev:       file("proc/net/dev", parseNetDev),
 	OfSNMP:         both(file("proc/net/snmp", parseSNMP), file("proc/net/snmp6", parseSNMP6)),

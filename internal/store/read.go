@@ -17,6 +17,8 @@ type Contents struct {
 	Study  []byte // study.yaml; nil when it is missing
 	Probes []byte // probes.json; nil when it is missing, as in older runs
 	Others []byte // others.json; nil when it is missing
+	// Machines is machines.json; nil when the run built its networks.
+	Machines []byte
 	// Imported is imported.json; nil when a run measured the results.
 	Imported []byte
 	Results  []record.Result
@@ -36,20 +38,16 @@ func Read(dir string) (Contents, error) {
 		return c, fmt.Errorf("%s: not a results directory: %w", dir, errors.Join(studyErr, err))
 	}
 	c.Study = study
-	probes, probesErr := os.ReadFile(filepath.Join(dir, probesFile))
-	if errors.Is(probesErr, fs.ErrNotExist) {
-		probesErr = nil
+	c.note(studyErr)
+	optional := func(name string) []byte {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if !errors.Is(err, fs.ErrNotExist) {
+			c.note(err)
+		}
+		return b
 	}
-	others, othersErr := os.ReadFile(filepath.Join(dir, othersFile))
-	if errors.Is(othersErr, fs.ErrNotExist) {
-		othersErr = nil
-	}
-	imported, importedErr := os.ReadFile(filepath.Join(dir, importFile))
-	if errors.Is(importedErr, fs.ErrNotExist) {
-		importedErr = nil
-	}
-	c.Probes, c.Others, c.Imported = probes, others, imported
-	c.note(studyErr, probesErr, othersErr, importedErr, err)
+	c.Probes, c.Others, c.Machines, c.Imported = optional(probesFile), optional(othersFile), optional(MachinesFile), optional(importFile)
+	c.note(err)
 	if err == nil {
 		defer f.Close()
 		results, problems := readResults(f, f.Name())
@@ -104,19 +102,4 @@ func readResults(r io.Reader, file string) ([]record.Result, []error) {
 		}
 	}
 	return results, problems
-}
-
-// InsideFile is what a trial sampled inside its window, in its directory of raw files.
-const InsideFile = "inside.jsonl"
-
-// Inside reads the InsideFile of a trial in dir; nil without one, as in older runs.
-func Inside(dir, trial string) ([]byte, error) {
-	if err := checkName(trial); err != nil { // a results file can come from elsewhere
-		return nil, fmt.Errorf("%s: trial: %w", dir, err)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, rawDir, trial, InsideFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return b, err
 }

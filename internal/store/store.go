@@ -4,11 +4,13 @@
 //	probes.json          the descriptions of its probes
 //	blocks.json, again.json, capacity.json  decisions and measurements made once per run
 //	others.json          programs outside the run that used the machine
+//	machines.json        the machines that a target found, with their zones, in the order of hosts
 //	hosts/<host>.json    facts of each host
 //	plans/<network>.jsonl  the steps that built each network
 //	results.jsonl        one line per trial, in the order of time
 //	raw/<trial>/<file>   bytes that the tools of a trial printed, counters, and inside.jsonl: CPUs, threads and
 //	                     devices inside its window (sample.Series)
+//	raw/<trial>.zip      the same, as <trial>/<file>, of all trials that ran at once; <trial> is the first one
 //	logs/<network>/<host>-<service>.log  output of the daemons of a network
 //	report.html, report.md, weir.log
 //	results.jsonl.cut    incomplete lines that a killed run left, if any
@@ -40,15 +42,17 @@ import (
 )
 
 const (
-	studyFile   = "study.yaml"
-	probesFile  = "probes.json"
-	othersFile  = "others.json"
-	resultsFile = "results.jsonl"
-	importFile  = "imported.json"
-	cutFile     = "results.jsonl.cut"
-	logFile     = "weir.log"
-	rawDir      = "raw"
-	logsDir     = "logs"
+	studyFile  = "study.yaml"
+	probesFile = "probes.json"
+	othersFile = "others.json"
+	// MachinesFile names the machines that a target found, in the order of hosts.
+	MachinesFile = "machines.json"
+	resultsFile  = "results.jsonl"
+	importFile   = "imported.json"
+	cutFile      = "results.jsonl.cut"
+	logFile      = "weir.log"
+	rawDir       = "raw"
+	logsDir      = "logs"
 )
 
 // A Dir is a results directory that a run writes to. It excludes other runs until Close. Its
@@ -111,7 +115,7 @@ func vacant(dir string) error {
 			}
 		case rawDir, cutFile:
 			return fmt.Errorf("%s: already holds %s of a run; continue with --resume %s, or use another -o", dir, name, dir)
-		case studyFile, probesFile, logFile, logsDir, "hosts", "plans":
+		case studyFile, probesFile, MachinesFile, logFile, logsDir, "hosts", "plans":
 			if _, err := os.Stat(filepath.Join(dir, resultsFile)); err != nil {
 				foreign = append(foreign, name)
 			}

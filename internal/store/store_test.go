@@ -43,6 +43,24 @@ func create(t *testing.T) (*Dir, string) {
 	return d, dir
 }
 
+// Results of a round are recorded together or not at all.
+func TestAppendTogether(t *testing.T) {
+	d, dir := create(t)
+	must(t)(d.Append(result("a"), result("b")))
+	must(t)(d.Append())
+	for _, rs := range [][]*record.Result{{result("c"), result("a")}, {result("c"), result("c")}, {result("c"), result("../x")}} {
+		if err := d.Append(rs...); err == nil {
+			t.Errorf("%v: no error", rs)
+		}
+	}
+	if done := d.Done(); len(done) != 2 || !slices.Equal(trials(d.Results()), []string{"a", "b"}) {
+		t.Errorf("done %v, results %v", done, trials(d.Results()))
+	}
+	if b, err := d.ReadFile("results.jsonl"); err != nil || bytes.Count(b, []byte("\n")) != 2 {
+		t.Errorf("%s in %s, %v", b, dir, err)
+	}
+}
+
 func trials(rs []record.Result) []string {
 	var ids []string
 	for _, r := range rs {
@@ -304,22 +322,5 @@ func TestLogs(t *testing.T) {
 	}
 	if _, err := d.Logs("../ovs"); err == nil {
 		t.Error("a name that leads elsewhere was accepted")
-	}
-}
-
-// A trial's name comes from a results file, which can be anyone's: it names a directory of raw and nothing else.
-func TestInside(t *testing.T) {
-	d, dir := create(t)
-	must(t)(d.Raw("b001-a", InsideFile, []byte("{}")))
-	if b, err := Inside(dir, "b001-a"); err != nil || string(b) != "{}" {
-		t.Errorf("%q, %v", b, err)
-	}
-	if b, err := Inside(dir, "b002-a"); err != nil || b != nil {
-		t.Errorf("an older trial: %q, %v", b, err)
-	}
-	for _, bad := range []string{"", "..", "../raw/b001-a", "a/b"} {
-		if b, err := Inside(dir, bad); err == nil {
-			t.Errorf("trial %q: %q", bad, b)
-		}
 	}
 }

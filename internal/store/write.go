@@ -8,35 +8,46 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/record"
 )
 
-// Append records a trial's result: one line, in one write, flushed to the disk. After an error the
-// trial is not recorded and nothing of its line is left.
-func (d *Dir) Append(r *record.Result) error {
-	var line bytes.Buffer
-	if err := record.Write(&line, r); err != nil {
-		return fmt.Errorf("%s: %w", d.path, err)
-	}
-	if err := checkName(r.Trial); err != nil {
-		return fmt.Errorf("%s: trial: %w", d.path, err)
+// Append records the results of trials, such as those of a round: a line each, in one write, flushed to
+// the disk once. After an error none is recorded and nothing of their lines is left. A run killed meanwhile
+// can have recorded the first ones.
+func (d *Dir) Append(rs ...*record.Result) error {
+	var lines bytes.Buffer
+	for _, r := range rs {
+		if err := record.Write(&lines, r); err != nil {
+			return fmt.Errorf("%s: %w", d.path, err)
+		}
+		if err := checkName(r.Trial); err != nil {
+			return fmt.Errorf("%s: trial: %w", d.path, err)
+		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch {
-	case d.broken != nil:
+	if d.broken != nil {
 		return d.broken
-	case d.done[r.Trial]:
-		return fmt.Errorf("%s: trial %s is already recorded", d.path, r.Trial)
 	}
-	if err := d.append(line.Bytes()); err != nil {
+	for i, r := range rs {
+		if d.done[r.Trial] || slices.ContainsFunc(rs[:i], func(other *record.Result) bool { return other.Trial == r.Trial }) {
+			return fmt.Errorf("%s: trial %s is already recorded", d.path, r.Trial)
+		}
+	}
+	if len(rs) == 0 {
+		return nil
+	}
+	if err := d.append(lines.Bytes()); err != nil {
 		return err
 	}
-	d.size += int64(line.Len())
-	d.done[r.Trial] = true
-	d.lines = append(d.lines, *r)
+	d.size += int64(lines.Len())
+	for _, r := range rs {
+		d.done[r.Trial] = true
+		d.lines = append(d.lines, *r)
+	}
 	return nil
 }
 
@@ -70,25 +81,6 @@ func (d *Dir) Logs(network string) (string, error) {
 		return "", fmt.Errorf("%s: %w", d.path, err)
 	}
 	return dir, nil
-}
-
-// Raw stores bytes of a trial in raw/<trial>/<name>. Call it before parsing the bytes and before
-// Append. It does not sync, which would take longer than a short trial: a killed run loses nothing,
-// but a power cut can lose the last seconds of raw bytes.
-func (d *Dir) Raw(trial, name string, b []byte) error {
-	for _, s := range []string{trial, name} {
-		if err := checkName(s); err != nil {
-			return fmt.Errorf("%s: raw bytes of trial %q: %w", d.path, trial, err)
-		}
-	}
-	dir := filepath.Join(d.path, rawDir, trial)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("%s: %w", d.path, err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
-		return fmt.Errorf("%s: %w; make room, then continue with --resume %s", d.path, err, d.path)
-	}
-	return nil
 }
 
 // File writes study.yaml, a report, hosts/<host>.json or plans/<network>.jsonl: name is a file

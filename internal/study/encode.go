@@ -60,6 +60,7 @@ func (s Study) Encode() ([]byte, error) {
 	lineIfSet("keep-disturbed", f.KeepDisturbed)
 	lineIfSet("swap", f.Swap)
 	lineIfSet("pairs", f.Pairs)
+	lineIfSet("rounds", f.Rounds)
 	lineIfSet("one-at-a-time", f.OneAtATime)
 	lineIfSet("episodes", f.Episodes)
 	line("warmup", f.Warmup)
@@ -79,6 +80,9 @@ func (s Study) Encode() ([]byte, error) {
 	}
 	lineIfSet("  loss", f.Underlay.Loss)
 	line("  ipv6", f.Underlay.IPv6)
+	if f.Target.Exists() {
+		fmt.Fprintf(&b, "target: %s\n", f.Target)
+	}
 	if b.Len() > strictyaml.MaxSource {
 		return nil, fmt.Errorf("study %s has %d bytes: want at most %d", s.Name, b.Len(), strictyaml.MaxSource)
 	}

@@ -54,6 +54,9 @@ func (s *Study) DecodeNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	if len(d.Errs) > before {
 		return
 	}
+	if n.Get("hosts") == nil && f.Target.Hosts() > 0 {
+		f.Hosts = f.Target.Hosts()
+	}
 	*s = f.study().Resolve()
 	s.places = map[string]string{}
 	for factor := range s.Factors {

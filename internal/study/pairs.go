@@ -22,35 +22,38 @@ func (p Pair) String() string { return topo.HostName(p.A) + "-" + topo.HostName(
 // move one place around a circle; opposite hosts form a pair (E. Lucas, Récréations mathématiques
 // II, 1883, after Walecki).
 func Rounds(n int) [][]Pair {
+	rounds := make([][]Pair, allRounds(n))
+	for r := range rounds {
+		rounds[r] = roundOf(n, r)
+	}
+	return rounds
+}
+
+// roundOf returns round r of Rounds, counted from 0.
+func roundOf(n, r int) (round []Pair) {
 	circle := n - 1 // places on it; the last host is outside it
 	if n%2 == 1 {
 		circle = n
 	}
-	var rounds [][]Pair
-	for r := range circle {
-		var round []Pair
-		if circle < n {
-			round = append(round, pairOf(r, n-1))
-		}
-		for k := 1; k <= (circle-1)/2; k++ {
-			round = append(round, pairOf((r+k)%circle, (r+circle-k)%circle))
-		}
-		if round != nil { // nil for a single host
-			rounds = append(rounds, round)
-		}
+	if circle < n {
+		round = append(round, pairOf(r, n-1))
 	}
-	return rounds
+	for k := 1; k <= (circle-1)/2; k++ {
+		round = append(round, pairOf((r+k)%circle, (r+circle-k)%circle))
+	}
+	return round
 }
 
 func pairOf(a, b int) Pair { return Pair{min(a, b) + 1, max(a, b) + 1} }
 
 // Schedule returns the trials of one block, counted from 1, in Block's order. The trials of a group
-// run at once. With all pairs, the rounds of all cells are in random order.
+// run at once. With all pairs, the rounds of all cells are in random order; all cells of a block have the
+// same rounds.
 func (s Study) Schedule(block int, cells []Cell) [][]Trial {
 	if !s.AllPairs {
 		return slices.Collect(slices.Chunk(Block(s.Seed, block, cells), 1))
 	}
-	rounds := Rounds(s.Topology.Hosts)
+	rounds := s.rounds(block)
 	var named []Cell // with the pair as a level, for its name
 	var groups [][]Trial
 	for _, c := range cells {
@@ -86,9 +89,17 @@ const pairLevel = "pair"
 // Pairs returns the number of trials of a cell in a block.
 func (s Study) Pairs() int {
 	if n := s.Topology.Hosts; s.AllPairs {
-		return n * (n - 1) / 2
+		return s.roundsPerBlock() * (n / 2)
 	}
 	return 1
+}
+
+// Turns returns how many trials of a cell, or groups of simultaneous ones, follow each other in a block.
+func (s Study) Turns() int {
+	if s.AllPairs && !s.OneAtATime {
+		return s.roundsPerBlock()
+	}
+	return s.Pairs()
 }
 
 func ParsePairs(s string) (all bool, err error) {

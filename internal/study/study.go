@@ -39,15 +39,20 @@
 //	swap         false; with true, client and server change places in half of the blocks
 //	pairs        one: the ends that a network names; all: every pair of hosts, in rounds of
 //	             simultaneous pairs without a common host
+//	rounds       0: with pairs: all, every round; more: this many random rounds in each block, which
+//	             suit hundreds of hosts
 //	one-at-a-time  false; with true, the pairs of a round are measured in turn
 //	keep-disturbed  false: trials that other programs disturbed count only if too few others remain,
 //	             with a mark; true: they count like all others, and no block is measured again
 //	seed         0: the caller chooses one and records it
-//	hosts        2
+//	hosts        2; with a target, the number of its machines
 //	pods         1 per host
 //	pods-ipv6    false
 //	underlay     {mtu: 1500, link: unlimited, nic: full, ipv6: false}; also delay: 500us, jitter: 50us
 //	             and loss: 0.1% between hosts, each way; default 0
+//	target       none: weir builds the networks. Or where they exist: {ssh: [a, b=10.0.0.2]}, or
+//	             {kube: {context: C, namespace: NS, nodes: [n1, n2], image: I, shell: S, keep: true}},
+//	             all of which can be left out; nodes can be all; both with ports: 5201-5299
 //
 // Unknown keys, duplicate keys and YAML's anchors, aliases and tags are errors.
 package study
@@ -83,7 +88,9 @@ type Study struct {
 	// KeepDisturbed counts trials that something outside the run disturbed like all others.
 	KeepDisturbed bool          `yaml:"keep-disturbed"`
 	Swap          bool          // client and server change places in half of the blocks
-	AllPairs      bool          `yaml:"-"`             // every cell is measured between all pairs of hosts, see Rounds
+	AllPairs      bool          `yaml:"-"` // every cell is measured between all pairs of hosts, see Rounds
+	Rounds        int           // with AllPairs: random rounds in a block (see the method rounds); 0: all
+	Zones         []string      `yaml:"-"`             // of the hosts, in order, as found; nil: unknown. They decide random rounds
 	OneAtATime    bool          `yaml:"one-at-a-time"` // with AllPairs: never run pairs at the same time
 	Episodes      int           // builds of the networks in a run; 0: automatic
 	Warmup        time.Duration // not counted
@@ -91,7 +98,7 @@ type Study struct {
 	Fast          Fast          // the values of a quick look
 	Seed          uint64        // of the order of trials; 0: the caller chooses and records one
 	Topology      Topology      `yaml:"-"`
-	Target        Target        `yaml:"-"`
+	Target        Target        // where the networks exist; zero: weir builds them
 
 	places map[string]string // "file:line" of the factors
 }

@@ -73,7 +73,10 @@ func Block(seed uint64, block int, cells []Cell) []Trial {
 }
 
 func shuffle[T any](seed uint64, block int, list []T) {
-	src := rand.NewPCG(seed, uint64(block))
+	shuffleBy(rand.NewPCG(seed, uint64(block)), list)
+}
+
+func shuffleBy[T any](src *rand.PCG, list []T) {
 	for i := len(list) - 1; i > 0; i-- {
 		j := below(src, uint64(i+1))
 		list[i], list[j] = list[j], list[i]

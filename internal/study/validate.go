@@ -21,6 +21,7 @@ const (
 	MinPrecision = 0.001
 	MaxPrecision = 0.5
 	MaxCells     = 100_000 // of the full factorial
+	MaxRounds    = 10_000  // in a block
 	maxLevel     = 256     // bytes
 )
 
@@ -84,6 +85,7 @@ func (s Study) problems() []problem {
 	s.checkFactors(&c)
 	s.checkCompare(&c)
 	s.checkTopology(&c)
+	s.checkTarget(&c)
 	return c
 }
 
@@ -141,8 +143,10 @@ func (s Study) checkFactors(c *checker) {
 	}
 	c.that(cells <= MaxCells, key("factors"), "with networks and probes make more than %d cells", MaxCells)
 	c.that(!s.AllPairs || s.Topology.Hosts >= 2, key("pairs"), "all: %d host makes no pair: want at least 2 hosts", s.Topology.Hosts)
-	c.that(cells > MaxCells || cells*s.Pairs() <= MaxCells, key("pairs"), "all: %d cells between every two of %d hosts are more than %d trials in a block", cells, s.Topology.Hosts, MaxCells)
+	c.that(cells > MaxCells || cells*s.Pairs() <= MaxCells, key("pairs"), "all: %d cells between every two of %d hosts are more than %d trials in a block; choose some of their rounds (rounds: 12)", cells, s.Topology.Hosts, MaxCells)
 	c.that(s.AllPairs || !s.OneAtATime, key("one-at-a-time"), "requires pairs: all")
+	c.that(s.AllPairs || s.Rounds == 0, key("rounds"), "requires pairs: all")
+	c.that(s.Rounds >= 0 && s.Rounds <= MaxRounds, key("rounds"), "%d is outside 0..%d", s.Rounds, MaxRounds)
 }
 
 // rate matches the rate of a link. Package unit parses its value.

@@ -28,6 +28,7 @@ type Pod struct {
 	Addr netip.Prefix // within Topology.PodAll
 	// The other fields describe a pod that a target found.
 	Dev string // its device; "" is eth0
+	MTU int    // of Dev, bytes; 0: unknown
 	// Call is the address that clients call instead of Addr, such as a Service's; zero: Addr.
 	Call netip.Addr
 	// Ports maps the ports that the pod listens on to those that clients call; others are equal.
@@ -37,10 +38,12 @@ type Pod struct {
 // A Host is a machine, or a network namespace that stands for one.
 type Host struct {
 	Name   string
+	Zone   string       // of a cluster's host; "" if unknown
 	Dev    string       // its device on the underlay, the first one if it has several
 	Addr   netip.Prefix // of Dev
 	PodNet netip.Prefix // the part of the pod range for this host
 	Pods   []Pod
+	MTU    int // of Dev, bytes, where a target found it; 0: unknown
 }
 
 // Gateway returns the address of h among its pods.
@@ -93,29 +96,6 @@ type Topology struct {
 	Exists bool
 	Find   Find
 }
-
-// A Distance is what packets meet on a segment between hosts, in each direction. They stay in order.
-type Distance struct {
-	Delay  time.Duration // of every packet; 0 to MaxDelay, in whole microseconds
-	Jitter time.Duration // the delay of a packet is uniform in Delay ± Jitter; 0 to Delay
-	Loss   float64       // share of packets that are lost, at random; 0 or more, below 1
-}
-
-// Check returns an error if d is out of bounds.
-func (d Distance) Check() error {
-	switch {
-	case d.Delay < 0 || d.Delay > MaxDelay || d.Delay%time.Microsecond != 0:
-		return fmt.Errorf("invalid delay %v: want whole microseconds from 0s to %v", d.Delay, MaxDelay)
-	case d.Jitter < 0 || d.Jitter > d.Delay || d.Jitter%time.Microsecond != 0:
-		return fmt.Errorf("invalid jitter %v with a delay of %v: want whole microseconds, at most the delay", d.Jitter, d.Delay)
-	case !(d.Loss >= 0 && d.Loss < 1):
-		return fmt.Errorf("invalid loss %g %%: want 0 %% or more, and less than 100 %%", 100*d.Loss)
-	}
-	return nil
-}
-
-// LeastRTT is the shortest time of a packet and its answer.
-func (d Distance) LeastRTT() time.Duration { return 2 * (d.Delay - d.Jitter) }
 
 // A NIC is a profile of hardware segmentation for underlay devices.
 type NIC string
@@ -172,9 +152,8 @@ type Spec struct {
 	Find     Find
 }
 
-// New builds the topology of s with numbered hosts and pods, or returns an error if a number is out
-// of bounds. Underlay addresses come from the benchmark ranges (198.18.0.0/15, RFC 2544;
-// 2001:2::/48, RFC 5180).
+// New builds the topology of s, or returns an error if a number is out of bounds. Underlay addresses
+// come from the benchmark ranges (198.18.0.0/15, RFC 2544; 2001:2::/48, RFC 5180).
 func New(s Spec) (Topology, error) {
 	s.Hosts, s.Pods, s.MTU = cmp.Or(s.Hosts, 2), cmp.Or(s.Pods, 1), cmp.Or(s.MTU, 1500)
 	minMTU := MinMTU
@@ -219,34 +198,6 @@ func New(s Spec) (Topology, error) {
 	}
 	t.connect(s)
 	return t, nil
-}
-
-// Segment returns the distance of segment n.
-func (t Topology) Segment(n int) Distance {
-	d := t.Distance
-	if n < len(t.Delays) {
-		d.Delay += t.Delays[n]
-	}
-	return d
-}
-
-// Between returns what packets meet between two hosts: on a line, the sum of the segments in between.
-func (t Topology) Between(a, b string) (sum Distance) {
-	index := func(name string) int { return slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == name }) }
-	from, to := min(index(a), index(b)), max(index(a), index(b))
-	if from == to {
-		return Distance{}
-	}
-	if t.Shape != Line {
-		return t.Distance
-	}
-	passed := 1.0
-	for n := from; n < to; n++ {
-		s := t.Segment(n)
-		sum.Delay, sum.Jitter, passed = sum.Delay+s.Delay, sum.Jitter+s.Jitter, passed*(1-s.Loss)
-	}
-	sum.Loss = 1 - passed
-	return sum
 }
 
 // HostName returns the name of host n in every topology, counting from 1.

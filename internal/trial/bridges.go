@@ -31,7 +31,7 @@ func (s *Setup) bridges(r *record.Result) error {
 		if s.Site.Nodes[host] == nil || want[host] == nil && !s.Site.Topology.Exists {
 			continue
 		}
-		is := bridgeNF(s.Site.Nodes[host].FS())
+		is := bridgeNF(s.files(s.Site.Nodes[host]))
 		for key, v := range is {
 			if w, stated := want[host][key]; stated && w != v {
 				return fmt.Errorf("bridges in %s: %s is %s, the plan has %s: something else set it, perhaps by loading br_netfilter; load the module before the run (sudo modprobe br_netfilter)", host, key, v, w)
@@ -49,12 +49,22 @@ func (s *Setup) bridges(r *record.Result) error {
 func bridgeNF(node fs.FS) map[string]string {
 	is := map[string]string{}
 	for _, table := range topo.BridgeNFTables {
-		key := plan.BridgeNF + table
-		if b, err := fs.ReadFile(node, "proc/sys/"+strings.ReplaceAll(key, ".", "/")); err == nil {
-			is[key] = strings.TrimSpace(string(b))
+		if b, err := fs.ReadFile(node, bridgeFile(table)); err == nil {
+			is[plan.BridgeNF+table] = strings.TrimSpace(string(b))
 		}
 	}
 	return is
+}
+
+func bridgeFile(table string) string {
+	return "proc/sys/" + strings.ReplaceAll(plan.BridgeNF+table, ".", "/")
+}
+
+func bridgeFiles() (names []string) {
+	for _, table := range topo.BridgeNFTables {
+		names = append(names, bridgeFile(table))
+	}
+	return names
 }
 
 // nfState names the state of the keys. It ignores the key of ARP, because no probe measures ARP.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -55,27 +58,86 @@ const quiet = 0.1
 // kernel counts the machine's time in ticks and a process's by the clock, so in a short trial
 // either can be off by some tenths of a core and negative; the sum over neighboring trials is not.
 // Softirqs count as system time of the interrupted process, so the second value is a lower bound.
+//
+// Where the machines are not the run's, each can be somebody else's: every value then also stands for
+// one machine, with its name at the end.
+//
+// On machines that others use, each value also exists per machine, with the machine's name at the end: a
+// program on one machine disturbs only the trials of that machine.
 func (s *Setup) surroundings(r *record.Result, x *execution) {
 	all := spans(s.hosts(), x.readings.First, x.readings.Last)
+	if !s.Site.Private {
+		for id, host := range all {
+			s.ownTime(x, id, host.Counters)
+		}
+	}
+	surround(r, x, all, "")
+	for _, h := range s.named() {
+		if host, ok := all[h.ID]; ok {
+			surround(r, x, map[string]span{h.ID: host}, "."+s.nameOf(h))
+		}
+	}
+}
+
+// surround adds the state of some hosts together, with suffix after the names.
+func surround(r *record.Result, x *execution, all map[string]span, suffix string) {
 	hz, known, cpus := 0.0, len(all) > 0, 0
-	for id := range all {
+	for id, host := range all {
 		from, to := x.readings.First.Hosts[id].Counters, x.readings.Last.Hosts[id].Counters
 		hz += (from["frequency"] + to["frequency"]) / 2 / float64(len(all))
-		_, ok := to["proc.user"]
+		_, ok := host.Counters["proc.user"]
 		known = known && ok
 		cpus += to.CPUs()
 	}
 	if hz > 0 {
-		add(r, "cpu.frequency", "Hz", hz)
+		add(r, "cpu.frequency"+suffix, "Hz", hz)
 	}
 	if cpus > 0 {
-		add(r, "cpus", "core", float64(cpus))
+		add(r, "cpus"+suffix, "core", float64(cpus))
 	}
 	if !known {
 		return // no source; counters.json has the reason
 	}
-	add(r, "others.user", "core", perSecond(all, "cpu.user", "cpu.nice")-perSecond(all, "proc.user"))
-	add(r, "others.system", "core", perSecond(all, "cpu.system")-perSecond(all, "proc.system"))
+	add(r, "others.user"+suffix, "core", perSecond(all, "cpu.user", "cpu.nice")-perSecond(all, "proc.user"))
+	add(r, "others.system"+suffix, "core", perSecond(all, "cpu.system")-perSecond(all, "proc.system"))
+}
+
+// ownTime adds the CPU time of the trial's processes on a host to the growth of the host's counters: the
+// processes of both ends' agents, if both run there.
+func (s *Setup) ownTime(x *execution, id string, grown sample.Counters) {
+	for _, name := range slices.Compact([]string{s.Client.Node, s.Server.Node}) {
+		if s.Site.Nodes[name].Host().ID != id {
+			continue
+		}
+		from, to := x.readings.First.Nodes[name], x.readings.Last.Nodes[name]
+		_, begun := from["proc.user"]
+		_, ended := to["proc.user"]
+		if !begun || !ended {
+			delete(grown, "proc.user")
+			delete(grown, "proc.system")
+			return
+		}
+		for _, mode := range []string{"proc.user", "proc.system"} {
+			grown[mode] += to[mode] - from[mode]
+		}
+	}
+}
+
+// named returns the hosts with values of their own: those that others can use.
+func (s *Setup) named() []*target.Host {
+	if s.Site.Private {
+		return nil
+	}
+	return s.hosts()
+}
+
+// nameOf returns the name of a host of the trial.
+func (s *Setup) nameOf(h *target.Host) string {
+	end := s.Client
+	if s.Site.Nodes[end.Node].Host().ID != h.ID {
+		end = s.Server
+	}
+	return cmp.Or(h.Name, end.Host)
 }
 
 func add(r *record.Result, name, unit string, v float64) {
@@ -90,8 +152,8 @@ func (s *Setup) cost(r *record.Result, m probe.Measured, x *execution) {
 
 // machine adds what the hosts of the ends spent in the measured window.
 func (s *Setup) machine(r *record.Result, m probe.Measured, x *execution) {
-	if s.others > 0 {
-		r.Observed["cost"] = fmt.Sprintf("not measured: %d pairs at once", s.others+1)
+	if s.sharing > 0 {
+		r.Observed["cost"] = fmt.Sprintf("not measured: %d pairs at once", s.sharing+1)
 	}
 	from, to := x.readings.Begin, x.readings.End
 	for _, m := range to.Missing {
@@ -103,12 +165,21 @@ func (s *Setup) machine(r *record.Result, m probe.Measured, x *execution) {
 		return
 	}
 	idle := s.idle().Busy()
-	if idle > quiet {
+	if idle > quiet && s.Site.Private {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f cores were busy before the run began: other programs disturb it, and CPU times are rough except those of the engine's own threads", idle))
 	}
 	gross := usage(all)
 	u := gross.plus(-1, s.idle())
-	if s.others > 0 { // only steal can be separated
+	for _, h := range s.named() {
+		if busy := s.Idle[h.ID].Busy(); busy > quiet {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f cores of %s were busy before this block: other programs disturb it, and CPU times are rough except those of the engine's own threads", busy, s.nameOf(h)))
+		}
+		if _, ok := s.Idle[h.ID]; !ok {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("the idle use of %s before this block is unknown: CPU times include it", s.nameOf(h)))
+		}
+		add(r, "cpu.steal."+s.nameOf(h), "core", perSecond(map[string]span{h.ID: all[h.ID]}, "cpu.steal")-s.Idle[h.ID].Steal)
+	}
+	if s.sharing > 0 { // only steal can be separated
 		add(r, "cpu.steal", "core", u.Steal)
 		s.packets(r, m, x)
 		return

@@ -21,49 +21,89 @@ import (
 // takes little longer than its window: many short trials fit in the time of a few long ones, and
 // neighbors in time form pairs.
 type Engines struct {
-	client, server program
-	orders         io.WriteCloser
-	from, to       plan.End
-	ports          target.Ports   // of the site
-	port           uint16         // where the server listens
-	dial           netip.AddrPort // what the client calls
-	marks          bool           // the server prints them, too: it runs on a machine of its own
-	clientEdges    edges          // of the current order
-	serverEdges    edges
+	client   *asker
+	server   *responder
+	from, to plan.End
+	ports    target.Ports   // of the site
+	dial     netip.AddrPort // what the client calls
+	marks    bool           // the server prints them, too: it runs on a machine of its own
+}
+
+// An asker is the engine of a node that takes orders to call servers.
+type asker struct {
+	program
+	orders io.WriteCloser
+	edges  edges // of the current order
+}
+
+// A responder is the engine of a node that serves clients.
+type responder struct {
+	program
+	edges edges  // of the current run
+	port  uint16 // where it listens
+	marks bool   // it prints them
 }
 
 // StartEngines starts both engines and returns when the server listens. The caller stops them. n
 // distinguishes concurrent engines with the same server node.
 func StartEngines(ctx context.Context, site *target.Site, client, server plan.End, n int) (*Engines, error) {
-	e := &Engines{from: client, to: server, ports: site.Ports}
-	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
-	e.client.cpus, e.server.cpus = apart(cli, srv)
-	e.client.mark = e.clientEdges.mark(costSources)
-	if e.marks = site.Token != "" && !site.Private && cli.Host().ID != srv.Host().ID; e.marks {
-		e.client.mark, e.server.mark = e.clientEdges.mark(markSources), e.serverEdges.mark(markSources)
-		e.server.stdout.on = func(line string) { e.serverEdges.line(line) }
+	cli, srv := apart(site.Nodes[client.Node], site.Nodes[server.Node])
+	remote := apartFrom(site, client, server)
+	a := startAsker(ctx, site, client, cli, remote)
+	r, err := startResponder(ctx, site, server, srv, n, remote)
+	e := engines(site, client, server, a, r)
+	if err != nil {
+		return nil, errors.Join(err, e.Stop())
 	}
-	e.client.env, e.server.env = admitted(site), admitted(site)
-	e.orders = e.client.pipe()
-	e.client.start(ctx, cli, []string{"weir", "engine", "agent"})
+	return e, nil
+}
+
+// apartFrom reports whether the ends are on two machines with agents of their own, which read their
+// counters at the marks of their own engines.
+func apartFrom(site *target.Site, client, server plan.End) bool {
+	return site.Token != "" && !site.Private && site.Nodes[client.Node].Host().ID != site.Nodes[server.Node].Host().ID
+}
+
+func engines(site *target.Site, client, server plan.End, a *asker, r *responder) *Engines {
+	return &Engines{a, r, client, server, site.Ports, server.Dial(r.port), r.marks && apartFrom(site, client, server)}
+}
+
+// startAsker starts the engine that takes orders. remote asks for the devices at its marks, too.
+func startAsker(ctx context.Context, site *target.Site, at plan.End, cpus []int, remote bool) *asker {
+	a := &asker{}
+	sources := costSources
+	if remote {
+		sources = markSources
+	}
+	a.cpus, a.mark, a.env = cpus, a.edges.mark(sources), admitted(site)
+	a.orders = a.pipe()
+	a.start(ctx, site.Nodes[at.Node], []string{"weir", "engine", "agent"})
+	return a
+}
+
+// startResponder starts the engine that serves, on the nth port of the engines, and returns when it
+// listens. remote asks for marks.
+func startResponder(ctx context.Context, site *target.Site, at plan.End, cpus []int, n int, remote bool) (*responder, error) {
+	r := &responder{marks: remote}
+	r.cpus, r.env = cpus, admitted(site)
+	if remote {
+		r.mark = r.edges.mark(markSources)
+		r.stdout.on = func(line string) { r.edges.line(line) }
+	}
 	var err error
-	e.port, err = e.server.listen(ctx, site, srv, enginePort+n, func(port uint16) []string {
-		argv := serving(site, []string{"weir", "engine", "serve", server.Listen(port).String(), "--open", "--json"})
-		if e.marks {
+	r.port, err = r.listen(ctx, site, site.Nodes[at.Node], enginePort+n, func(port uint16) []string {
+		argv := serving(site, []string{"weir", "engine", "serve", at.Listen(port).String(), "--open", "--json"})
+		if remote {
 			argv = append(argv, "--marks")
 		}
 		return argv
-	}, func(uint16) bool { return e.server.saysReady() })
-	if err != nil {
-		return nil, errors.Join(wrap("engine on "+server.Node, err), e.Stop())
-	}
-	e.dial = server.Dial(e.port)
-	return e, nil
+	}, func(uint16) bool { return r.saysReady() })
+	return r, wrap("engine on "+at.Node, err)
 }
 
 // Stop stops both engines.
 func (e *Engines) Stop() error {
-	e.orders.Close()
+	e.client.orders.Close()
 	return errors.Join(e.client.stop(), e.server.stop())
 }
 
@@ -109,7 +149,7 @@ func (e *Engines) order(ctx context.Context, argv []string, on func(line string)
 			on(line)
 		}
 	})
-	if _, err := e.orders.Write(append(line, '\n')); err != nil {
+	if _, err := e.client.orders.Write(append(line, '\n')); err != nil {
 		return errors.Join(fmt.Errorf("send an order to the engine: %w", err), e.Stop())
 	}
 	select {
@@ -166,20 +206,23 @@ func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) (r
 func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *execution) {
 	x.client.argv, x.server.argv = client, e.server.argv
 	x.client.cpus, x.server.cpus = e.client.cpus, e.server.cpus
-	e.clientEdges.reset()
-	e.serverEdges.reset()
+	e.client.edges.reset()
+	e.server.edges.reset()
 	err := e.order(ctx, client, func(line string) {
 		at := map[string]*reading{event.MarkBegin: &x.readings.Begin, event.MarkEnd: &x.readings.End}[line]
 		if at != nil {
 			s.ask()
-			*at = s.readCost(ctx, e.clientEdges.line(line))
+			*at = s.readCost(ctx, e.client.edges.line(line))
 			x.watch.edge(ctx, *at)
 		}
 	})
 	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // writes to an output never fail
 	_, _ = x.client.stderr.Write(e.client.stderr.Bytes())
+	if !e.server.alive() { // it explains why the client failed, and one that serves datagrams is not missed
+		err = errors.Join(wrap("on "+e.to.Node, e.server.wait()), err)
+	}
 	x.err = wrap("engine", err)
-	if server, _ := s.commands(e.port, 0, nil); len(server) > 0 { // else it serves nothing, and has no marks
+	if server, _ := s.commands(e.server.port, 0, nil); len(server) > 0 { // else it serves nothing, and has no marks
 		e.remark(context.WithoutCancel(ctx), s, x)
 	}
 }

@@ -67,7 +67,7 @@ func (s *Setup) native() []string {
 	if _, client := s.commands(toolPort, 0, nil); !isOrder(client) {
 		return nil
 	}
-	_, client := s.commands(s.Engines.port, 0, nil)
+	_, client := s.commands(s.Engines.server.port, 0, nil)
 	return client
 }
 

@@ -81,9 +81,9 @@ var markSources = append(costSources[:len(costSources):len(costSources)], sample
 // end. It waits for the server's marks, which take another way to the coordinator. An entry is nil
 // if its mark did not come, and the server's are nil unless it was started with marks.
 func (e *Engines) edges(ctx context.Context) (client, server [2]*target.Reading) {
-	client = e.clientEdges.wait(ctx, 0)
+	client = e.client.edges.wait(ctx, 0)
 	if e.marks {
-		server = e.serverEdges.wait(ctx, farewell)
+		server = e.server.edges.wait(ctx, farewell)
 	}
 	return client, server
 }
@@ -104,7 +104,7 @@ func (e *Engines) remark(ctx context.Context, s *Setup, x *execution) {
 	}
 	for i, at := range []*reading{&x.readings.Begin, &x.readings.End} {
 		if at.Hosts != nil {
-			at.host(h, *server[i])
+			at.marked(h, s.Server.Node, *server[i])
 		}
 	}
 }

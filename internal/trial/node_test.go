@@ -77,6 +77,7 @@ func (n *node) FS() fs.FS {
 	idle := time.Now().UnixMilli()/10 - int64(n.ticks)*4/3
 	return fstest.MapFS{
 		"proc/1/stat":           text("1 (weir) S 0 1 1 0 -1 0 0 0 0 0 %d 0 0 0 20 0\n", n.ticks/3),
+		"proc/self/stat":        text("1 (weir) S 0 1 1 0 -1 0 0 0 0 0 %d 0 0 0 20 0\n", n.ticks/3),
 		"proc/7/stat":           text("7 (relayd) S 1 7 7 0 -1 0 0 0 0 0 %d 0 0 0\n", n.ticks),
 		"proc/7/task/7/stat":    text("7 (relayd) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0\n"),
 		"proc/7/task/8/stat":    text("8 (worker1) S 1 7 7 0 -1 0 0 0 0 0 %d 0 0 0\n", n.ticks),

@@ -135,7 +135,7 @@ func (e *Engines) blocked(err error, size int) error {
 		return fmt.Errorf("the path from %v (%v) to %v (%v) carries %d bytes but not %d: the MTU of %s is wrong by at least %d; set it to %d or less, or find out what on the path is smaller: %w",
 			e.from, e.from.Addr, e.to, e.dial.Addr(), what.Carries, what.Not, strings.Join(slices.Compact([]string{e.from.Dev + " on " + e.from.Node, e.to.Dev + " on " + e.to.Node}), " and of "), size-what.Not+1, what.Carries, err)
 	}
-	first, last := e.port, e.port
+	first, last := e.server.port, e.server.port
 	if e.ports != (target.Ports{}) {
 		first, last = e.ports.First, e.ports.Last
 	}

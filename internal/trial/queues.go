@@ -26,7 +26,7 @@ func (s *Setup) queues(r *record.Result) error {
 			continue
 		}
 		seen[at] = true
-		queues := rxQueues(node.FS(), e.Dev)
+		queues := rxQueues(s.files(node), e.Dev)
 		if len(queues) == 0 {
 			if steered[e.In] {
 				masks = append(masks, "unknown")
@@ -69,7 +69,7 @@ const rpsOff = "off"
 // read them.
 func rxQueues(node fs.FS, dev string) (masks []string) {
 	for {
-		b, err := fs.ReadFile(node, fmt.Sprintf("sys/class/net/%s/queues/rx-%d/rps_cpus", dev, len(masks)))
+		b, err := fs.ReadFile(node, queueFile(dev, len(masks)))
 		if err != nil {
 			return masks
 		}
@@ -81,6 +81,21 @@ func rxQueues(node fs.FS, dev string) (masks []string) {
 	}
 }
 
+func queueFile(dev string, n int) string {
+	return fmt.Sprintf("sys/class/net/%s/queues/rx-%d/rps_cpus", dev, n)
+}
+
+// usualQueues is how many receive queues a device has at most, as a rule; more are found one by one.
+const usualQueues = 32
+
+// queueFiles lists the files of a device's first receive queues, whether they exist or not.
+func queueFiles(dev string) (names []string) {
+	for n := range usualQueues {
+		names = append(names, queueFile(dev, n))
+	}
+	return names
+}
+
 // spread adds how far the CPUs shared the receive processing of the machine, from before the client to
 // after it. rx.cpus is all packets divided by those of the busiest CPU: 1 if that one processed all, 2
 // if two shared them equally. rps.rate is how often a CPU was woken because another had given it
@@ -89,13 +104,12 @@ func (s *Setup) spread(r *record.Result, x *execution) {
 	all := spans(s.hosts(), x.readings.First, x.readings.Last)
 	sum, most := 0.0, 0.0
 	for _, host := range all {
-		for name, packets := range host.Counters {
-			if strings.HasPrefix(name, "softnet.cpu") {
-				if packets < 0 { // the counter has 32 bits
-					packets += 1 << 32
-				}
-				sum, most = sum+packets, max(most, packets)
-			}
+		n, busiest := received(host)
+		switch {
+		case s.Site.Private:
+			sum, most = sum+n, max(most, busiest)
+		case n > sum: // two machines: the one that received more
+			sum, most = n, busiest
 		}
 	}
 	if most <= 0 {
@@ -103,4 +117,17 @@ func (s *Setup) spread(r *record.Result, x *execution) {
 	}
 	add(r, "rx.cpus", "1", sum/most)
 	add(r, "rps.rate", "1/s", perSecond(all, "softnet.rps"))
+}
+
+// received returns how many packets the CPUs of a host processed, and the one that processed most.
+func received(host span) (sum, most float64) {
+	for name, packets := range host.Counters {
+		if strings.HasPrefix(name, "softnet.cpu") {
+			if packets < 0 { // the counter has 32 bits
+				packets += 1 << 32
+			}
+			sum, most = sum+packets, max(most, packets)
+		}
+	}
+	return sum, most
 }

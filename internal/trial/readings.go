@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,54 +35,126 @@ var costSources = []string{sample.OfStat, sample.OfSoftirqs}
 // hosts returns the hosts of the trial's ends, whose use is the trial's cost.
 func (s *Setup) hosts() []*target.Host { return s.Site.Hosts(s.Client.Node, s.Server.Node) }
 
+// A poll asks hosts and nodes for counters: in order in a lab, where they are functions of this
+// process, and all at once over pipes, where each answer takes a round trip.
+type poll struct {
+	site  *target.Site
+	calls []func(context.Context)
+}
+
+// add returns where run stores the reading.
+func (p *poll) add(read func(context.Context, ...string) (target.Reading, error), sources ...string) *target.Reading {
+	r := new(target.Reading)
+	p.calls = append(p.calls, func(ctx context.Context) { *r = target.Sampled(read(ctx, sources...)) })
+	return r
+}
+
+func (p *poll) run(ctx context.Context) {
+	if !p.site.Private {
+		atOnce(len(p.calls), func(i int) { p.calls[i](ctx) })
+		return
+	}
+	for _, call := range p.calls {
+		call(ctx)
+	}
+}
+
 // readAll reads packet paths and the users of hosts. A host shared by trials is read once.
 func readAll(ctx context.Context, ss []Setup) []reading {
-	sources := append(slices.Clone(costSources), sample.OfSoftnet, sample.OfFrequency)
-	if ss[0].Site.Private { // elsewhere /proc also shows others' processes
-		sources = append(sources, sample.OfAllProcesses)
+	p := poll{site: ss[0].Site}
+	hostSources := append(slices.Clone(costSources), sample.OfSoftnet, sample.OfFrequency)
+	nodeSources := []string{sample.OfNetDev, sample.OfSNMP, sample.OfReassembly}
+	endSources := nodeSources
+	if p.site.Private {
+		hostSources = append(hostSources, sample.OfAllProcesses)
+	} else { // the host's /proc also shows others' processes, and each node has an agent of its own
+		endSources = append(slices.Clone(nodeSources), sample.OfOwnProcesses)
 	}
-	shared := map[string]target.Reading{}
+	hosts, nodes := map[string]*target.Reading{}, make([]map[string]*target.Reading, len(ss))
 	for _, s := range ss {
 		for _, h := range s.hosts() {
-			if _, have := shared[h.ID]; !have {
-				shared[h.ID] = target.Sampled(h.Sample(ctx, sources...))
+			if hosts[h.ID] == nil {
+				hosts[h.ID] = p.add(h.Sample, hostSources...)
 			}
 		}
 	}
+	for i, s := range ss {
+		nodes[i] = map[string]*target.Reading{}
+		for _, name := range s.observed() {
+			sources := nodeSources
+			if name == s.Client.Node || name == s.Server.Node {
+				sources = endSources
+			}
+			nodes[i][name] = p.add(p.site.Nodes[name].Sample, sources...)
+		}
+	}
+	p.run(ctx)
 	rs := make([]reading, len(ss))
 	for i, s := range ss {
 		rs[i] = newReading()
 		for _, h := range s.hosts() {
-			rs[i].host(h, shared[h.ID])
+			rs[i].host(h, *hosts[h.ID])
 		}
 		for _, name := range s.observed() {
-			rs[i].node(ctx, s.Site.Nodes[name], sample.OfNetDev, sample.OfSNMP, sample.OfReassembly)
+			rs[i].node(name, *nodes[i][name])
 		}
 	}
 	return rs
 }
 
 // readCost reads a window's cost, hosts first because they must match the window. marked is the
-// client host's own sample at the window's edge; nil when the coordinator sets the edge.
+// client host's own sample at the window's edge; nil when the coordinator sets the edge. It can hold
+// the devices of the client's node.
 func (s *Setup) readCost(ctx context.Context, marked *target.Reading) reading {
-	r := newReading()
-	at := s.Site.Nodes[s.Client.Node].Host().ID
+	r, p := newReading(), poll{site: s.Site}
+	client := s.Site.Nodes[s.Client.Node]
+	type taken struct {
+		host *target.Host
+		node string
+		*target.Reading
+	}
+	var all []taken
 	for _, h := range s.hosts() {
-		if marked != nil && h.ID == at {
-			r.host(h, *marked)
+		if marked != nil && h.ID == client.Host().ID {
+			r.marked(h, s.Client.Node, *marked)
 		} else {
-			r.host(h, target.Sampled(h.Sample(ctx, costSources...)))
+			all = append(all, taken{h, "", p.add(h.Sample, costSources...)})
 		}
 	}
-	r.node(ctx, s.Site.Nodes[s.Server.Node], sample.OfNetDev)
-	r.node(ctx, s.Site.Nodes[s.Client.Node], sample.OfNetDev) // see packets
-	if s.others > 0 {
-		return r
+	node := func(name, source string) {
+		all = append(all, taken{nil, name, p.add(s.Site.Nodes[name].Sample, source)})
 	}
-	for _, name := range s.Plan.Daemons() { // their services carry the traffic
-		r.node(ctx, s.Site.Nodes[name], sample.OfProcesses)
+	node(s.Server.Node, sample.OfNetDev)
+	if r.Nodes[s.Client.Node] == nil {
+		node(s.Client.Node, sample.OfNetDev) // see packets
+	}
+	if s.sharing == 0 {
+		for _, name := range s.Plan.Daemons() { // their services carry the traffic
+			node(name, sample.OfProcesses)
+		}
+	}
+	p.run(ctx)
+	for _, t := range all {
+		if t.host != nil {
+			r.host(t.host, *t.Reading)
+		} else {
+			r.node(t.node, *t.Reading)
+		}
 	}
 	return r
+}
+
+// marked adds what a host sampled at a mark of the program on one of its nodes. Where the node's network
+// namespace is that of the host's sampler, the sample holds the node's devices, too.
+func (r *reading) marked(h *target.Host, node string, taken target.Reading) {
+	devices := maps.Clone(taken.Counters)
+	maps.DeleteFunc(devices, func(name string, _ float64) bool { return !strings.HasPrefix(name, "dev.") })
+	if len(devices) > 0 {
+		taken.Counters = maps.Clone(taken.Counters)
+		maps.DeleteFunc(taken.Counters, func(name string, _ float64) bool { return strings.HasPrefix(name, "dev.") })
+		r.Nodes[node] = devices
+	}
+	r.host(h, taken)
 }
 
 func (r *reading) host(h *target.Host, taken target.Reading) {
@@ -91,12 +164,11 @@ func (r *reading) host(h *target.Host, taken target.Reading) {
 	r.Missing = append(r.Missing, taken.Missing...)
 }
 
-func (r *reading) node(ctx context.Context, n target.Node, sources ...string) {
-	taken := target.Sampled(n.Sample(ctx, sources...))
-	if r.Nodes[n.Name()] == nil {
-		r.Nodes[n.Name()] = sample.Counters{}
+func (r *reading) node(name string, taken target.Reading) {
+	if r.Nodes[name] == nil {
+		r.Nodes[name] = sample.Counters{}
 	}
-	maps.Copy(r.Nodes[n.Name()], taken.Counters)
+	maps.Copy(r.Nodes[name], taken.Counters)
 	r.Missing = append(r.Missing, taken.Missing...)
 }
 
@@ -106,14 +178,14 @@ func (s *Setup) observed() []string {
 	for _, e := range s.Plan.Expect {
 		names = append(names, e.In)
 	}
-	names = slices.DeleteFunc(names, func(place string) bool { return !s.alone(place) })
+	names = slices.DeleteFunc(names, func(place string) bool { return !s.alone(place) || s.Site.Nodes[place] == nil })
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
 // alone reports whether only this trial uses a place.
 func (s *Setup) alone(place string) bool {
-	return s.others == 0 || slices.Contains([]string{s.Client.Node, s.Client.Host, s.Server.Node, s.Server.Host}, place)
+	return s.others == 0 || slices.Contains(s.places(), place)
 }
 
 // A span is the growth of one host's counters between two readings.
@@ -215,36 +287,40 @@ func usage(all map[string]span) Usage {
 // Idle is the hosts' usage without the run, by ID.
 type Idle map[string]Usage
 
-// MeasureIdle watches hosts for d while nothing of the run is active.
+// MeasureIdle watches hosts for d while nothing of the run is active, all at once and each by its own
+// clock. It returns the usage of those that it could watch, and an error for each of the others.
 func MeasureIdle(ctx context.Context, hosts []*target.Host, d time.Duration) (Idle, error) {
-	read := func() (reading, error) {
+	errs := make([]error, len(hosts))
+	read := func() reading {
+		taken := make([]target.Reading, len(hosts))
+		atOnce(len(hosts), func(i int) {
+			var err error
+			if taken[i], err = hosts[i].Sample(ctx, sample.OfStat); err == nil && len(taken[i].Missing) > 0 {
+				err = fmt.Errorf("%v", taken[i].Missing)
+			}
+			if err != nil {
+				errs[i] = fmt.Errorf("watch the idle machine: %w", err)
+			}
+		})
 		r := newReading()
-		for _, h := range hosts {
-			r.host(h, target.Sampled(h.Sample(ctx, sample.OfStat)))
+		for i, h := range hosts {
+			r.host(h, taken[i])
 		}
-		if len(r.Missing) > 0 {
-			return r, fmt.Errorf("watch the idle machine: %v", r.Missing)
-		}
-		return r, nil
+		return r
 	}
-	from, err := read()
-	if err != nil {
-		return nil, err
-	}
+	from := read()
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	to, err := read()
-	if err != nil {
-		return nil, err
+	to, idle := read(), Idle{}
+	for i, h := range hosts {
+		if s := spans(hosts[i:i+1], from, to); errs[i] == nil && s != nil {
+			idle[h.ID] = usage(s)
+		}
 	}
-	idle := Idle{}
-	for id, s := range spans(hosts, from, to) {
-		idle[id] = usage(map[string]span{id: s})
-	}
-	return idle, nil
+	return idle, errors.Join(errs...)
 }
 
 // idle sums the idle usage of the hosts of the trial's ends.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -38,10 +39,13 @@ type Setup struct {
 	Idle           Idle          // subtracted from the CPU time of the ends' hosts
 	Background     []*Background // runs during this trial only
 	Clients        int           // concurrent clients, with the measured one and those of Background; 0: not part of the study
+	// Snapshot remembers settings of hosts that weir does not change; nil reads them in every trial.
+	Snapshot *Snapshot
 	// Raw stores bytes under a name before anything parses them. Its error ends the run.
 	Raw func(name string, b []byte) error
 
-	others int // concurrent trials
+	others  int // number of concurrent trials
+	sharing int // number of concurrent trials that share a host with this one
 }
 
 // ErrStore wraps an error of Setup.Raw.
@@ -58,58 +62,139 @@ func Run(ctx context.Context, s Setup) (record.Result, error) {
 // an end of two trials, and their plans differ only in Path. The windows begin together, as far as
 // programs start equally fast.
 //
-// A host's counters include all trials, so no trial gets a cost. They share the state of the
-// network and what the hosts did from before the first client to after the last.
+// A host's counters include all trials that use it, so trials that share a host get no cost. They share
+// the state of the network and what the hosts did from before the first client to after the last. A
+// lost machine fails only its own trials.
 func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	ss = slices.Clone(ss)
 	rs := make([]record.Result, len(ss))
 	start := time.Now()
 	for i := range ss {
 		rs[i] = record.Result{Format: record.Format, Status: record.OK, Start: start, Observed: map[string]string{}}
-		ss[i].others = len(ss) - 1
 		if ss[i].Probe.Info().NoWarmup {
 			ss[i].Warmup = 0
 			rs[i].Observed["warmup"] = "none: the tool cannot leave it out"
 		}
 	}
-	site, states := ss[0].Site, ss[0].Plan.States()
-	if err := site.Verify(ctx, states); err != nil {
-		status := record.Invalid
-		if errors.Is(err, target.ErrService) { // without its daemon the network is gone
-			status = record.Failed
+	var able []int
+	for i, err := range verify(ctx, ss) {
+		if err == nil {
+			able = append(able, i)
+			continue
 		}
-		for i := range rs {
-			rs[i].Status, rs[i].Reason = status, fmt.Sprintf("before: %v", err)
-			rs[i].Elapsed = time.Since(start).Seconds()
+		rs[i].Status = record.Invalid
+		if gone(err) {
+			rs[i].Status = record.Failed
 		}
+		rs[i].Reason, rs[i].Elapsed = fmt.Sprintf("before: %v", err), time.Since(start).Seconds()
+	}
+	if len(able) == 0 {
 		return rs, nil
 	}
+	some, of := make([]Setup, len(able)), make([]record.Result, len(able))
+	for n, i := range able {
+		some[n], of[n] = ss[i], rs[i]
+	}
+	err := measure(ctx, some, of)
+	for n, i := range able {
+		rs[i] = of[n]
+	}
+	return rs, err
+}
+
+// measure fills in rs. The error ends the run.
+func measure(ctx context.Context, ss []Setup, rs []record.Result) error {
+	share(ss)
 	restore := keepFragmentMemory(ctx, ss, rs)
-	delayed := watchDelays(ctx, site)
+	delayed := watchDelays(ctx, ss[0].Site)
 	xs := execute(ctx, ss)
 	delays, delayErr := delayed()
 	restore()
 	for i := range ss {
 		xs[i].background, xs[i].clients, xs[i].backgroundErr = ss[i].collect(ctx)
 		if err := ss[i].keep(xs[i]); err != nil {
-			return rs, fmt.Errorf("%w: %w", ErrStore, err)
+			return fmt.Errorf("%w: %w", ErrStore, err)
 		}
 	}
 	if ctx.Err() != nil {
-		return rs, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	after := site.Verify(ctx, states)
+	after := verify(ctx, ss)
 	for i := range ss {
-		ss[i].finish(&rs[i], xs[i], after)
+		ss[i].finish(&rs[i], xs[i], after[i])
 		ss[i].distance(&rs[i], delays, delayErr)
-		rs[i].Elapsed = time.Since(start).Seconds()
+		rs[i].Elapsed = time.Since(rs[i].Start).Seconds()
 	}
-	return rs, nil
+	return nil
 }
+
+// share counts the concurrent trials of each trial, and those that share a host with it.
+func share(ss []Setup) {
+	for i := range ss {
+		own := ss[i].hosts()
+		ss[i].others, ss[i].sharing = len(ss)-1, 0
+		for j := range ss {
+			if j != i && slices.ContainsFunc(ss[j].hosts(), func(h *target.Host) bool {
+				return slices.ContainsFunc(own, func(o *target.Host) bool { return o.ID == h.ID })
+			}) {
+				ss[i].sharing++
+			}
+		}
+	}
+}
+
+// verify checks the network's states, and returns an error per trial: all states for all trials where
+// the run has made the network, and otherwise those of each trial's own places, because the machines
+// of other trials can be lost.
+func verify(ctx context.Context, ss []Setup) []error {
+	site, errs := ss[0].Site, make([]error, len(ss))
+	if !site.Topology.Exists {
+		err := site.Verify(ctx, ss[0].Plan.States())
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
+	}
+	atOnce(len(ss), func(i int) {
+		s := &ss[i]
+		var settings sync.WaitGroup
+		defer settings.Wait()
+		settings.Go(func() { s.fetch(s.settings()) })
+		errs[i] = site.Verify(ctx, slices.DeleteFunc(s.Plan.States(), func(state plan.State) bool {
+			return site.Nodes[state.In] == nil || !slices.Contains(s.places(), state.In)
+		}))
+	})
+	return errs
+}
+
+// settings returns the files that bridges and queues read.
+func (s *Setup) settings() map[target.Node][]string {
+	files := map[target.Node][]string{}
+	for _, e := range s.Plan.Expect {
+		if n := s.Site.Nodes[e.In]; n != nil && e.Dev != "" && slices.Contains(s.places(), e.In) {
+			files[n] = append(files[n], queueFiles(e.Dev)...)
+		}
+	}
+	for _, host := range []string{s.Client.Host, s.Server.Host} {
+		if n := s.Site.Nodes[host]; n != nil {
+			files[n] = append(files[n], bridgeFiles()...)
+		}
+	}
+	return files
+}
+
+// places returns the ends and their hosts.
+func (s *Setup) places() []string {
+	return []string{s.Client.Node, s.Client.Host, s.Server.Node, s.Server.Host}
+}
+
+// gone reports whether an error means that a part of the network is no longer there. It explains why
+// programs failed, if they did.
+func gone(err error) bool { return errors.Is(err, target.ErrService) || errors.Is(err, target.ErrLost) }
 
 // finish completes r from the execution; after is the state of the path afterwards.
 func (s *Setup) finish(r *record.Result, x *execution, after error) {
-	if errors.Is(after, target.ErrService) { // it explains why programs failed, if they did
+	if gone(after) {
 		x.err = errors.Join(after, x.err)
 	}
 	m, err := s.Probe.Parse(probe.Output{

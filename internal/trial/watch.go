@@ -31,6 +31,7 @@ const (
 // A watch samples the hosts of one trial while its client runs: modes of the CPUs, threads, and the
 // devices of the ends. In short windows it only reads their edges.
 type watch struct {
+	site    *target.Site
 	hosts   []*target.Host
 	devices []watched
 	every   time.Duration // 0: only the edges
@@ -66,10 +67,10 @@ type sampled struct {
 
 // watch starts to watch s. It returns nil if other trials use the same hosts.
 func (s *Setup) watch(ctx context.Context) *watch {
-	if s.others > 0 {
+	if s.sharing > 0 {
 		return nil
 	}
-	w := &watch{hosts: s.hosts(), every: s.sampling(), samples: map[string][]sampled{}, stop: make(chan struct{}), turn: make(chan struct{}, 1)}
+	w := &watch{site: s.Site, hosts: s.hosts(), every: s.sampling(), samples: map[string][]sampled{}, stop: make(chan struct{}), turn: make(chan struct{}, 1)}
 	for _, e := range []struct {
 		name string
 		plan.End
@@ -146,36 +147,42 @@ func (w *watch) repeat(ctx context.Context) {
 	}
 }
 
-// take samples all hosts; source is one of a sample.Threads.
-func (w *watch) take(ctx context.Context, source string) {
+// take samples all hosts; the first of sources is one of a sample.Threads.
+func (w *watch) take(ctx context.Context, sources ...string) {
 	w.turn <- struct{}{}
 	defer func() { <-w.turn }()
-	for _, h := range w.hosts {
-		got, err := h.Sample(ctx, source, sample.OfStat)
-		if err != nil { // it has no time; the next one covers its interval
-			continue
-		}
-		r := sampled{Reading: got, devices: make([]sample.Counters, len(w.devices))}
-		for i, d := range w.devices {
+	sources = append(sources, sample.OfStat)
+	p, got, errs := poll{site: w.site}, make([]sampled, len(w.hosts)), make([]error, len(w.hosts))
+	for i, h := range w.hosts {
+		got[i].devices = make([]sample.Counters, len(w.devices))
+		p.calls = append(p.calls, func(ctx context.Context) { got[i].Reading, errs[i] = h.Sample(ctx, sources...) })
+		for j, d := range w.devices {
 			if d.node.Host().ID == h.ID {
-				r.devices[i] = d.sample(ctx)
+				p.calls = append(p.calls, func(ctx context.Context) { got[i].devices[j] = d.sample(ctx) })
 			}
 		}
-		if have := w.samples[h.ID]; len(have) == 0 || r.At > have[len(have)-1].At {
-			w.samples[h.ID] = append(have, r)
+	}
+	p.run(ctx)
+	for i, h := range w.hosts {
+		if errs[i] != nil { // it has no time; the next one covers its interval
+			continue
+		}
+		if have := w.samples[h.ID]; len(have) == 0 || got[i].At > have[len(have)-1].At {
+			w.samples[h.ID] = append(have, got[i])
 		}
 	}
 }
 
-// edge samples at the next edge of the window, whose reading is r.
+// edge samples at the next edge of the window, whose reading is r. It does not wait for the sample: the
+// line of the other edge can be next.
 func (w *watch) edge(ctx context.Context, r reading) {
 	if w != nil {
 		source := sample.OfThreads
 		if w.every > 0 && len(w.edges) == 0 { // the client's threads have begun
 			source = sample.NewThreads
 		}
-		w.take(ctx, source)
 		w.edges = append(w.edges, r)
+		w.done.Go(func() { w.take(ctx, source) })
 	}
 }
 
@@ -186,7 +193,7 @@ func (w *watch) finish(ctx context.Context, s *Setup) []sample.Series {
 	}
 	close(w.stop)
 	w.done.Wait()
-	w.take(ctx, sample.OfThreads)
+	w.take(ctx, sample.OfThreads, sample.ForgetThreads) // in this order
 	for _, d := range w.devices {
 		if d.file != nil {
 			d.file.Close()
@@ -194,7 +201,6 @@ func (w *watch) finish(ctx context.Context, s *Setup) []sample.Series {
 	}
 	var all []sample.Series
 	for _, h := range w.hosts {
-		_, _ = h.Sample(ctx, sample.ForgetThreads) // it has no counters
 		if x, ok := w.series(h, s); ok {
 			all = append(all, x)
 		}

@@ -155,7 +155,7 @@ func TestNotWatched(t *testing.T) {
 		}
 	})
 	s, _, _, _ := setup()
-	s.others = 1
+	s.sharing = 1
 	if w := s.watch(t.Context()); w != nil || w.finish(t.Context(), &s) != nil {
 		t.Error("concurrent trials are watched")
 	}

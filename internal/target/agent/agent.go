@@ -153,6 +153,7 @@ func (a *agent) answer(m message) (r answer, err error) {
 		r.Reading, err = a.host.Sample(a.life, m.Sample...)
 	case m.Facts:
 		r.Facts, err = a.host.Facts(a.life)
+		r.Facts.Devices = local.Devices()
 	case m.Tool != nil:
 		r.Path, r.Version, err = a.host.Tool(a.life, *m.Tool)
 		if r.Path != "" && err != nil {

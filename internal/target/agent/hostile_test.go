@@ -210,7 +210,7 @@ func TestBrokenCoordinator(t *testing.T) {
 
 // The reader accepts any split of a line, and round-trips what it has read.
 func FuzzReader(f *testing.F) {
-	f.Add([]byte(`{"id":1,"run":{"argv":["x"],"stdin":true}}` + "\n" + `{"id":1,"in":"eA=="}` + "\r\n\n" + `{"id":1,"eof":true}` + "\n"))
+	f.Add([]byte(`{"id":1,"run":{"argv":["eA=="],"stdin":true}}` + "\n" + `{"id":1,"in":"eA=="}` + "\r\n\n" + `{"id":1,"eof":true}` + "\n"))
 	f.Add([]byte(`{"id":2,"answer":{"reading":{"at":1,"own":2,"counters":{"a":3}}}}` + "\n" + `{"id":2,"exit":256}`))
 	f.Add([]byte(`{"id":3,"step":{"in":"h1","addr":{"dev":"lo","prefix":"fd77::1/64"}}}` + "\nnull\n{}"))
 	f.Fuzz(func(t *testing.T, b []byte) {

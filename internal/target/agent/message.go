@@ -55,18 +55,41 @@ type hello struct {
 	Name string `json:"name"` // of the agent's node
 	// Env replaces the agent's environment, as a guest that shares its host's files needs; nil
 	// keeps it.
-	Env []string `json:"env,omitempty"`
+	Env words `json:"env,omitempty"`
 }
 
 // A command is a program for an agent to run.
 type command struct {
-	Argv    []string `json:"argv"`              // see target.Cmd
-	Env     []string `json:"env,omitempty"`     // added to the agent's
+	Argv    words    `json:"argv"`              // see target.Cmd
+	Env     words    `json:"env,omitempty"`     // added to the agent's
 	Dir     string   `json:"dir,omitempty"`     // absolute; "" is "/"
 	CPUs    []int    `json:"cpus,omitempty"`    // none: any
 	Marks   []string `json:"marks,omitempty"`   // see target.Mark
 	Sources []string `json:"sources,omitempty"` // see target.Mark
 	Stdin   bool     `json:"stdin,omitempty"`   // has standard input
+}
+
+// words are strings of any bytes, which a string of JSON cannot hold.
+type words []string
+
+func (w words) MarshalJSON() ([]byte, error) {
+	raw := make([][]byte, len(w))
+	for i, s := range w {
+		raw[i] = []byte(s)
+	}
+	return json.Marshal(raw)
+}
+
+func (w *words) UnmarshalJSON(b []byte) error {
+	var raw [][]byte
+	if err := json.Unmarshal(b, &raw); err != nil {
+		return err
+	}
+	*w = nil
+	for _, s := range raw {
+		*w = append(*w, string(s))
+	}
+	return nil
 }
 
 // An answer holds the requested data.

@@ -85,6 +85,16 @@ func (n *Node) Source(ctx context.Context, to netip.Addr) (from netip.Addr, dev 
 // Close ends the connection. The agent then ends all programs.
 func (n *Node) Close() error { return n.close() }
 
+// Lost returns why the connection ended, or nil while it is alive.
+func (n *Node) Lost() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", n.name, n.err)
+}
+
 // Name returns the name passed to Dial.
 func (n *Node) Name() string { return n.name }
 
@@ -142,7 +152,8 @@ func (e ended) Error() string {
 func (e ended) ExitCode() int { return syscall.WaitStatus(e).ExitStatus() }
 func (e ended) Sys() any      { return syscall.WaitStatus(e) }
 
-// NewSite returns a site of agents' nodes. Steps and states go to their node's agent.
+// NewSite returns a site of agents' nodes. Steps and states go to their node's agent, and Verify
+// also returns an error for each lost connection.
 func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 	byName := map[string]*Node{}
 	s := &target.Site{Topology: t, Nodes: map[string]target.Node{}, Found: map[string]string{}}
@@ -167,6 +178,12 @@ func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 	}
 	s.Verify = func(ctx context.Context, states []plan.State) error {
 		var errs []error
+		for _, n := range nodes {
+			errs = append(errs, n.Lost())
+		}
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
 		for _, state := range states {
 			errs = append(errs, order(ctx, state.In, message{State: &state}))
 		}

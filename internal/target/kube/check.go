@@ -201,7 +201,7 @@ func (t *Target) permissions() (all []permission) {
 		}
 	}
 	add("batch", "jobs", "", "create", "get", "list", "watch", "delete")
-	add("", "pods", "", "create", "get", "list", "watch")
+	add("", "pods", "", "create", "get", "list")
 	add("", "pods", "attach", "create", "get")
 	add("", "services", "", "create", "get", "list", "watch", "delete")
 	if t.Namespace == "" {
@@ -246,14 +246,18 @@ func (t *Target) checkHostNetwork(context.Context) (string, error) {
 	case t.Namespace == "":
 		return "allowed in the namespace that weir makes, unless the cluster says otherwise", nil
 	case t.enforce == "baseline" || t.enforce == "restricted":
-		err := advise(fmt.Sprintf("choose another namespace (-N), or ask for: kubectl label namespace %s %s=privileged --overwrite", t.Namespace, labelEnforce),
-			"the namespace %s forbids pods in the hosts' network (%s=%s), so host and via cannot be measured", t.Namespace, labelEnforce, t.enforce)
+		err := t.unlabeled(fmt.Errorf("the namespace %s forbids pods in the hosts' network (%s=%s), so host and via cannot be measured", t.Namespace, labelEnforce, t.enforce))
 		if t.run != "" && !t.wantsHosts() {
 			return err.Error(), nil
 		}
 		return "", err
 	}
 	return "not forbidden by the namespace's labels", nil
+}
+
+// unlabeled adds the remedy of a namespace whose label forbids a pod.
+func (t *Target) unlabeled(err error) error {
+	return &advised{err, fmt.Sprintf("choose another namespace (-N), or ask for: kubectl label namespace %s %s=privileged --overwrite", t.inside().namespace, labelEnforce)}
 }
 
 // wantsHosts reports whether a network or an end needs a pod in the network of its host.

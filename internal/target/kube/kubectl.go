@@ -182,7 +182,6 @@ func notFound(err error) bool  { return says(err, "(NotFound)") }
 
 // remedies lists what helps by words of kubectl, of the API server, and of kubelet. The first match counts.
 var remedies = []struct{ words, fix string }{
-	{"violates PodSecurity", "choose another namespace (-N), or ask for: kubectl label namespace NAMESPACE pod-security.kubernetes.io/enforce=privileged"},
 	{"exceeded quota", "free some of the quota, or choose another namespace (-N)"},
 	{"failed quota", "the quota of the namespace wants limits, which distort measurements: choose another namespace (-N)"},
 	{"denied the request", "a policy of the cluster forbids it: ask its administrator, or choose another namespace (-N)"},

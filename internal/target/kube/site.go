@@ -45,7 +45,7 @@ func (t *Target) site(want topo.Topology) (*target.Site, error) {
 				return nil, err
 			}
 			if err == nil {
-				h.Dev, h.Addr = link.Name, addr
+				h.Dev, h.Addr, h.MTU = link.Name, addr, link.MTU
 				nodes = append(nodes, s.agent.node)
 			}
 			if !inPods(want.Find.Kind) {
@@ -86,7 +86,7 @@ func (t *Target) podOf(s *seat, what topo.Find, six bool) (p topo.Pod, mtu int, 
 	if err != nil {
 		return p, 0, err
 	}
-	p = topo.Pod{Name: t.nodeName(s), Addr: addr, Dev: link.Name}
+	p = topo.Pod{Name: t.nodeName(s), Addr: addr, Dev: link.Name, MTU: link.MTU}
 	if what.Kind == topo.PodNet {
 		return p, link.MTU, nil
 	}

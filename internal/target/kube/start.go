@@ -81,6 +81,9 @@ func (t *Target) admit(ctx context.Context, s *seat) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if says(err, "violates PodSecurity") {
+		err = t.unlabeled(unadvised(err))
+	}
 	if err != nil {
 		err = fmt.Errorf("the cluster does not admit %s in the namespace %s: %w", s, t.inside().namespace, err)
 		if s.host {

@@ -67,13 +67,19 @@ func Links() ([]Link, error) {
 	return all, nil
 }
 
-// speed is 0 where /sys belongs to another network namespace, which can have devices of this name.
+// inSys reports whether /sys describes a link. It can belong to another network namespace, which can
+// have devices of this name.
+func inSys(l Link) bool {
+	index, err := os.ReadFile("/sys/class/net/" + l.Name + "/ifindex")
+	return err == nil && strings.TrimSpace(string(index)) == strconv.Itoa(l.Index)
+}
+
+// speed is 0 if it is unknown.
 func speed(l Link) int {
-	dir := "/sys/class/net/" + l.Name + "/"
-	if index, err := os.ReadFile(dir + "ifindex"); err != nil || strings.TrimSpace(string(index)) != strconv.Itoa(l.Index) {
+	if !inSys(l) {
 		return 0
 	}
-	b, _ := os.ReadFile(dir + "speed") // it fails for devices without one
+	b, _ := os.ReadFile("/sys/class/net/" + l.Name + "/speed") // it fails for devices without one
 	mbits, _ := strconv.Atoi(strings.TrimSpace(string(b)))
 	return max(mbits, 0) // -1 is unknown
 }

@@ -67,7 +67,7 @@ func sampleThreads(threads *sample.Threads, root fs.FS, sources []string) target
 	case slices.Contains(sources, sample.NewThreads):
 		found = threads.FindNew()
 	}
-	at, c := time.Since(origin), sample.Counters(nil)
+	at, c := now(), sample.Counters(nil)
 	var others []string
 	for _, name := range sources {
 		switch name {
@@ -90,12 +90,21 @@ func sampleThreads(threads *sample.Threads, root fs.FS, sources []string) target
 	return r
 }
 
-// origin is the zero of the readings' clock.
-var origin = time.Now()
+// now is the readings' clock: the same in all processes of a machine, because several agents can serve
+// its nodes.
+func now() time.Duration { return uptime + time.Since(origin) }
+
+var origin, uptime = time.Now(), monotonic()
+
+func monotonic() time.Duration {
+	var at unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &at) // it exists everywhere
+	return time.Duration(at.Nano())
+}
 
 // Sample reads sources through root. The reading's time is the start of the call.
 func Sample(root fs.FS, sources ...string) target.Reading {
-	r := target.Reading{At: time.Since(origin)}
+	r := target.Reading{At: now()}
 	var own syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err == nil { // it fails only for a bad argument
 		r.Own = time.Duration(own.Utime.Nano() + own.Stime.Nano()).Seconds()

@@ -42,3 +42,12 @@ func (f first) Open(name string) (fs.File, error) {
 	}
 	return f.FS.Open(name)
 }
+
+// ReadFile reads in one call: some files of /proc/sys end after the first, however short
+// (kernel/sysctl.c, do_proc_dointvec), and fs.ReadFile would begin with one byte.
+func (f first) ReadFile(name string) ([]byte, error) {
+	if v, ok := kept()[name]; ok {
+		return []byte(v + "\n"), nil
+	}
+	return fs.ReadFile(f.FS, name)
+}

@@ -17,38 +17,39 @@ import (
 type talk struct {
 	in    *bufio.Reader
 	nonce string
+	seen  []byte // since the last answer
 }
 
 // maxBanner bounds what can arrive before an answer, bytes.
 const maxBanner = 64 << 10
 
 // answer returns the rest of the next line that has word and the nonce in it.
-func (t talk) answer(word string) (string, error) {
+func (t *talk) answer(word string) (string, error) {
 	mark := []byte(word + " " + t.nonce + " ")
-	var seen []byte
+	t.seen = nil
 	for begin := 0; ; {
 		c, err := t.in.ReadByte()
 		switch {
 		case errors.Is(err, io.EOF):
-			return "", fmt.Errorf("the other end closed the connection, having printed: %s", last(seen))
-		case err != nil && len(seen) > 0:
-			return "", fmt.Errorf("%w; it printed: %s", err, last(seen))
+			return "", fmt.Errorf("the other end closed the connection, having printed: %s", last(t.seen))
+		case err != nil && len(t.seen) > 0:
+			return "", fmt.Errorf("%w; it printed: %s", err, last(t.seen))
 		case err != nil:
 			return "", err
-		case len(seen) == maxBanner:
-			return "", fmt.Errorf("%d bytes arrived and none of them from weir, the last of them: %s; silence what prints them, such as a login script", len(seen), last(seen))
+		case len(t.seen) == maxBanner:
+			return "", fmt.Errorf("%d bytes arrived and none of them from weir, the last of them: %s; silence what prints them, such as a login script", len(t.seen), last(t.seen))
 		}
-		seen = append(seen, c)
+		t.seen = append(t.seen, c)
 		if c != '\n' {
 			continue
 		}
-		if _, text, ok := bytes.Cut(seen[begin:len(seen)-1], mark); ok {
+		if _, text, ok := bytes.Cut(t.seen[begin:len(t.seen)-1], mark); ok {
 			if bytes.HasSuffix(text, []byte("\r")) {
 				return "", errors.New("a terminal in the connection changes bytes; switch it off (ssh: RequestTTY no; kubectl: no --tty)")
 			}
 			return printable(text), nil
 		}
-		begin = len(seen)
+		begin = len(t.seen)
 	}
 }
 
@@ -57,7 +58,7 @@ const bootWord = "weir-bootstrap"
 
 // push plays the near end of Script and returns when the far end is about to become the agent. It
 // calls sending when it begins to send the program.
-func (t talk) push(out io.Writer, programs Programs, sending func()) error {
+func (t *talk) push(out io.Writer, programs Programs, sending func()) error {
 	machine, err := t.boot("machine")
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func (t talk) push(out io.Writer, programs Programs, sending func()) error {
 }
 
 // boot returns the text of Script's next line, which must be about what.
-func (t talk) boot(what string) (string, error) {
+func (t *talk) boot(what string) (string, error) {
 	line, err := t.answer(bootWord)
 	if err != nil {
 		return "", err

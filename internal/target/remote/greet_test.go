@@ -35,7 +35,8 @@ func TestGreetings(t *testing.T) {
 	}{
 		"another version":   {func(n string) string { return "weir-agent " + n + " 1 v0.9\n" }, "far: the machine has weir v0.9 (protocol 1) and this is weir devel (protocol 1); use one version on both"},
 		"another protocol":  {func(n string) string { return "weir-agent " + n + " 2 devel\n" }, "weir devel (protocol 2)"},
-		"another nonce":     {func(string) string { return "weir-agent ABC 1 devel\n" }, "no answer within 1m0s"},
+		"another nonce":     {func(string) string { return "weir-agent ABC 1 devel\n" }, "no answer within 1m0s; it printed: weir-agent ABC 1 devel"},
+		"a question":        {func(string) string { return "Password: " }, "no answer within 1m0s; it printed: Password:"},
 		"an echo":           {func(n string) string { return "weir-hello " + n + " 1 devel\n" }, "no answer within 1m0s"},
 		"an endless banner": {func(string) string { return strings.Repeat("Welcome!\n", maxBanner/9+1) }, "65536 bytes arrived and none of them from weir"},
 		"an endless line":   {func(string) string { return strings.Repeat("W", maxBanner+1) }, "none of them from weir"},
@@ -166,7 +167,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("x weir-bootstrap N \r\n"))
 	f.Add([]byte("weir-bootstrap M machine\nweir-bootstrap N directory /tmp/\x1b[1m\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		text, err := talk{bufio.NewReader(strings.NewReader(string(b))), "N"}.answer(bootWord)
+		text, err := (&talk{in: bufio.NewReader(strings.NewReader(string(b))), nonce: "N"}).answer(bootWord)
 		if err == nil && (!strings.Contains(string(b), bootWord+" N ") || strings.ContainsAny(text, "\n\r\x1b")) {
 			t.Errorf("the answer is %q", text)
 		}

@@ -70,15 +70,18 @@ func greet(ctx context.Context, in *bufio.Reader, conn io.ReadWriteCloser, push 
 	late := time.AfterFunc(t.greet, func() { cancel(fmt.Errorf("no answer within %v", t.greet)) })
 	defer late.Stop()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends what is pending
+	talk := &talk{in: in, nonce: rand.Text()}
 	defer func() {
 		if !stop() {
 			err = context.Cause(ctx)
+			if len(talk.seen) > 0 { // such as a question
+				err = fmt.Errorf("%w; it printed: %s", err, last(talk.seen))
+			}
 			if p, ok := conn.(*Pipe); ok && p.Said() != "" {
 				err = fmt.Errorf("%w: %s: %s", err, p.name(), p.Said())
 			}
 		}
 	}()
-	talk := talk{in, rand.Text()}
 	if push != nil {
 		_, _ = fmt.Fprintln(conn, talk.nonce) // if it fails, there is no answer, and a reason
 		err := talk.push(conn, *push, func() { late.Reset(t.push) })

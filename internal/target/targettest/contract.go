@@ -43,7 +43,7 @@ func contract(t *testing.T, open func(*testing.T) subject) {
 		name string
 		test func(*testing.T, subject)
 	}{
-		{"programs", programs}, {"program missing", missing}, {"environment", environment}, {"CPUs", cpus},
+		{"programs", programs}, {"arguments", arguments}, {"volume", volume}, {"program missing", missing}, {"environment", environment}, {"CPUs", cpus},
 		{"cancel", cancel}, {"what a program leaves", leaves}, {"files", files}, {"network", ownNetwork},
 		{"host", host}, {"clock", clock}, {"mark", mark}, {"steps", steps}, {"states", states}, {"lost", lost},
 	} {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +48,45 @@ func programs(t *testing.T, s subject) {
 			}
 			if out.String() != c.out || stderr.String() != c.err {
 				t.Errorf("%s: printed %.20q and %.20q, want %.20q and %.20q", c.script, &out, &stderr, c.out, c.err)
+			}
+		})
+	}
+}
+
+// Arguments can have any byte but 0, and are not changed.
+func arguments(t *testing.T, s subject) {
+	var every []byte
+	for b := 1; b < 256; b++ {
+		every = append(every, byte(b))
+	}
+	want := []string{string(every), "", " ", "'", `"$(exit 7)" \`, "\n", "-n", "ü\xff"}
+	var out bytes.Buffer
+	err := s.node().Run(t.Context(), target.Cmd{Argv: append([]string{"printf", "%s\\000"}, want...), Env: []string{"WORD=" + string(every)}, Stdout: &out})
+	if got := strings.Split(out.String(), "\x00"); err != nil || !slices.Equal(got, append(want, "")) {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+	out.Reset()
+	err = s.node().Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", `printf %s "$WORD"`}, Env: []string{"WORD=" + string(every)}, Stdout: &out})
+	if err != nil || !bytes.Equal(out.Bytes(), every) {
+		t.Errorf("the environment has %q, %v, want %q", &out, err, every)
+	}
+}
+
+// Output of two programs at once arrives whole, however large.
+func volume(t *testing.T, s subject) {
+	const size = 16 << 20
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, seed := range []byte{1, 2} {
+		wg.Go(func() {
+			want := make([]byte, size)
+			rand.NewChaCha8([32]byte{seed}).Read(want)
+			var out bytes.Buffer
+			if err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"cat"}, Stdin: bytes.NewReader(want), Stdout: &out}); err != nil {
+				t.Error(err)
+			}
+			if !bytes.Equal(out.Bytes(), want) {
+				t.Errorf("%d bytes arrived of %d, or others", out.Len(), size)
 			}
 		})
 	}

@@ -72,6 +72,8 @@ func TestContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) { contract(t, open) })
 	}
 	t.Run("guest", func(t *testing.T) { contract(t, inGuest(t)) })
+	t.Run("ssh", func(t *testing.T) { contract(t, overSSH(t)) })
+	t.Run("ssh without servers", func(t *testing.T) { contract(t, withoutServers(t)) })
 }
 
 func onLoopback(t *testing.T) subject {
@@ -151,7 +153,7 @@ type distant struct {
 }
 
 // delayed returns conn at a distance.
-func delayed(conn net.Conn, delay time.Duration) io.ReadWriteCloser {
+func delayed(conn io.ReadWriteCloser, delay time.Duration) io.ReadWriteCloser {
 	if delay == 0 {
 		return conn
 	}

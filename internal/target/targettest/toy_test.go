@@ -53,8 +53,17 @@ func (toy) Open(ctx context.Context, want topo.Topology, _ string) (*target.Site
 	return agent.NewSite(found, nodes...), nil
 }
 
-// dial is the second part: it opens the pipe to an agent. For SSH: `ssh HOST weir agent`.
+// dial is the second part: it opens the pipe to an agent.
 func dial(ctx context.Context, name string) (*agent.Node, error) {
+	conn, err := start()
+	if err != nil {
+		return nil, err
+	}
+	return agent.Dial(ctx, name, conn, nil)
+}
+
+// start starts the agent. For SSH: `ssh HOST weir agent`.
+func start() (io.ReadWriteCloser, error) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{"weir", "agent"}
 	cmd.Stderr = os.Stderr
@@ -70,7 +79,7 @@ func dial(ctx context.Context, name string) (*agent.Node, error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	return agent.Dial(ctx, name, pipe{out, in, cmd}, nil)
+	return pipe{out, in, cmd}, nil
 }
 
 // A pipe is a program's standard input and output. Closing it ends the program.

@@ -1,0 +1,45 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/study"
+)
+
+// Where returns the kinds of targets that have n.
+func (n Network) Where() []network.Where { return network.WhereIs(n.New()) }
+
+// In returns the names of the networks of a kind of target.
+func In(w network.Where) []string {
+	return slices.DeleteFunc(Names(Networks), func(name string) bool { return !slices.Contains(Networks[name].Where(), w) })
+}
+
+// whereOf returns the kind of a study's target.
+func whereOf(t study.Target) network.Where {
+	switch {
+	case t.Kube != nil:
+		return network.InKube
+	case t.Exists():
+		return network.OverSSH
+	}
+	return network.InLab
+}
+
+// Elsewhere returns an error if a kind of target does not have the network n, called name.
+func (n Network) Elsewhere(name string, at network.Where) error {
+	has := n.Where()
+	switch {
+	case slices.Contains(has, at):
+		return nil
+	case at == network.InLab:
+		flag := map[network.Where]string{network.OverSSH: "--ssh or --kube", network.InKube: "--kube"}[has[0]]
+		return fmt.Errorf("%s exists on machines of yours, and weir does not build it; add %s, or use another network (-n), such as %s", name, flag, instead)
+	}
+	return fmt.Errorf("%s is not a network of this target, where weir builds none; replace it (-n) by one of %s, or leave out --%s", name, strings.Join(In(at), ", "), at)
+}
+
+// instead is a network to build instead of one that exists.
+const instead = "vxlan-overlay"

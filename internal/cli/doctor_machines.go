@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/remote"
+)
+
+// doctorMachines checks the machines of a study's target by connecting to them and opening each of
+// the study's networks.
+func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs, asJSON bool) error {
+	at, err := placeOf(s, programs)
+	if err != nil {
+		return err
+	}
+	otherwise := "a run on " + aboutTarget(s.Target) + " cannot work"
+	var ds []diagnosis
+	if c, ok := at.machines.(cluster); ok {
+		for _, check := range c.Check(ctx) {
+			ds = append(ds, diagnosis{check, check.Name != hostNetwork})
+		}
+		if last := ds[len(ds)-1]; last.Needed && !last.OK {
+			return printDoctor(ds, asJSON, otherwise)
+		}
+	}
+	connected := false
+	failed := at.enter(ctx, func() error {
+		connected = true
+		r := runner{at: at, study: s, byDefault: true}
+		if err := r.settle(); err != nil {
+			return err
+		}
+		ds = append(ds, diagnosis{facts.Check{Name: "connection", OK: true, Detail: "to " + strings.Join(at.machines.Names(), ", ")}, true})
+		more, err := r.examine(ctx)
+		ds = append(ds, more...)
+		return err
+	})
+	var e *exitError
+	switch {
+	case failed == nil:
+	case !connected && errors.As(failed, &e) && e.code == exitEnvironment:
+		ds = append(ds, diagnosis{facts.Check{Name: "connection", Detail: failed.Error()}, true})
+	default:
+		return failed
+	}
+	return printDoctor(ds, asJSON, otherwise)
+}
+
+// hostNetwork is the check of a cluster without which pods can be measured, but not the baseline.
+const hostNetwork = "host network"
+
+// examine opens every network of the study and describes its machines, each once.
+func (r *runner) examine(ctx context.Context) (ds []diagnosis, err error) {
+	prepared, err := catalog.Prepare(r.study, r.at.kernel())
+	if err != nil {
+		return nil, exit(exitUsage, err)
+	}
+	seen := map[string]bool{}
+	opened := false
+	for _, u := range r.study.Networks {
+		c := facts.Check{Name: "network " + u.Name}
+		site, err := r.at.Open(ctx, prepared.Networks[u.Name].Topology, "")
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			c.Detail = err.Error()
+			ds = append(ds, diagnosis{Check: c})
+			continue
+		}
+		opened, c.OK, c.Detail = true, true, addresses(site)
+		ds = append(ds, diagnosis{Check: c})
+		for _, name := range slices.Sorted(maps.Keys(site.Nodes)) {
+			n := site.Nodes[name]
+			if h := n.Host(); !seen[h.ID+name] {
+				seen[h.ID+name] = true
+				ds = append(ds, examineNode(ctx, n, !seen[h.ID])...)
+				seen[h.ID] = true
+			}
+		}
+		if err := site.Close(); err != nil {
+			return nil, exit(exitEnvironment, err)
+		}
+	}
+	if !opened {
+		ds = append(ds, diagnosis{facts.Check{Name: "networks", Detail: "none of " + strings.Join(study.Names(r.study.Networks), ", ") + " can be measured"}, true})
+	}
+	return ds, nil
+}
+
+// addresses lists what a network would be measured between.
+func addresses(site *target.Site) string {
+	var all []string
+	for _, h := range site.Topology.Hosts {
+		if h.Addr.IsValid() {
+			all = append(all, fmt.Sprintf("%s %v on %s", h.Name, h.Addr.Addr(), h.Dev))
+		}
+		for _, p := range h.Pods {
+			one := fmt.Sprintf("%s %v on %s", p.Name, p.Addr.Addr(), h.Name)
+			if p.Call.IsValid() {
+				one += fmt.Sprintf(", called as %v", p.Call)
+			}
+			all = append(all, one)
+		}
+	}
+	return fmt.Sprintf("%s; MTU %d", strings.Join(all, "; "), site.Topology.MTU)
+}
+
+// examineNode describes a node and, if its machine is new, the machine.
+func examineNode(ctx context.Context, n target.Node, machine bool) (ds []diagnosis) {
+	h := n.Host()
+	add := func(name string, c facts.Check) {
+		c.Name = n.Name() + ": " + name
+		ds = append(ds, diagnosis{Check: c})
+	}
+	if machine {
+		f, err := h.Facts(ctx)
+		if err != nil {
+			add("facts", facts.Check{Detail: err.Error()})
+			return ds
+		}
+		add("machine", facts.Check{OK: true, Detail: fmt.Sprintf("Linux %s, %s, %d CPUs %s, %s", f.Kernel, f.Machine, f.CPUs, f.CPU, f.Distribution)})
+		for _, c := range facts.Quiet(h.FS, f) {
+			add(c.Name, c)
+		}
+	}
+	add("devices", devices(ctx, n))
+	add("congestion control", congestion(n))
+	add("ping", ping(ctx, n))
+	add("tools", tools(ctx, h))
+	return ds
+}
+
+// devices lists the devices of a node that have addresses.
+func devices(ctx context.Context, n target.Node) facts.Check {
+	a, ok := n.(interface {
+		Links(context.Context) ([]remote.Link, error)
+	})
+	if !ok {
+		return facts.Check{Detail: "unknown"}
+	}
+	links, err := a.Links(ctx)
+	if err != nil {
+		return facts.Check{Detail: err.Error()}
+	}
+	var all []string
+	for _, l := range links {
+		if len(l.Addrs) > 0 && l.Name != "lo" {
+			all = append(all, strings.TrimSpace(fmt.Sprintf("%s %v MTU %d %s", l.Name, l.Addrs[0], l.MTU, l.Kind)))
+		}
+	}
+	return facts.Check{OK: len(all) > 0, Detail: strings.Join(all, ", "), Fix: "give the machine an address"}
+}
+
+// congestion lists what tcp-stream can ask for with the option cc. A pod without CAP_NET_ADMIN can choose
+// only from the allowed ones (net/ipv4/tcp_cong.c, tcp_set_congestion_control).
+func congestion(n target.Node) facts.Check {
+	read := func(key string) string {
+		b, _ := fs.ReadFile(n.FS(), "proc/sys/net/ipv4/"+key) // absent in some sandboxes
+		return strings.TrimSpace(string(b))
+	}
+	now, allowed := read("tcp_congestion_control"), read("tcp_allowed_congestion_control")
+	if now == "" {
+		return facts.Check{Detail: "unknown: the node has no net.ipv4.tcp_congestion_control"}
+	}
+	return facts.Check{OK: true, Detail: fmt.Sprintf("%s; allowed: %s", now, allowed)}
+}
+
+// ping checks whether ping(8) exists and can open its socket.
+func ping(ctx context.Context, n target.Node) facts.Check {
+	var said strings.Builder // ping: socktype: SOCK_RAW: Operation not permitted
+	if err := n.Run(ctx, target.Cmd{Argv: []string{"ping", "-n", "-c", "1", "-W", "1", "127.0.0.1"}, Stdout: io.Discard, Stderr: &said}); err != nil {
+		return facts.Check{Detail: strings.TrimSpace(fmt.Sprintf("%v %s", err, strings.TrimSpace(said.String()))),
+			Fix: "for the probe ping only: install iputils-ping; it needs CAP_NET_RAW, or the group in net.ipv4.ping_group_range"}
+	}
+	return facts.Check{OK: true, Detail: "works"}
+}
+
+// tools lists the programs of probes that a machine has.
+func tools(ctx context.Context, h *target.Host) facts.Check {
+	var have, lack []string
+	for _, tool := range catalog.ProbeTools() {
+		path, version, _ := h.Tool(ctx, tool)
+		if path == "" {
+			lack = append(lack, tool.Program)
+			continue
+		}
+		have = append(have, strings.TrimSpace(tool.Program+" "+version))
+	}
+	if have == nil {
+		have = []string{"none"}
+	}
+	c := facts.Check{OK: true, Detail: strings.Join(have, ", ")}
+	if lack != nil {
+		c.Detail += "; not found: " + strings.Join(lack, ", ") + " (native probes need none)"
+	}
+	return c
+}

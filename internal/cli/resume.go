@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// resumable returns the series in dir and its first run, or a series of one run if dir is a run.
+func resumable(dir string) (s store.Series, first string, err error) {
+	s, err = store.ReadSeries(dir)
+	if started(dir) || errors.Is(err, fs.ErrNotExist) {
+		return store.Series{Runs: 1}, dir, nil
+	}
+	if err != nil {
+		return s, "", exit(exitUsage, err)
+	}
+	runs, err := store.Runs(dir)
+	if err != nil {
+		return s, "", usage("nothing to resume: %w", err)
+	}
+	return s, runs[0], nil
+}
+
+func storedStudy(dir string) (study.Study, error) {
+	if _, err := os.Stat(filepath.Join(dir, "imported.json")); err == nil {
+		return study.Study{}, usage("%s: holds imported results, which no run can continue; add files with weir import -o %s FILE…", dir, dir)
+	}
+	file := filepath.Join(dir, "study.yaml")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return study.Study{}, usage("no run to resume in %s: %w", dir, err)
+	}
+	s, err := study.Load(b, file)
+	return s, exit(exitUsage, err)
+}
+
+// settle completes a study with the machines that connecting has found, so that the stored study names
+// them.
+func (r *runner) settle() error {
+	c, ok := r.at.machines.(cluster)
+	if !ok {
+		return nil
+	}
+	names := c.Names()
+	if len(r.study.Target.Kube.Nodes) == 0 { // weir has chosen
+		names = names[:min(len(names), r.study.Topology.Hosts)]
+	}
+	if len(names) == 1 && r.study.Topology.Hosts > 1 {
+		say(fmt.Sprintf("weir: node %s is the only one that can run pods: both ends are on it", names[0]))
+	}
+	one := *r.study.Target.Kube
+	one.Nodes = names
+	r.study.Target.Kube, r.study.Topology.Hosts = &one, len(names)
+	if len(names) == 1 && r.byDefault {
+		r.study = withoutHost(r.study)
+	}
+	if err := check(r.study); err != nil {
+		return err
+	}
+	return c.want(r.study)
+}
+
+// withoutHost returns a study without the networks that connect hosts: one host has nobody to talk to.
+func withoutHost(s study.Study) study.Study {
+	s.Networks = slices.DeleteFunc(slices.Clone(s.Networks), func(u study.Use) bool { return u.Kind == "host" })
+	s.Baseline = ""
+	return s.Resolve()
+}
+
+// begin opens the first network that can be opened, to fail before anything is stored. If that is not
+// the baseline, it becomes the baseline of a new run: without its baseline, a run has no ratio. A resumed
+// run, whose directory is first, must continue on the machines on which it began.
+func (r *runner) begin(ctx context.Context, first string) error {
+	if r.at.machines == nil {
+		return nil
+	}
+	site, network, err := r.openAny(ctx)
+	if err != nil {
+		return err
+	}
+	if s := &r.study; first == "" && network != s.Networks[0].Name && s.Baseline == s.Networks[0].Name {
+		fmt.Fprintf(os.Stderr, "weir: %s cannot be measured, so the baseline is %s\n", s.Baseline, network)
+		s.Baseline = network
+	}
+	if first != "" {
+		err = recognize(ctx, site, filepath.Join(first, "hosts"))
+	}
+	return errors.Join(err, exit(exitEnvironment, site.Close()))
+}
+
+// openAny opens the first network of the study that can be opened.
+func (r *runner) openAny(ctx context.Context) (*target.Site, string, error) {
+	prepared, err := catalog.Prepare(r.study, r.at.kernel())
+	if err != nil {
+		return nil, "", exit(exitUsage, err)
+	}
+	var errs []error
+	for _, u := range r.study.Networks {
+		site, err := r.at.Open(ctx, prepared.Networks[u.Name].Topology, "")
+		if err == nil {
+			return site, u.Name, nil
+		}
+		if ctx.Err() != nil {
+			return nil, "", context.Cause(ctx)
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", u.Name, err))
+	}
+	return nil, "", exit(exitEnvironment, errors.Join(errs...))
+}
+
+// recognize compares the machines of a site with those whose facts the directory hosts holds. A machine
+// without facts is new: no trial of the run has used it.
+func recognize(ctx context.Context, site *target.Site, hosts string) error {
+	for _, h := range site.Hosts() {
+		b, err := os.ReadFile(filepath.Join(hosts, h.Name+".json"))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var was facts.Facts
+		if err == nil {
+			err = json.Unmarshal(b, &was)
+		}
+		if err != nil {
+			return exit(exitEnvironment, fmt.Errorf("the facts of %s: %w", h.Name, err))
+		}
+		is, err := h.Facts(ctx)
+		if err != nil {
+			return exit(exitEnvironment, fmt.Errorf("%s: %w", h.Name, err))
+		}
+		if what := changed(was, is); what != "" {
+			return exit(exitEnvironment, fmt.Errorf("%s is not the machine on which the run began: %s; resume with the same machines, or begin a new run", h.Name, what))
+		}
+	}
+	return nil
+}
+
+// changed names what differs between two machines; "" if they can be one. Another kernel can be that of a
+// machine that was started again.
+func changed(was, is facts.Facts) string {
+	for _, of := range []struct{ what, was, is string }{
+		{"CPU", was.CPU, is.CPU}, {"number of CPUs", fmt.Sprint(was.CPUs), fmt.Sprint(is.CPUs)},
+		{"architecture", was.Machine, is.Machine}, {"product", was.Product, is.Product},
+	} {
+		if of.was != of.is {
+			return fmt.Sprintf("its %s was %q and is %q", of.what, of.was, of.is)
+		}
+	}
+	return ""
+}

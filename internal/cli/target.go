@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target/remote"
+)
+
+// plugin is this program's name as a plugin: kubectl runs it for `kubectl weir`.
+const plugin = "kubectl-weir"
+
+// asPlugin reports whether kubectl started this process, so that --kube goes without saying.
+func asPlugin() bool { return filepath.Base(os.Args[0]) == plugin }
+
+// targetFlags name machines whose networks exist.
+type targetFlags struct {
+	ssh, nodes, ports string
+	inKube            bool
+	kube              study.Kube
+	programs          []string // ARCH=FILE
+	names             []string
+}
+
+// ofKube lists the flags that need a cluster.
+var ofKube = []string{"context", "namespace", "nodes", "image", "shell-image", "keep"}
+
+// register registers the flags of a target.
+func (f *targetFlags) register(c *cobra.Command) {
+	fl := pflag.NewFlagSet("target", pflag.ContinueOnError)
+	fl.StringVar(&f.ssh, "ssh", "", "measure between these machines, as ssh names them: a,b or a,b=ADDRESS (docs/ssh.md)")
+	fl.BoolVar(&f.inKube, "kube", false, "measure a Kubernetes cluster, through kubectl (docs/kubernetes.md)")
+	fl.StringVar(&f.kube.Context, "context", "", "with --kube: context of the kubeconfig (default: the current one)")
+	fl.StringVarP(&f.kube.Namespace, "namespace", "N", "", "with --kube: namespace for the pods (default: one made for the run)")
+	fl.StringVar(&f.nodes, "nodes", "", "with --kube: nodes to measure, n1,n2 or all (default: two, in different zones if possible)")
+	fl.StringVar(&f.kube.Image, "image", "", "with --kube: image that holds weir, from weir image (default: weir is sent into the shell image)")
+	fl.StringVar(&f.kube.Shell, "shell-image", "", "with --kube: image with a POSIX shell, which weir is sent into")
+	fl.BoolVar(&f.kube.Keep, "keep", false, "with --kube: leave the objects in the cluster")
+	fl.StringVar(&f.ports, "port", "", "ports that servers on machines listen on, FIRST-LAST (default 5201-5299)")
+	fl.VisitAll(func(g *pflag.Flag) { f.names = append(f.names, g.Name) })
+	c.Flags().AddFlagSet(fl)
+	c.Flags().StringArrayVar(&f.programs, "program", nil, "weir for machines of another architecture, ARCH=FILE with ARCH as uname -m prints it (default: weir-linux-ARCH next to this program)")
+}
+
+// change makes s a study of the target that the flags name, if they name one. A flag replaces the
+// study's own target.
+func (f *targetFlags) change(c *cobra.Command, s *study.Study) error {
+	changed := func(name string) bool { return c.Flags().Changed(name) }
+	switch {
+	case changed("ssh") && f.wantsKube():
+		return usage("--ssh and --kube cannot be combined: a run measures one target; make two runs, and compare them with weir compare")
+	case changed("ssh"):
+		s.Target = study.Target{SSH: strings.Split(f.ssh, ","), Ports: s.Target.Ports}
+	case f.wantsKube() && s.Target.Kube == nil:
+		s.Target = study.Target{Kube: &study.Kube{}, Ports: s.Target.Ports}
+	}
+	if i := slices.IndexFunc(ofKube, changed); i >= 0 && s.Target.Kube == nil {
+		return usage("--%s is for a cluster; add --kube", ofKube[i])
+	}
+	if k := s.Target.Kube; k != nil {
+		one := *k // a study's target is not shared
+		s.Target.Kube = &one
+		for name, set := range map[string]func(){
+			"context":     func() { one.Context = f.kube.Context },
+			"namespace":   func() { one.Namespace = f.kube.Namespace },
+			"nodes":       func() { one.Nodes = strings.Split(f.nodes, ",") },
+			"image":       func() { one.Image = f.kube.Image },
+			"shell-image": func() { one.Shell = f.kube.Shell },
+			"keep":        func() { one.Keep = f.kube.Keep },
+		} {
+			if changed(name) {
+				set()
+			}
+		}
+	}
+	if changed("port") {
+		s.Target.Ports = f.ports
+	}
+	if !s.Target.Exists() {
+		if changed("port") {
+			return usage("--port is for machines that exist; add --ssh or --kube")
+		}
+		return nil
+	}
+	n := s.Target.Hosts()
+	if n > 0 && !changed("hosts") {
+		s.Topology.Hosts = n
+	}
+	if n == 0 && changed("hosts") && len(s.Target.Kube.Nodes) > 0 {
+		return usage("--hosts contradicts --nodes all: the cluster has as many hosts as nodes; leave out one of the two")
+	}
+	return refuseBuilding(c)
+}
+
+func (f *targetFlags) wantsKube() bool { return f.inKube || asPlugin() }
+
+// building lists the flags that describe what weir builds.
+var building = []string{"mtu", "link", "nic", "delay", "jitter", "loss"}
+
+// refuseBuilding returns an error for flags that would change machines of others.
+func refuseBuilding(c *cobra.Command) error {
+	for _, name := range building {
+		if c.Flags().Changed(name) {
+			return usage("--%s would change machines that are not weir's; leave it out, or use it in the lab (without --ssh and --kube)", name)
+		}
+	}
+	return nil
+}
+
+// defaults returns the study of a run without a study and without -n on a target.
+func (f *targetFlags) defaults() (study.Study, error) {
+	if f.wantsKube() {
+		s, err := shippedStudy("cluster")
+		if f.nodes != "" && f.nodes != study.AllNodes && !strings.Contains(f.nodes, ",") {
+			s = withoutHost(s)
+		}
+		return s, err
+	}
+	s, err := shippedStudy(defaultStudy)
+	s.Name, s.Question = "machines", "What does the network between these machines carry?"
+	s.Networks, s.Baseline = []study.Use{{Kind: "host"}}, ""
+	return s.Resolve(), err
+}
+
+// only returns the default study of the target that the flags name; with -n, of these networks. Its
+// target is zero without such flags.
+func (f *targetFlags) only(c *cobra.Command, networks ...string) (s study.Study, err error) {
+	if s, err = f.defaults(); err == nil && len(networks) > 0 {
+		s.Networks, err = uses(networks)
+		s.Baseline = ""
+		s = s.Resolve()
+	}
+	for flag, n := range map[string]*int{"hosts": &s.Topology.Hosts, "pods": &s.Topology.Pods} {
+		if c.Flags().Changed(flag) {
+			*n, _ = c.Flags().GetInt(flag) // of this type
+		}
+	}
+	for flag, v6 := range map[string]*bool{"ipv6": &s.Topology.IPv6, "pods-ipv6": &s.Topology.PodsIPv6} {
+		if c.Flags().Changed(flag) {
+			*v6, _ = c.Flags().GetBool(flag)
+		}
+	}
+	if err == nil {
+		err = f.change(c, &s)
+	}
+	if err == nil && s.Target.Exists() {
+		err = s.Validate()
+	}
+	if err == nil && s.Target.Exists() {
+		err = check(s)
+	}
+	return s, exit(exitUsage, err)
+}
+
+// program returns the programs for machines by architecture.
+func (f *targetFlags) program() (remote.Programs, error) {
+	p := remote.Programs{Files: map[string]string{}}
+	for _, one := range f.programs {
+		arch, file, ok := strings.Cut(one, "=")
+		if !ok || arch == "" || file == "" {
+			return p, usage("invalid --program %q: want ARCH=FILE, such as aarch64=weir-linux-arm64", one)
+		}
+		if _, err := os.Stat(file); err != nil {
+			return p, usage("--program %s: %w", one, err)
+		}
+		p.Files[arch] = file
+	}
+	return p, nil
+}
+
+// aboutTarget describes a target for people.
+func aboutTarget(t study.Target) string {
+	if t.Kube == nil {
+		return strings.Join(t.SSH, ", ") + " over SSH"
+	}
+	nodes := "two nodes"
+	switch {
+	case t.Hosts() > 0:
+		nodes = "nodes " + strings.Join(t.Kube.Nodes, ", ")
+	case t.Kube.Nodes != nil:
+		nodes = "all nodes"
+	}
+	if t.Kube.Context != "" {
+		nodes += fmt.Sprintf(" of %s", t.Kube.Context)
+	}
+	return nodes + ", in Kubernetes"
+}

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// asked returns the study of `weir run` with these arguments.
+func asked(args ...string) (s study.Study, err error) {
+	var f studyFlags
+	c := &cobra.Command{Use: "run", SilenceErrors: true, SilenceUsage: true, RunE: func(c *cobra.Command, as []string) error {
+		s, err = f.study(c, as)
+		return err
+	}}
+	f.register(c)
+	c.SetArgs(args)
+	return s, c.Execute()
+}
+
+func TestTargetFlags(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.yaml")
+	if err := os.WriteFile(file, []byte("networks: [host]\nprobes: [ping]\nhosts: 3\ntarget: {kube: {namespace: a, nodes: [n1, n2, n3]}, ports: 1-9}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args     string
+		networks string
+		hosts    int
+		target   study.Target
+	}{
+		{"--ssh a,b", "host", 2, study.Target{SSH: []string{"a", "b"}}},
+		{"--ssh a,b,c=10.0.0.1 -n host,host --port 1-9", "host host#2", 3, study.Target{SSH: []string{"a", "b", "c=10.0.0.1"}, Ports: "1-9"}},
+		{"--kube", "host pod service", 2, study.Target{Kube: &study.Kube{}}},
+		{"--kube --nodes n1", "pod service", 1, study.Target{Kube: &study.Kube{Nodes: study.Nodes{"n1"}}}},
+		{"--kube --nodes n1 -n pod --pods 2", "pod", 1, study.Target{Kube: &study.Kube{Nodes: study.Nodes{"n1"}}}},
+		{"--kube --nodes all -p ping", "host pod service", 2, study.Target{Kube: &study.Kube{Nodes: study.Nodes{"all"}}}},
+		{"--kube --context c -N n --image i --keep", "host pod service", 2, study.Target{Kube: &study.Kube{Context: "c", Namespace: "n", Image: "i", Keep: true}}},
+		{"cluster --kube --shell-image i", "host pod service", 2, study.Target{Kube: &study.Kube{Shell: "i"}}},
+		{file, "host", 3, study.Target{Kube: &study.Kube{Namespace: "a", Nodes: study.Nodes{"n1", "n2", "n3"}}, Ports: "1-9"}},
+		{file + " -N b --nodes n1,n2", "host", 2, study.Target{Kube: &study.Kube{Namespace: "b", Nodes: study.Nodes{"n1", "n2"}}, Ports: "1-9"}},
+		{file + " --ssh a,b", "host", 2, study.Target{SSH: []string{"a", "b"}, Ports: "1-9"}},
+		{"", "host bridge vxlan-overlay", 2, study.Target{}},
+	} {
+		s, err := asked(strings.Fields(c.args)...)
+		if err != nil {
+			t.Errorf("%s: %v", c.args, err)
+			continue
+		}
+		if got := strings.Join(study.Names(s.Networks), " "); got != c.networks || s.Topology.Hosts != c.hosts || !reflect.DeepEqual(s.Target, c.target) || s.Baseline != s.Networks[0].Name {
+			t.Errorf("%s: %s on %d hosts of %v, baseline %s; want %s on %d of %v", c.args, got, s.Topology.Hosts, s.Target, s.Baseline, c.networks, c.hosts, c.target)
+		}
+	}
+}
+
+// Without a study, a target is measured with the probes and blocks of the default study.
+func TestDefaultsOfTargets(t *testing.T) {
+	lab, err := shippedStudy(defaultStudy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--ssh", "a,b"}, {"--kube"}} {
+		s, err := asked(args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(study.Names(s.Probes), study.Names(lab.Probes)) || s.Blocks != lab.Blocks || s.Duration != lab.Duration || s.Warmup != lab.Warmup || s.Fast != lab.Fast || s.Question == lab.Question {
+			t.Errorf("%v: %+v", args, s)
+		}
+	}
+}
+
+// A run continues only on the machines on which it began.
+func TestRecognize(t *testing.T) {
+	began := facts.Facts{CPU: "EPYC", CPUs: 8, Machine: "x86_64", Product: "KVM", Kernel: "6.1"}
+	b, err := json.Marshal(began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		facts facts.Facts
+		want  string
+	}{
+		{"the same", began, ""},
+		{"another kernel", facts.Facts{CPU: "EPYC", CPUs: 8, Machine: "x86_64", Product: "KVM", Kernel: "6.12"}, ""},
+		{"another CPU", facts.Facts{CPU: "Xeon", CPUs: 8, Machine: "x86_64", Product: "KVM"}, `a is not the machine on which the run began: its CPU was "EPYC" and is "Xeon"; resume with the same machines`},
+		{"fewer CPUs", facts.Facts{CPU: "EPYC", CPUs: 4, Machine: "x86_64", Product: "KVM"}, `its number of CPUs was "8" and is "4"`},
+		{"another architecture", facts.Facts{CPU: "EPYC", CPUs: 8, Machine: "aarch64", Product: "KVM"}, "architecture"},
+		{"another product", facts.Facts{CPU: "EPYC", CPUs: 8, Machine: "x86_64", Product: "Laptop"}, "product"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "a.json"), b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		site := &target.Site{Nodes: map[string]target.Node{}}
+		for _, name := range []string{"a", "new"} {
+			site.Nodes[name] = hostOnly{h: &target.Host{ID: name, Name: name, Facts: func(context.Context) (facts.Facts, error) { return c.facts, nil }}}
+		}
+		err := recognize(t.Context(), site, dir)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || status(err) != exitEnvironment) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// hostOnly is a node that only names its host.
+type hostOnly struct {
+	target.Node
+	h *target.Host
+}
+
+func (n hostOnly) Host() *target.Host { return n.h }
