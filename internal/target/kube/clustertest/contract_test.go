@@ -39,7 +39,7 @@ func TestContract(t *testing.T) {
 		}
 		return site, site.Topology.Hosts[0].Pods[0].Name, func() { kill(t, os.Getpid()) }
 	}
-	if site, _, _ := open(t); site.Topology.MTU != 1450 || !site.Topology.Exists {
+	if site, _, _ := open(t); site.Topology.MTU != 1430 || !site.Topology.Exists {
 		t.Errorf("found %+v", site.Topology)
 	}
 	targettest.Contract(t, open)

@@ -63,7 +63,7 @@ func (m *measurement) begun(t *testing.T) {
 	})
 }
 
-// results lists network and status of every trial.
+// results returns what the run has recorded.
 func (m *measurement) results(t *testing.T) (all []record.Result) {
 	t.Helper()
 	c, err := store.Read(m.dir)
@@ -119,6 +119,57 @@ func TestRun(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// Pods and Services have IPv6 addresses, too.
+func TestIPv6(t *testing.T) {
+	need(t)
+	t.Parallel()
+	m := measure(t, "--image", os.Getenv("WEIR_IMAGE"), "-n", "pod,service", "--pods-ipv6", "-p", "udp-rr", "--blocks", "1", "--duration", "100ms")
+	if status := m.status(t); status != 0 {
+		t.Errorf("status %d; weir printed:\n%s", status, &m.out)
+	}
+	rs := m.results(t)
+	for _, r := range rs {
+		if r.Status != record.OK {
+			t.Errorf("%s: %s: %s", r.Trial, r.Status, r.Reason)
+		}
+	}
+	if len(rs) != 2 {
+		t.Errorf("%d trials, want 2", len(rs))
+	}
+}
+
+// A VXLAN whose devices leave no room for its headers is not measured: weir names the size that fits. A
+// VXLAN device that names no underlying device gets the MTU 1500 (drivers/net/vxlan/vxlan_core.c).
+func TestWrongMTU(t *testing.T) {
+	need(t)
+	t.Parallel()
+	for i, node := range []string{"node1", "node2"} {
+		inNode(t, node, "sh", "-ec", fmt.Sprintf(`ip link add vx7 type vxlan id 7 local 10.204.0.%d remote 10.204.0.%d dstport 4790 df set
+			ip addr add 10.210.0.%d/24 dev vx7
+			ip link set vx7 up`, i+1, 2-i, i+1))
+	}
+	study := filepath.Join(t.TempDir(), "via.yaml")
+	if err := os.WriteFile(study, []byte("networks: [host, {use: via, dev: vx7}]\nprobes: [udp-rr]\nblocks: 1\nduration: 100ms\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := measure(t, "--image", os.Getenv("WEIR_IMAGE"), study)
+	if status := m.status(t); status != 3 {
+		t.Errorf("status %d, want 3; weir printed:\n%s", status, &m.out)
+	}
+	for _, r := range m.results(t) {
+		switch r.Config["network"] {
+		case "host":
+			if r.Status != record.OK {
+				t.Errorf("%s: %s: %s", r.Trial, r.Status, r.Reason)
+			}
+		case "via":
+			if r.Status != record.Skipped || !strings.Contains(r.Reason, "carries 1450 bytes but not 1451") {
+				t.Errorf("%s: %s: %s", r.Trial, r.Status, r.Reason)
+			}
+		}
+	}
 }
 
 // A namespace that forbids pods in the hosts' network costs the baseline and nothing else. weir gets
