@@ -278,6 +278,9 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 			err = together.Close()
 		}
 		for i, c := range cs {
+			if w := c.warning(c.Plan.Path.MTU); w != "" {
+				rs[i].Warnings = append(rs[i].Warnings, w)
+			}
 			if r.Study.AllPairs {
 				rs[i].Observed["client"], rs[i].Observed["server"] = c.client.String(), c.server.String()
 			}

@@ -45,6 +45,7 @@ type link struct {
 	carried        bool          // has carried a packet
 	rtt            time.Duration // of the last packet that checked it
 	apart          error         // why it carries no packets
+	cut            bool          // what carries its packets cuts those of full size
 }
 
 // BuildName names the network that a cell needs, with the levels that it is built with.
@@ -197,8 +198,22 @@ func (l *link) reach(ctx context.Context, p *path, pl plan.Plan) error {
 	if err != nil {
 		return errors.Join(err, p.alive(ctx))
 	}
+	if !l.carried && !p.site.Private {
+		if l.cut, err = l.engines.Cuts(ctx, p.site, pl.Path.MTU, reachTime); err != nil {
+			return errors.Join(err, p.alive(ctx))
+		}
+	}
 	l.carried, l.rtt = true, rtt
 	return nil
+}
+
+// warning describes what is wrong with a path that carries packets, "" for nothing.
+func (l *link) warning(mtu int) string {
+	if !l.cut {
+		return ""
+	}
+	return fmt.Sprintf("packets of %d bytes between %v (%s) and %v (%s) are cut into fragments, although they fit: what carries them adds headers; lower the MTU of these devices, or raise that of the device below them",
+		mtu, l.client, l.client.Dev, l.server, l.server.Dev)
 }
 
 func (l *link) stop() error {

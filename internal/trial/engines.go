@@ -53,7 +53,8 @@ func StartEngines(ctx context.Context, site *target.Site, client, server plan.En
 	r, err := startResponder(ctx, site, server, srv, n, remote)
 	e := engines(site, client, server, a, r)
 	if err != nil {
-		return nil, errors.Join(err, e.Stop())
+		_ = e.Stop() // the failed start matters more
+		return nil, err
 	}
 	return e, nil
 }

@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -36,7 +35,8 @@ func (f *Fleet) Engines(ctx context.Context, site *target.Site, client, server p
 	}
 	e := engines(site, client, server, a, r)
 	if err != nil {
-		return nil, errors.Join(err, e.Stop())
+		_ = e.Stop() // the failed start matters more
+		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -151,7 +151,7 @@ func carried(e plan.Expect, d sample.Counters, bytes, packets float64) error {
 // unfragmented checks that nothing was fragmented when sent or reassembled when received. It returns
 // the largest growth of a counter.
 func unfragmented(e plan.Expect, d sample.Counters) (n float64, err error) {
-	for _, name := range []string{"ip.FragCreates", "ip.ReasmReqds", "ip6.FragCreates", "ip6.ReasmReqds"} {
+	for _, name := range fragmentCounters {
 		if d[name] > 0 && err == nil {
 			err = fmt.Errorf("%s: %s grew by %.0f: packets that fit the path's MTU were fragmented", e.In, name, d[name])
 		}

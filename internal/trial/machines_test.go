@@ -230,3 +230,25 @@ func TestForeignToolOnTwoMachines(t *testing.T) {
 		t.Errorf("rx.cpus %v, want the 400 packets of h2 divided by 300", got)
 	}
 }
+
+// Full-size packets are cut if every one of them comes with fragments: others' fragments come at times.
+func TestCuts(t *testing.T) {
+	for _, c := range []struct {
+		fragments []int // that come with each packet
+		want      bool
+	}{{[]int{0}, false}, {[]int{2, 0}, false}, {[]int{2, 2, 0}, false}, {[]int{2, 2, 2}, true}} {
+		s, cli, _ := twoMachines()
+		sent := 0
+		cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+			cli.add(0, 0, c.fragments[sent])
+			sent++
+			fmt.Fprintln(stdout, `{"event":"result","rtt":0.001}`)
+			return nil
+		}
+		start(t, &s)
+		got, err := s.Engines.Cuts(t.Context(), s.Site, 1500, time.Second)
+		if err != nil || got != c.want || sent != len(c.fragments) {
+			t.Errorf("%v: cut %v after %d packets, %v", c.fragments, got, sent, err)
+		}
+	}
+}

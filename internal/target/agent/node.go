@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"net/netip"
 	"path"
+	"slices"
+	"sync"
 	"syscall"
 
 	"github.com/weir-bench/weir/internal/facts"
@@ -153,7 +155,7 @@ func (e ended) ExitCode() int { return syscall.WaitStatus(e).ExitStatus() }
 func (e ended) Sys() any      { return syscall.WaitStatus(e) }
 
 // NewSite returns a site of agents' nodes. Steps and states go to their node's agent, and Verify
-// also returns an error for each lost connection.
+// also returns an error for each lost connection: to the nodes of the states, or without states to any.
 func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 	byName := map[string]*Node{}
 	s := &target.Site{Topology: t, Nodes: map[string]target.Node{}, Found: map[string]string{}}
@@ -179,14 +181,19 @@ func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 	s.Verify = func(ctx context.Context, states []plan.State) error {
 		var errs []error
 		for _, n := range nodes {
-			errs = append(errs, n.Lost())
+			if of := func(s plan.State) bool { return s.In == n.name }; len(states) == 0 || slices.ContainsFunc(states, of) {
+				errs = append(errs, n.Lost())
+			}
 		}
 		if err := errors.Join(errs...); err != nil {
 			return err
 		}
-		for _, state := range states {
-			errs = append(errs, order(ctx, state.In, message{State: &state}))
+		errs = make([]error, len(states))
+		var all sync.WaitGroup // each answer takes a round trip
+		for i, state := range states {
+			all.Go(func() { errs[i] = order(ctx, state.In, message{State: &state}) })
 		}
+		all.Wait()
 		return errors.Join(errs...)
 	}
 	s.Close = func() error {
