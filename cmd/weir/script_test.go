@@ -17,7 +17,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/cli"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/pause"
+	"github.com/weir-bench/weir/internal/image"
 	"github.com/weir-bench/weir/internal/session"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/target/kube/fakekube"
@@ -140,12 +140,8 @@ func labErr() error {
 }
 
 func staticErr() error {
-	f, err := os.CreateTemp("", "weir-image")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	return errors.Join(f.Close(), pause.Image(f.Name()))
+	_, err := image.ReadProgram("")
+	return err
 }
 
 func guestErr() error {
