@@ -4,7 +4,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Debian packages with the tools that the tests drive.
 PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
-	busybox docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
+	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
 	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 PACKAGES += openssh-server openssh-client
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
@@ -14,9 +14,10 @@ export CGO_ENABLED := 0
 # Programs that no package provides. weir also looks for them here.
 BUILT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weir/bin
 FLANNEL := $(shell sed -n 's|.*flannel-io/flannel \(v[^ ]*\).*|\1|p' tools/flanneld/go.mod)
+KUBE := $(shell sed -n 's|.*k8s.io/kubernetes \(v[^ ]*\).*|\1|p' tools/kube/go.mod)
 SPARKYFISH := $(shell sed -n 's|.*chrissnell/sparkyfish v0.0.0-[0-9]*-\(.......\).*|\1|p' tools/sparkyfish/go.mod)
 
-.PHONY: run build test tools flanneld sparkyfish check golden bench coverage results startup fuzz clean
+.PHONY: run build test tools flanneld sparkyfish kube check golden bench coverage results startup fuzz clean
 
 run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
@@ -32,6 +33,7 @@ tools: ## install missing tools that the tests need
 	-./scripts/guest-kernel
 	@command -v gcc >/dev/null || echo "no gcc: cannot build flanneld, so its tests will be skipped" >&2
 	@! command -v gcc >/dev/null || $(MAKE) --no-print-directory flanneld
+	@[ "$$(id -u)" != 0 ] || $(MAKE) --no-print-directory kube || echo "no Kubernetes: its source cannot be had or built here, so the tests in a cluster will be skipped" >&2
 	@$(MAKE) --no-print-directory sparkyfish || echo "no sparkyfish: its source cannot be had or built here; trials of this probe will be skipped" >&2
 
 flanneld: $(BUILT)/flanneld-$(FLANNEL) ## build Flannel's daemon from its source; its backend udp needs a C compiler
@@ -41,6 +43,22 @@ $(BUILT)/flanneld-$(FLANNEL): tools/flanneld/go.mod
 	cd tools/flanneld && CGO_ENABLED=1 go build -trimpath -o $@ \
 		-ldflags '-s -w -X github.com/flannel-io/flannel/pkg/version.Version=$(FLANNEL)' github.com/flannel-io/flannel
 	ln -sf flanneld-$(FLANNEL) $(BUILT)/flanneld
+
+kube: $(BUILT)/weirkube-$(KUBE) ## build Kubernetes for scripts/kube, once: 10 minutes on 2 CPUs, 130 MB
+
+# Built again for another version only: go.mod is newer in every fresh clone. Its parts ask each other for
+# their version, which must be a release's. Nothing else uses its build cache of 2.6 GB.
+$(BUILT)/weirkube-$(KUBE):
+	@echo "building Kubernetes $(KUBE) for the tests in a cluster: 10 minutes, once"
+	mkdir -p $(BUILT)/kube
+	for p in kube-apiserver kube-controller-manager kube-scheduler kube-proxy kubelet kubectl; do \
+		ln -sf ../$(@F) $(BUILT)/kube/$$p || exit 1; \
+	done
+	temp=$$(mktemp -d $(BUILT)/.kube.XXXXXX) && trap 'rm -rf "$$temp"' EXIT && trap 'exit 1' HUP INT TERM && \
+	version=k8s.io/component-base/version && cd tools/kube && \
+	GOCACHE=$$temp/cache go build -trimpath -o $$temp/weirkube -ldflags "-s -w -X $$version.gitVersion=$(KUBE) \
+		-X $$version.gitMajor=1 -X $$version.gitMinor=$(word 2,$(subst ., ,$(KUBE))) -X $$version.gitTreeState=clean" . && \
+	mv $$temp/weirkube $@
 
 sparkyfish: $(BUILT)/sparkyfish-$(SPARKYFISH) ## build sparkyfish and its server from their source
 

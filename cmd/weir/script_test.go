@@ -17,7 +17,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/cli"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/pause"
+	"github.com/weir-bench/weir/internal/image"
 	"github.com/weir-bench/weir/internal/session"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/target/kube/fakekube"
@@ -67,6 +67,10 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hosts, err := filepath.Abs("../../scripts/hosts")
+	if err != nil {
+		t.Fatal(err)
+	}
 	return testscript.Params{
 		Files:               files,
 		UpdateScripts:       os.Getenv("UPDATE") != "",
@@ -79,6 +83,7 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 				}
 			})
 			e.Setenv("RECORDED", recorded) // recorded output of tools
+			e.Setenv("HOSTS", hosts)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			if cache, err := os.UserCacheDir(); err == nil {
 				e.Setenv("XDG_CACHE_HOME", cache) // holds what make has built, and perhaps a guest's kernel; HOME is unset
@@ -109,6 +114,8 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 			case "esp": // needed by an encrypted overlay, see internal/network
 				add := "ip xfrm state add src 127.0.0.1 dst 127.0.0.1 proto esp spi 1 mode transport aead 'rfc4106(gcm(aes))' 0x0123456789abcdef0123456789abcdef01234567 64"
 				return exec.Command("unshare", "--net", "sh", "-c", add).Run() == nil, nil
+			case "hosts":
+				return exec.Command(hosts, "--slow", "a=200mbit", "a", "true").Run() == nil, nil
 			case "userns":
 				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
 			}
@@ -133,12 +140,8 @@ func labErr() error {
 }
 
 func staticErr() error {
-	f, err := os.CreateTemp("", "weir-image")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	return errors.Join(f.Close(), pause.Image(f.Name()))
+	_, err := image.ReadProgram("")
+	return err
 }
 
 func guestErr() error {

@@ -18,14 +18,14 @@ const module = "github.com/weir-bench/weir/"
 // sees target, report never sees lab.
 var layers = [][]string{
 	// Data and packages that stand alone.
-	{"claims", "figures", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "studies"},
+	{"claims", "figures", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "studies"},
 	{"internal/facts"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/hostns"},
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally"},
 	// The seam that all targets share.
 	{"internal/target"},
-	{"internal/target/local"},
+	{"internal/target/local", "internal/target/targettest"},
 	{"internal/target/agent"},
 	{"internal/target/remote"},
 	// Effects and their orchestration.

@@ -132,7 +132,7 @@ Exit status: 0 done; 1 a check failed; 2 usage error; 3 this machine cannot do i
 		return usage("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(runCommand(version), reproduceCommand(version), figureCommand(version), reportCommand(), compareCommand(), poolCommand(), importCommand(), planCommand(), labCommand(),
-		listCommand(), doctorCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), pauseCommand(), sweepCommand(), agentCommand())
+		listCommand(), doctorCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), sweepCommand(), agentCommand())
 	return root
 }
 

@@ -47,8 +47,7 @@ type machine struct {
 	hosts map[string]*fakeHost
 	// others returns the CPU time that programs outside the run have used at a moment; nil is none.
 	others func(time.Time) time.Duration
-
-	zones []string // of the hosts that weir finds
+	zones  []string // of the hosts that weir finds
 
 	log *journal // of the last run
 }
@@ -87,10 +86,7 @@ type fakeSite struct {
 func (m *machine) Open(_ context.Context, want topo.Topology, _ string) (*target.Site, error) {
 	f := &fakeSite{machine: m, name: m.networks[len(m.sites)%len(m.networks)].Name}
 	m.sites = append(m.sites, f)
-	want.Exists, want.Hosts = m.exists, slices.Clone(want.Hosts)
-	for i, z := range m.zones {
-		want.Hosts[i].Zone = z
-	}
+	want.Exists, want.Hosts = m.exists, inZones(want.Hosts, m.zones)
 	if m.open != nil {
 		if err := m.open(f.name); err != nil {
 			return nil, err

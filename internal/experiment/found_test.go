@@ -4,10 +4,22 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/weir-bench/weir/internal/topo"
 )
+
+// inZones returns hosts in zones; without any, as they are.
+func inZones(hosts []topo.Host, zones []string) []topo.Host {
+	hosts = slices.Clone(hosts)
+	for i, z := range zones {
+		hosts[i].Zone = z
+	}
+	return hosts
+}
 
 // measuredPairs returns the pairs that a run of two networks measured.
 func measuredPairs(t *testing.T, c Config) map[string]int {

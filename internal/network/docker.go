@@ -60,7 +60,7 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 // Names in every Docker engine.
 const (
 	dockerNet   = "weir"       // the network under test
-	dockerImage = "weir-pause" // image of the containers, see package pause
+	dockerImage = "weir-pause" // image of the containers, see package image
 )
 
 func checkPods4(name string, t topo.Topology) error {

@@ -28,7 +28,7 @@ func Pooled(runs []Run, p *analysis.Pooled) *Document {
 	trials := 0
 	for i, r := range runs {
 		if i == 0 {
-			d.Title, d.Question = cmp.Or(r.Name, d.Title), r.Question
+			d.Title, d.Question, d.Where = cmp.Or(r.Name, d.Title), r.Question, r.where()
 		}
 		trials += len(r.Results)
 		for name, w := range r.Words {

@@ -77,7 +77,11 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 		}
 	}
 	var able []int
-	for i, err := range verify(ctx, ss) {
+	before := verify(ctx, ss)
+	if ctx.Err() != nil {
+		return rs, context.Cause(ctx)
+	}
+	for i, err := range before {
 		if err == nil {
 			able = append(able, i)
 			continue
@@ -120,6 +124,9 @@ func measure(ctx context.Context, ss []Setup, rs []record.Result) error {
 		return context.Cause(ctx)
 	}
 	after := verify(ctx, ss)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	for i := range ss {
 		ss[i].finish(&rs[i], xs[i], after[i])
 		ss[i].distance(&rs[i], delays, delayErr)

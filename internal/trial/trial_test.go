@@ -285,6 +285,25 @@ func TestRunEnds(t *testing.T) {
 			t.Errorf("what was printed is lost: %q", raw)
 		}
 	})
+	// Where states are checked over a pipe, the run can end meanwhile: that does not make a trial invalid.
+	for _, check := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			s, _, _, _ := setup()
+			why := errors.New("enough")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			n := 0
+			s.Site.Verify = func(ctx context.Context, _ []plan.State) error {
+				if n++; n == check {
+					cancel(why)
+				}
+				return context.Cause(ctx)
+			}
+			start(t, &s)
+			if r, err := Run(ctx, s); !errors.Is(err, why) {
+				t.Errorf("check %d: %v, %v, want the cause of the cancellation", check, r.Reason, err)
+			}
+		})
+	}
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _, _ := setup()
 		s.Raw = func(string, []byte) error { return errors.New("no space left on device") }

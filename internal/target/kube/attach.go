@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/target/agent"
 	"github.com/weir-bench/weir/internal/target/remote"
 )
@@ -46,7 +48,16 @@ func (t *Target) attach(ctx context.Context, s *seat) error {
 		}
 		return fmt.Errorf("%s (%s): %w", s, s.pod, err)
 	}
-	n.Host().Name = s.at.Name
+	h := n.Host()
+	h.Name = s.at.Name
+	own := h.Facts
+	h.Facts = func(ctx context.Context) (facts.Facts, error) {
+		f, err := own(ctx)
+		if node := was.at.kernel; node != "" && f.Kernel != node {
+			f.Sandbox = cmp.Or(f.Sandbox, "sandboxed") // one that hides its name
+		}
+		return f, err
+	}
 	s.agent = &attached{node: n, line: l}
 	s.agent.links, err = remote.Links(ctx, n)
 	return err

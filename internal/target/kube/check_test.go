@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/target/kube/fakekube"
+	"github.com/weir-bench/weir/internal/topo"
 )
 
 func TestCheck(t *testing.T) {
@@ -39,5 +40,33 @@ func TestCheck(t *testing.T) {
 	}
 	if n := len(c.State(t).Objects); n > 0 {
 		t.Errorf("Check made %d objects", n)
+	}
+}
+
+// A pod whose kernel is not the node's is in a sandbox.
+func TestSandbox(t *testing.T) {
+	k, c := cluster(t)
+	c.Set(t, func(s *fakekube.State) {
+		s.Nodes[1]["status"].(map[string]any)["nodeInfo"] = fakekube.Object{"kernelVersion": "2.6.32", "operatingSystem": "linux"}
+	})
+	said := hears(k)
+	site := open(t, k, wants(t, 2, topo.PodNet)[0])
+	for name, want := range map[string]string{"node1-p1": "", "node2-p1": "sandboxed"} {
+		if f, err := site.Nodes[name].Host().Facts(t.Context()); err != nil || f.Sandbox != want {
+			t.Errorf("%s: sandbox %q, %v, want %q", name, f.Sandbox, err, want)
+		}
+	}
+	if got := site.Found[foundSandboxed]; !strings.HasPrefix(got, "node2: pods have kernel ") || !strings.HasSuffix(got, ", the node 2.6.32") {
+		t.Errorf("found %q", got)
+	}
+	if len(*said) != 1 || !strings.Contains((*said)[0], "CPU time of the node is unknown") {
+		t.Errorf("warnings %q", *said)
+	}
+	run := k.run
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+	if open(t, k, wants(t, 2, topo.PodNet)[0]); k.run == run {
+		t.Errorf("two runs are called %s", run)
 	}
 }

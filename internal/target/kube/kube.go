@@ -191,5 +191,6 @@ func (t *Target) Close() error {
 		return advise("what is left ends by itself soon; to remove it: "+byHand, "clean up the cluster: %w", err)
 	}
 	t.dirty, t.space = false, false
+	t.run, t.connected = "", false // a namespace can still be on its way out: the next run has another
 	return nil
 }

@@ -92,7 +92,7 @@ func TestNetworks(t *testing.T) {
 	for _, want := range k.Wants {
 		site := open(t, k, want)
 		kind, top := want.Find.Kind, site.Topology
-		if !top.Exists || top.Find != want.Find || top.MTU < 1280 || len(top.Hosts) != 2 || top.Hosts[1].Name != "node2" || site.Private || site.Token == "" {
+		if !top.Exists || top.Find != want.Find || top.MTU < 1280 || len(top.Hosts) != 2 || top.Hosts[1].Name != "node2" || top.Hosts[0].Zone != "a" || top.Hosts[1].Zone != "b" || site.Private || site.Token == "" {
 			t.Errorf("%q: %+v", kind, top)
 		}
 		pods := 0

@@ -38,7 +38,7 @@ func (t *Target) site(want topo.Topology) (*target.Site, error) {
 	found, six := topo.Topology{Exists: true, Find: want.Find}, v6(want)
 	var nodes []*agent.Node
 	for i, m := range ms {
-		h := topo.Host{Name: m.Name}
+		h := topo.Host{Name: m.Name, Zone: m.Zone}
 		if s := t.seats[(&seat{at: m, host: true}).component()]; s != nil && s.alive() {
 			link, addr, err := s.measured(want.Find, six)
 			if err != nil && !inPods(want.Find.Kind) {
@@ -54,11 +54,11 @@ func (t *Target) site(want topo.Topology) (*target.Site, error) {
 		}
 		for n := 1; inPods(want.Find.Kind) && n <= pods[i]; n++ {
 			s := t.seats[(&seat{at: m, n: n}).component()]
-			p, mtu, err := t.podOf(s, want.Find, six)
+			p, err := t.podOf(s, want.Find, six)
 			if err != nil {
 				return nil, err
 			}
-			found.MTU = least(found.MTU, mtu)
+			found.MTU = least(found.MTU, p.MTU)
 			h.Pods, nodes = append(h.Pods, p), append(nodes, s.agent.node)
 		}
 		found.Hosts = append(found.Hosts, h)
@@ -81,31 +81,31 @@ func least(a, b int) int {
 }
 
 // podOf describes the pod of a seat and the device that has its address.
-func (t *Target) podOf(s *seat, what topo.Find, six bool) (p topo.Pod, mtu int, err error) {
+func (t *Target) podOf(s *seat, what topo.Find, six bool) (p topo.Pod, err error) {
 	link, addr, err := s.measured(what, six)
 	if err != nil {
-		return p, 0, err
+		return p, err
 	}
 	p = topo.Pod{Name: t.nodeName(s), Addr: addr, Dev: link.Name, MTU: link.MTU}
 	if what.Kind == topo.PodNet {
-		return p, link.MTU, nil
+		return p, nil
 	}
 	made := s.services[serviceKey{what.Kind, six}]
 	if what.Kind == topo.Service {
 		if p.Call, err = netip.ParseAddr(made.Spec.ClusterIP); err != nil {
-			return p, 0, fmt.Errorf("%s: its Service has no cluster address but %q", s, printable(made.Spec.ClusterIP))
+			return p, fmt.Errorf("%s: its Service has no cluster address but %q", s, printable(made.Spec.ClusterIP))
 		}
-		return p, link.MTU, nil
+		return p, nil
 	}
 	var ok bool
 	if p.Call, ok = of(append(slices.Clone(s.hostIPs), s.at.addrs...), six); !ok {
-		return p, 0, fmt.Errorf("node %s has no %s address for a node port", s.at.Name, family(six))
+		return p, fmt.Errorf("node %s has no %s address for a node port", s.at.Name, family(six))
 	}
 	p.Ports, err = nodePorts(made.Spec.Ports)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", s, err)
 	}
-	return p, link.MTU, err
+	return p, err
 }
 
 // nodePorts returns the ports of a node by the ports that they lead to. The cluster gives one for both

@@ -1,4 +1,5 @@
-// Package targettest tests the contract of package target on every target (TestContract).
+// Package targettest is the contract of package target as tests: TestContract runs them on every
+// target that needs only this machine. Only tests may import it.
 package targettest
 
 import (
@@ -28,7 +29,15 @@ type subject struct {
 // patience bounds steps that are not stuck.
 const patience = 20 * time.Second
 
-// contract tests every promise of package target. open is called for each test.
+// Contract tests every promise of package target. open is called for each test, which closes the site;
+// name is the node under test, which has sh(1), and lose breaks the connection to it.
+func Contract(t *testing.T, open func(*testing.T) (site *target.Site, name string, lose func())) {
+	contract(t, func(t *testing.T) subject {
+		site, name, lose := open(t)
+		return subject{site, name, lose}
+	})
+}
+
 func contract(t *testing.T, open func(*testing.T) subject) {
 	for _, c := range []struct {
 		name string

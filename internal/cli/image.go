@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/image"
+	"github.com/weir-bench/weir/internal/store"
+)
+
+// imageCommand writes the image for clusters that can pull none.
+func imageCommand(version string) *cobra.Command {
+	var programs []string
+	c := &cobra.Command{
+		Use:   "image FILE",
+		Short: "Write a container image of weir for a cluster",
+		Long: `Write a container image that holds weir and no other file, for weir run --kube
+--image. It needs no container engine, registry or network. Nodes that cannot pull
+images get it from the file.
+
+The file is an OCI archive; it is also Docker's if it holds one architecture. Equal
+programs give equal files.`,
+		Example: `  weir image weir.tar
+  weir image weir.tar --program arm64=weir-linux-arm64     # for nodes of two architectures
+  ssh node1 ctr -n k8s.io images import - < weir.tar`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, as []string) error {
+			files, err := parsePrograms(programs)
+			if err != nil {
+				return err
+			}
+			return writeImage(as[0], image.Name(version), files)
+		},
+	}
+	c.Flags().StringArrayVar(&programs, "program", nil, "add weir for another architecture, such as arm64: ARCH=FILE")
+	return c
+}
+
+// kernelArch has Go's names of architectures by the kernel's (uname -m), where they differ.
+var kernelArch = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
+
+// parsePrograms returns files by architecture.
+func parsePrograms(flags []string) (map[string]string, error) {
+	files := map[string]string{}
+	for _, f := range flags {
+		arch, file, ok := strings.Cut(f, "=")
+		if name := kernelArch[arch]; name != "" {
+			arch = name
+		}
+		switch {
+		case !ok || file == "":
+			return nil, usage("invalid --program %q: want ARCH=FILE, such as arm64=weir-linux-arm64", f)
+		case files[arch] != "":
+			return nil, usage("--program %s: %s already has the program %s", f, arch, files[arch])
+		}
+		files[arch] = file
+	}
+	return files, nil
+}
+
+// writeImage writes the image called name to a file: this program, and those in files by architecture,
+// which come first for an architecture.
+func writeImage(file, name string, files map[string]string) error {
+	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
+		return usage("%s is not a regular file; name a file to write", file)
+	}
+	var images []image.Image
+	for _, arch := range slices.Sorted(maps.Keys(files)) {
+		p, err := image.ReadProgram(files[arch])
+		if err != nil {
+			return exit(exitEnvironment, err)
+		}
+		if p.Arch != arch {
+			return usage("--program %s=%s: the program is for %s; write %s=%s", arch, files[arch], p.Arch, p.Arch, files[arch])
+		}
+		images = append(images, p.Image())
+	}
+	self, err := image.ReadProgram("")
+	if err != nil {
+		return exit(exitEnvironment, err)
+	}
+	if files[self.Arch] == "" {
+		images = append(images, self.Image())
+	}
+	slices.SortFunc(images, func(a, b image.Image) int { return strings.Compare(a.Arch, b.Arch) })
+	b, err := image.Archive(name, images...)
+	if err != nil {
+		return err
+	}
+	if err := store.WriteFile(file, b); err != nil {
+		return exit(exitEnvironment, fmt.Errorf("write the image: %w", err))
+	}
+	var platforms []string
+	for _, i := range images {
+		platforms = append(platforms, "linux/"+i.Arch)
+	}
+	fmt.Printf("%s: image %s for %s, %.1f MB\n", file, name, strings.Join(platforms, " and "), float64(len(b))/1e6)
+	sayHowToLoad(os.Stdout, file, name, len(images) > 1)
+	return nil
+}
+
+// sayHowToLoad prints how nodes get the image, and how weir uses it.
+func sayHowToLoad(w io.Writer, file, name string, several bool) {
+	path := shellWord(file)
+	_, tagged, _ := strings.Cut(name, "/")
+	remote := "REGISTRY/" + tagged
+	fmt.Fprintf(w, "\nGive it to every node:\n  ctr -n k8s.io images import %s\n", path)
+	if !several { // Docker's own format has one
+		fmt.Fprintf(w, "  docker load -i %s\n", path)
+	}
+	fmt.Fprintf(w, "  podman load -i %s\n\nor push it to a registry, and use that name:\n", path)
+	if several { // crane reads an index only from a directory
+		fmt.Fprintf(w, "  mkdir weir.oci && tar -xf %s -C weir.oci && crane push weir.oci %s\n", path, remote)
+	} else {
+		fmt.Fprintf(w, "  crane push %s %s\n", path, remote)
+	}
+	fmt.Fprintf(w, "\nThen:\n  weir run --kube --image %s\n", name)
+}
+
+// shellWord returns a file's name as one word of sh(1) that is no option.
+func shellWord(file string) string {
+	if strings.HasPrefix(file, "-") {
+		file = "." + string(filepath.Separator) + file
+	}
+	if strings.ContainsFunc(file, func(r rune) bool { return !strings.ContainsRune(plainRunes, r) }) {
+		return "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
+	}
+	return file
+}
+
+const plainRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-"
