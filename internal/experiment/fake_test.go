@@ -24,7 +24,6 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/topo"
-	"github.com/weir-bench/weir/record"
 )
 
 // A machine is a target with fake networks: programs are functions, and the test controls time.
@@ -336,12 +335,4 @@ func plannedIDs(s study.Study, n int) (list []string) {
 		}
 	}
 	return list
-}
-
-func counts(rs []record.Result) map[record.Status]int {
-	n := map[record.Status]int{}
-	for _, r := range rs {
-		n[r.Status]++
-	}
-	return n
 }

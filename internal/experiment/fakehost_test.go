@@ -109,3 +109,11 @@ func (tool) Parse(o probe.Output) (probe.Measured, error) {
 	}
 	return probe.Measured{Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: result.Rate}}, Protocol: "tcp"}, nil
 }
+
+func counts(rs []record.Result) map[record.Status]int {
+	n := map[record.Status]int{}
+	for _, r := range rs {
+		n[r.Status]++
+	}
+	return n
+}
