@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// server begins what kubectl prints when the API server refuses.
+const server = "Error from server"
+
 // at returns the value below keys, or nil.
 func (o Object) at(keys ...string) any {
 	var v any = map[string]any(o)
@@ -55,7 +58,7 @@ func (s *State) get(c call) (any, error) {
 		name = c.words[2]
 	}
 	items := []Object{}
-	missing := fmt.Errorf("Error from server (NotFound): %ss %q not found", what, name)
+	missing := fmt.Errorf("%s (NotFound): %ss %q not found", server, what, name)
 	switch what {
 	case "nodes":
 		items = append(items, s.Nodes...)
@@ -110,7 +113,7 @@ func (s *State) create(c call) (out []byte, err error) {
 	for _, o := range list.Items {
 		kind, name := o.text("kind"), o.text("metadata", "name")
 		if _, ok := s.Namespaces[in]; in != "" && !ok && kind != "Namespace" {
-			return nil, fmt.Errorf(`Error from server (NotFound): error when creating "STDIN": namespaces %q not found`, in)
+			return nil, fmt.Errorf(`%s (NotFound): error when creating "STDIN": namespaces %q not found`, server, in)
 		}
 		switch kind {
 		case "Namespace":
@@ -123,7 +126,7 @@ func (s *State) create(c call) (out []byte, err error) {
 			o["status"] = Object{"allowed": !slices.Contains(s.Denied, permission(o))}
 		case "Pod":
 			if enforce := s.Namespaces[in]["pod-security.kubernetes.io/enforce"]; enforce != "" && enforce != "privileged" && o.at("spec", "hostNetwork") == true {
-				return nil, fmt.Errorf(`Error from server (Forbidden): error when creating "STDIN": pods %q is forbidden: violates PodSecurity "%s:latest": host namespaces (hostNetwork=true)`, name, enforce)
+				return nil, fmt.Errorf(`%s (Forbidden): error when creating "STDIN": pods %q is forbidden: violates PodSecurity "%s:latest": host namespaces (hostNetwork=true)`, server, name, enforce)
 			}
 		case "Job":
 			o = s.job(o)
@@ -213,7 +216,7 @@ func (s *State) delete(c call) {
 func (s *State) attach(name string) ([]string, error) {
 	o, ok := s.Objects["Pod/"+name]
 	if !ok {
-		return nil, fmt.Errorf("Error from server (NotFound): pods %q not found", name)
+		return nil, fmt.Errorf("%s (NotFound): pods %q not found", server, name)
 	}
 	program := []string{name}
 	for _, word := range object(o.at("spec", "containers").([]any)[0])["command"].([]any) {
