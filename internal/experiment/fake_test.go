@@ -48,8 +48,7 @@ type machine struct {
 	hosts map[string]*fakeHost
 	// others returns the CPU time that programs outside the run have used at a moment; nil is none.
 	others func(time.Time) time.Duration
-
-	zones []string // of the hosts that weir finds
+	zones  []string // of the hosts that weir finds
 
 	log *journal // of the last run
 }

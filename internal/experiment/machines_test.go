@@ -80,7 +80,7 @@ func TestCostOfTwoMachines(t *testing.T) {
 					t.Errorf("block %d: %s is %g, want %g", r.Block, name, got, want)
 				}
 			}
-			if warned := strings.Contains(strings.Join(r.Warnings, "\n"), "of h2 were busy before this block"); !warned {
+			if warned := strings.Contains(strings.Join(r.Warnings, "\n"), "kept h2 busy before this block"); !warned {
 				t.Errorf("block %d: warnings %q", r.Block, r.Warnings)
 			}
 		}

@@ -172,7 +172,7 @@ func (s *Setup) machine(r *record.Result, m probe.Measured, x *execution) {
 	u := gross.plus(-1, s.idle())
 	for _, h := range s.named() {
 		if busy := s.Idle[h.ID].Busy(); busy > quiet {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f cores of %s were busy before this block: other programs disturb it, and CPU times are rough except those of the engine's own threads", busy, s.nameOf(h)))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("other programs kept %s busy before this block (cpu.idle-baseline): CPU times are rough, except those of the engine's own threads", s.nameOf(h)))
 		}
 		if _, ok := s.Idle[h.ID]; !ok {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("the idle use of %s before this block is unknown: CPU times include it", s.nameOf(h)))
