@@ -45,6 +45,7 @@ func Hosts(t testing.TB, names string, options ...string) (dir string) {
 	}
 	line, _ := bufio.NewReader(stdout).ReadString('\n') // "" when the script has failed
 	if line != "ready\n" {
+		stdin.Close() // else the script waits for its end
 		err := cmd.Wait()
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == 3 {

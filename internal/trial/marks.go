@@ -49,7 +49,11 @@ func (e *edges) line(line string) *target.Reading {
 		e.begun, e.at[0], e.taken = true, taken, nil
 	case line == event.MarkEnd && e.begun: // that of an earlier window can come late
 		e.begun, e.at[1], e.taken = false, taken, nil
-		close(e.over)
+		select {
+		case <-e.over: // by that of an earlier window, late
+		default:
+			close(e.over)
+		}
 	default:
 		return nil
 	}

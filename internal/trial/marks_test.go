@@ -17,6 +17,18 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
+// A server that prints the marks of two windows, as one that ends an earlier run late does, is no
+// reason to end weir.
+func TestMarksTwice(t *testing.T) {
+	var e edges
+	e.mark(nil)
+	for range 2 {
+		e.line(event.MarkBegin)
+		e.line(event.MarkEnd)
+	}
+	e.wait(t.Context(), time.Hour)
+}
+
 // Where the server has a machine of its own, that machine's readings are those at its engine's marks:
 // work outside its own window does not count, whenever the client's marks come. Without its marks
 // the coordinator's readings stand, and the result says so.

@@ -78,6 +78,7 @@ func (p *program) listen(ctx context.Context, site *target.Site, node target.Nod
 		if err == nil || !given || !p.lacksPort(err) {
 			return port, err
 		}
+		_ = p.stop() // it can still run, having said why it will not listen
 		p.stdout.forget(p.stdout.on)
 		p.stderr.forget(nil)
 	}

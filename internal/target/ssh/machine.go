@@ -73,7 +73,7 @@ func check(dest string) error {
 		return errors.New("a machine has no name; write --ssh a,b")
 	case bad >= 0:
 		return fmt.Errorf("invalid machine %q: the name has the character %q; write HOST, USER@HOST or ssh://USER@HOST:PORT", dest, []rune(dest[bad:])[0])
-	case dest[0] == '-':
+	case dest[0] == '-', strings.Contains(dest, "@-"), strings.HasPrefix(dest, "ssh://-"): // a ProxyCommand gets the host alone
 		return fmt.Errorf("invalid machine %q: a name does not begin with a dash; options of ssh belong in its configuration file", dest)
 	}
 	return nil
@@ -173,12 +173,16 @@ var remedies = []struct{ said, remedy string }{
 	{"mux_client", "end the shared connection with `ssh -O exit NAME`"},
 }
 
+// failed is in the error of a pipe whose ssh could not log in (ssh(1), EXIT STATUS). Only then is what
+// ssh printed the reason: a banner of the server can hold any words.
+const failed = "exit status 255"
+
 // explain returns the error for a machine where no agent answers. said is the end of what ssh printed.
 func (m *machine) explain(err error, said string) error {
 	lines := strings.Split(said, "\n")
 	short := strings.Join(lines[max(0, len(lines)-3):], "; ")
 	for _, r := range remedies {
-		if strings.Contains(said, r.said) {
+		if strings.Contains(err.Error(), failed) && strings.Contains(said, r.said) {
 			return fmt.Errorf("%s: ssh: %s; %s", m.name, short, strings.ReplaceAll(r.remedy, "NAME", m.dest))
 		}
 	}

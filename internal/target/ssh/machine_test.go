@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -42,6 +43,8 @@ func TestBadMachines(t *testing.T) {
 		{[]string{"a", ""}, "a machine has no name"},
 		{[]string{"a", "=10.0.0.1"}, "a machine has no name"},
 		{[]string{"a", "-oProxyCommand=reboot"}, `invalid machine "-oProxyCommand": a name does not begin with a dash`},
+		{[]string{"a", "me@-v"}, "a name does not begin with a dash"},
+		{[]string{"a", "ssh://-v"}, "a name does not begin with a dash"},
 		{[]string{"a", "b;reboot"}, `invalid machine "b;reboot": the name has the character ';'`},
 		{[]string{"a", "$(reboot)@b"}, `the character '$'`},
 		{[]string{"a", "b c"}, `the character ' '`},
@@ -78,7 +81,7 @@ func TestCommand(t *testing.T) {
 
 // The messages are those of OpenSSH 9.2.
 func TestExplain(t *testing.T) {
-	plain := errors.New("b: the program ended")
+	ended := errors.New("b: ssh ended with exit status 255: …")
 	for _, c := range []struct{ said, want string }{
 		{"me@10.0.0.2: Permission denied (publickey,password).", "b: ssh: me@10.0.0.2: Permission denied (publickey,password).; weir cannot answer questions for a password: load the key with ssh-add, or install one with `ssh-copy-id me@b`; `ssh me@b true` must work without a question"},
 		{"No ED25519 host key is known for b and you have requested strict checking.\nHost key verification failed.", "run `ssh me@b` once by hand and compare the fingerprint"},
@@ -91,12 +94,21 @@ func TestExplain(t *testing.T) {
 		{"kex_exchange_identification: Connection closed by remote host", "MaxStartups"},
 		{"Received disconnect from 10.0.0.2 port 22:2: Too many authentication failures", "IdentitiesOnly"},
 		{"/etc/x line 1: Bad configuration option: foo\n/etc/x: terminating, 1 bad configuration options", "correct the configuration of ssh"},
-		{"one\ntwo\nthree\nsomething else", "b: the program ended; ssh said: two; three; something else"},
-		{"", "b: the program ended"},
+		{"one\ntwo\nthree\nsomething else", "exit status 255: …; ssh said: two; three; something else"},
+		{"", "b: ssh ended with exit status 255: …"},
 	} {
 		m := &machine{name: "b", dest: "me@b"}
-		if err := m.explain(plain, c.said); !strings.Contains(err.Error(), c.want) {
+		if err := m.explain(ended, c.said); !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.said, err, c.want)
 		}
+	}
+}
+
+// A banner, which a server prints before the login, is not why something else failed later.
+func TestExplainBanner(t *testing.T) {
+	m := &machine{name: "b", dest: "b"}
+	err := m.explain(context.Canceled, "Idle sessions are timed out.")
+	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "firewall") {
+		t.Error(err)
 	}
 }
