@@ -92,8 +92,8 @@ func (s *Sample) costPer(name, of string) (c Cost, ok bool) {
 	}
 	c = Cost{Name: name, Unit: "s/" + strings.TrimPrefix(name, "cpu.per."), Interval: stat.Sums(v[0], v[1], single), ByIdle: byIdle}
 	c.Total = c.Interval.Center
-	// The idle baseline was measured once, before the run: its error is in every block, and no interval
-	// shows it.
+	// In a lab the idle baseline was measured once, before the run: its error is in every block, and no
+	// interval shows it. On machines that others use, each block has its own.
 	c.Unresolved = c.Total <= 0 || c.Total < leastErrors*c.Interval.SE || mean(v[0]) < baseline
 	c.Interval.Lo = max(0, c.Interval.Lo) // no work costs less
 	return c, c.Interval.N > 0

@@ -40,7 +40,7 @@ type HostStanding struct {
 	Ratio    stat.Interval `json:"ratio"`
 	Sender   stat.Interval `json:"sender,omitzero"`
 	Receiver stat.Interval `json:"receiver,omitzero"`
-	// Slow means that the machine is worse than the others, and by more than pairs of the others differ.
+	// Slow means that the machine is worse than the others, and by more than they and their pairs differ.
 	Slow   bool `json:"slow,omitempty"`
 	OK     int  `json:"ok"` // its trials that count, of Trials
 	Trials int  `json:"trials"`
@@ -163,6 +163,7 @@ func numbered[K comparable](m map[K]int, key K) int {
 // compare finds the slow machines, the slowest first, each compared without those found before: their
 // pairs would make others look fast, and themselves less slow.
 func (f *field) compare() {
+	var found []int
 	for range f.Hosts {
 		f.total()
 		slowest := -1
@@ -172,20 +173,72 @@ func (f *field) compare() {
 			}
 			r := &f.Hosts[h].Ratio
 			*r = f.ratio(h, either)
-			if f.Worse(*r) && f.standsOut(h) && (slowest < 0 || math.Abs(r.Center-1) > math.Abs(f.Hosts[slowest].Ratio.Center-1)) {
+			if f.Worse(*r) && (slowest < 0 || math.Abs(r.Center-1) > math.Abs(f.Hosts[slowest].Ratio.Center-1)) && f.standsOut(h) {
 				slowest = h
 			}
 		}
 		if slowest < 0 {
 			break
 		}
-		f.slow[slowest], f.Hosts[slowest].Slow = true, true
+		f.slow[slowest], found = true, append(found, slowest)
 	}
+	f.confirm(found)
 	f.total()
 	for h := range f.Hosts {
 		x := &f.Hosts[h]
 		x.Ratio, x.Sender, x.Receiver = f.ratio(h, either), f.ratio(h, sender), f.ratio(h, receiver)
 	}
+}
+
+// confirm keeps those slow machines that are farther from the others than those are from each other. It
+// begins with the last one found, the least slow, and a machine that is not far enough away joins the
+// others: if machines differ by nature, the slowest must leave the range of all of them.
+func (f *field) confirm(found []int) {
+	for len(found) > 0 && !f.far(found[len(found)-1]) {
+		last := len(found) - 1
+		f.slow[found[last]], found = false, found[:last]
+		f.total()
+	}
+	for _, h := range found {
+		f.Hosts[h].Slow = true
+	}
+}
+
+// far reports whether the mean of a slow host is outside the range that the means of the other machines
+// predict for one more (a t prediction interval of logarithms). Machines are its units: pairs share
+// machines, so their means are not independent of each other. Two machines have only one pair, which says
+// nothing about how machines differ.
+func (f *field) far(h int) bool {
+	var own amount
+	means := make([]amount, len(f.Hosts))
+	for _, s := range f.shots {
+		a, b := s.from, s.to
+		all := f.totals[s.spot]
+		switch {
+		case !(all.sum > 0):
+		case a == h && !f.slow[b], b == h && !f.slow[a]:
+			own.add(s.v / all.mean())
+		case !f.slow[a] && !f.slow[b]:
+			means[a].add(s.v / all.mean())
+			means[b].add(s.v / all.mean())
+		}
+	}
+	var others []float64
+	for _, m := range means {
+		if m.n > 0 {
+			others = append(others, m.mean())
+		}
+	}
+	i := stat.LogMean(others, f.apart)
+	if i.N < 3 || own.n == 0 || !i.Bounded() {
+		return true
+	}
+	// The interval of a mean of n values is √(n+1) times as narrow as that of one more value. A machine's
+	// mean has its own part and the average part of its n-1 partners, so that one that is slower than the
+	// others has faster partners than they: their means lie closer together than machines do.
+	n := float64(i.N)
+	most := math.Log(i.Hi/i.Center) * math.Sqrt(n+1) * (n - 1) / (n - 2)
+	return math.Abs(math.Log(own.mean()/i.Center)) > most
 }
 
 // A role is the part of a machine in a pair.
@@ -274,12 +327,12 @@ func (f *field) standsOut(h int) bool {
 		return !i.Contains(1)
 	}
 	// Too few to know how pairs differ, or nothing arrived.
-	return slices.Max(own) < far*slices.Min(others) || far*slices.Min(own) > slices.Max(others)
+	return slices.Max(own) < muchWorse*slices.Min(others) || muchWorse*slices.Min(own) > slices.Max(others)
 }
 
-// far is how much worse all pairs of a machine must be than all others where those are too few to know
+// muchWorse is how much worse all pairs of a machine must be than all others where those are too few to know
 // how pairs differ: three machines have three.
-const far = 0.75
+const muchWorse = 0.75
 
 // MachineOf returns the machine that a host of a pair is; in the lab, one with the host's name.
 func (r *Run) MachineOf(host string) Machine {

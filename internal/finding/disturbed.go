@@ -90,7 +90,11 @@ func Took(d analysis.Disturbance) string {
 		of = fmt.Sprintf(" of %g cores", d.CPUs)
 	}
 	if n := len(d.Machines); n > 0 {
-		on = " on " + strings.Join(d.Machines[:min(n, mostNamed)], ", ")
+		on = " on "
+		if d.Pairs { // the amounts are means over the pairs of all machines
+			on = " on average over all pairs; disturbed: "
+		}
+		on += strings.Join(d.Machines[:min(n, mostNamed)], ", ")
 		if n > mostNamed {
 			on += fmt.Sprintf(" and %d more", n-mostNamed)
 		}

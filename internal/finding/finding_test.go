@@ -215,6 +215,9 @@ func TestDisturbersAreNamed(t *testing.T) {
 	if got := Took(analysis.Disturbance{Others: 0.8, CPUs: 4, Machines: []string{"a", "b", "c", "d", "e"}}); got != "others used 0.8 of 4 cores on a, b, c and 2 more" {
 		t.Errorf("%q", got)
 	}
+	if got := Took(analysis.Disturbance{Others: 0.1, CPUs: 4, Pairs: true, Machines: []string{"node3"}}); got != "others used 0.1 of 4 cores on average over all pairs; disturbed: node3" {
+		t.Errorf("%q", got)
+	}
 	if fs := disturbed.Check(analysis.New(sound(12), analysis.Options{Baseline: "host", Others: o})); fs != nil {
 		t.Errorf("an undisturbed run: %+v", fs)
 	}

@@ -38,7 +38,7 @@ func standingSection(s source) []Section {
 	}
 	x.Parts = append(x.Parts, Section{ID: "slow-reading", Title: "How to read this", Fold: true, In: written, Notes: []string{
 		"A ratio divides the values of a machine's pairs by the mean of all pairs without it, between the same zones and in the same blocks. Slow machines are left out on both sides of all other ratios.",
-		"A machine is slow if its interval excludes 1 and its pairs differ from the others by more than those differ from each other, because every pair has a path of its own.",
+		"A machine is slow if its interval excludes 1 and its pairs differ from the others by more than those differ from each other, because every pair has a path of its own, and if it is farther from the other machines than those are from each other.",
 		fmt.Sprintf("All %d intervals of these tables hold together with %s %% confidence (Bonferroni).", each, trim(100*s.p.Confidence)),
 	}})
 	return []Section{x}
@@ -150,7 +150,7 @@ func (s source) calm(t analysis.Standing) string {
 	case !bounded:
 		return "There are too few blocks to say whether a machine differs from the others" + s.ofSeveral(t) + ": " + span + "."
 	case differ:
-		return "Machines differ" + s.ofSeveral(t) + ", " + span + ", but none by more than single pairs do: none is slow."
+		return "Machines differ" + s.ofSeveral(t) + ", " + span + ", but none stands out from the others or from single pairs: none is slow."
 	}
 	return "No machine is shown to differ from the others" + s.ofSeveral(t) + ": " + span + "."
 }

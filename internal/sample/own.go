@@ -21,8 +21,11 @@ func ownProcesses(root fs.FS) (Counters, error) {
 	all, parents := map[string]times{}, map[string]string{}
 	err = eachNumber(root, "proc", func(pid string) error {
 		_, t, err := procStat(root, "proc/"+pid+"/stat")
-		if err == nil {
+		switch {
+		case err == nil:
 			all[pid], parents[pid] = t, t.parent
+		case errors.Is(err, fs.ErrPermission):
+			return nil // another user's: /proc is mounted with hidepid=1 (proc(5))
 		}
 		return err
 	})

@@ -2,8 +2,10 @@ package sample
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"syscall"
 	"testing"
 	"testing/fstest"
 )
@@ -30,6 +32,10 @@ func TestOwnProcesses(t *testing.T) {
 	if want := (Counters{"other.1 x": 100, "other.500 x": 90}); err != nil || !maps.Equal(others, want) {
 		t.Errorf("others %v, %v; want %v", others, err, want)
 	}
+	c, err = ownProcesses(hiding{root, "proc/500/stat"})
+	if err != nil || c["proc.user"] != 13 {
+		t.Errorf("others' processes are hidden: %v, %v", c, err)
+	}
 	for name, file := range map[string]string{"no process of its own": "proc/self/stat", "a hidden one": "proc/100/stat"} {
 		broken := maps.Clone(root)
 		delete(broken, file)
@@ -41,6 +47,26 @@ func TestOwnProcesses(t *testing.T) {
 			t.Errorf("%s: %v", name, c)
 		}
 	}
+}
+
+// hiding forbids a file, as hidepid=1 does.
+type hiding struct {
+	fstest.MapFS
+	file string
+}
+
+func (h hiding) Open(name string) (fs.File, error) {
+	if name == h.file {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EPERM}
+	}
+	return h.MapFS.Open(name)
+}
+
+func (h hiding) ReadFile(name string) ([]byte, error) {
+	if name == h.file {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EPERM}
+	}
+	return h.MapFS.ReadFile(name)
 }
 
 func TestOwnProcessesOfThisMachine(t *testing.T) {

@@ -59,9 +59,6 @@ const quiet = 0.1
 // either can be off by some tenths of a core and negative; the sum over neighboring trials is not.
 // Softirqs count as system time of the interrupted process, so the second value is a lower bound.
 //
-// Where the machines are not the run's, each can be somebody else's: every value then also stands for
-// one machine, with its name at the end.
-//
 // On machines that others use, each value also exists per machine, with the machine's name at the end: a
 // program on one machine disturbs only the trials of that machine.
 func (s *Setup) surroundings(r *record.Result, x *execution) {
