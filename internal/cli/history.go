@@ -27,14 +27,14 @@ type past struct {
 	study study.Study
 }
 
-// pastRun returns false for a run without trials or without facts about its machine.
+// pastRun returns false for a run without trials, without facts about its machine, or on others.
 func pastRun(rep report.Run) (p past, ok bool) {
 	var host struct {
 		Weir string `json:"weir"`
 		facts.Facts
 	}
 	s, err := study.Load(rep.Study, "study.yaml")
-	if err != nil || len(rep.Results) == 0 || json.Unmarshal(rep.Hosts["local"], &host) != nil {
+	if err != nil || s.Target.Exists() || len(rep.Results) == 0 || json.Unmarshal(rep.Hosts["local"], &host) != nil {
 		return p, false
 	}
 	first := rep.Results[0].Start

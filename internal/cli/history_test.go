@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/record"
 )
 
 // The history keeps runs with and without a distance between hosts apart.
@@ -19,5 +21,22 @@ func TestSetup(t *testing.T) {
 	}
 	if len(seen) != 3 {
 		t.Errorf("%d digests of 3 topologies", len(seen))
+	}
+}
+
+// The history is this machine's. A machine that is called local has facts in the same file as this one.
+func TestNoPastElsewhere(t *testing.T) {
+	for _, target := range []study.Target{{}, {SSH: []string{"local", "b"}}} {
+		s := study.Default()
+		s.Name, s.Networks, s.Probes = "x", []study.Use{{Kind: "host"}}, []study.Use{{Kind: "ping"}}
+		s.Target = target
+		b, err := s.Resolve().Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep := report.Run{Study: b, Results: make([]record.Result, 1), Hosts: map[string][]byte{"local": []byte("{}")}}
+		if _, ok := pastRun(rep); ok == target.Exists() {
+			t.Errorf("%v: %v", target, ok)
+		}
 	}
 }

@@ -32,8 +32,8 @@ func (t *Target) attach(ctx context.Context, s *seat) error {
 	if err != nil {
 		return err
 	}
-	was := *s
-	l := &line{Pipe: pipe, why: func() string { return t.why(was) }, over: make(chan struct{})}
+	was, in := *s, t.inside()
+	l := &line{Pipe: pipe, why: func() string { return in.why(was) }, over: make(chan struct{})}
 	var push *remote.Programs
 	if t.Image == "" {
 		push = &t.Programs
@@ -106,16 +106,16 @@ func (l *line) Close() error {
 }
 
 // why asks the cluster for the reason that the connection to a pod broke; "" if it does not answer.
-func (t *Target) why(s seat) string {
+func (k kubectl) why(s seat) string {
 	ctx, cancel := context.WithTimeout(context.Background(), whyTime)
 	defer cancel()
 	name := fmt.Sprintf("pod %s on node %s", s.pod, s.at.Name)
 	for range 4 { // its state can lag behind
 		var p pod
-		err := t.inside().get(ctx, &p, "pod", s.pod)
+		err := k.get(ctx, &p, "pod", s.pod)
 		switch {
 		case notFound(err):
-			return name + " was deleted" + t.jobEnd(ctx, s)
+			return name + " was deleted" + k.jobEnd(ctx, s)
 		case err != nil:
 			return ""
 		}
@@ -130,9 +130,9 @@ func (t *Target) why(s seat) string {
 }
 
 // jobEnd returns why the Job of a deleted pod failed, if it did.
-func (t *Target) jobEnd(ctx context.Context, s seat) string {
+func (k kubectl) jobEnd(ctx context.Context, s seat) string {
 	var j jobObject
-	if err := t.inside().get(ctx, &j, "job", s.job); err != nil {
+	if err := k.get(ctx, &j, "job", s.job); err != nil {
 		return ""
 	}
 	for _, kind := range []string{"FailureTarget", "Failed"} {

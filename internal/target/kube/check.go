@@ -101,6 +101,12 @@ func (t *Target) checkCluster(ctx context.Context) (string, error) {
 			return "", &UsageError{fmt.Errorf("kubectl has no context %q: it has %s; correct --context", t.Context, few(known))}
 		}
 	}
+	if t.Context == "" && t.current == "" {
+		// The user can change it during the run, which must not go on in another cluster. In a pod there is none.
+		if b, err := (kubectl{}).call(ctx, nil, "config", "current-context"); err == nil {
+			t.current = strings.TrimRight(string(b), "\r\n")
+		}
+	}
 	b, err := t.outside().call(ctx, nil, "version", "-o", "json")
 	var v versions
 	if err == nil {

@@ -37,7 +37,6 @@ type Target struct {
 	// ends pod-host and host-pod. Networks of hosts need no HostNetwork.
 	HostNetwork bool
 	Programs    remote.Programs // for clusters without Image
-	PullSecrets []string        // names of Secrets in the namespace that hold credentials of a registry
 	// Warn gets sentences about what differs from what was asked for; nil: nobody.
 	Warn func(string)
 
@@ -48,8 +47,9 @@ type Target struct {
 	notes     []string // about them
 	version   string   // of the cluster
 	enforce   string   // PodSecurity level of the namespace; "" is unknown
-	space     bool     // weir made the namespace
-	dirty     bool     // objects can exist
+	current   string   // context, if none was asked for
+	space     bool     // weir has made the namespace
+	dirty     bool     // objects can exist, and the namespace unless it is the user's
 	admitted  map[bool]error
 	seats     map[string]*seat // by component
 	found     map[string]string
@@ -83,10 +83,12 @@ func (t *Target) warn(format string, args ...any) {
 }
 
 // inside returns the kubectl for objects of the run.
-func (t *Target) inside() kubectl { return kubectl{t.Context, cmp.Or(t.Namespace, "weir-"+t.run)} }
+func (t *Target) inside() kubectl {
+	return kubectl{t.outside().context, cmp.Or(t.Namespace, "weir-"+t.run)}
+}
 
 // outside returns the kubectl for everything else.
-func (t *Target) outside() kubectl { return kubectl{context: t.Context} }
+func (t *Target) outside() kubectl { return kubectl{context: cmp.Or(t.Context, t.current)} }
 
 // Connect checks that a run can start: kubectl, the context, the nodes, the namespace and the
 // permissions. It makes nothing in the cluster. The error is a *UsageError if the context, the namespace or
@@ -173,21 +175,21 @@ func (t *Target) Close() error {
 		return nil
 	}
 	in := t.inside()
-	byHand := strings.Join(in.argv("delete", "jobs,services", "-l", t.selector()), " ")
-	if t.space {
-		byHand = strings.Join(t.outside().argv("delete", "namespace", in.namespace), " ")
+	byHand := in.typed("delete", "jobs,services", "-l", t.selector())
+	if t.Namespace == "" {
+		byHand = t.outside().typed("delete", "namespace", in.namespace)
 	}
 	if t.Keep {
 		t.warn("the objects of the run stay in the namespace %s; to remove them: %s", in.namespace, byHand)
 		return nil
 	}
-	_, err := in.call(context.Background(), nil, "delete", "jobs,services", "-l", t.selector(), "--cascade=foreground", fmt.Sprintf("--timeout=%v", callTime-10*time.Second))
-	if t.space {
-		// Namespaces go slowly, and nothing of the run depends on it any more.
-		_, gone := t.outside().call(context.Background(), nil, "delete", "namespace", in.namespace, "--ignore-not-found", "--wait=false")
-		err = errors.Join(err, gone)
+	var err error
+	if t.Namespace == "" {
+		// First, because nothing else ever removes it, and the caller need not wait for the pods. It goes slowly.
+		_, err = t.outside().call(context.Background(), nil, "delete", "namespace", in.namespace, "--ignore-not-found", "--wait=false")
 	}
-	if err != nil {
+	_, left := in.call(context.Background(), nil, "delete", "jobs,services", "-l", t.selector(), "--cascade=foreground", fmt.Sprintf("--timeout=%v", callTime-10*time.Second))
+	if err = errors.Join(err, left); err != nil {
 		return advise("what is left ends by itself soon; to remove it: "+byHand, "clean up the cluster: %w", err)
 	}
 	t.dirty, t.space = false, false

@@ -42,6 +42,20 @@ func (k kubectl) argv(args ...string) []string {
 	return append(argv, args...)
 }
 
+// typed returns the command line of a call as a user types it in sh(1).
+func (k kubectl) typed(args ...string) string {
+	argv := k.argv(args...)
+	for i, a := range argv {
+		if !plain.MatchString(a) {
+			argv[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(argv, " ")
+}
+
+// plain matches a word that sh(1) leaves as it is.
+var plain = regexp.MustCompile(`^[a-zA-Z0-9_./:=@%+,-]+$`)
+
 // call runs kubectl to its end and returns what it printed. The error of a failed call is a *refusal.
 func (k kubectl) call(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTime, advise("check that the cluster answers: kubectl cluster-info", "kubectl %s: no answer within %v", args[0], callTime))
@@ -179,6 +193,13 @@ func says(err error, some ...string) bool {
 
 func forbidden(err error) bool { return says(err, "(Forbidden)") }
 func notFound(err error) bool  { return says(err, "(NotFound)") }
+
+// unanswered reports whether a call failed although the cluster has not refused it: it can have acted.
+func unanswered(err error) bool {
+	var r *refusal
+	return err != nil && (!errors.As(err, &r) || says(err, "The connection to the server", "Unable to connect to the server", "EOF",
+		"(Timeout)", "(ServerTimeout)", "(ServiceUnavailable)", "(TooManyRequests)", "Unauthorized"))
+}
 
 // remedies lists what helps by words of kubectl, of the API server, and of kubelet. The first match counts.
 var remedies = []struct{ words, fix string }{

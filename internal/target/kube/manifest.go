@@ -72,14 +72,9 @@ type podSpec struct {
 	HostNetwork        bool         `json:"hostNetwork,omitempty"`
 	Affinity           affinity     `json:"affinity"`
 	Tolerations        []toleration `json:"tolerations,omitempty"`
-	PullSecrets        []name       `json:"imagePullSecrets,omitempty"`
 	PodSecurityContext podSecurity  `json:"securityContext"`
 	Containers         []container  `json:"containers"`
 	Volumes            []volume     `json:"volumes"`
-}
-
-type name struct {
-	Name string `json:"name"`
 }
 
 // An affinity names a node by its name. The scheduler then checks taints and resources, and says what is
@@ -238,9 +233,6 @@ func (t *Target) pod(s *seat) podTemplate {
 		}
 		p.Spec.Tolerations = append(p.Spec.Tolerations, tol)
 	}
-	for _, secret := range t.PullSecrets {
-		p.Spec.PullSecrets = append(p.Spec.PullSecrets, name{secret})
-	}
 	return p
 }
 
@@ -281,7 +273,7 @@ func serviceName(s *seat, of topo.Kind, v6 bool) string {
 func (t *Target) Manifests(wants []topo.Topology) ([]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	plan := &Target{Kube: t.Kube, Ports: t.Ports, Wants: wants, HostNetwork: t.HostNetwork, PullSecrets: t.PullSecrets, run: "plan", machines: t.machines}
+	plan := &Target{Kube: t.Kube, Ports: t.Ports, Wants: wants, HostNetwork: t.HostNetwork, run: "plan", machines: t.machines}
 	if len(plan.machines) == 0 && !plan.any() && !plan.all() {
 		plan.machines = named(t.Nodes)
 	}

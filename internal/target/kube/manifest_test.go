@@ -29,7 +29,7 @@ func TestManifests(t *testing.T) {
 		target *Target
 		wants  []topo.Topology
 	}{
-		"pod":       {&Target{Kube: named, PullSecrets: []string{"login"}}, wants(t, 2, topo.PodNet)},
+		"pod":       {&Target{Kube: named}, wants(t, 2, topo.PodNet)},
 		"host":      {&Target{Kube: made}, wants(t, 2, topo.Hosts)},
 		"service":   {&Target{Kube: named}, wants(t, 2, topo.Service, topo.PodNet)},
 		"nodeport6": {&Target{Kube: study.Kube{Namespace: "team", Nodes: []string{"no"}, Image: "i", Keep: true}, HostNetwork: true}, []topo.Topology{six}},

@@ -1,7 +1,5 @@
 package kube
 
-import "encoding/json"
-
 // What weir reads of objects of the cluster. Everything else in them is ignored.
 
 // A meta is the metadata of an object, read or made.
@@ -26,9 +24,8 @@ type stored struct {
 	Kind     string `json:"kind"`
 	Metadata meta   `json:"metadata"`
 	Spec     struct {
-		ClusterIP  string          `json:"clusterIP"` // of a Service
-		Ports      []port          `json:"ports"`
-		Attributes json.RawMessage `json:"resourceAttributes"` // of a SelfSubjectAccessReview
+		ClusterIP string `json:"clusterIP"` // of a Service
+		Ports     []port `json:"ports"`
 	} `json:"spec"`
 	Status struct {
 		Allowed bool `json:"allowed"` // of a SelfSubjectAccessReview

@@ -22,7 +22,7 @@ func (t *Target) start(ctx context.Context, want topo.Topology) (started bool, e
 	}
 	for _, host := range []bool{false, true} {
 		if i := slices.IndexFunc(seats, func(s *seat) bool { return s.host == host }); i >= 0 {
-			if err := t.admit(ctx, seats[i]); err != nil && host != inPods(want.Find.Kind) {
+			if err := t.admit(ctx, seats[i]); err != nil && (host != inPods(want.Find.Kind) || t.admitted[host] == nil) {
 				return false, err
 			}
 		}
@@ -51,17 +51,21 @@ func (t *Target) makeNamespace(ctx context.Context, hosts bool) error {
 	if t.Namespace != "" || t.space {
 		return nil
 	}
-	t.dirty, t.space = true, true // also if no answer arrives
-	if _, err := t.outside().create(ctx, []any{t.namespaceOf(hosts)}); err != nil {
-		var answered *refusal
-		t.space = !errors.As(err, &answered)
-		return err
+	tried := t.dirty
+	t.dirty = true // also if no answer arrives
+	_, err := t.outside().create(ctx, []any{t.namespaceOf(hosts)})
+	switch {
+	case tried && says(err, "(AlreadyExists)"): // the answer to an earlier try was lost
+		err = nil
+	case err != nil && !unanswered(err):
+		t.dirty = tried
 	}
-	return nil
+	t.space = err == nil
+	return err
 }
 
-// admit asks the cluster once whether it would admit the pod of a seat: the Job's controller, which
-// makes the pod, tells only events.
+// admit asks the cluster whether it would admit the pod of a seat, and remembers the answer. The Job's
+// controller, which makes the pod, reports a refusal only as an event.
 func (t *Target) admit(ctx context.Context, s *seat) error {
 	if err, known := t.admitted[s.host]; known {
 		return err
@@ -80,6 +84,9 @@ func (t *Target) admit(ctx context.Context, s *seat) error {
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if unanswered(err) {
+		return err
 	}
 	if says(err, "violates PodSecurity") {
 		err = t.unlabeled(unadvised(err))

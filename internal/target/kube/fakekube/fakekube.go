@@ -24,7 +24,7 @@ type Object map[string]any
 
 // A State is everything that the cluster knows. Tests change it.
 type State struct {
-	Contexts   []string
+	Contexts   []string // the first one is the current one
 	Nodes      []Object
 	Namespaces map[string]map[string]string // their labels by name
 	Denied     []string                     // permissions, as "create pods/attach"
@@ -123,9 +123,6 @@ func (c Cluster) Attached(t testing.TB, pod string) (pid int) {
 	}
 	return pid
 }
-
-// Pod returns the name of the pod that a key of State.Objects belongs to, if it is one's.
-func (c Cluster) Pod(key string) (name string, ok bool) { return strings.CutPrefix(key, "Pod/") }
 
 // change reads, changes and writes the state while no other process does.
 func (c Cluster) change(f func(*State) error) error {
@@ -259,6 +256,9 @@ func (s *State) call(c call) (out []byte, program []string, err error) {
 	case "version":
 		answer = Object{"clientVersion": Object{"gitVersion": "v1.32.0"}, "serverVersion": Object{"gitVersion": "v1.33.13"}}
 	case "config":
+		if c.words[1] == "current-context" {
+			return []byte(s.Contexts[0] + "\n"), nil, nil
+		}
 		return []byte(strings.Join(s.Contexts, "\n") + "\n"), nil, nil
 	case "get":
 		answer, err = s.get(c)

@@ -117,6 +117,9 @@ func (s *State) create(c call) (out []byte, err error) {
 		}
 		switch kind {
 		case "Namespace":
+			if _, ok := s.Namespaces[name]; ok {
+				return nil, fmt.Errorf(`%s (AlreadyExists): error when creating "STDIN": namespaces %q already exists`, server, name)
+			}
 			labels := map[string]string{}
 			for k, v := range object(o.at("metadata", "labels")) {
 				labels[k] = v.(string)

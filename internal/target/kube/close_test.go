@@ -1,0 +1,117 @@
+package kube
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/target/kube/fakekube"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// The request to delete the namespace must not wait for pods, which can outlast the caller's patience.
+func TestNamespaceGoesFirst(t *testing.T) {
+	k, c := cluster(t)
+	k.Namespace = ""
+	open(t, k, wants(t, 2, topo.PodNet)[0])
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	calls := c.State(t).Calls
+	at := func(part string) int {
+		return slices.IndexFunc(calls, func(call string) bool { return strings.Contains(call, part) })
+	}
+	if space, pods := at("delete namespace weir-"), at("delete jobs,services"); space < 0 || pods < space {
+		t.Errorf("calls %q", calls)
+	}
+}
+
+// A namespace that was made, but not confirmed, is removed; the next try uses it.
+func TestLostAnswer(t *testing.T) {
+	const said = "Unable to connect to the server: net/http: request canceled"
+	for _, again := range []bool{false, true} {
+		k, c := cluster(t)
+		k.Namespace = ""
+		if err := k.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.Set(t, func(s *fakekube.State) {
+			s.Fail = []fakekube.Failure{{Call: "create", Said: said, Times: 1}}
+			s.Namespaces["weir-"+k.run] = map[string]string{}
+		})
+		want := wants(t, 2, topo.PodNet)[0]
+		if _, err := k.Open(t.Context(), want, ""); err == nil || !strings.Contains(err.Error(), said) {
+			t.Errorf("error %v", err)
+		}
+		if again {
+			open(t, k, want)
+		}
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+		if s := c.State(t); len(s.Namespaces) != 1 {
+			t.Errorf("left: %v", s.Namespaces)
+		}
+	}
+}
+
+// weir never deletes a namespace that it did not make, whatever its name.
+func TestNamespaceOfOthers(t *testing.T) {
+	k, c := cluster(t)
+	k.Namespace = ""
+	if err := k.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.Set(t, func(s *fakekube.State) { s.Namespaces["weir-"+k.run] = map[string]string{} })
+	if _, err := k.Open(t.Context(), wants(t, 2, topo.PodNet)[0], ""); err == nil || !strings.Contains(err.Error(), "(AlreadyExists)") {
+		t.Errorf("error %v", err)
+	}
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+	if s := c.State(t); len(s.Namespaces) != 2 {
+		t.Errorf("left: %v", s.Namespaces)
+	}
+}
+
+// A run stays in the cluster where it began when the user chooses another context.
+func TestCurrentContext(t *testing.T) {
+	k, c := cluster(t)
+	k.Context = ""
+	if err := k.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.Set(t, func(s *fakekube.State) { s.Contexts, s.Calls = []string{"other", "test"}, nil })
+	open(t, k, wants(t, 2, topo.PodNet)[0])
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, call := range c.State(t).Calls {
+		if !strings.HasPrefix(call, "--context=test ") {
+			t.Errorf("kubectl %s", call)
+		}
+	}
+}
+
+// One call that the cluster does not answer must not cost the networks of hosts for the whole run.
+func TestAdmissionUnanswered(t *testing.T) {
+	k, c := cluster(t)
+	hosts := wants(t, 2, topo.Hosts)[0]
+	if err := k.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.Set(t, func(s *fakekube.State) {
+		s.Fail = []fakekube.Failure{{Call: "--dry-run", Said: "The connection to the server x was refused", Times: 1}}
+	})
+	if _, err := k.Open(t.Context(), hosts, ""); err == nil {
+		t.Error("opened")
+	}
+	open(t, k, hosts)
+}
+
+func TestTyped(t *testing.T) {
+	k := kubectl{"o'brien's; x", "team"}
+	if got, want := k.typed("delete", "jobs"), `kubectl '--context=o'\''brien'\''s; x' --namespace=team delete jobs`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
