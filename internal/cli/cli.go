@@ -116,11 +116,11 @@ func command(version string) *cobra.Command {
 		Use:   "weir",
 		Short: "Measure what a container network costs, and explain why",
 		Long: `Weir builds container networks on one machine (without root, if the kernel
-allows) or finds those of machines and clusters (--ssh, --kube), measures them as a
+allows) or uses those of machines and clusters (--ssh, --kube), measures them as a
 designed experiment, and reports what each one costs.
 
-Exit status: 0 done; 1 a check failed; 2 usage error; 3 this machine cannot do it;
-4 interrupted, can be resumed.`,
+Exit status: 0 done; 1 a check failed; 2 usage error; 3 this machine, or one
+that is measured, cannot do it; 4 interrupted, can be resumed.`,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

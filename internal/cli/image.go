@@ -46,7 +46,7 @@ programs give equal files.`,
 // kernelArch has Go's names of architectures by the kernel's (uname -m), where they differ.
 var kernelArch = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
-// parsePrograms returns files by architecture.
+// parsePrograms returns files by Go's names of architectures.
 func parsePrograms(flags []string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, f := range flags {
@@ -55,7 +55,7 @@ func parsePrograms(flags []string) (map[string]string, error) {
 			arch = name
 		}
 		switch {
-		case !ok || file == "":
+		case !ok || arch == "" || file == "":
 			return nil, usage("invalid --program %q: want ARCH=FILE, such as arm64=weir-linux-arm64", f)
 		case files[arch] != "":
 			return nil, usage("--program %s: %s already has the program %s", f, arch, files[arch])

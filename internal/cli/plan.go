@@ -95,7 +95,7 @@ without connecting to them; weir doctor connects.`,
 		Example: `  weir plan -n vxlan-overlay
   weir plan -n vxlan-overlay --hosts 3 --ipv6 --json
   weir plan --ssh a,b
-  weir plan --kube -N bench | kubectl apply --dry-run=server -f -`,
+  weir plan --kube -N bench | kubectl apply -n bench --dry-run=server -f -`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			var networks []string

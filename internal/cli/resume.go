@@ -57,9 +57,6 @@ func (r *runner) settle() error {
 	if len(r.study.Target.Kube.Nodes) == 0 { // weir has chosen
 		names = names[:min(len(names), r.study.Topology.Hosts)]
 	}
-	if len(names) == 1 && r.study.Topology.Hosts > 1 {
-		say(fmt.Sprintf("weir: node %s is the only one that can run pods: both ends are on it", names[0]))
-	}
 	one := *r.study.Target.Kube
 	one.Nodes = names
 	r.study.Target.Kube, r.study.Topology.Hosts = &one, len(names)

@@ -42,9 +42,8 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.
 
 With --ssh or --kube, weir builds nothing and measures networks that exist: between
 machines, or between the nodes and pods of a cluster. It uses your own ssh or
-kubectl with their configuration, and changes nothing there. As the kubectl plugin
-(kubectl weir run), --kube goes without saying; -n lists networks, and -N is the
-namespace.
+kubectl with their configuration, and changes nothing there. kubectl weir run, the
+plugin, implies --kube. -n names networks, as always; the namespace is -N.
 
 The interval of one run covers only that run. --runs 5 --every 10m runs the study
 five times, ten minutes from start to start, and pools the runs: the pooled

@@ -46,7 +46,7 @@ func (f *targetFlags) register(c *cobra.Command) {
 	fl.StringVar(&f.ports, "port", "", "ports that servers on machines listen on, FIRST-LAST (default 5201-5299)")
 	fl.VisitAll(func(g *pflag.Flag) { f.names = append(f.names, g.Name) })
 	c.Flags().AddFlagSet(fl)
-	c.Flags().StringArrayVar(&f.programs, "program", nil, "weir for machines of another architecture, ARCH=FILE with ARCH as uname -m prints it (default: weir-linux-ARCH next to this program)")
+	c.Flags().StringArrayVar(&f.programs, "program", nil, "weir for machines of another architecture: ARCH=FILE, such as arm64=weir-linux-arm64 (default: weir-linux-ARCH next to this program)")
 }
 
 // change makes s a study of the target that the flags name, if they name one. A flag replaces the
@@ -159,20 +159,22 @@ func (f *targetFlags) only(c *cobra.Command, networks ...string) (s study.Study,
 	return s, exit(exitUsage, err)
 }
 
-// program returns the programs for machines by architecture.
+// program returns the programs for machines. Users name architectures as Go or as the kernel does.
 func (f *targetFlags) program() (remote.Programs, error) {
 	p := remote.Programs{Files: map[string]string{}}
-	for _, one := range f.programs {
-		arch, file, ok := strings.Cut(one, "=")
-		if !ok || arch == "" || file == "" {
-			return p, usage("invalid --program %q: want ARCH=FILE, such as aarch64=weir-linux-arm64", one)
+	files, err := parsePrograms(f.programs)
+	for arch, file := range files {
+		for kernel, name := range kernelArch {
+			if arch == name {
+				arch = kernel
+			}
 		}
 		if _, err := os.Stat(file); err != nil {
-			return p, usage("--program %s: %w", one, err)
+			return p, usage("--program %s=%s: %w", arch, file, err)
 		}
 		p.Files[arch] = file
 	}
-	return p, nil
+	return p, err
 }
 
 // aboutTarget describes a target for people.

@@ -121,3 +121,22 @@ type hostOnly struct {
 }
 
 func (n hostOnly) Host() *target.Host { return n.h }
+
+// Users name an architecture as Go does, in weir-linux-arm64, or as the kernel does.
+func TestProgramsOfMachines(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "weir")
+	if err := os.WriteFile(file, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for given, want := range map[string]string{"arm64": "aarch64", "aarch64": "aarch64", "amd64": "x86_64", "riscv64": "riscv64"} {
+		p, err := (&targetFlags{programs: []string{given + "=" + file}}).program()
+		if err != nil || len(p.Files) != 1 || p.Files[want] != file {
+			t.Errorf("%s: %v, %v; want the program of %s", given, p.Files, err, want)
+		}
+	}
+	for _, wrong := range [][]string{{"arm64"}, {"=" + file}, {"arm64="}, {"arm64=" + file, "aarch64=" + file}} {
+		if p, err := (&targetFlags{programs: wrong}).program(); err == nil {
+			t.Errorf("%v: %v, want an error", wrong, p.Files)
+		}
+	}
+}

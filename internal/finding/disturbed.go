@@ -52,7 +52,7 @@ func disturbers(o analysis.Others) string {
 	if named := most(o, 3); named != "" || len(o.Machines) == 0 {
 		return named
 	}
-	return "programs that weir cannot see: a container shows only its own"
+	return "programs that weir cannot see: a container sees only its own"
 }
 
 // most names the n programs that used most CPU time, of those that used at least 0.01 core: "firefox

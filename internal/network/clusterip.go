@@ -6,7 +6,7 @@ import (
 )
 
 // ClusterIP is the pod network with a Service in front of every server: clients call the Service's
-// cluster address, and kube-proxy, or what stands in for it, translates that to the pod's.
+// cluster address, which kube-proxy or its replacement translates to the pod's.
 type ClusterIP struct{}
 
 func (ClusterIP) Where() []Where { return []Where{InKube} }

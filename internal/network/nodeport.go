@@ -5,8 +5,8 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// NodePort is the pod network with a Service in front of every server that opens a port of the nodes:
-// clients call that port of the host that runs the server's pod.
+// NodePort is the pod network with a Service in front of every server, which opens a port on all nodes:
+// clients call that port of the node that runs the server's pod.
 type NodePort struct{}
 
 func (NodePort) Where() []Where { return []Where{InKube} }

@@ -6,8 +6,8 @@ import (
 )
 
 // PodNetwork is the network that a cluster gives to pods, whatever its CNI plugin builds. Programs run in
-// pods and use the addresses of pods. The hosts are ends as well where the cluster admits a pod to the
-// host's network.
+// pods and use the addresses of pods. Hosts are ends, too, where the cluster admits a pod to the host's
+// network.
 type PodNetwork struct{}
 
 func (PodNetwork) Where() []Where { return []Where{InKube} }

@@ -9,8 +9,7 @@ import (
 )
 
 // Via is another device of the hosts: a tunnel such as WireGuard's, a VLAN, a second NIC. Programs run
-// on the hosts and use its addresses, as they use others in host. weir uses the device and does not
-// change it.
+// on the hosts and use its addresses. weir does not change the device.
 type Via struct {
 	Dev string `yaml:"dev"` // name of the device on every host, such as wg0
 }

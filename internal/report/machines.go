@@ -240,7 +240,7 @@ func machineNotes(ms []described) []string {
 				unit.Format(m.CPULimit, "core"), count(m.CPUs, "CPU"), count(int(m.Throttled), "period")))
 		}
 		if m.Sandbox != "" {
-			notes.add(m.Name, fmt.Sprintf("the container runtime (%s) has a kernel of its own: counters and CPU time are its, not the machine's", m.Sandbox))
+			notes.add(m.Name, fmt.Sprintf("the container runtime (%s) has a kernel of its own: counters and CPU time are that kernel's, not the machine's", m.Sandbox))
 		}
 	}
 	out := notes.lines(nil)

@@ -103,7 +103,7 @@ func (e *Engines) remark(ctx context.Context, s *Setup, x *execution) {
 	first := x.readings.First.Hosts[h.ID].At // a mark of an earlier order can arrive late
 	if server[0] == nil || server[1] == nil || server[0].Counters == nil || server[1].Counters == nil || server[0].At < first || server[1].At <= server[0].At {
 		x.readings.End.Missing = append(x.readings.End.Missing,
-			fmt.Sprintf("%s: the server's marks did not arrive; its counters are those of when the client's did", s.Server.Node))
+			fmt.Sprintf("%s: the server's marks did not arrive; its counters were read at the client's marks instead", s.Server.Node))
 		return
 	}
 	for i, at := range []*reading{&x.readings.Begin, &x.readings.End} {

@@ -82,7 +82,7 @@ func (p *program) listen(ctx context.Context, site *target.Site, node target.Nod
 		p.stdout.forget(p.stdout.on)
 		p.stderr.forget(nil)
 	}
-	return 0, fmt.Errorf("no port for a server on %s: other programs listen on those tried of %d to %d; name a wider range or another one with --port FIRST-LAST",
+	return 0, fmt.Errorf("no port for a server on %s: other programs listen on those that it tried from %d to %d; name another or a wider range with --port FIRST-LAST",
 		node.Name(), site.Ports.First, site.Ports.Last)
 }
 
@@ -116,7 +116,7 @@ func CanMeasure(p probe.Probe, site *target.Site, server plan.End) error {
 	translated := server.Call.IsValid() || len(server.Ports) > 0
 	switch {
 	case translated && info.SecondPort:
-		return fmt.Errorf("%w: %s needs a second port, which it chooses itself, and clients call %v by another address or port (%v)", ErrCannot, info.Short, server, server.Dial(toolPort).Addr())
+		return fmt.Errorf("%w: %s needs a second port, and clients call %v by another address or port (%v)", ErrCannot, info.Short, server, server.Dial(toolPort).Addr())
 	case translated && info.Direct != "":
 		return fmt.Errorf("%w: %s %s, and clients call %v by another address or port (%v)", ErrCannot, info.Short, info.Direct, server, server.Dial(toolPort).Addr())
 	case info.SecondPort && site.Ports != target.Ports{} && size(site.Ports) < 2:

@@ -137,7 +137,7 @@ func (t *Target) checkNodes(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(ms) == 1 && t.any() {
+	if len(ms) == 1 && len(names) == 0 {
 		notes = append(notes, "node "+ms[0].Name+" is the only one that can run pods: both ends are on it")
 	}
 	t.machines, t.notes = ms, notes

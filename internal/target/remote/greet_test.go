@@ -125,7 +125,7 @@ func TestBanners(t *testing.T) {
 
 // The far end refuses what is not a greeting, and waits for one in silence.
 func TestNotGreeted(t *testing.T) {
-	for said, want := range map[string]string{"": "EOF", "GET / HTTP/1.1\r\n": `it is "GET / HTTP/1.1\r\n"`, strings.Repeat("x", 10_000): "buffer full"} {
+	for said, want := range map[string]string{"": "EOF", "GET / HTTP/1.1\r\n": `got "GET / HTTP/1.1\r\n"`, strings.Repeat("x", 10_000): "buffer full"} {
 		var out strings.Builder
 		if err := Serve(strings.NewReader(said), &out, ""); err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
 			t.Errorf("%.20q: %v and %q, want %s and nothing", said, err, out.String(), want)

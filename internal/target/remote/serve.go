@@ -69,7 +69,7 @@ func greeting(in *bufio.Reader, wait time.Duration) (nonce string, err error) {
 		case r.err != nil:
 			return "", r.err
 		case len(words) < 2 || words[0] != nearWord:
-			return "", fmt.Errorf("it is %.80q", r.line)
+			return "", fmt.Errorf("got %.80q", r.line)
 		}
 		return words[1], nil
 	case <-time.After(wait):

@@ -1,6 +1,7 @@
 package targettest
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 
@@ -26,7 +27,7 @@ func inPod(t *testing.T) subject {
 	site.Close = k.Close
 	return subject{site, site.Topology.Hosts[0].Pods[0].Name, func() {
 		for name := range cluster.State(t).Objects {
-			if pod, ok := cluster.Pod(name); ok {
+			if pod, ok := strings.CutPrefix(name, "Pod/"); ok {
 				_ = syscall.Kill(cluster.Attached(t, pod), syscall.SIGTERM)
 			}
 		}
