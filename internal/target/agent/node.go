@@ -124,6 +124,9 @@ func (n *Node) Step(ctx context.Context, s plan.Step) error {
 // Check returns an error when a state does not hold.
 func (n *Node) Check(ctx context.Context, s plan.State) error {
 	_, err := n.ask(ctx, message{State: &s})
+	if errors.Is(err, target.ErrLost) {
+		err = fmt.Errorf("%s: %w", n.name, err)
+	}
 	return err
 }
 
