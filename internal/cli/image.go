@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/image"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/store"
 )
 
@@ -124,15 +125,10 @@ func sayHowToLoad(w io.Writer, file, name string, several bool) {
 	fmt.Fprintf(w, "\nThen:\n  weir run --kube --image %s\n", name)
 }
 
-// shellWord returns a file's name as one word of sh(1) that is no option.
+// shellWord quotes a file's name for sh(1) so that no command takes it for an option.
 func shellWord(file string) string {
 	if strings.HasPrefix(file, "-") {
 		file = "." + string(filepath.Separator) + file
 	}
-	if strings.ContainsFunc(file, func(r rune) bool { return !strings.ContainsRune(plainRunes, r) }) {
-		return "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
-	}
-	return file
+	return plan.ShellWord(file)
 }
-
-const plainRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-"

@@ -215,11 +215,16 @@ func (o Offload) shell(in string) command {
 // plain matches a word that sh(1) leaves as it is.
 var plain = regexp.MustCompile(`^[a-zA-Z0-9_./:=@%+,-]+$`)
 
-// quote returns s as one word of sh(1).
+// quote is ShellWord for the values of a plan: one that an Exec keeps becomes a shell variable.
 func quote(s string) string {
 	if kept.MatchString(s) {
 		return `"$` + s[1:len(s)-1] + `"`
 	}
+	return ShellWord(s)
+}
+
+// ShellWord returns s as one word of sh(1), for command lines that users copy.
+func ShellWord(s string) string {
 	if plain.MatchString(s) {
 		return s
 	}

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 	"unicode"
+
+	"github.com/weir-bench/weir/internal/plan"
 )
 
 // A kubectl calls the user's kubectl, with the user's configuration.
@@ -46,15 +48,10 @@ func (k kubectl) argv(args ...string) []string {
 func (k kubectl) typed(args ...string) string {
 	argv := k.argv(args...)
 	for i, a := range argv {
-		if !plain.MatchString(a) {
-			argv[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
+		argv[i] = plan.ShellWord(a)
 	}
 	return strings.Join(argv, " ")
 }
-
-// plain matches a word that sh(1) leaves as it is.
-var plain = regexp.MustCompile(`^[a-zA-Z0-9_./:=@%+,-]+$`)
 
 // call runs kubectl to its end and returns what it printed. The error of a failed call is a *refusal.
 func (k kubectl) call(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
