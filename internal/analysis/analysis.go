@@ -11,6 +11,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/topo"
@@ -33,6 +34,9 @@ type Options struct {
 	Others        *Others  // programs outside the run; nil if unknown
 	// Inside is what trials sampled inside their windows, by trial.
 	Inside map[string][]sample.Series
+	// Evidence is what trials observed of their paths, and Settings what held on them, both by trial.
+	Evidence map[string]*evidence.Trial
+	Settings map[string]*evidence.Settings
 	// Machines are the hosts that a target found, in their order; none in the lab.
 	Machines []Machine
 	// Contrasts are the comparisons that the study states. With some, Baseline is "" unless one of them

@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/stat"
 )
 
 // A Finding is a conclusion with its evidence.
@@ -20,6 +22,34 @@ type Finding struct {
 	Text     string          `json:"text"`
 	Evidence []string        `json:"evidence,omitempty"`
 	Remedy   string          `json:"remedy,omitempty"`
+	// Number is what the finding rests on, with its interval; nil for findings that only describe the run.
+	Number *Number `json:"number,omitempty"`
+	Place  string  `json:"place,omitempty"` // where the cause is: NODE, or NODE DEVICE
+	Test   *Test   `json:"test,omitempty"`  // the run that would refute it; nil if no run can
+}
+
+// A Number is a measured quantity.
+type Number struct {
+	Name  string        `json:"name"` // what it counts
+	Unit  string        `json:"unit"`
+	Value stat.Interval `json:"value"` // over blocks
+}
+
+// A Test is a run that can refute a finding: it measures the cell as it was found and without the supposed
+// cause, paired in blocks.
+type Test struct {
+	Text string `json:"text"` // "Refuted if …"
+	// Fix removes the cause: steps after those of the network, options of the probe, levels of factors. One
+	// of them at least is set.
+	Fix     []plan.Step       `json:"fix,omitempty"`
+	Options map[string]string `json:"options,omitempty"`
+	Levels  map[string]string `json:"levels,omitempty"`
+	// Metric is the value that the fix changes, and Factor the least change that the finding predicts, as
+	// the ratio fixed ÷ found: above 1 for more, below 1 for less. The finding stands if the ratio's
+	// interval lies beyond 1 on that side and reaches Factor, is refuted if it excludes Factor, and is open
+	// otherwise.
+	Metric string  `json:"metric"`
+	Factor float64 `json:"factor"`
 }
 
 func (f Finding) String() string {
