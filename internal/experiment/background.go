@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/profile"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/trial"
 	"github.com/weir-bench/weir/record"
@@ -245,6 +246,9 @@ func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {
 	}
 	if c.site.Topology.Exists {
 		s.Snapshot = r.snapshot
+	}
+	if r.profiler != nil {
+		s.Profiler, s.Duration = r.profiler, profile.Window
 	}
 	return s
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/profile"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
@@ -36,6 +37,9 @@ type Run struct {
 	Claims   []claim.Outcome       // published figures that these results test
 	Problems []string              // results that could not be read
 	Dir      string
+	// Profiled holds the profile trials, which Results does not, and Profiles their samples, by trial.
+	Profiled []record.Result
+	Profiles map[string]*profile.Profile
 }
 
 // Analyze sets Analysis, which all sections use.
@@ -64,6 +68,7 @@ var sections = []func(source) []Section{
 	summarySection,
 	gapSection,
 	probeSections,
+	profileSection,
 	claimSection,
 	hopSection,
 	toolSection,

@@ -41,6 +41,8 @@ type Setup struct {
 	Clients        int           // concurrent clients, with the measured one and those of Background; 0: not part of the study
 	// Snapshot remembers settings of hosts that weir does not change; nil reads them in every trial.
 	Snapshot *Snapshot
+	// Profiler samples the CPUs inside the window of a native probe; nil: nobody does.
+	Profiler Profiler
 	// Raw stores bytes under a name before anything parses them. Its error ends the run.
 	Raw func(name string, b []byte) error
 
@@ -236,7 +238,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 		}
 	}
 	r.Values = append(append(r.Values, x.background...), s.shares(m, x.clients)...)
-	if err := errors.Join(after, s.judge(r, m, x), s.bridges(r), s.queues(r), x.backgroundErr); err != nil {
+	if err := errors.Join(after, s.judge(r, m, x), s.bridges(r), s.queues(r), x.profiled.problem(s), x.backgroundErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
 }
@@ -251,6 +253,8 @@ func (s *Setup) keep(x *execution) error {
 	}
 	output("client", &x.client)
 	output("server", &x.server)
+	var errs [4]error
+	files[ProfileFile], errs[3] = x.profiled.file()
 	for i, c := range s.Background {
 		name := fmt.Sprintf("beside%d", i+1)
 		run[name] = [][]string{c.counter.argv, c.driver.argv}
@@ -260,7 +264,6 @@ func (s *Setup) keep(x *execution) error {
 		output(name, &c.counter)
 		output(name+".client", &c.driver)
 	}
-	var errs [3]error
 	files["commands.json"], errs[0] = json.MarshalIndent(run, "", "  ")
 	files["counters.json"], errs[1] = json.Marshal(x.readings)
 	files["inside.jsonl"], errs[2] = sample.FormatSeries(x.inside)
