@@ -44,7 +44,7 @@ var serviceInPath = Rule{
 }
 
 // notServices are the values cpu.NAME that are not the CPU time of a service (package trial).
-var notServices = []string{"user", "system", "softirq", "irq", "steal", "guest", "busy", "used", "accounted", "frequency", "weir", "own", "per", "idle-baseline"}
+var notServices = []string{"user", "system", "softirq", "irq", "steal", "guest", "busy", "used", "accounted", "frequency", "weir", "own", "wait", "per", "idle-baseline"}
 
 // services names the values of a trial that hold the CPU time of services.
 func services(o analysis.Observed) (names []string) {
