@@ -9,7 +9,7 @@ import (
 var checksumOff = Rule{
 	ID:    "checksum-off",
 	Title: "A device does not compute checksums",
-	Doc: "A device without any tx-checksum feature cannot segment either (netdev_fix_features, net/core/dev.c): the kernel computes checksums and cuts packets before it. " +
+	Doc: "A device without a tx-checksum feature for IP cannot segment either (netdev_fix_features, net/core/dev.c): the kernel computes checksums and cuts packets before it. " +
 		"The rule reports it where TCP's packets are of wire size from that device on (see no-segmentation and segmentation-lost, which follow from it). Without that effect the cost of a checksum is too small to tell, so UDP is left out." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		size, at, ok := unsegmented(r)

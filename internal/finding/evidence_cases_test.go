@@ -61,7 +61,7 @@ var watchedCases = []watchedCase{
 			h.Data.Drops = sentPackets
 		}
 		o.device("h2", "eth0", func(d *evidence.Device) { d.MTU = 1400 })
-	}, want: "h2 eth0 drops packets that do not fit its MTU of 1400: 120,000 of 120,000 (100 % [100, 100]); the MTU of h1 eth0 before it is 1500", place: "h2 eth0"},
+	}, want: "h2 eth0 drops packets that do not fit its MTU of 1400: 120,000 of 120,000 (100 % [100, 100]); the path needs 1500 there", place: "h2 eth0"},
 	{rule: "filtered-at-input", protocol: "udp", change: func(o observed) {
 		o.Nodes["h2p1"]["ip.InDelivers"] -= 280
 		o.Nodes["h2p1"]["udp.InDatagrams"] -= 280
@@ -78,6 +78,16 @@ var watchedCases = []watchedCase{
 		o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Receiver.CPU = 100, 0.049
 		o.fail(100)
 	}, want: "its program used 98 % [98, 98] of a CPU: it is slower than the sender", place: "h2p1"},
+	{protocol: "udp", rule: "socket-buffer", name: "smaller than usual", change: func(o observed) {
+		o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Receiver.Wait = 100, 0.02
+		o.Observed["rcvbuf"] = "16384"
+		o.fail(100)
+	}, want: "the receive buffer in h2p1 was full", place: "h2p1", also: []string{"contention"}},
+	{protocol: "udp", name: "of a program that waits", rule: "contention", change: func(o observed) {
+		o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Receiver.Wait = 100, 0.02
+		o.Observed["rcvbuf"] = "8388608"
+		o.fail(100)
+	}, want: "the receiver in h2p1 waited", place: "h2p1"},
 	{protocol: "udp", name: "few datagrams at the socket", change: func(o observed) {
 		o.Nodes["h2p1"]["udp.RcvbufErrors"] = 9
 		o.fail(9)
@@ -122,7 +132,7 @@ var watchedCases = []watchedCase{
 	{rule: "fragmentation", protocol: "udp", change: func(o observed) {
 		o.Nodes["h1"] = sample.Counters{"ip.FragCreates": 2 * sentPackets}
 		o.device("h1", "eth0", func(d *evidence.Device) { d.MTU = 1400 })
-	}, want: "h1 fragments packets: 2 fragments per packet that the sender's device got; the MTU of eth0 is 1400, the path needs 1500", place: "h1 eth0"},
+	}, want: "h1 fragments packets: 2 fragments per packet that the sender's device counts; the MTU of h1 eth0 is 1400, the path needs 1500 there", place: "h1 eth0"},
 	{protocol: "udp", name: "datagrams that are too large by design", change: func(o observed) {
 		o.Observed["datagram"] = "8000"
 		o.Nodes["h1p1"]["ip.FragCreates"] = 6 * sentPackets
@@ -154,6 +164,9 @@ var watchedCases = []watchedCase{
 	}, want: "the receiver in h2p1 waited 40 % [40, 40] of the time for a CPU that other programs used", place: "h2p1"},
 	{protocol: "udp", name: "short waits", change: func(o observed) { o.Sender.Wait, o.Receiver.Wait = 0.0024, 0.0024 }},
 	{rule: "receive-window", protocol: "tcp", change: func(o observed) { o.Sender.TCP.RwndLimited = 0.03 }, want: "the receiver's window held TCP back for 60 % [60, 60] of its busy time", place: "h2p1"},
+	{rule: "receive-window", protocol: "tcp", name: "of a small buffer", change: func(o observed) {
+		o.Sender.TCP.RwndLimited, o.Receiver.Wait, o.Observed["rcvbuf"] = 0.03, 0.02, "65536"
+	}, want: "the receiver's window held TCP back", place: "h2p1", also: []string{"contention"}},
 	{protocol: "tcp", name: "a window that closes now and then", change: func(o observed) { o.Sender.TCP.RwndLimited = 0.0145 }},
 	{protocol: "tcp", name: "a window that a full program closes", change: func(o observed) { o.Sender.TCP.RwndLimited, o.Receiver.CPU = 0.03, 0.049 }},
 	{rule: "send-buffer", protocol: "tcp", change: func(o observed) { o.Sender.TCP.SndbufLimited = 0.03 }, want: "the send buffer held TCP back for 60 %", place: "h1p1"},
@@ -166,7 +179,14 @@ var watchedCases = []watchedCase{
 		}
 	}},
 	{rule: "service-in-path", protocol: "udp", change: func(o observed) { o.set("cpu.ovs-vswitchd", "core", 0.7) }, want: "ovs-vswitchd carries the packets in user space: 7 µs of CPU time per packet"},
-	{rule: "service-in-path", protocol: "udp", name: "relay", change: func(o observed) { o.set("thread.h1.weir-relay", "core", 0.3) }, want: "weir-relay carries the packets in user space: 3 µs of CPU time per packet", place: "h1"},
+	{rule: "service-in-path", protocol: "udp", name: "relay", change: func(o observed) { o.set("thread.h1.weir-relay", "core", 0.3) }, want: "weir-relay in h1 carries the packets in user space: 3 µs of CPU time per packet", place: "h1"},
+	{rule: "service-in-path", protocol: "udp", name: "that drops at its device", change: func(o observed) {
+		o.lose(2, 3000)
+		o.hop("h1", "vx0").Data.Drops = 3000
+		o.set("cpu.ovs-vswitchd", "core", 0.8)
+		o.set("thread.h1.ovs-vswitchd/handler", "core", 0.4)
+		o.set("thread.h1.ovs-vswitchd", "core", 0.3)
+	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
 	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.set("cpu.dockerd", "core", 0.01) }},
 	{rule: "tool-limited", protocol: "tcp", change: func(observed) {}, want: "as fast as host, and the engine client is full in both", also: []string{"full-thread"}},
 	{rule: "unlike-peer", protocol: "udp", change: func(o observed) {

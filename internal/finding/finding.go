@@ -26,6 +26,8 @@ type Finding struct {
 	Number *Number `json:"number,omitempty"`
 	Place  string  `json:"place,omitempty"` // where the cause is: NODE, or NODE DEVICE
 	Test   *Test   `json:"test,omitempty"`  // the run that would refute it; nil if no run can
+
+	certain bool // it follows from no other finding
 }
 
 // A Number is a measured quantity.

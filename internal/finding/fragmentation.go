@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/plan"
 )
 
@@ -19,8 +18,7 @@ var fragmentation = Rule{
 	Doc: "A network namespace made more than one fragment per 100 packets (FragCreates) although the study's datagrams fit the path's planned MTU: some device's MTU is smaller. " +
 		"Each fragment passes the rest of the path by itself, and one lost fragment loses the packet. Datagrams larger than the planned MTU are fragmented at the sender by design." + majority,
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		mtu, overhead := number(r.Observed["path.mtu"]), number(r.Observed["path.overhead"])
-		if mtu > 0 && r.Wire.Datagram > mtu-28 { // headers of IP and UDP
+		if mtu := number(r.Observed["path.mtu"]); mtu > 0 && r.Wire.Datagram > mtu-28 { // headers of IP and UDP
 			return nil
 		}
 		all := r.Evidence()
@@ -47,23 +45,24 @@ var fragmentation = Rule{
 			return nil
 		}
 		f := Finding{Severity: Warning, Place: node, Number: &Number{"fragments per packet", "1", each},
-			Text:   fmt.Sprintf("%s fragments packets: %s fragments per packet that the sender's device got", node, digits(each.Center)),
-			Remedy: "raise the MTU of the device there, or lower that of the senders"}
-		if dev, d, ok := narrowest(all[len(all)-1].Evidence, settings(r), node); ok && mtu > 0 && float64(d.MTU) < mtu+overhead {
-			f.Place += " " + dev
-			f.Text += fmt.Sprintf("; the MTU of %s is %d, the path needs %.0f", dev, d.MTU, mtu+overhead)
-			f.Test = lessCPU(r, 0.95, plan.Step{In: node, Set: &plan.Set{Dev: dev, MTU: int(mtu + overhead)}})
+			Text:   fmt.Sprintf("%s fragments packets: %s fragments per packet that the sender's device counts", node, digits(each.Center)),
+			Remedy: "raise the MTU of the device, or lower that of the senders"}
+		if hop, mtu, need, ok := tooSmall(all[len(all)-1]); ok {
+			f.Place = hop.In + " " + hop.Dev
+			f.Text += fmt.Sprintf("; the MTU of %s is %d, the path needs %.0f there", f.Place, mtu, need)
+			f.Test = lessCPU(r, 0.95, raise(all[len(all)-1])...)
 		}
 		return []Finding{f}
 	}),
 }
 
-// narrowest returns the device with the smallest MTU through which the data leave a node.
-func narrowest(t *evidence.Trial, s *evidence.Settings, node string) (dev string, least evidence.Device, ok bool) {
-	for _, h := range t.Path {
-		if d, known := deviceOf(s, h.In, h.Dev); known && h.In == node && h.Out && (!ok || d.MTU < least.MTU) {
-			dev, least, ok = h.Dev, d, true
+// raise returns the steps that give all devices of a trial's path the MTU that the plan needs.
+func raise(o analysis.Observed) (fix []plan.Step) {
+	for i, h := range o.Evidence.Path {
+		d, known := deviceOf(o.Settings, h.In, h.Dev)
+		if need, _ := planned(o, i); known && float64(d.MTU) < need {
+			fix = append(fix, plan.Step{In: h.In, Set: &plan.Set{Dev: h.Dev, MTU: int(need)}})
 		}
 	}
-	return dev, least, ok
+	return fix
 }

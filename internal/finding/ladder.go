@@ -16,11 +16,11 @@ type gap struct {
 	place string // NODE, or NODE DEVICE
 	// at orders gaps along the path: 2·i is the hop i itself, 2·i-1 lies before it.
 	at       int
-	lost, of float64 // packets
-	verb     string  // of drop-on-path: what the packets did, with %s for the place
-	why      string  // evidence besides the counts
-	// hop is the device, and before the one before it; zero at the receiver.
-	hop, before evidence.Hop
+	lost, of float64      // packets
+	verb     string       // of drop-on-path: what the packets did, with %s for the place
+	why      string       // evidence besides the counts
+	hop      evidence.Hop // zero at the receiver
+	need     float64      // MTU that the plan needs there
 }
 
 // A loss is a gap over the blocks of a row.
@@ -137,7 +137,8 @@ type ladder struct {
 func (l *ladder) add(rule string, at int, lost, of float64, verb, why string) {
 	i := min((at+1)/2, len(l.path)-1)
 	hop := l.path[i]
-	l.gaps = append(l.gaps, gap{rule, hop.In + " " + hop.Dev, at, lost, of, verb, why, hop, l.path[max(0, i-1)]})
+	need, _ := planned(l.o, i)
+	l.gaps = append(l.gaps, gap{rule, hop.In + " " + hop.Dev, at, lost, of, verb, why, hop, need})
 }
 
 // queues adds what queueing disciplines dropped, except by the study's own loss between hosts.
@@ -233,27 +234,45 @@ func (l *ladder) counted(from, to int) (lost float64) {
 // sameSize reports whether mean sizes of packets differ by headers at most.
 func sameSize(a, b float64) bool { return max(a, b)-min(a, b) <= 100+0.02*max(a, b) }
 
-// narrow reports whether the packets before hop i fit the MTU of the hop before, but not that of i. A packet
-// that segmentation offload made passes anyway (is_skb_forwardable, net/core/dev.c).
+// narrow reports whether hop i has a smaller MTU than the plan, and packets that do not fit.
 func (l *ladder) narrow(i int) bool {
-	if i == 0 || l.o.Settings == nil {
-		return false
-	}
-	mtu := func(h evidence.Hop) float64 { return float64(l.o.Settings.Places[h.In].Devices[h.Dev].MTU) }
-	size, tunneled := 0.0, false
+	d, known := deviceOf(l.o.Settings, l.path[i].In, l.path[i].Dev)
+	need, extra := planned(l.o, i)
+	size := 0.0
 	for _, h := range l.path[:i+1] {
+		size = max(size, h.Data.Size()-etherHeader+extra)
+	}
+	return known && float64(d.MTU) < need && float64(d.MTU) < size
+}
+
+// planned returns the MTU that the plan needs at hop i of a trial's path, 0 if it is unknown, and how many of
+// these bytes encapsulation adds there.
+func planned(o analysis.Observed, i int) (mtu, overhead float64) {
+	if mtu = number(o.Observed["path.mtu"]); mtu == 0 {
+		return 0, 0
+	}
+	inside := false
+	for _, h := range o.Evidence.Path[:i+1] {
 		if h.By != "" && h.By != "route" {
-			tunneled = !tunneled
-		}
-		if h.Data.Packets > 0 && !tunneled {
-			size = h.Data.Size() - etherHeader
+			inside = !inside
 		}
 	}
-	if tunneled {
-		size += number(l.o.Observed["path.overhead"])
+	if inside {
+		overhead = number(o.Observed["path.overhead"])
 	}
-	here, before := mtu(l.path[i]), mtu(l.path[i-1])
-	return here > 0 && here < before && here < size && size <= before
+	return mtu + overhead, overhead
+}
+
+// tooSmall returns the first device of a trial's path whose MTU is smaller than the plan needs; false if there
+// is none.
+func tooSmall(o analysis.Observed) (hop evidence.Hop, mtu int, need float64, ok bool) {
+	for i, h := range o.Evidence.Path {
+		d, known := deviceOf(o.Settings, h.In, h.Dev)
+		if need, _ = planned(o, i); known && float64(d.MTU) < need {
+			return h, d.MTU, need, true
+		}
+	}
+	return evidence.Hop{}, 0, 0, false
 }
 
 const etherHeader = 14

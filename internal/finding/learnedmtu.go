@@ -15,15 +15,15 @@ var learnedMTU = Rule{
 		"One smaller than the plan's makes TCP's segments smaller and larger datagrams fragment, even after its cause is gone. An absolute rule: the plan states the MTU. " +
 		"It must hold in more than half of the blocks, of at least three.",
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		planned, overhead := number(r.Observed["path.mtu"]), number(r.Observed["path.overhead"])
+		plannedMTU, overhead := number(r.Observed["path.mtu"]), number(r.Observed["path.overhead"])
 		var at, to string
 		var learned int
 		size, ok := analysis.Exceeds(r.Evidence(), 0, func(o analysis.Observed) (mtu, trials float64) {
-			if o.Settings == nil || planned == 0 {
+			if o.Settings == nil || plannedMTU == 0 {
 				return 0, 0
 			}
 			for _, node := range slices.Sorted(maps.Keys(o.Settings.Places)) {
-				expect := planned // of the ends; hosts see outer packets
+				expect := plannedMTU // of the ends; hosts see outer packets
 				if node != o.Evidence.Sender.Node && node != o.Evidence.Receiver.Node {
 					expect += overhead
 				}
@@ -38,8 +38,15 @@ var learnedMTU = Rule{
 		if !ok {
 			return nil
 		}
-		return []Finding{{Severity: Warning, Place: at, Number: &Number{"path MTU", "byte", size},
-			Text:   fmt.Sprintf("%s learned a path MTU of %d to %s: smaller than the plan's", at, learned, to),
-			Remedy: "find the device with the small MTU, then forget what was learned: ip route flush cache"}}
+		f := Finding{Severity: Warning, Place: at, Number: &Number{"path MTU", "byte", size},
+			Text:   fmt.Sprintf("%s learned a path MTU of %d to %s: smaller than the plan's %.0f", at, learned, to, plannedMTU),
+			Remedy: "find the device with the small MTU, then forget what was learned: ip route flush cache"}
+		last := r.Evidence()[len(r.Evidence())-1]
+		if hop, mtu, need, ok := tooSmall(last); ok {
+			f.Place = hop.In + " " + hop.Dev
+			f.Text += fmt.Sprintf("; the MTU of %s is %d, the path needs %.0f there", f.Place, mtu, need)
+			f.Test = lessCPU(r, 0.98, raise(last)...)
+		}
+		return []Finding{f}
 	}),
 }

@@ -16,6 +16,8 @@ var explains = map[string][]string{
 	// Without checksums a device cannot segment; a sender that segments leaves nothing to cut.
 	"checksum-off":    {"no-segmentation", "segmentation-lost"},
 	"no-segmentation": {"segmentation-lost"},
+	// A program that cannot keep up drops at its own device (see follows).
+	"service-in-path": {atDevice},
 	// What does not fit is cut, dropped or learned about.
 	atMTU:           {"learned-mtu"},
 	"fragmentation": {"learned-mtu"},
@@ -42,11 +44,12 @@ func follows(f Finding, all []Finding) bool {
 		if !sameCells(f, cause) {
 			continue
 		}
-		if slices.Contains(explains[cause.Rule], f.Rule) {
+		near := cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ")
+		if slices.Contains(explains[cause.Rule], f.Rule) && !f.certain && (near || cause.Rule != "service-in-path") {
 			return true
 		}
-		if f.Rule == "unlike-peer" && cause.Number != nil {
-			if cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ") {
+		if f.Rule == "unlike-peer" && cause.Number != nil && cause.Rule != "contention" && cause.Rule != "same-cpu" {
+			if near {
 				return true // says the same
 			}
 			elsewhere = true

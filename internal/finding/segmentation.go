@@ -2,7 +2,6 @@ package finding
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -87,18 +86,20 @@ func segmenting(s *evidence.Settings, h evidence.Hop) (off []string) {
 	return off
 }
 
-// checksums returns the names of a device's checksum features if all are off.
+// checksums returns the names of a device's features that compute checksums of TCP and UDP, if all are off. A
+// device has the first one or the other two (netdev_fix_features, net/core/dev.c), so the first one is switched.
 func checksums(s *evidence.Settings, h evidence.Hop) (off []string) {
 	d, _ := deviceOf(s, h.In, h.Dev)
-	for _, name := range slices.Sorted(maps.Keys(d.Features)) {
-		if strings.HasPrefix(name, "tx-checksum-") {
-			if d.Features[name] {
-				return nil
-			}
+	for _, name := range []string{"tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6"} {
+		state, known := d.Features[name]
+		if state {
+			return nil
+		}
+		if known {
 			off = append(off, name)
 		}
 	}
-	return off
+	return off[:min(1, len(off))]
 }
 
 // switchOn completes a finding about features that are off at a hop.
