@@ -15,7 +15,7 @@ var snmpSettings = map[string]bool{
 // parseSNMP reads the counters of /proc/net/snmp, named by lower-case protocol and kernel name:
 // ip.FragCreates, udp.RcvbufErrors, tcp.RetransSegs …
 func parseSNMP(b []byte) (Counters, error) {
-	return parsePairs(b, func(proto, counter string) string {
+	return parsePairs(b, func(proto, counter, _ string) string {
 		if name := strings.ToLower(proto) + "." + counter; !snmpSettings[name] {
 			return name
 		}
@@ -25,7 +25,7 @@ func parseSNMP(b []byte) (Counters, error) {
 
 // parsePairs reads pairs of lines: "Udp: InDatagrams NoPorts", "Udp: 85 0". named returns a counter's
 // name; "" leaves it out.
-func parsePairs(b []byte, named func(proto, counter string) string) (Counters, error) {
+func parsePairs(b []byte, named func(proto, counter, value string) string) (Counters, error) {
 	ls := lines(b)
 	c := Counters{}
 	for i := 0; i < len(ls); i += 2 {
@@ -42,7 +42,7 @@ func parsePairs(b []byte, named func(proto, counter string) string) (Counters, e
 		}
 		proto := strings.TrimSuffix(names[0], ":")
 		for j := 1; j < len(names); j++ {
-			name := named(proto, names[j])
+			name := named(proto, names[j], values[j])
 			if name == "" {
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -49,6 +50,8 @@ func (s *Setup) evidence(r *record.Result, m probe.Measured, x *execution) *evid
 		for name, v := range host.Counters {
 			if strings.HasPrefix(name, "soft") {
 				host.Counters[name] = wrapped(v)
+			} else {
+				host.Counters[name] = math.Round(v*sample.UserHZ) / sample.UserHZ // CPU time comes in ticks
 			}
 		}
 		t.Hosts[id] = some(host.Counters, hostCounters)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"slices"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -156,5 +158,35 @@ func TestEvidenceOfWrappedCounters(t *testing.T) {
 	e := s.evidence(&record.Result{}, probe.Measured{Protocol: "udp"}, x)
 	if c := e.Hosts["h1"]; c["softnet.cpu0.dropped"] != 5 || len(c) != 1 || e.Seconds != 1 {
 		t.Errorf("hosts %v, %v s", e.Hosts, e.Seconds)
+	}
+}
+
+// BenchmarkEvidence builds and encodes the evidence of a trial with four nodes, and what is stored of its
+// counters.
+func BenchmarkEvidence(b *testing.B) {
+	s, _, _, _ := setup()
+	s.hops = hopsOf("h1p1:eth0 h1:p1 h1:br0 h1:vx0 vxlan h1:eth0 h2:eth0 vxlan h2:vx0 h2:br0 h2:p1 h2p1:eth0")
+	x := &execution{}
+	x.readings.First, x.readings.Last = newReading(), newReading()
+	for i, r := range []*reading{&x.readings.First, &x.readings.Last} {
+		for _, name := range []string{"h1", "h2", "h1p1", "h2p1"} {
+			c := sample.Counters{}
+			for n := range 200 {
+				c[fmt.Sprintf("ip.Counter%d", n)] = float64(n * (1 + i*(n%2)))
+			}
+			for _, dev := range []string{"lo", "eth0", "p1", "br0", "vx0"} {
+				device(map[string]sample.Counters{name: c}, name, dev, float64(i*1000), 0)
+				maps.Copy(c, sample.OfQdiscs([]sample.Qdisc{{Dev: dev, Kind: "noqueue"}}))
+			}
+			r.node(name, target.Reading{Counters: c, Read: []string{sample.OfNetDev, sample.OfSNMP, sample.OfNetstat, sample.OfQdisc}})
+		}
+	}
+	for b.Loop() {
+		if err := s.keepEvidence(&record.Result{}, probe.Measured{}, x); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := json.Marshal(x.readings.moved()); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -107,6 +108,21 @@ func (p *place) Settings(ctx context.Context, devs []string, far []netip.Addr) (
 // here is a place's file tree for a thread in the place's network namespace: to read many files costs one
 // thread instead of one each.
 type here struct{ fs.FS }
+
+// usualFile exceeds the size of most files of /proc/net, bytes.
+const usualFile = 16 << 10
+
+// ReadFile reads a file in one call, as a rule.
+func (f here) ReadFile(name string) ([]byte, error) {
+	file, err := f.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	b := bytes.NewBuffer(make([]byte, 0, usualFile))
+	_, err = b.ReadFrom(file)
+	return b.Bytes(), err
+}
 
 func (f here) Open(name string) (fs.File, error) {
 	switch rest, inNet := strings.CutPrefix(name, "proc/net/"); {

@@ -22,9 +22,9 @@ func openNetlink(protocol int) (nlSocket, error) {
 
 func (n nlSocket) close() { unix.Close(int(n)) }
 
-// maxDump exceeds the size of the kernel's messages to a reader of this size: it fills what the last
-// read offered, up to 32 KiB (netlink_dump, net/netlink/af_netlink.c).
-const maxDump = 64 << 10
+// maxDump is the most that the kernel puts into one read of a dump (netlink_dump,
+// net/netlink/af_netlink.c).
+const maxDump = 32 << 10
 
 // ask sends one request and calls each with every message of the answer, whose data it must not keep. With
 // flags of NLM_F_DUMP the answer has all objects, otherwise one message.
