@@ -122,6 +122,7 @@ func TestNoProfile(t *testing.T) {
 // the layers that it consists of.
 func TestProfileInTheLab(t *testing.T) {
 	nstest.Need(t)
+	t.Parallel()
 	if err := profile.Check(); err != nil {
 		t.Skipf("no profiles: %v", err)
 	}
