@@ -162,26 +162,32 @@ func TestProfileInTheLab(t *testing.T) {
 	}
 }
 
-// BenchmarkProfile reports the rate of profile trials ÷ that of the other trials of a run, which have the same
-// windows: go test ./internal/experiment -run xxx -bench Profile -benchtime 5x
+// BenchmarkProfile reports the packet rate and the own CPU per packet of profile trials ÷ those of the other trials of
+// a run, which have the same windows; the rate needs a quiet machine: go test ./internal/experiment -run xxx -bench Profile -benchtime 5x
 func BenchmarkProfile(b *testing.B) {
 	nstest.Need(b)
 	if err := profile.Check(); err != nil {
 		b.Skipf("no profiles: %v", err)
 	}
-	rates := map[string][]float64{}
+	all := map[string][]float64{}
 	for b.Loop() {
 		_, read := profileInLab(b, profile.Blocks, profile.Window)
 		for name, rs := range map[string][]record.Result{"plain ": read.Results, "profiled ": read.Profiles} {
 			for _, r := range rs {
-				if v, ok := r.Get("packet.rate"); ok {
-					rates[name+r.Config["network"]] = append(rates[name+r.Config["network"]], v.Value)
+				for _, value := range []string{"packet.rate", "cpu.own.per.packet"} {
+					if v, ok := r.Get(value); ok {
+						key := name + value + " " + r.Config["network"]
+						all[key] = append(all[key], v.Value)
+					}
 				}
 			}
 		}
 	}
 	for _, network := range []string{"host", "vxlan-overlay"} {
-		b.ReportMetric(middle(rates["profiled "+network])/middle(rates["plain "+network]), network+"-profiled/plain")
+		for _, value := range []string{"packet.rate", "cpu.own.per.packet"} {
+			key := value + " " + network
+			b.ReportMetric(middle(all["profiled "+key])/middle(all["plain "+key]), network+"-"+value+"-ratio")
+		}
 	}
 }
 
