@@ -9,17 +9,20 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
+// inDetail are the media of tables that a terminal has no room for.
+var inDetail = []Medium{forPage, forMarkdown}
+
 const costsAbout = "CPU time by the clocks of the engine's own threads, with the softirqs that ran on top of them: other programs hardly change it. " +
 	"Intervals are over blocks, and each holds by itself. In a lab the sender's thread carries packets up to the receiver's socket, across both hosts."
 
 // costSection has the models of what a packet costs, the sum of an overlay's segments next to the
 // measured path, and what free encapsulation would give.
 func costSection(s source) []Section {
-	x := Section{ID: "costs", Title: "What a packet costs", About: costsAbout}
+	x := Section{ID: "costs", Title: "What a packet costs", About: costsAbout, In: full}
 	models := costmodel.Fit(s.p)
-	x.Parts = append(x.Parts, modelParts(models, costmodel.Wakes(s.p, models), s.p.Baseline)...)
 	x.Parts = append(x.Parts, s.boundPart(costmodel.WhatIf(s.p))...)
 	x.Parts = append(x.Parts, s.hookPart(costmodel.Hooks(s.p))...)
+	x.Parts = append(x.Parts, modelParts(models, costmodel.Wakes(s.p, models), s.p.Baseline)...)
 	if x.Parts == nil {
 		return nil
 	}
@@ -50,7 +53,7 @@ func modelParts(models []costmodel.Model, wakes []costmodel.Wake, baseline strin
 		}
 		t := traffic[good[0].Kind]
 		title := comma(t.name, levelText(good[0].Levels))
-		p := Section{ID: "cost model " + k, Title: "Cost model: " + title, Label: title,
+		p := Section{ID: "cost model " + k, Title: "Cost model: " + title, Label: title, In: inDetail,
 			About:  fmt.Sprintf("CPU time of a %s = pass + bytes × byte%s, fitted to %s of payload. Even is the payload whose bytes cost as much as the pass. Held out is the error of predictions for sizes that the fit did not have.", t.pass, segments(good), sizesOf(good[0])),
 			Tables: []Table{table("cost model table "+k, modelColumns(good)...).named(baseline)}}
 		p.Notes = append(refusals(all), crossings(costmodel.Crossings(good))...)
@@ -110,6 +113,9 @@ func (s source) boundPart(bounds []costmodel.Bound) []Section {
 		About: "Encapsulation is vxlan − host, and veths and bridges are 2 (bridge − host): the path of vxlan-overlay is host and both. " +
 			"Where this sum is not the measured path, within the intervals, there is no bound. Costs are CPU time of the sender.",
 		Tables: []Table{table("segments table", s.sumColumns(bounds)...), table("what-if table", s.boundColumns(bounds)...)}}
+	for i := range p.Tables {
+		p.Tables[i].In = inDetail
+	}
 	for _, b := range told(bounds) {
 		p.Lines = append(p.Lines, Line{Network: b.Network, Title: comma(b.Network, s.under(b.Probe, b.Levels)), Text: whatIf(b)})
 	}
