@@ -30,7 +30,8 @@ type Bound struct {
 	FreeAll stat.Interval `json:"freeAll,omitzero"`
 	Why     string        `json:"why,omitempty"`
 
-	// Limit is the thread that limits the network, nil if none is full: then Free is of CPU time alone,
+	// Limit is the thread that limits the network: one that fills a CPU, or the sender's if it would but for
+	// other programs. nil if there is none: then Free is of CPU time alone,
 	// and promises no throughput. Inside reports whether Limit does the encapsulation; if it does not,
 	// free encapsulation raises no throughput either.
 	Limit  *Busy `json:"limit,omitempty"`

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -81,6 +83,28 @@ func TestNextLimit(t *testing.T) {
 	m.udp("vxlan-overlay", slow(ofOverlay), nil, 18)
 	if b := one(t, m); b.Most < 1.03 || b.Most > 1.12 || b.Next.Name != "weir-engine-serve" {
 		t.Errorf("the next limit allows %g, of %+v", b.Most, b.Next)
+	}
+}
+
+// On a busy machine no thread fills a CPU, but one that ran or waited for a CPU all the time is the limit.
+func TestLimitOnABusyMachine(t *testing.T) {
+	for _, c := range []struct {
+		wait  float64
+		limit bool
+	}{{0.39, true}, {0.1, false}} {
+		m := synthetic(27)
+		m.segmentsOf(ofOverlay, ofBridged, 1398)
+		m.threads("vxlan-overlay", map[string]float64{"h1.weir-engine-agent": 0.6, "h2.weir-engine-serve": 0.1})
+		all := map[string]*evidence.Trial{}
+		for _, r := range m.all {
+			all[r.Trial] = &evidence.Trial{Window: 1, Sender: evidence.End{CPU: 0.6, Wait: c.wait}}
+		}
+		o := options
+		o.Evidence = all
+		b := WhatIf(analysis.New(m.all, o))[0]
+		if (b.Limit != nil) != c.limit || b.Inside != c.limit {
+			t.Errorf("wait %g: limit %+v, inside %v", c.wait, b.Limit, b.Inside)
+		}
 	}
 }
 

@@ -30,6 +30,15 @@ func busiest(b *costmodel.Busy) string {
 	return fmt.Sprintf("%s, %.0f %%", finding.Describe(b.Thread).Name, 100*b.Share.Center)
 }
 
+// limits says why a thread is the limit.
+func limits(b *costmodel.Busy) string {
+	name := finding.Describe(b.Thread).Subject
+	if b.Full {
+		return name + " is full"
+	}
+	return name + " never waits for anything but a CPU, which other programs use as well"
+}
+
 // whatIf says what encapsulation costs, what a path without it would give, and which run refutes that.
 func whatIf(b costmodel.Bound) string {
 	by, noun := perUnit(b.Unit)
@@ -46,7 +55,7 @@ func whatIf(b costmodel.Bound) string {
 	case b.Why == "" && !b.Inside:
 		parts = append(parts, fmt.Sprintf("Free encapsulation would give no throughput: %s is full, and does not encapsulate", finding.Describe(b.Limit.Thread).Subject))
 	case b.Why == "":
-		parts = append(parts, fmt.Sprintf("Free encapsulation would give at most %s, because %s is full", timesWithin(b.Free), finding.Describe(b.Limit.Thread).Subject), afterwards(b))
+		parts = append(parts, fmt.Sprintf("Free encapsulation would give at most %s, because %s", timesWithin(b.Free), limits(b.Limit)), afterwards(b))
 		if b.FreeAll.N > 0 {
 			parts = append(parts, fmt.Sprintf("A free network would give %s", times(b.FreeAll)))
 		}
