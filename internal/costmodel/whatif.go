@@ -24,7 +24,8 @@ type Bound struct {
 	Sum        stat.Interval `json:"sum,omitzero"`
 	OfMeasured stat.Interval `json:"ofMeasured,omitzero"`
 
-	// Free is how many times the work free encapsulation would let the sender do: Cost ÷ what remains.
+	// Free is how many times the work free encapsulation would let the sender do: Cost ÷ what remains. Its
+	// upper end covers that the remainder of the sum is encapsulation's: Cost ÷ (host + Bridging).
 	// FreeAll is that of a free network: Cost ÷ Host. N of both is 0 if Why says why there is no bound.
 	Free    stat.Interval `json:"free,omitzero"`
 	FreeAll stat.Interval `json:"freeAll,omitzero"`
@@ -50,7 +51,7 @@ type Bound struct {
 	// GainCPU the ratio of costs, this network's ÷ bridged's. N is 0 if the run lacks bridged.
 	Gain    stat.Interval `json:"gain,omitzero"`
 	GainCPU stat.Interval `json:"gainCPU,omitzero"`
-	// Verdict is on Free: by Gain where Limit encapsulates, and by GainCPU otherwise.
+	// Verdict is on Free, by Gained.
 	Verdict Verdict `json:"verdict,omitempty"`
 }
 
@@ -159,6 +160,8 @@ type reading func(network string) float64
 
 func encapsulation(c reading) float64 { return c(tunnel) - c(host) }
 
+func bridging(c reading) float64 { return 2 * (c(bridge) - c(host)) }
+
 // perBlock computes a number from the costs of each block.
 type perBlock func(of func(reading) float64) []float64
 
@@ -180,7 +183,6 @@ func (b *Bound) take(of func(string) map[int]cost, sum bool) perBlock {
 	b.Host, b.Cost = middle(func(c reading) float64 { return c(host) }), middle(b.own)
 	b.Encapsulation = middle(encapsulation)
 	if sum {
-		bridging := func(c reading) float64 { return 2 * (c(bridge) - c(host)) }
 		all := func(c reading) float64 { return c(host) + bridging(c) + encapsulation(c) }
 		b.Bridging, b.Sum = middle(bridging), middle(all)
 		b.OfMeasured = stat.Ratio(each(b.own), each(all), confidence)
@@ -213,6 +215,10 @@ func (b *Bound) bound(each perBlock) {
 	default:
 		b.Free = stat.Ratio(each(func(c reading) float64 { return b.own(c) - encapsulation(c) }), each(b.own), confidence)
 		b.FreeAll = stat.Ratio(each(func(c reading) float64 { return c(host) }), each(b.own), confidence)
+		if b.Sum.N > 0 {
+			rest := stat.Ratio(each(func(c reading) float64 { return c(host) + bridging(c) }), each(b.own), confidence)
+			b.Free.Hi = max(b.Free.Hi, rest.Hi)
+		}
 	}
 }
 
@@ -263,10 +269,7 @@ func (b *Bound) judge(of func(string) map[int]cost) {
 		costs, fewer = append(costs, x.sender), append(fewer, y.sender)
 	}
 	b.Gain, b.GainCPU = stat.Ratio(rates, without, confidence), stat.Ratio(fewer, costs, confidence)
-	gain := b.GainCPU
-	if b.Inside {
-		gain = b.Gain
-	}
+	gain, _ := b.Gained()
 	switch {
 	case !b.Free.Bounded():
 	case !gain.Bounded() || gain.Lo <= 1 && gain.Hi > b.Free.Hi: // from no gain to beyond the bound
@@ -276,4 +279,13 @@ func (b *Bound) judge(of func(string) map[int]cost) {
 	default:
 		b.Verdict = Stands
 	}
+}
+
+// Gained returns what decides about Free: what bridged delivered, where the thread that encapsulates fills a
+// CPU, and otherwise the work that it did per CPU time.
+func (b Bound) Gained() (gain stat.Interval, delivered bool) {
+	if b.Inside && b.Limit.Full {
+		return b.Gain, true
+	}
+	return b.GainCPU, false
 }

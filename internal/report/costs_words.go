@@ -106,18 +106,23 @@ func refuting(b costmodel.Bound) string {
 	if b.Free.N == 0 || !b.Free.Bounded() || b.Cost.N > 0 && b.Verdict == "" && b.Gain.N > 0 {
 		return ""
 	}
-	gained, what := b.Gain, ""
-	if !b.Inside {
-		gained, what = b.GainCPU, " of work per CPU time"
+	gained, delivered := b.Gained()
+	what := ""
+	if !delivered {
+		what = " of work per CPU time"
+	}
+	did := fixed(gained.Center, 2) + "×"
+	if gained.Bounded() {
+		did += " " + bracket(gained, 2)
 	}
 	test := fmt.Sprintf("Refuted if bridging without VXLAN (%s) gains more than %s×%s", costmodel.Without, fixed(b.Free.Hi, 2), what)
 	switch {
 	case b.Verdict == "":
 		return test
 	case b.Verdict == costmodel.Stands && gained.Center > b.Free.Hi:
-		return fmt.Sprintf("%s: it gained %s, which does not exclude less. Stands", test, timesWithin(gained))
+		return fmt.Sprintf("%s: it gained %s, which does not exclude less. Stands", test, did)
 	}
-	return fmt.Sprintf("%s: it gained %s. %s", test, timesWithin(gained), capital(string(b.Verdict)))
+	return fmt.Sprintf("%s: it gained %s. %s", test, did, capital(string(b.Verdict)))
 }
 
 func hook(h costmodel.Hook) string {
