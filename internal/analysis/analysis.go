@@ -95,6 +95,7 @@ func New(results []record.Result, o Options) *Run {
 		r.byHost[topo.HostName(i+1)] = m
 	}
 	r.index(results)
+	r.observe(o.Evidence, o.Settings)
 	r.Unpaired = o.Unpaired
 	r.Networks = r.levels(Network, append([]string{o.Baseline}, o.Networks...)...)
 	r.probes = r.levels(Probe, o.Probes...)

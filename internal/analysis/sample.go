@@ -33,6 +33,7 @@ type Sample struct {
 	firsts         map[named]int
 	names          []named // of ok trials' values, in order
 	values         map[string]Series
+	observed       []Observed // of ok
 }
 
 type named struct{ name, unit string }

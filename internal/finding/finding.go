@@ -26,6 +26,8 @@ type Finding struct {
 	Number *Number `json:"number,omitempty"`
 	Place  string  `json:"place,omitempty"` // where the cause is: NODE, or NODE DEVICE
 	Test   *Test   `json:"test,omitempty"`  // the run that would refute it; nil if no run can
+
+	certain bool // it follows from no other finding
 }
 
 // A Number is a measured quantity.
@@ -78,10 +80,15 @@ type Rule struct {
 
 // Rules lists all rules in the order in which their findings are shown.
 func Rules() []Rule {
-	return []Rule{emulated, distance, unpaired, uncompared, fewBlocks, disturbed, notOK, linkLimited, oneCPU, fullThread, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
+	return []Rule{emulated, distance, unpaired, uncompared, fewBlocks, disturbed, notOK,
+		sameCPU, contention,
+		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, filteredAtInput, socketBuffer,
+		linkLimited, queueLimited, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU,
+		receiveWindow, sendBuffer, spurious, serviceInPath, manyRules, bridgeNF, unlikePeer,
+		oneCPU, fullThread, toolLimited, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
 }
 
-// Check applies all rules.
+// Check applies all rules, and leaves out the findings that follow from others.
 func Check(run *analysis.Run) []Finding {
 	var out []Finding
 	for _, rule := range Rules() {
@@ -90,7 +97,7 @@ func Check(run *analysis.Run) []Finding {
 			out = append(out, f)
 		}
 	}
-	return out
+	return explained(out)
 }
 
 // OfRun returns the findings about the whole run, without the residue (see ResidueOf).

@@ -23,6 +23,9 @@ var fullThread = Rule{
 			}
 			names = append(names, fmt.Sprintf("%s at %s", Describe(t).Subject, ofCPU(t)))
 			evidence = append(evidence, fmt.Sprintf("%s in %s: median of %d blocks", t.Name, placeOf(t), t.Share.N))
+			if line := receives(r, t); line != "" {
+				evidence = append(evidence, line)
+			}
 		}
 		switch len(names) {
 		case 0:
@@ -32,6 +35,23 @@ var fullThread = Rule{
 		}
 		return []Finding{{Severity: Note, Text: strings.Join(names, "; ") + ": these threads are the limit", Evidence: evidence}}
 	}),
+}
+
+// receives says how much of the machine's receiving ran on the CPU of the sender, whose thread is full; ""
+// without evidence, or if it is less than nine tenths.
+func receives(r *analysis.Row, t analysis.Thread) string {
+	const nearly = 0.9
+	share, ok := analysis.Exceeds(r.Evidence(), nearly, func(o analysis.Observed) (here, all float64) {
+		e, c := o.Evidence.Sender, o.Evidence.Hosts[o.Evidence.Sender.Host]
+		if len(e.CPUs) != 1 || e.Node != t.Place {
+			return 0, 0
+		}
+		return c[fmt.Sprintf("softnet.cpu%d.processed", e.CPUs[0])], c["softnet.processed"]
+	})
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("its CPU also did %s of the receiving on that machine: devices, bridges, tunnels and the receiver's stack", percent(share))
 }
 
 // idles reports whether a thread uses its CPU whatever the network costs.

@@ -1,0 +1,96 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
+)
+
+// Observed is one trial with what it observed of its path.
+type Observed struct {
+	*record.Result
+	Evidence *evidence.Trial
+	Settings *evidence.Settings // that held; nil if unknown
+}
+
+// Evidence returns the row's trials that count and have evidence, by block and then by name. Imported and older
+// runs have none.
+func (r Row) Evidence() []Observed {
+	if r.counted == nil {
+		return nil
+	}
+	return r.counted.observed
+}
+
+// BaseEvidence returns the evidence of the baseline's trials that count, in the blocks that it shares with the
+// row; none for the baseline itself.
+func (r Row) BaseEvidence() (out []Observed) {
+	if r.base == nil {
+		return nil
+	}
+	own := map[int]bool{}
+	for _, o := range r.Evidence() {
+		own[o.Block] = true
+	}
+	base := r.base
+	if r.Busy != nil {
+		base = base.whole()
+	}
+	for _, o := range base.observed {
+		if own[o.Block] {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// OwnAlone returns the ratio of the row's own CPU cost to the baseline's like OwnCost, with an interval that
+// holds by itself: for a question that is about this row alone.
+func (r Row) OwnAlone() stat.Interval {
+	if len(r.owns.blocks) == 0 {
+		return stat.Interval{}
+	}
+	return stat.Ratio(r.owns.base, r.owns.own, single)
+}
+
+// observe adds the evidence of the trials that count to their samples.
+func (r *Run) observe(all map[string]*evidence.Trial, settings map[string]*evidence.Settings) {
+	for _, one := range r.samples {
+		for _, s := range slices.Compact([]*Sample{one, one.whole()}) {
+			for _, t := range s.ok {
+				if e := all[t.Trial]; e != nil {
+					s.observed = append(s.observed, Observed{t, e, cmp.Or(settings[t.Trial], settings[e.Settings])})
+				}
+			}
+		}
+	}
+}
+
+// LeastBlocks is the fewest blocks with evidence for a conclusion: in two, a chance event can be the majority.
+const LeastBlocks = 3
+
+// Exceeds returns the median over blocks of part ÷ whole, both summed over the trials of a block, and whether
+// it is reliably above a threshold: more than half of at least LeastBlocks blocks are above it, and the
+// interval, if the blocks suffice for one, excludes 0. A block whose whole is 0 says nothing.
+func Exceeds(all []Observed, threshold float64, of func(Observed) (part, whole float64)) (stat.Interval, bool) {
+	var blocks []float64
+	above := 0
+	for i, j := 0, 0; i < len(all); i = j {
+		part, whole := 0.0, 0.0
+		for ; j < len(all) && all[j].Block == all[i].Block; j++ {
+			p, w := of(all[j])
+			part, whole = part+p, whole+w
+		}
+		if whole <= 0 {
+			continue
+		}
+		if blocks = append(blocks, part/whole); part/whole > threshold {
+			above++
+		}
+	}
+	v := stat.Median(blocks, single)
+	return v, len(blocks) >= LeastBlocks && 2*above > len(blocks) && (!v.Bounded() || v.Lo > 0)
+}

@@ -1,0 +1,27 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+var backlogDrop = Rule{
+	ID:    atBacklog,
+	Title: "The queue of a CPU drops packets",
+	Doc: "The first loss on the path is the backlog of a CPU, which drops more than 0.1 % of the packets. A device without a queue of its own (veth, tunnels, bridges), or receive packet steering (RPS), " +
+		"puts each packet into the backlog of a CPU; with net.core.netdev_max_backlog packets in it, enqueue_to_backlog (net/core/dev.c) drops the packet and counts it twice: as dropped in the CPU's line of " +
+		"softnet_stat, and as a receive drop of the device. The counter of the CPU covers the whole machine, so the rule takes those that a device of the path counts too, per packet of that device: " +
+		"packets that the CPUs process would be counted once for every device of the path." + majority,
+	Check: lost(atBacklog, func(r *analysis.Row, l *loss) Finding {
+		f := Finding{
+			Text:   fmt.Sprintf("the backlog of the CPU that receives for %s was full: it dropped %s of %s packets (%s)", l.place, count(l.lost), count(l.of), percent(l.Share)),
+			Remedy: "raise net.core.netdev_max_backlog, or give the packets of that CPU to more CPUs",
+		}
+		if d, ok := deviceOf(settings(r), l.hop.In, l.hop.Dev); ok && len(d.RPS) > 0 {
+			f.Evidence = append(f.Evidence, fmt.Sprintf("receive packet steering is on there, mask %s, so another CPU than the sender's processes them", d.RPS[0]))
+			f.Test = &Test{Levels: map[string]string{"rps": "off"}}
+		}
+		return f
+	}),
+}

@@ -1,0 +1,199 @@
+package finding
+
+import (
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/sample"
+)
+
+// A watchedCase is a change of a trial's evidence and the findings that it makes.
+type watchedCase struct {
+	rule, protocol, name string // no rule: nothing is found
+	change               func(observed)
+	want                 string   // of the rule's finding
+	place                string   // of it
+	also                 []string // other rules, which follow
+}
+
+var watchedCases = []watchedCase{
+	{protocol: "udp", name: "healthy", change: func(observed) {}},
+	{protocol: "tcp", name: "healthy", change: func(observed) {}},
+	{rule: "drop-on-path", protocol: "udp", name: "at ingress", change: func(o observed) { o.lose(4, 300) },
+		want: "3,600 of 120,000 packets (3 % [3, 3]) vanished before h2 eth0 counted them", place: "h2 eth0"},
+	{rule: "drop-on-path", protocol: "tcp", name: "at ingress", change: func(o observed) { o.lose(4, 300) }, want: "vanished before h2 eth0", place: "h2 eth0"},
+	{protocol: "udp", name: "other packets", change: func(o observed) { o.lose(4, 15) }},
+	{protocol: "tcp", name: "packets that were joined", change: func(o observed) { o.lose(4, 300); o.Nodes["h1p1"]["tcp.RetransSegs"] = 0 }},
+	{protocol: "udp", name: "a flow that shares devices", change: func(o observed) {
+		for _, h := range []*evidence.Hop{o.hop("h1", "eth0"), o.hop("h2", "eth0")} {
+			h.Data.Packets, h.Data.Bytes = 2*h.Data.Packets, 2*h.Data.Bytes
+		}
+	}},
+	{rule: "drop-on-path", protocol: "udp", name: "before IP", change: func(o observed) {
+		o.lose(len(o.Path), 300)
+	}, want: "reached h2p1 eth0 and did not reach IP", place: "h2p1 eth0"},
+	{rule: "drop-on-path", protocol: "udp", name: "counted by devices in a row", change: func(o observed) {
+		o.lose(2, 300)
+		for _, h := range []*evidence.Hop{o.hop("h1", "vx0"), o.hop("h1", "eth0"), o.hop("h2", "eth0")} {
+			h.Data.Drops = 300
+		}
+	}, want: "were lost at h2 eth0", place: "h2 eth0"},
+	{protocol: "udp", name: "a queue in the other direction", change: func(o observed) {
+		o.hop("h2", "eth0").Queue = &evidence.Queue{Kind: "tbf", Packets: 100, Drops: 50, Overlimits: 90}
+	}},
+	{rule: "queue-drop", protocol: "udp", change: func(o observed) {
+		o.lose(2, 300)
+		o.hop("h1", "vx0").Data.Drops = 300
+		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Packets: 9700, Drops: 300}
+	}, want: "the queue of h1 eth0 dropped 3 % [3, 3] of its packets: 3,600 of 120,000", place: "h1 eth0"},
+	{protocol: "udp", name: "the study's own loss", change: func(o observed) {
+		o.lose(4, 300)
+		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "netem", Packets: 9700, Drops: 300}
+		o.Observed["path.loss"] = "3%"
+	}},
+	{rule: "backlog-drop", protocol: "udp", change: func(o observed) {
+		o.lose(1, 50)
+		o.hop("h1p1", "eth0").Data.Drops, o.hop("h1", "p1").Data.Drops = 50, 50
+		o.Hosts["lab"]["softnet.dropped"] = 50
+	}, want: "the backlog of the CPU that receives for h1 p1 was full", place: "h1 p1"},
+	{protocol: "udp", name: "a backlog elsewhere on the machine", change: func(o observed) { o.Hosts["lab"]["softnet.dropped"] = 5000 }},
+	{rule: "small-mtu-drop", protocol: "udp", change: func(o observed) {
+		o.lose(2, sentPackets)
+		for _, h := range []*evidence.Hop{o.hop("h1", "vx0"), o.hop("h1", "eth0"), o.hop("h2", "eth0")} {
+			h.Data.Drops = sentPackets
+		}
+		o.device("h2", "eth0", func(d *evidence.Device) { d.MTU = 1400 })
+	}, want: "h2 eth0 drops packets that do not fit its MTU of 1400: 120,000 of 120,000 (100 % [100, 100]); the path needs 1500 there", place: "h2 eth0"},
+	{rule: "filtered-at-input", protocol: "udp", change: func(o observed) {
+		o.Nodes["h2p1"]["ip.InDelivers"] -= 280
+		o.Nodes["h2p1"]["udp.InDatagrams"] -= 280
+		o.fail(280)
+	}, want: "3,360 of 120,000 packets (2.8 % [2.8, 2.8]) reached IP in h2p1 and were not delivered: a filter there, not the path", place: "h2p1"},
+	{protocol: "udp", name: "fragments that await others", change: func(o observed) {
+		o.Nodes["h2p1"]["ip.InDelivers"], o.Nodes["h2p1"]["ip.ReasmReqds"], o.Nodes["h2p1"]["ip.ReasmOKs"] = 5000, 10000, 5000
+	}},
+	{rule: "socket-buffer", protocol: "udp", change: func(o observed) {
+		o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Nodes["h2p1"]["udp.InDatagrams"] = 100, sentPackets-100
+		o.fail(100)
+	}, want: "the receive buffer in h2p1 was full: it dropped 1,200 of 120,000 datagrams (1 % [1, 1])", place: "h2p1"},
+	{rule: "socket-buffer", protocol: "udp", name: "of a full program", change: func(o observed) {
+		o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Receiver.CPU = 100, 0.049
+		o.fail(100)
+	}, want: "its program used 98 % [98, 98] of a CPU: it is slower than the sender", place: "h2p1"},
+	{protocol: "udp", rule: "socket-buffer", name: "smaller than usual", change: func(o observed) {
+		o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Receiver.Wait = 100, 0.02
+		o.Observed["rcvbuf"] = "16384"
+		o.fail(100)
+	}, want: "the receive buffer in h2p1 was full", place: "h2p1", also: []string{"contention"}},
+	{protocol: "udp", name: "of a program that waits", rule: "contention", change: func(o observed) {
+		o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Receiver.Wait = 100, 0.02
+		o.Observed["rcvbuf"] = "8388608"
+		o.fail(100)
+	}, want: "the receiver in h2p1 waited", place: "h2p1"},
+	{protocol: "udp", name: "few datagrams at the socket", change: func(o observed) {
+		o.Nodes["h2p1"]["udp.RcvbufErrors"] = 9
+		o.fail(9)
+	}},
+	{rule: "queue-limited", protocol: "tcp", change: func(o observed) {
+		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Packets: sentPackets, Overlimits: 3000, Drops: 4}
+	}, want: "a queueing discipline (tbf) on h1 eth0 limits the rate: it held packets back 36,000 times and dropped 48 of 120,048", place: "h1 eth0"},
+	{protocol: "tcp", name: "a limit reached in bursts", change: func(o observed) {
+		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Packets: sentPackets, Overlimits: 150}
+	}},
+	{rule: "segmentation-lost", protocol: "tcp", change: func(o observed) {
+		o.resize(3, 6, 1512)
+		o.device("h1", "eth0", func(d *evidence.Device) { d.Features["tx-udp_tnl-segmentation"] = false })
+	}, want: "segmentation is lost at h1 eth0: 48,000 B per packet on vx0, 1,512 B on eth0, 32 times as many packets; tx-udp_tnl-segmentation is off there; switch it on: ethtool -K eth0 tx-udp_tnl-segmentation on", place: "h1 eth0"},
+	{protocol: "tcp", name: "a driver that counts the wire", change: func(o observed) {
+		o.resize(3, 6, 1512)
+		o.device("h1", "eth0", func(d *evidence.Device) { d.Kind = "" })
+	}},
+	{protocol: "tcp", name: "somewhat smaller packets", change: func(o observed) { o.resize(3, 6, 3100) }},
+	{rule: "no-segmentation", protocol: "tcp", change: func(o observed) {
+		o.resize(0, len(o.Path), 1464)
+		o.Nodes["h2p1"] = sample.Counters{}
+		o.device("h1p1", "eth0", func(d *evidence.Device) {
+			d.Features["tx-tcp-segmentation"], d.Features["tx-generic-segmentation"] = false, false
+		})
+	}, want: "h1p1 eth0 gets 1,464 B per packet; tx-generic-segmentation, tx-tcp-segmentation are off there", place: "h1p1 eth0"},
+	{protocol: "tcp", name: "small writes", change: func(o observed) {
+		o.resize(0, len(o.Path), 130)
+		o.Nodes["h2p1"] = sample.Counters{}
+		o.device("h1p1", "eth0", func(d *evidence.Device) { d.Features["tx-tcp-segmentation"] = false })
+	}},
+	{rule: "checksum-off", protocol: "tcp", change: func(o observed) {
+		o.resize(0, len(o.Path), 1464)
+		o.Nodes["h2p1"] = sample.Counters{}
+		o.device("h1p1", "eth0", func(d *evidence.Device) {
+			d.Features["tx-checksum-ip-generic"], d.Features["tx-tcp-segmentation"], d.Features["tx-generic-segmentation"] = false, false, false
+		})
+	}, want: "the kernel computes checksums and segments before h1p1 eth0: 1,464 B per packet there; tx-checksum-ip-generic,", place: "h1p1 eth0"},
+	{protocol: "udp", name: "checksums without effect", change: func(o observed) {
+		o.device("h1p1", "eth0", func(d *evidence.Device) { d.Features["tx-checksum-ip-generic"] = false })
+	}},
+	{rule: "fragmentation", protocol: "udp", change: func(o observed) {
+		o.Nodes["h1"] = sample.Counters{"ip.FragCreates": 2 * sentPackets}
+		o.device("h1", "eth0", func(d *evidence.Device) { d.MTU = 1400 })
+	}, want: "h1 fragments packets: 2 fragments per packet that the sender's device counts; the MTU of h1 eth0 is 1400, the path needs 1500 there", place: "h1 eth0"},
+	{protocol: "udp", name: "datagrams that are too large by design", change: func(o observed) {
+		o.Observed["datagram"] = "8000"
+		o.Nodes["h1p1"]["ip.FragCreates"] = 6 * sentPackets
+	}},
+	{rule: "learned-mtu", protocol: "tcp", change: func(o observed) {
+		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 1280} })
+	}, want: "h1p1 learned a path MTU of 1280 to 10.0.0.2", place: "h1p1"},
+	{protocol: "tcp", name: "a learned MTU above the plan's", change: func(o observed) {
+		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 1450} })
+	}},
+	{rule: "many-rules", protocol: "udp", change: func(o observed) {
+		o.place("h2", func(p *evidence.Place) { n := 1000; p.Rules = &n })
+	}, want: "h2 has 1,000 packet-filter rules", place: "h2"},
+	{protocol: "udp", name: "some rules", change: func(o observed) {
+		o.place("h2", func(p *evidence.Place) { n := 99; p.Rules = &n })
+	}},
+	{rule: "bridge-nf", protocol: "udp", change: func(o observed) {
+		o.place("h1", func(p *evidence.Place) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
+		o.set("cpu.own.per.bit", "s/bit", 1.3e-9)
+	}, want: "bridges pass packets to netfilter: that costs 1.30× the CPU time per bit", place: "h1"},
+	{protocol: "udp", name: "bridge-nf without effect", change: func(o observed) {
+		o.place("h1", func(p *evidence.Place) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
+	}},
+	{rule: "same-cpu", protocol: "udp", change: func(o observed) { o.Receiver.CPUs = []int{0}; o.Receiver.Wait = 0.02 }, want: "both ends could use CPU 0 only", place: "h1p1"},
+	{protocol: "udp", name: "one number on two machines", change: func(o observed) { o.Receiver.CPUs, o.Receiver.Host = []int{0}, "other" }},
+	{rule: "contention", protocol: "tcp", change: func(o observed) {
+		o.Receiver.Wait = 0.02
+		o.Sender.TCP.Retransmitted, o.Sender.TCP.RwndLimited = 6000, 0.03
+	}, want: "the receiver in h2p1 waited 40 % [40, 40] of the time for a CPU that other programs used", place: "h2p1"},
+	{protocol: "udp", name: "short waits", change: func(o observed) { o.Sender.Wait, o.Receiver.Wait = 0.0024, 0.0024 }},
+	{rule: "receive-window", protocol: "tcp", change: func(o observed) { o.Sender.TCP.RwndLimited = 0.03 }, want: "the receiver's window held TCP back for 60 % [60, 60] of its busy time", place: "h2p1"},
+	{rule: "receive-window", protocol: "tcp", name: "of a small buffer", change: func(o observed) {
+		o.Sender.TCP.RwndLimited, o.Receiver.Wait, o.Observed["rcvbuf"] = 0.03, 0.02, "65536"
+	}, want: "the receiver's window held TCP back", place: "h2p1", also: []string{"contention"}},
+	{protocol: "tcp", name: "a window that closes now and then", change: func(o observed) { o.Sender.TCP.RwndLimited = 0.0145 }},
+	{protocol: "tcp", name: "a window that a full program closes", change: func(o observed) { o.Sender.TCP.RwndLimited, o.Receiver.CPU = 0.03, 0.049 }},
+	{rule: "send-buffer", protocol: "tcp", change: func(o observed) { o.Sender.TCP.SndbufLimited = 0.03 }, want: "the send buffer held TCP back for 60 %", place: "h1p1"},
+	{protocol: "tcp", name: "a send buffer without effect", change: func(o observed) { o.Sender.TCP.SndbufLimited = 0.01 }},
+	{rule: "spurious-retransmissions", protocol: "tcp", change: func(o observed) { o.Sender.TCP.Retransmitted = 600 }, want: "TCP sent 0.2 % [0.2, 0.2] of its segments again (7,200), and nothing on the path counted a drop", place: "h1p1"},
+	{protocol: "tcp", name: "few retransmissions", change: func(o observed) { o.Sender.TCP.Retransmitted = 250 }},
+	{protocol: "tcp", name: "retransmissions in one block of three", change: func(o observed) {
+		if o.Block%3 == 0 {
+			o.Sender.TCP.Retransmitted = 600
+		}
+	}},
+	{rule: "service-in-path", protocol: "udp", change: func(o observed) { o.set("cpu.ovs-vswitchd", "core", 0.7) }, want: "ovs-vswitchd carries the packets in user space: 7 µs of CPU time per packet"},
+	{rule: "service-in-path", protocol: "udp", name: "relay", change: func(o observed) { o.set("thread.h1.weir-relay", "core", 0.3) }, want: "weir-relay in h1 carries the packets in user space: 3 µs of CPU time per packet", place: "h1"},
+	{rule: "service-in-path", protocol: "udp", name: "that drops at its device", change: func(o observed) {
+		o.lose(2, 3000)
+		o.hop("h1", "vx0").Data.Drops = 3000
+		o.set("cpu.ovs-vswitchd", "core", 0.8)
+		o.set("thread.h1.ovs-vswitchd/handler", "core", 0.4)
+		o.set("thread.h1.ovs-vswitchd", "core", 0.3)
+	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
+	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.set("cpu.dockerd", "core", 0.01) }},
+	{rule: "tool-limited", protocol: "tcp", change: func(observed) {}, want: "as fast as host, and the engine client is full in both", also: []string{"full-thread"}},
+	{rule: "unlike-peer", protocol: "udp", change: func(o observed) {
+		o.device("h2", "eth0", func(d *evidence.Device) { d.MTU = 9000 })
+		o.lose(7, 300)
+	}, want: "eth0 of h1 and h2 differ: mtu is 1500 and 9000", place: "h1 eth0", also: []string{"drop-on-path"}},
+	{protocol: "udp", name: "sides that differ without effect", change: func(o observed) {
+		o.device("h2", "eth0", func(d *evidence.Device) { d.MTU = 9000 })
+	}},
+}

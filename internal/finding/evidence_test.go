@@ -1,0 +1,272 @@
+package finding
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/record"
+)
+
+// observed is a trial that a case changes.
+type observed struct {
+	*record.Result
+	*evidence.Trial
+	places map[string]evidence.Place
+}
+
+// set replaces a value or adds it.
+func (o observed) set(name, unit string, v float64) {
+	for i := range o.Values {
+		if o.Values[i].Name == name {
+			o.Values[i].Value = v
+			return
+		}
+	}
+	o.Values = append(o.Values, record.Value{Name: name, Unit: unit, Value: v})
+}
+
+// hop returns a hop by node and device.
+func (o observed) hop(in, dev string) *evidence.Hop {
+	i := slices.IndexFunc(o.Path, func(h evidence.Hop) bool { return h.In == in && h.Dev == dev })
+	return &o.Path[i]
+}
+
+// device changes the settings of a device.
+func (o observed) device(in, dev string, change func(*evidence.Device)) {
+	d := o.places[in].Devices[dev]
+	d.Features = maps.Clone(d.Features)
+	change(&d)
+	o.places[in].Devices[dev] = d
+}
+
+// place changes the settings of a node.
+func (o observed) place(in string, change func(*evidence.Place)) {
+	p := o.places[in]
+	change(&p)
+	o.places[in] = p
+}
+
+// lose takes packets away from a hop on.
+func (o observed) lose(from int, packets float64) {
+	for i := from; i < len(o.Path); i++ {
+		f := &o.Path[i].Data
+		f.Bytes -= packets * f.Size()
+		f.Packets -= packets
+	}
+	c := o.Nodes["h2p1"]
+	for _, name := range []string{"ip.InReceives", "ip.InDelivers", "udp.InDatagrams"} {
+		if c[name] > 0 {
+			c[name] -= packets
+		}
+	}
+	o.fail(packets)
+}
+
+// fail lets the ends notice a loss.
+func (o observed) fail(packets float64) {
+	o.Nodes["h1p1"]["tcp.RetransSegs"] += packets
+	o.set("loss", "1", packets/o.Path[0].Data.Packets)
+}
+
+// resize gives hops from one on packets of another size, in total as many bytes.
+func (o observed) resize(from, to int, size float64) {
+	for i := from; i < to; i++ {
+		f := &o.Path[i].Data
+		f.Packets = f.Bytes / size
+	}
+}
+
+const sentPackets = 10000.0
+
+// healthy returns the evidence of a trial over a VXLAN overlay without any problem.
+func healthy(protocol string) (*evidence.Trial, *evidence.Settings) {
+	size := 1440.0
+	if protocol == "tcp" {
+		size = 48000
+	}
+	flow := func(extra float64) evidence.Flow {
+		return evidence.Flow{Packets: sentPackets, Bytes: sentPackets * (size + extra)}
+	}
+	t := &evidence.Trial{Format: evidence.Format, Protocol: protocol, Seconds: 0.1, Window: 0.05,
+		Sender:   evidence.End{Node: "h1p1", Host: "lab", CPUs: []int{0}, CPU: 0.049, Wait: 0.0004},
+		Receiver: evidence.End{Node: "h2p1", Host: "lab", CPUs: []int{1}, CPU: 0.02, Wait: 0.0004},
+		Path: []evidence.Hop{
+			{In: "h1p1", Dev: "eth0", Out: true, Data: flow(0)},
+			{In: "h1", Dev: "p1", Data: flow(0)},
+			{In: "h1", Dev: "vx0", Out: true, Data: flow(0)},
+			{In: "h1", Dev: "eth0", By: "vxlan", Out: true, Data: flow(50)},
+			{In: "h2", Dev: "eth0", Data: flow(50)},
+			{In: "h2", Dev: "vx0", By: "vxlan", Data: flow(0)},
+			{In: "h2", Dev: "p1", Out: true, Data: flow(0)},
+			{In: "h2p1", Dev: "eth0", Data: flow(0)},
+		},
+		Nodes: map[string]sample.Counters{
+			"h1p1": {},
+			"h2p1": {"ip.InReceives": sentPackets, "ip.InDelivers": sentPackets, "udp.InDatagrams": sentPackets, "netstat.InOctets": sentPackets * (size - 14)},
+		},
+		Hosts: map[string]sample.Counters{"lab": {"softnet.processed": 6 * sentPackets}},
+	}
+	if protocol == "tcp" {
+		delete(t.Nodes["h2p1"], "udp.InDatagrams")
+		t.Sender.TCP = &evidence.TCP{Busy: 0.05, RwndLimited: 0.005, SegmentsOut: 30 * sentPackets}
+	}
+	s := &evidence.Settings{Format: evidence.Format, Places: map[string]evidence.Place{}}
+	for _, h := range t.Path {
+		p, known := s.Places[h.In]
+		if !known {
+			p = evidence.Place{Devices: map[string]evidence.Device{}, BridgeNF: map[string]string{"net.bridge.bridge-nf-call-iptables": "0"}, Rules: new(int)}
+			s.Places[h.In] = p
+		}
+		d := evidence.Device{Kind: "veth", MTU: 1450, GSOMax: 65536, GROMax: 65536, Qdisc: "noqueue", Features: map[string]bool{"tx-checksum-ip-generic": true,
+			"tx-generic-segmentation": true, "tx-tcp-segmentation": true, "tx-udp_tnl-segmentation": true}}
+		if h.In == "h1" && h.Dev == "eth0" || h.In == "h2" && h.Dev == "eth0" {
+			d.MTU = 1500
+		}
+		p.Devices[h.Dev] = d
+	}
+	return t, s
+}
+
+// watched returns a run of 12 blocks whose network vx has evidence, after a change of each of its trials.
+func watched(protocol string, change func(observed)) ([]record.Result, analysis.Options) {
+	rs := sound(12)
+	o := analysis.Options{Baseline: "host", Evidence: map[string]*evidence.Trial{}, Settings: map[string]*evidence.Settings{}}
+	for i := range rs {
+		r := &rs[i]
+		t, s := healthy(protocol)
+		r.Observed["path.mtu"], r.Observed["path.overhead"] = "1450", "50"
+		r.Values = append(r.Values, record.Value{Name: "cpu.own.per.bit", Unit: "s/bit", Value: 1e-9 * (1 + 0.001*float64(i%7))}, record.Value{Name: "packet.rate", Unit: "packet/s", Value: 1e5})
+		if protocol == "udp" {
+			r.Values = append(r.Values, record.Value{Name: "loss", Unit: "1"})
+		}
+		if r.Config["network"] == "vx" {
+			change(observed{r, t, s.Places})
+		}
+		o.Evidence[r.Trial], o.Settings[r.Trial] = t, s
+	}
+	return rs, o
+}
+
+// Each rule finds its own problem at its place and no other, with a number; nothing is found just below its
+// threshold, nor in a run without evidence.
+func TestWatchedRules(t *testing.T) {
+	for _, c := range watchedCases {
+		t.Run(strings.Join([]string{c.rule, c.protocol, c.name}, " "), func(t *testing.T) {
+			rs, o := watched(c.protocol, c.change)
+			if c.rule == "tool-limited" {
+				for i := range rs {
+					used(&rs[i], "thread.h1.weir-engine-agent", 0.99)
+					if rs[i].Config["network"] == "host" {
+						e := o.Evidence[rs[i].Trial]
+						e.Path = e.Path[3:5]
+					}
+					set(&rs[i], "throughput", 1e9*(1+0.01*float64(i/2%3))*(1+0.001*float64(i%2)*float64(i/2%2-i/4%2)))
+				}
+			}
+			text := ""
+			all := Check(analysis.New(rs, o))
+			for _, f := range all {
+				switch {
+				case f.Rule != c.rule && !slices.Contains(c.also, f.Rule):
+					t.Errorf("rule %s: %s", f.Rule, f)
+				case f.Rule == c.rule:
+					text += f.String() + "\n"
+					if f.Place != c.place || f.Number == nil && f.Rule != "unlike-peer" {
+						t.Errorf("place %q, number %v, want %q and a number", f.Place, f.Number, c.place)
+					}
+					if n := f.Number; n != nil && !(n.Value.Bounded() && n.Value.Lo > 0) {
+						t.Errorf("number %+v", *n)
+					}
+					if x := f.Test; x != nil && (x.Metric == "" || x.Factor <= 0 || x.Factor == 1 || len(x.Fix)+len(x.Options)+len(x.Levels) == 0) {
+						t.Errorf("test %+v", *x)
+					}
+				}
+			}
+			if c.rule == "" && len(all) > 0 || !strings.Contains(text, c.want) {
+				t.Errorf("%q, want %q", text, c.want)
+			}
+			o.Evidence = nil
+			for _, f := range Check(analysis.New(rs, o)) {
+				if f.Rule == c.rule {
+					t.Errorf("without evidence: %s", f)
+				}
+			}
+		})
+	}
+}
+
+// A conclusion needs most of at least three blocks.
+func TestFewBlocksSayNothing(t *testing.T) {
+	for blocks, want := range map[int]bool{2: false, 3: true} {
+		rs, o := watched("udp", func(o observed) { o.lose(4, 300) })
+		found := slices.ContainsFunc(Check(analysis.New(rs[:2*blocks], o)), func(f Finding) bool { return f.Rule == "drop-on-path" })
+		if found != want {
+			t.Errorf("%d blocks: found %v", blocks, found)
+		}
+	}
+}
+
+// Findings that follow from others about the same cell are left out; those about other cells stay.
+func TestPrecedence(t *testing.T) {
+	cell := func(network string) []analysis.Cell { return []analysis.Cell{{Probe: "p", Network: network}} }
+	number := &Number{}
+	for cause, effects := range explains {
+		for _, effect := range effects {
+			got := explained([]Finding{{Rule: effect, Cells: cell("a")}, {Rule: cause, Cells: cell("a")}, {Rule: effect, Cells: cell("b")}})
+			if len(got) != 2 || got[0].Rule != cause || got[1].Cells[0].Network != "b" {
+				t.Errorf("%s explains %s: %+v", cause, effect, got)
+			}
+			if slices.Contains(explains[effect], cause) {
+				t.Errorf("%s and %s explain each other", cause, effect)
+			}
+		}
+		for _, id := range append([]string{cause}, effects...) {
+			if !slices.ContainsFunc(Rules(), func(r Rule) bool { return r.ID == id }) {
+				t.Errorf("no rule %s", id)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name, place string
+		stays       bool
+	}{{"alone", "", false}, {"same device", "h1 eth0", false}, {"same node", "h1", false}, {"elsewhere", "h2p1", true}} {
+		all := []Finding{{Rule: "unlike-peer", Cells: cell("a"), Place: "h1 eth0"}}
+		if c.place != "" {
+			all = append(all, Finding{Rule: atDevice, Cells: cell("a"), Place: c.place, Number: number})
+		}
+		if got := len(explained(all)) == len(all); got != c.stays {
+			t.Errorf("%s: stays %v", c.name, got)
+		}
+	}
+}
+
+// The cost of bridge-nf can also be the study's own factor.
+func TestBridgeNFAsFactor(t *testing.T) {
+	rs, o := watched("udp", func(observed) {})
+	rs = slices.DeleteFunc(rs, func(r record.Result) bool { return r.Config["network"] == "host" })
+	for i := range rs {
+		rs[i].Config["bridge-nf"] = "off"
+		on := rs[i]
+		on.Config, on.Trial = map[string]string{"network": "vx", "probe": "tcp-stream", "bridge-nf": "on"}, on.Trial+"-on"
+		on.Values = slices.Clone(on.Values)
+		set(&on, "cpu.own.per.bit", 1.3e-9)
+		rs = append(rs, on)
+		o.Evidence[on.Trial] = o.Evidence[rs[i].Trial]
+	}
+	o.Baseline = ""
+	var found []string
+	for _, f := range Check(analysis.New(rs, o)) {
+		if f.Rule == "bridge-nf" {
+			found = append(found, fmt.Sprint(f.Cells, f.Test.Levels))
+		}
+	}
+	if want := []string{"[vx, tcp-stream, bridge-nf on] map[bridge-nf:off]"}; !slices.Equal(found, want) {
+		t.Errorf("%q, want %q", found, want)
+	}
+}

@@ -1,0 +1,24 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+var filteredAtInput = Rule{
+	ID:    atInput,
+	Title: "Packets reach IP and are not delivered",
+	Doc: "The first loss on the path is more than 0.2 % of packets that IP received in the receiver's network namespace (InReceives) and did not deliver (InDelivers), without fragments that await others and packets that were forwarded. " +
+		"Netfilter's input hook lies between the two (ip_local_deliver, net/ipv4/ip_input.c) and counts nothing." + majority,
+	Check: lost(atInput, func(r *analysis.Row, l *loss) Finding {
+		f := Finding{
+			Text:   fmt.Sprintf("%s of %s packets (%s) reached IP in %s and were not delivered: a filter there, not the path", count(l.lost), count(l.of), percent(l.Share), l.place),
+			Remedy: "look at the input hook's filters there: nft list ruleset",
+		}
+		if fix := flush(settings(r), l.place); fix != nil {
+			f.Test = &Test{Fix: fix}
+		}
+		return f
+	}),
+}

@@ -1,0 +1,68 @@
+package finding
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/plan"
+)
+
+// fragmented is the least number of fragments per packet that count.
+const fragmented = 0.01
+
+var fragmentation = Rule{
+	ID:    "fragmentation",
+	Title: "IP fragments packets on the path",
+	Doc: "A network namespace made more than one fragment per 100 packets (FragCreates) although the study's datagrams fit the path's planned MTU: some device's MTU is smaller. " +
+		"Each fragment passes the rest of the path by itself, and one lost fragment loses the packet. Datagrams larger than the planned MTU are fragmented at the sender by design." + majority,
+	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
+		if mtu := number(r.Observed["path.mtu"]); mtu > 0 && r.Wire.Datagram > mtu-28 { // headers of IP and UDP
+			return nil
+		}
+		all := r.Evidence()
+		nodes := slices.Sorted(maps.Keys(all[0].Evidence.Nodes))
+		i := frequent(all, func(o analysis.Observed) int {
+			best, most := -1, 0.0
+			for i, node := range nodes {
+				if n := both(o.Evidence.Nodes[node], "ip", "FragCreates"); n > most {
+					best, most = i, n
+				}
+			}
+			return best
+		})
+		if i < 0 {
+			return nil
+		}
+		node, made := nodes[i], 0.0
+		each, ok := analysis.Exceeds(all, fragmented, func(o analysis.Observed) (fragments, packets float64) {
+			fragments = both(o.Evidence.Nodes[node], "ip", "FragCreates")
+			made += fragments
+			return fragments, entered(o.Evidence)
+		})
+		if !ok || made < leastLost {
+			return nil
+		}
+		f := Finding{Severity: Warning, Place: node, Number: &Number{"fragments per packet", "1", each},
+			Text:   fmt.Sprintf("%s fragments packets: %s fragments per packet that the sender's device counts", node, digits(each.Center)),
+			Remedy: "raise the MTU of the device, or lower that of the senders"}
+		if hop, mtu, need, ok := tooSmall(all[len(all)-1]); ok {
+			f.Place = hop.In + " " + hop.Dev
+			f.Text += fmt.Sprintf("; the MTU of %s is %d, the path needs %.0f there", f.Place, mtu, need)
+			f.Test = lessCPU(r, 0.95, raise(all[len(all)-1])...)
+		}
+		return []Finding{f}
+	}),
+}
+
+// raise returns the steps that give all devices of a trial's path the MTU that the plan needs.
+func raise(o analysis.Observed) (fix []plan.Step) {
+	for i, h := range o.Evidence.Path {
+		d, known := deviceOf(o.Settings, h.In, h.Dev)
+		if need, _ := planned(o, i); known && float64(d.MTU) < need {
+			fix = append(fix, plan.Step{In: h.In, Set: &plan.Set{Dev: h.Dev, MTU: int(need)}})
+		}
+	}
+	return fix
+}

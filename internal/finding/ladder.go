@@ -1,0 +1,305 @@
+package finding
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+// A gap is packets that one trial lost at one step of its path: sender → every device → IP → socket → program.
+type gap struct {
+	rule  string // ID of the rule that reports it
+	place string // NODE, or NODE DEVICE
+	// at orders gaps along the path: 2·i is the hop i itself, 2·i-1 lies before it.
+	at       int
+	lost, of float64      // packets
+	verb     string       // of drop-on-path: what the packets did, with %s for the place
+	why      string       // evidence besides the counts
+	hop      evidence.Hop // zero at the receiver
+	need     float64      // MTU that the plan needs there
+}
+
+// A loss is a gap over the blocks of a row.
+type loss struct {
+	gap
+	Share stat.Interval // lost ÷ of
+}
+
+// The steps of a path: IDs of the rules that report a loss there.
+const (
+	atQueue   = "queue-drop"
+	atBacklog = "backlog-drop"
+	atDevice  = "drop-on-path"
+	atMTU     = "small-mtu-drop"
+	atInput   = "filtered-at-input"
+	atSocket  = "socket-buffer"
+)
+
+// Least shares of packets that count as a loss. Counters of queues and sockets count only losses, so they get
+// the smaller one; differences of counts include packets of other protocols, such as ARP.
+const (
+	countedLoss = 0.001
+	missingLoss = 0.002
+	// leastLost is the fewest packets, over all blocks, on which a finding rests.
+	leastLost = 10
+)
+
+// firstLoss returns the first step of a row's path on which packets are reliably lost: later gaps can follow
+// from it. It returns nil if there is none.
+func firstLoss(r *analysis.Row) *loss {
+	all := r.Evidence()
+	trials := make(map[string][]gap, len(all))
+	var steps []gap // sums over trials
+	for _, o := range all {
+		trials[o.Trial] = gaps(o)
+		for _, g := range trials[o.Trial] {
+			i := slices.IndexFunc(steps, g.same)
+			if i < 0 {
+				steps = append(steps, g)
+				continue
+			}
+			steps[i].lost, steps[i].of, steps[i].at = steps[i].lost+g.lost, steps[i].of+g.of, min(steps[i].at, g.at)
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b gap) int { return cmp.Compare(a.at, b.at) })
+	for _, step := range steps {
+		least := missingLoss
+		if step.rule == atQueue || step.rule == atBacklog || step.rule == atSocket {
+			least = countedLoss
+		}
+		share, ok := analysis.Exceeds(all, least, func(o analysis.Observed) (lost, of float64) {
+			if i := slices.IndexFunc(trials[o.Trial], step.same); i >= 0 {
+				return trials[o.Trial][i].lost, trials[o.Trial][i].of
+			}
+			return 0, entered(o.Evidence)
+		})
+		if ok && step.lost >= leastLost {
+			return &loss{step, share}
+		}
+	}
+	return nil
+}
+
+func (g gap) same(other gap) bool { return g.rule == other.rule && g.place == other.place }
+
+// entered returns how many packets entered the path.
+func entered(t *evidence.Trial) float64 {
+	if len(t.Path) == 0 {
+		return 0
+	}
+	return t.Path[0].Data.Packets + t.Path[0].Data.Drops
+}
+
+// gaps returns the steps of a trial's path on which packets were lost, and the loss had an effect.
+func gaps(o analysis.Observed) []gap {
+	l := ladder{o: o, path: o.Evidence.Path}
+	for _, c := range o.Evidence.Hosts {
+		l.backlog += c["softnet.dropped"]
+	}
+	l.queues()
+	l.devices()
+	l.counts()
+	l.receiver()
+	return slices.DeleteFunc(l.gaps, func(g gap) bool { return g.lost <= 0 || !effective(o, g) })
+}
+
+// effective reports whether the ends noticed a loss: without retransmissions or missing answers, packets were
+// joined on the way.
+func effective(o analysis.Observed, g gap) bool {
+	if o.Evidence.Protocol != "tcp" {
+		v, known := o.Get("loss")
+		return !known || v.Value >= 0.3*g.lost/g.of
+	}
+	return retransmitted(o.Evidence) > 0.1*g.lost
+}
+
+// retransmitted returns the segments that the sender's node sent again while its devices were watched.
+func retransmitted(t *evidence.Trial) float64 {
+	n := t.Nodes[t.Sender.Node]["tcp.RetransSegs"]
+	if t.Sender.TCP != nil {
+		n = max(n, t.Sender.TCP.Retransmitted)
+	}
+	return n
+}
+
+// A ladder collects the gaps of a trial. Each step subtracts what an earlier one explains.
+type ladder struct {
+	o       analysis.Observed
+	path    []evidence.Hop
+	backlog float64 // packets that found the queue of their CPU full, on all hosts
+	gaps    []gap
+}
+
+func (l *ladder) add(rule string, at int, lost, of float64, verb, why string) {
+	i := min((at+1)/2, len(l.path)-1)
+	hop := l.path[i]
+	need, _ := planned(l.o, i)
+	l.gaps = append(l.gaps, gap{rule, hop.In + " " + hop.Dev, at, lost, of, verb, why, hop, need})
+}
+
+// queues adds what queueing disciplines dropped, except by the study's own loss between hosts.
+func (l *ladder) queues() {
+	for i, h := range l.path {
+		if q := h.Queue; h.Out && q != nil && q.Drops > 0 && !(q.Kind == "netem" && l.o.Observed["path.loss"] != "") {
+			l.add(atQueue, 2*i, q.Drops, q.Packets+q.Drops, "", "its queueing discipline is "+q.Kind)
+		}
+	}
+}
+
+// devices adds what devices dropped. A drop in the call of a sender shows again at the devices that called:
+// veth_xmit (drivers/net/veth.c) returns the receiver's error, and a tunnel counts what the device below
+// refuses (iptunnel_xmit_stats, include/net/ip_tunnels.h). So of devices in a row with the same drops, the last
+// one has the cause, and the drops of a queue are not those of the devices before it.
+func (l *ladder) devices() {
+	for i := 0; i < len(l.path); i++ {
+		drops := l.path[i].Data.Drops
+		for i+1 < len(l.path) && drops > 0 && l.path[i+1].Data.Drops >= 0.9*drops {
+			i++
+			drops = l.path[i].Data.Drops
+		}
+		for j := i; j < len(l.path) && l.path[j].In == l.path[i].In; j++ {
+			if q := l.path[j].Queue; l.path[j].Out && q != nil {
+				drops -= q.Drops
+			}
+		}
+		of := l.path[i].Data.Packets + drops
+		switch queued := min(l.backlog, drops); {
+		case drops <= 0:
+		case queued >= 0.9*drops:
+			l.backlog -= queued
+			l.add(atBacklog, 2*i, drops, of, "", "softnet_stat counts them as dropped: the queue of a CPU (net.core.netdev_max_backlog) was full")
+		case l.narrow(i):
+			l.add(atMTU, 2*i, drops, of, "", "the device counts them as dropped")
+		default:
+			l.add(atDevice, 2*i, drops, of, "were lost at %s", "the device counts them as dropped")
+		}
+	}
+}
+
+// counts adds packets that are missing between devices without a drop counter that shows them. Only counts of
+// packets of about one size can be compared: elsewhere they were cut, joined or belong to others.
+func (l *ladder) counts() {
+	if l.o.Observed["path.loss"] != "" {
+		return // by the study, perhaps in a program that no counter shows
+	}
+	ref, last := -1, lastCounting(l.path)
+	for i, h := range l.path {
+		if i > last+1 || i <= last && h.Data.Packets == 0 {
+			continue // a bridge, or another device that does not count what it forwards
+		}
+		if ref < 0 || h.Data.Packets > 0 && !sameSize(l.path[ref].Data.Size(), h.Data.Size()) {
+			ref = i
+			continue
+		}
+		of := l.path[ref].Data.Packets
+		lost := of - h.Data.Packets
+		switch {
+		case lost <= -missingLoss*of:
+			continue // other packets joined: compare with those behind
+		case lost > 0:
+			if lost -= l.counted(2*ref, 2*(i+2)); lost > 0 && l.narrow(i) {
+				l.add(atMTU, 2*i-1, lost, of, "", "no counter of a drop shows them")
+			} else if lost > 0 {
+				l.add(atDevice, 2*i-1, lost, of, "vanished before %s counted them", "no counter of a drop shows them")
+			}
+		}
+		ref = i
+	}
+}
+
+// lastCounting returns the index of the last hop that packets reached, -1 if there is none.
+func lastCounting(path []evidence.Hop) int {
+	for i, h := range slices.Backward(path) {
+		if h.Data.Packets > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// counted returns the packets of the gaps between two steps.
+func (l *ladder) counted(from, to int) (lost float64) {
+	for _, g := range l.gaps {
+		if from <= g.at && g.at <= to {
+			lost += g.lost
+		}
+	}
+	return lost
+}
+
+// sameSize reports whether mean sizes of packets differ by headers at most.
+func sameSize(a, b float64) bool { return max(a, b)-min(a, b) <= 100+0.02*max(a, b) }
+
+// narrow reports whether hop i has a smaller MTU than the plan, and packets that do not fit.
+func (l *ladder) narrow(i int) bool {
+	d, known := deviceOf(l.o.Settings, l.path[i].In, l.path[i].Dev)
+	need, extra := planned(l.o, i)
+	size := 0.0
+	for _, h := range l.path[:i+1] {
+		size = max(size, h.Data.Size()-etherHeader+extra)
+	}
+	return known && float64(d.MTU) < need && float64(d.MTU) < size
+}
+
+// planned returns the MTU that the plan needs at hop i of a trial's path, 0 if it is unknown, and how many of
+// these bytes encapsulation adds there.
+func planned(o analysis.Observed, i int) (mtu, overhead float64) {
+	if mtu = number(o.Observed["path.mtu"]); mtu == 0 {
+		return 0, 0
+	}
+	inside := false
+	for _, h := range o.Evidence.Path[:i+1] {
+		if h.By != "" && h.By != "route" {
+			inside = !inside
+		}
+	}
+	if inside {
+		overhead = number(o.Observed["path.overhead"])
+	}
+	return mtu + overhead, overhead
+}
+
+// tooSmall returns the first device of a trial's path whose MTU is smaller than the plan needs; false if there
+// is none.
+func tooSmall(o analysis.Observed) (hop evidence.Hop, mtu int, need float64, ok bool) {
+	for i, h := range o.Evidence.Path {
+		d, known := deviceOf(o.Settings, h.In, h.Dev)
+		if need, _ = planned(o, i); known && float64(d.MTU) < need {
+			return h, d.MTU, need, true
+		}
+	}
+	return evidence.Hop{}, 0, 0, false
+}
+
+const etherHeader = 14
+
+// receiver adds what the receiver's node lost: before IP, before the transport, and at the socket. A counter of
+// IPv4 and that of IPv6 add up.
+func (l *ladder) receiver() {
+	t := l.o.Evidence
+	c, n := t.Nodes[t.Receiver.Node], len(l.path)
+	in := both(c, "ip", "InReceives")
+	if in == 0 || n == 0 {
+		return
+	}
+	octets := c["netstat.InOctets"] + c["ip6.InOctets"]
+	if last := l.path[n-1]; last.In == t.Receiver.Node && octets > 0 && sameSize(last.Data.Size(), octets/in) && l.o.Observed["path.loss"] == "" {
+		lost := last.Data.Packets - in - l.counted(2*(n-1), 2*n)
+		l.add(atDevice, 2*n-1, lost, last.Data.Packets, "reached %s and did not reach IP", "a filter at ingress takes packets there")
+	}
+	unfinished := both(c, "ip", "ReasmReqds") - both(c, "ip", "ReasmOKs")
+	lost := in - both(c, "ip", "InDelivers") - unfinished - c["ip.ForwDatagrams"] - c["ip6.OutForwDatagrams"]
+	l.gaps = append(l.gaps, gap{rule: atInput, place: t.Receiver.Node, at: 2 * n, lost: lost, of: in})
+	if full := both(c, "udp", "RcvbufErrors"); full > 0 && t.Protocol == "udp" {
+		l.gaps = append(l.gaps, gap{rule: atSocket, place: t.Receiver.Node, at: 2*n + 1, lost: full, of: full + both(c, "udp", "InDatagrams")})
+	}
+}
+
+// both returns the sum of a counter of IPv4 and the same one of IPv6.
+func both(c sample.Counters, proto, name string) float64 {
+	return c[proto+"."+name] + c[proto+"6."+name]
+}

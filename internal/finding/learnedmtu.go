@@ -1,0 +1,52 @@
+package finding
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+var learnedMTU = Rule{
+	ID:    "learned-mtu",
+	Title: "A smaller path MTU was learned",
+	Doc: "The kernel remembers for each destination the MTU that a router on the way reported (ip_rt_update_pmtu, net/ipv4/route.c), for 10 minutes unless net.ipv4.route.mtu_expires says otherwise. " +
+		"One smaller than the plan's makes TCP's segments smaller and larger datagrams fragment, even after its cause is gone. An absolute rule: the plan states the MTU. " +
+		"It must hold in more than half of the blocks, of at least three.",
+	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
+		plannedMTU, overhead := number(r.Observed["path.mtu"]), number(r.Observed["path.overhead"])
+		var at, to string
+		var learned int
+		size, ok := analysis.Exceeds(r.Evidence(), 0, func(o analysis.Observed) (mtu, trials float64) {
+			if o.Settings == nil || plannedMTU == 0 {
+				return 0, 0
+			}
+			for _, node := range slices.Sorted(maps.Keys(o.Settings.Places)) {
+				expect := plannedMTU // of the ends; hosts see outer packets
+				if node != o.Evidence.Sender.Node && node != o.Evidence.Receiver.Node {
+					expect += overhead
+				}
+				for _, far := range slices.Sorted(maps.Keys(o.Settings.Places[node].PathMTU)) {
+					if v := o.Settings.Places[node].PathMTU[far]; float64(v) < expect {
+						at, to, learned, mtu = node, far, v, float64(v)
+					}
+				}
+			}
+			return mtu, 1
+		})
+		if !ok {
+			return nil
+		}
+		f := Finding{Severity: Warning, Place: at, Number: &Number{"path MTU", "byte", size},
+			Text:   fmt.Sprintf("%s learned a path MTU of %d to %s: smaller than the plan's %.0f", at, learned, to, plannedMTU),
+			Remedy: "find the device with the small MTU, then forget what was learned: ip route flush cache"}
+		last := r.Evidence()[len(r.Evidence())-1]
+		if hop, mtu, need, ok := tooSmall(last); ok {
+			f.Place = hop.In + " " + hop.Dev
+			f.Text += fmt.Sprintf("; the MTU of %s is %d, the path needs %.0f there", f.Place, mtu, need)
+			f.Test = lessCPU(r, 0.98, raise(last)...)
+		}
+		return []Finding{f}
+	}),
+}

@@ -1,0 +1,167 @@
+package finding
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+// majority ends the Doc of rules that analysis.Exceeds decides.
+const majority = " More than half of the blocks, of at least three, must show it, and the interval over blocks must exclude 0."
+
+// measured turns a check of a row into a Check. Rows without evidence are left out.
+func measured(check func(*analysis.Table, *analysis.Row) []Finding) func(*analysis.Run) []Finding {
+	return rows(func(t *analysis.Table, r *analysis.Row) []Finding {
+		if len(r.Evidence()) == 0 {
+			return nil
+		}
+		return check(t, r)
+	})
+}
+
+// lost turns what to say about a loss into the check of a rule: it reports the first loss of the path if it is
+// of the rule's kind.
+func lost(rule string, say func(*analysis.Row, *loss) Finding) func(*analysis.Run) []Finding {
+	return measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
+		l := firstLoss(r)
+		if l == nil || l.rule != rule {
+			return nil
+		}
+		f := say(r, l)
+		f.Severity, f.Place = Warning, l.place
+		f.Number = &Number{Name: "lost", Unit: "1", Value: l.Share}
+		f.Evidence = append([]string{fmt.Sprintf("%s of %s packets, summed over blocks; median of %d blocks: %s", count(l.lost), count(l.of), l.Share.N, percent(l.Share))}, f.Evidence...)
+		if l.why != "" {
+			f.Evidence = append(f.Evidence, l.why)
+		}
+		if f.Test != nil {
+			f.Test.lessLoss(r)
+		}
+		return []Finding{f}
+	})
+}
+
+// lessLoss predicts what fixing a loss does. A stream that loses datagrams loses half of them at most; one that
+// sends them again is faster.
+func (t *Test) lessLoss(r *analysis.Row) {
+	if r.Lost.N > 0 {
+		t.Metric, t.Factor = "loss", 0.5
+		t.Text = "Refuted if that does not halve the loss"
+		return
+	}
+	t.Metric, t.Factor = "throughput", 1.05
+	t.Text = "Refuted if that adds less than 5 % throughput"
+}
+
+// lessCPU predicts a cost that falls to the factor at least; nil if the trials measured no cost.
+func lessCPU(r *analysis.Row, factor float64, fix ...plan.Step) *Test {
+	if r.Own.Name == "" || len(fix) == 0 {
+		return nil
+	}
+	return &Test{Text: fmt.Sprintf("Refuted if that saves less than %.0f %% of the CPU time %s", 100*(1-factor), perWork(r)), Fix: fix, Metric: r.Own.Name, Factor: factor}
+}
+
+func perWork(r *analysis.Row) string {
+	switch r.Own.Name {
+	case "cpu.own.per.packet":
+		return "per packet"
+	case "cpu.own.per.transaction":
+		return "per transaction"
+	}
+	return "per bit"
+}
+
+// count writes a number of things with a comma after every three digits.
+func count(n float64) string {
+	s := strconv.FormatFloat(math.Round(n), 'f', 0, 64)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// percent writes a share with its interval.
+func percent(i stat.Interval) string {
+	text := digits(100*i.Center) + " %"
+	if i.Bounded() {
+		text += fmt.Sprintf(" [%s, %s]", digits(100*i.Lo), digits(100*i.Hi))
+	}
+	return text
+}
+
+// digits writes a number with two significant digits, or as an integer.
+func digits(v float64) string {
+	if math.Abs(v) >= 10 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
+// number reads an observation; 0 if it is none.
+func number(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}
+
+// threads returns the number of threads that an end's times add up.
+func threads(o analysis.Observed) float64 { return max(1, number(o.Observed["streams"])) }
+
+// receiverBusy returns the share of a CPU that each of the receiver's threads used, and whether they are full:
+// then the program is the limit, not its buffer.
+func receiverBusy(r *analysis.Row) (share stat.Interval, full bool) {
+	const busy = 0.9
+	return analysis.Exceeds(r.Evidence(), busy, func(o analysis.Observed) (cpu, window float64) {
+		return o.Evidence.Receiver.CPU, o.Evidence.Window * threads(o)
+	})
+}
+
+// settings returns what held in the row's last trial that knows it; nil if none does.
+func settings(r *analysis.Row) *evidence.Settings {
+	for _, o := range slices.Backward(r.Evidence()) {
+		if o.Settings != nil {
+			return o.Settings
+		}
+	}
+	return nil
+}
+
+// deviceOf returns the settings of a device; false if they are unknown.
+func deviceOf(s *evidence.Settings, in, dev string) (evidence.Device, bool) {
+	if s == nil {
+		return evidence.Device{}, false
+	}
+	d, ok := s.Places[in].Devices[dev]
+	return d, ok
+}
+
+// frequent returns the most frequent index that of returns, -1 without one that is not negative.
+func frequent(all []analysis.Observed, of func(analysis.Observed) int) int {
+	best, times := -1, map[int]int{}
+	for _, o := range all {
+		i := of(o)
+		if times[i]++; i >= 0 && (best < 0 || times[i] > times[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// flush returns the step that removes a node's packet filters; none if it has none.
+func flush(s *evidence.Settings, node string) []plan.Step {
+	if s == nil {
+		return nil
+	}
+	if n := s.Places[node].Rules; n == nil || *n == 0 {
+		return nil
+	}
+	return []plan.Step{{In: node, Exec: &plan.Exec{Argv: []string{"nft", "flush", "ruleset"}}}}
+}

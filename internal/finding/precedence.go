@@ -1,0 +1,63 @@
+package finding
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+// explains lists the rules whose findings about a cell follow from one of another rule about the same cell. The
+// losses of a path are not here: only the first one is found.
+var explains = map[string][]string{
+	// A program that does not run cannot empty its socket, open its window or acknowledge in time.
+	"same-cpu":   {"contention", "spurious-retransmissions", "receive-window", "send-buffer", atSocket},
+	"contention": {"spurious-retransmissions", "receive-window", "send-buffer", atSocket},
+	// Without checksums a device cannot segment; a sender that segments leaves nothing to cut.
+	"checksum-off":    {"no-segmentation", "segmentation-lost"},
+	"no-segmentation": {"segmentation-lost"},
+	// A program that cannot keep up drops at its own device (see follows).
+	"service-in-path": {atDevice},
+	// What does not fit is cut, dropped or learned about.
+	atMTU:           {"learned-mtu"},
+	"fragmentation": {"learned-mtu"},
+	// The thread's time includes the softirqs on top of it.
+	"full-thread": {"one-cpu"},
+}
+
+// explained removes the findings that follow from others about the same cell.
+func explained(all []Finding) []Finding {
+	var out []Finding
+	for _, f := range all {
+		if !follows(f, all) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// follows reports whether a finding follows from another one. Different settings of the two sides say
+// something only if something else is wrong at another place.
+func follows(f Finding, all []Finding) bool {
+	elsewhere := false
+	for _, cause := range all {
+		if !sameCells(f, cause) {
+			continue
+		}
+		near := cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ")
+		if slices.Contains(explains[cause.Rule], f.Rule) && !f.certain && (near || cause.Rule != "service-in-path") {
+			return true
+		}
+		if f.Rule == "unlike-peer" && cause.Number != nil && cause.Rule != "contention" && cause.Rule != "same-cpu" {
+			if near {
+				return true // says the same
+			}
+			elsewhere = true
+		}
+	}
+	return f.Rule == "unlike-peer" && !elsewhere
+}
+
+func sameCells(a, b Finding) bool {
+	return a.Cells != nil && slices.EqualFunc(a.Cells, b.Cells, func(x, y analysis.Cell) bool { return x.String() == y.String() })
+}

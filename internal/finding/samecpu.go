@@ -1,0 +1,31 @@
+package finding
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+var sameCPU = Rule{
+	ID:    "same-cpu",
+	Title: "Both ends share one CPU",
+	Doc: "The programs at both ends could use only one CPU, the same one of one host, so they waited for each other. An absolute rule: it reads the affinity masks. " +
+		"It must hold in more than half of the blocks, of at least three.",
+	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
+		cpu, place := 0, ""
+		share, ok := analysis.Exceeds(r.Evidence(), 0.5, func(o analysis.Observed) (same, trials float64) {
+			a, b := o.Evidence.Sender, o.Evidence.Receiver
+			if a.Host == b.Host && len(a.CPUs) == 1 && slices.Equal(a.CPUs, b.CPUs) {
+				cpu, place, same = a.CPUs[0], a.Node, 1
+			}
+			return same, 1
+		})
+		if !ok {
+			return nil
+		}
+		return []Finding{{Severity: Warning, Place: place, Number: &Number{"trials on one CPU", "1", share},
+			Text:   fmt.Sprintf("both ends could use CPU %d only: they waited for each other", cpu),
+			Remedy: "give each end a CPU of its own"}}
+	}),
+}

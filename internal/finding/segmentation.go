@@ -1,0 +1,121 @@
+package finding
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/plan"
+)
+
+// Mean sizes of TCP's packets, bytes: above large a packet stands for many, below small for one or two.
+const (
+	large = 4500
+	small = 3000
+	// leastPassed is the fewest packets of a trial whose mean size says something.
+	leastPassed = 20
+)
+
+// A cutting is where a row's packets are cut on the path, in its last trial.
+type cutting struct {
+	before, after evidence.Hop
+	joined        evidence.Hop // where they are joined again; zero if nowhere
+	times         Number       // packets after ÷ before
+}
+
+// cutAt returns nil if the row's packets are not cut.
+func cutAt(r *analysis.Row) *cutting {
+	all, s, c := r.Evidence(), settings(r), cutting{}
+	hop := frequent(all, func(o analysis.Observed) int { return cut(o.Evidence, s) })
+	times, ok := analysis.Exceeds(all, large/small, func(o analysis.Observed) (n, of float64) {
+		path := o.Evidence.Path
+		if hop < 1 || hop >= len(path) {
+			return 0, 0
+		}
+		c.before, c.after, c.joined = path[hop-1], path[hop], evidence.Hop{}
+		if i := slices.IndexFunc(path[hop:], func(h evidence.Hop) bool { return h.Data.Size() > large }); i >= 0 {
+			c.joined = path[hop+i]
+		}
+		return c.after.Data.Packets, c.before.Data.Packets
+	})
+	if !ok {
+		return nil
+	}
+	c.times = Number{"packets after ÷ before", "1", times}
+	return &c
+}
+
+// cut returns the hop before which a trial's packets were cut, -1 if there is none.
+func cut(t *evidence.Trial, s *evidence.Settings) int {
+	if t.Protocol != "tcp" {
+		return -1
+	}
+	for i := 1; i < len(t.Path); i++ {
+		before, h := t.Path[i-1], t.Path[i]
+		if before.Data.Packets < leastPassed || before.Data.Size() <= large || h.Data.Packets == 0 || h.Data.Size() >= small {
+			continue
+		}
+		d, known := deviceOf(s, h.In, h.Dev)
+		wire := known && d.Kind == "" && len(segmenting(s, h)) == 0
+		if wire || h.Queue != nil && h.Queue.Kind == "tbf" {
+			return -1
+		}
+		return i
+	}
+	return -1
+}
+
+// segmenting returns the names of the features that would let a device take large packets and are off, those
+// for tunnels first if packets get there through one.
+func segmenting(s *evidence.Settings, h evidence.Hop) (off []string) {
+	names := []string{"tx-generic-segmentation", "tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-scatter-gather"}
+	switch h.By {
+	case "vxlan", "geneve":
+		names = append([]string{"tx-udp_tnl-segmentation", "tx-udp_tnl-csum-segmentation"}, names...)
+	case "ipip":
+		names = append([]string{"tx-ipxip4-segmentation"}, names...)
+	}
+	d, _ := deviceOf(s, h.In, h.Dev)
+	for _, name := range names {
+		if state, known := d.Features[name]; known && !state {
+			off = append(off, name)
+		}
+	}
+	return off
+}
+
+// checksums returns the names of a device's features that compute checksums of TCP and UDP, if all are off. A
+// device has the first one or the other two (netdev_fix_features, net/core/dev.c), so the first one is switched.
+func checksums(s *evidence.Settings, h evidence.Hop) (off []string) {
+	d, _ := deviceOf(s, h.In, h.Dev)
+	for _, name := range []string{"tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6"} {
+		state, known := d.Features[name]
+		if state {
+			return nil
+		}
+		if known {
+			off = append(off, name)
+		}
+	}
+	return off[:min(1, len(off))]
+}
+
+// switchOn completes a finding about features that are off at a hop.
+func (f *Finding) switchOn(r *analysis.Row, h evidence.Hop, off []string) {
+	if len(off) == 0 {
+		return
+	}
+	verb, features := "is", map[string]bool{}
+	if len(off) > 1 {
+		verb = "are"
+	}
+	for _, name := range off {
+		features[name] = true
+	}
+	f.Text += fmt.Sprintf("; %s %s off there", strings.Join(off, ", "), verb)
+	f.Remedy = fmt.Sprintf("switch it on: ethtool -K %s %s on", h.Dev, off[0])
+	// Cutting costs far more: every packet behind passes the rest of the path by itself.
+	f.Test = lessCPU(r, 0.9, plan.Step{In: h.In, Offload: &plan.Offload{Dev: h.Dev, Features: features}})
+}

@@ -1,0 +1,27 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
+)
+
+var sendBuffer = Rule{
+	ID:    "send-buffer",
+	Title: "The send buffer limits TCP",
+	Doc: "TCP had room in its window and nothing to send for more than 30 % of its busy time, because the send buffer held no more (tcpi_sndbuf_limited of tcpi_busy_time). " +
+		"A smaller share has no effect that can be measured." + majority,
+	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
+		share, ok := limitedBy(r, func(t *evidence.TCP) float64 { return t.SndbufLimited })
+		if !ok {
+			return nil
+		}
+		node := r.Evidence()[0].Evidence.Sender.Node
+		f := Finding{Severity: Warning, Place: node, Number: &share,
+			Text:   fmt.Sprintf("the send buffer held TCP back for %s of its busy time", percent(share.Value)),
+			Remedy: "raise the sender's buffer (net.ipv4.tcp_wmem), or let it adapt: no SO_SNDBUF"}
+		f.buffers(t, node, "net.ipv4.tcp_wmem", "4096 131072 33554432")
+		return []Finding{f}
+	}),
+}

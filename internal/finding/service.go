@@ -1,0 +1,103 @@
+package finding
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+const (
+	// perPacket is the least CPU time per packet of a program that carries packets, s.
+	perPacket = 0.3e-6
+	// working is the least share of a CPU that such a program uses: daemons use some when nothing happens.
+	working = 0.02
+)
+
+var serviceInPath = Rule{
+	ID:    "service-in-path",
+	Title: "A program carries the packets",
+	Doc: "A service of the network used 0.3 µs of CPU time or more per packet, and 2 % of a CPU: packets pass it in user space. A daemon that only manages a network uses less at any packet rate; a relay takes 3 µs. " +
+		"More than half of the blocks, of at least three, must show it.",
+	Check: measured(func(_ *analysis.Table, r *analysis.Row) (out []Finding) {
+		all := r.Evidence()
+		for _, p := range services(all[len(all)-1]) {
+			each, costly := analysis.Exceeds(all, perPacket, func(o analysis.Observed) (float64, float64) { return p.cores(o), packetRate(o) })
+			share, works := analysis.Exceeds(all, working, func(o analysis.Observed) (float64, float64) { return p.cores(o), 1 })
+			if !costly || !works {
+				continue
+			}
+			in := ""
+			if p.place != "" {
+				in = " in " + p.place
+			}
+			out = append(out, Finding{Severity: Note, Place: p.place, Number: &Number{p.name + "'s CPU time per packet", "s/packet", each},
+				Text:     fmt.Sprintf("%s%s carries the packets in user space: %s of CPU time per packet", p.name, in, unit.Format(each.Center, "s")),
+				Evidence: []string{fmt.Sprintf("%s: %s of a CPU, median of %d blocks", strings.Join(p.values, ", "), percent(share), share.N)}})
+		}
+		return out
+	}),
+}
+
+// A service is a program of a network and the values that hold its CPU time.
+type service struct {
+	place, name string // the place is "" if unknown
+	values      []string
+}
+
+func (p service) cores(o analysis.Observed) (sum float64) {
+	for _, name := range p.values {
+		v, _ := o.Get(name)
+		sum += v.Value
+	}
+	return sum
+}
+
+// notServices are the values cpu.NAME that are not the CPU time of a service (package trial). exe is this
+// program as a relay, whose threads have names.
+var notServices = []string{"user", "system", "softirq", "irq", "steal", "guest", "busy", "used", "accounted", "frequency", "weir", "own", "wait", "per", "idle-baseline", "exe"}
+
+// services returns the services whose CPU time a trial stored: by place from the values of their threads,
+// otherwise from those of their processes.
+func services(o analysis.Observed) (all []service) {
+	add := func(place, name, value string) {
+		i := slices.IndexFunc(all, func(p service) bool { return p.place == place && p.name == name })
+		if i < 0 {
+			i, all = len(all), append(all, service{place: place, name: name})
+		}
+		all[i].values = append(all[i].values, value)
+	}
+	for _, v := range o.Values {
+		place, name, _ := strings.Cut(strings.TrimPrefix(v.Name, "thread."), ".")
+		name, _, _ = strings.Cut(name, "/")
+		_, known := o.Get("cpu." + name)
+		if strings.HasPrefix(v.Name, "thread.") && (known || strings.HasPrefix(name, "weir-relay")) {
+			add(place, name, v.Name)
+		}
+	}
+	for _, v := range o.Values {
+		name, ok := strings.CutPrefix(v.Name, "cpu.")
+		first, _, _ := strings.Cut(name, ".")
+		placed := slices.ContainsFunc(all, func(p service) bool { return p.name == name })
+		if ok && v.Unit == "core" && !placed && !strings.Contains(name, "/") && !slices.Contains(notServices, first) {
+			add("", name, v.Name)
+		}
+	}
+	return all
+}
+
+// packetRate returns the packets per second that a trial's data took.
+func packetRate(o analysis.Observed) float64 {
+	if v, ok := o.Get("packet.rate"); ok {
+		return v.Value
+	}
+	if v, ok := o.Get("transactions"); ok {
+		return 2 * v.Value
+	}
+	if o.Evidence.Seconds <= 0 {
+		return 0
+	}
+	return entered(o.Evidence) / o.Evidence.Seconds
+}

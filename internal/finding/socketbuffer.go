@@ -1,0 +1,39 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+// Buffers that are smaller than the kernel's default are the cause even where an end waits for a CPU, bytes:
+// net.core.rmem_default (SK_RMEM_MAX, include/net/sock.h) and the middle of net.ipv4.tcp_rmem (tcp_init,
+// net/ipv4/tcp.c).
+const (
+	usualUDP = 212992
+	usualTCP = 131072
+)
+
+var socketBuffer = Rule{
+	ID:    atSocket,
+	Title: "The receiver's socket buffer drops datagrams",
+	Doc: "The first loss on the path is more than 0.1 % of datagrams that found the receive buffer of their socket full (RcvbufErrors). The counter counts nothing else, so little is enough. " +
+		"If the receiving program uses 90 % of a CPU, it is slower than the sender, and no buffer helps. A buffer smaller than the kernel's default, 212,992 bytes, is the cause even where the program waits for a CPU." + majority,
+	Check: lost(atSocket, func(r *analysis.Row, l *loss) Finding {
+		f := Finding{
+			Text:   fmt.Sprintf("the receive buffer in %s was full: it dropped %s of %s datagrams (%s)", l.place, count(l.lost), count(l.of), percent(l.Share)),
+			Remedy: "give the socket a larger receive buffer",
+		}
+		if size := r.Observed["rcvbuf"]; size != "" {
+			f.Evidence = append(f.Evidence, "the buffer has "+count(number(size))+" bytes")
+			f.certain = number(size) < usualUDP
+		}
+		if busy, full := receiverBusy(r); full {
+			f.Text += fmt.Sprintf("; its program used %s of a CPU: it is slower than the sender", percent(busy))
+			f.Remedy = "give the receiver more CPU time, or send less"
+			return f
+		}
+		f.Test = &Test{Options: map[string]string{"rcvbuf": "4194304"}}
+		return f
+	}),
+}

@@ -1,0 +1,60 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
+)
+
+// sentAgain is the least share of segments sent again that counts.
+const sentAgain = 0.001
+
+var spurious = Rule{
+	ID:    "spurious-retransmissions",
+	Title: "TCP sends segments again that were not lost",
+	Doc: "TCP sent more than 0.1 % of its segments again, and no device, queue, CPU or socket on the path counted drops for a tenth of them, nor do counts of neighboring devices differ: they were late or reordered, not lost. " +
+		"A preempted end does that too, so contention outranks this rule." + majority,
+	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
+		if firstLoss(r) != nil {
+			return nil
+		}
+		again := 0.0
+		share, ok := analysis.Exceeds(r.Evidence(), sentAgain, func(o analysis.Observed) (part, segments float64) {
+			t := o.Evidence.Sender.TCP
+			if t == nil {
+				return 0, 0
+			}
+			if dropped(o.Evidence) < 0.1*t.Retransmitted {
+				again += t.Retransmitted
+				part = t.Retransmitted
+			}
+			return part, t.SegmentsOut
+		})
+		if !ok || again < leastLost {
+			return nil
+		}
+		return []Finding{{Severity: Note, Place: r.Evidence()[0].Evidence.Sender.Node, Number: &Number{"segments sent again", "1", share},
+			Text:   fmt.Sprintf("TCP sent %s of its segments again (%s), and nothing on the path counted a drop: the retransmissions are spurious", percent(share), count(again)),
+			Remedy: "look for reordering and for delays, such as an end that waits for a CPU"}}
+	}),
+}
+
+// dropped returns all packets that a trial's counters show as dropped, some of them more than once.
+func dropped(t *evidence.Trial) (n float64) {
+	for _, h := range t.Path {
+		n += h.Data.Drops + h.Back.Drops
+		if h.Queue != nil {
+			n += h.Queue.Drops
+		}
+	}
+	for _, c := range t.Hosts {
+		n += c["softnet.dropped"]
+	}
+	for _, c := range t.Nodes {
+		for _, name := range []string{"TCPBacklogDrop", "TCPRcvQDrop", "TCPOFODrop", "PFMemallocDrop", "RcvPruned"} {
+			n += c["netstat."+name]
+		}
+	}
+	return n
+}

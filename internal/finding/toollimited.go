@@ -1,0 +1,54 @@
+package finding
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+// sameRate is how far from the baseline's a rate can be to be the same.
+const sameRate = 0.05
+
+var toolLimited = Rule{
+	ID:    "tool-limited",
+	Title: "The measuring program is the limit",
+	Doc: "The network is as fast as the baseline, within 5 % over the whole interval, and in both the same thread of the measuring program uses a whole CPU: the number shows that program's limit, and the network can be faster. " +
+		"The baseline must have fewer devices on its path, as host has: two paths of one length can cost the same.",
+	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
+		if !r.Ratio.Bounded() || r.Ratio.Lo < 1-sameRate || r.Ratio.Hi > 1+sameRate || !r.Same || !strings.HasSuffix(t.Unit, "/s") {
+			return nil
+		}
+		for i := range t.Rows {
+			base := &t.Rows[i]
+			name := engineFull(base)
+			if !base.Baseline || name == "" || name != engineFull(r) || devices(base) >= devices(r) {
+				continue
+			}
+			f := Finding{Severity: Note, Number: &Number{"rate ÷ " + base.Network + "'s", "1", r.Ratio},
+				Text:   fmt.Sprintf("as fast as %s, and the %s is full in both: it limits the number, not the network", base.Network, name),
+				Remedy: "compare CPU time instead"}
+			return []Finding{f}
+		}
+		return nil
+	}),
+}
+
+// devices returns the number of devices on a row's path.
+func devices(r *analysis.Row) int {
+	all := r.Evidence()
+	if len(all) == 0 {
+		return 0
+	}
+	return len(all[len(all)-1].Evidence.Path)
+}
+
+// engineFull describes the engine's thread that uses a whole CPU, "" if there is none.
+func engineFull(r *analysis.Row) string {
+	for _, t := range r.Threads() {
+		if t.Full && !idles(t, r) && strings.HasPrefix(t.Name, "weir-engine-") {
+			return Describe(t).Name
+		}
+	}
+	return ""
+}

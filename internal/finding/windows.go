@@ -1,0 +1,29 @@
+package finding
+
+import (
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/plan"
+)
+
+// limited is the least share of TCP's busy time that a window limits it.
+const limited = 0.3
+
+// limitedBy returns the share of the sender's busy time that a limit took.
+func limitedBy(r *analysis.Row, limit func(*evidence.TCP) float64) (Number, bool) {
+	share, ok := analysis.Exceeds(r.Evidence(), limited, func(o analysis.Observed) (part, busy float64) {
+		if t := o.Evidence.Sender.TCP; t != nil {
+			return limit(t), t.Busy
+		}
+		return 0, 0
+	})
+	return Number{"share of TCP's busy time", "1", share}, ok
+}
+
+// buffers adds the run that raises TCP's buffers of a node.
+func (f *Finding) buffers(t *analysis.Table, node, key, value string) {
+	if t.Metric == "throughput" {
+		f.Test = &Test{Text: "Refuted if larger buffers add less than 2 % throughput", Metric: t.Metric, Factor: 1.02,
+			Fix: []plan.Step{{In: node, Sysctl: &plan.Sysctl{Key: key, Value: value}}}}
+	}
+}
