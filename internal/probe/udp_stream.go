@@ -163,7 +163,7 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	values = append(values,
 		record.Value{Name: "silence", Unit: "s", Value: r.Silence},
 		record.Value{Name: "window", Unit: "s", Value: r.Window})
-	values = append(values, own(t, r.Own)...)
+	values = append(values, n.own(t, r.Own)...)
 	// nap is the receiver's polling interval in seconds; 0 if it blocks.
 	settings := map[string]any{"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP, "nap": r.Nap}
 	if r.Rate > 0 {
