@@ -105,6 +105,11 @@ documents: build ## repeat every figure of the documents, in fast forms, with th
 	./scripts/documents $(D) > docs/documents.md.new
 	mv docs/documents.md.new docs/documents.md
 
+.PHONY: why
+why: build ## measure why overlays cost what they cost, in fast forms, with the results of `make results` where they exist; 10 minutes, needs an idle machine
+	./scripts/why $(D) > docs/why.md.new
+	mv docs/why.md.new docs/why.md
+
 startup: ## time until each network is ready, in 10 rounds; needs an idle machine, then make golden
 	./scripts/install-tools $(PACKAGES)
 	go run ./bench -startup -blocks 10 > docs/startup.csv.new

@@ -39,6 +39,23 @@ type Document struct {
 	Findings any       `json:"findings,omitempty"` // conclusions with evidence
 }
 
+// IDs returns the names of all sections.
+func (d *Document) IDs() (ids []string) {
+	for _, s := range d.Sections {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+// Only leaves the section called id, without the head of the document; false if there is none.
+func (d *Document) Only(id string) bool {
+	i := slices.IndexFunc(d.Sections, func(s Section) bool { return s.ID == id })
+	if i >= 0 {
+		*d = Document{Networks: d.Networks, Baseline: d.Baseline, Sections: d.Sections[i : i+1]}
+	}
+	return i >= 0
+}
+
 // A Section is one subject. Its parts are sections too. Renderers show the fields in this order.
 type Section struct {
 	ID    string `json:"id"`    // unique in the document and stable between runs of a study

@@ -63,6 +63,7 @@ var sections = []func(source) []Section{
 	contrastSummary,
 	summarySection,
 	gapSection,
+	costSection,
 	probeSections,
 	claimSection,
 	hopSection,
