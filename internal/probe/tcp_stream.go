@@ -18,6 +18,7 @@ type TCPStream struct {
 	Discard  bool    `yaml:"discard"`  // the receiver drops bytes in the kernel instead of copying them, as applications must
 	Zerocopy bool    `yaml:"zerocopy"` // send with MSG_ZEROCOPY; on one machine the kernel still copies, at a higher cost
 	DSCP     int     `yaml:"dscp"`     // of the packets of both ends, 0 to 63
+	Buffers
 }
 
 func (p TCPStream) Info() Info {
@@ -31,7 +32,7 @@ func (p TCPStream) Info() Info {
 }
 
 func (p TCPStream) Check() error {
-	return cmp.Or(event.CheckPaced(float64(p.Rate), or(p.Streams, 1)), event.Within("dscp:", p.DSCP, 0, event.MaxDSCP, ""))
+	return cmp.Or(event.CheckPaced(float64(p.Rate), or(p.Streams, 1)), event.Within("dscp:", p.DSCP, 0, event.MaxDSCP, ""), p.Buffers.check())
 }
 
 func (p TCPStream) Pace(rate float64) (Probe, error) {
@@ -56,7 +57,7 @@ func (p TCPStream) Commands(w Window) (server, client []string) {
 	if p.Zerocopy {
 		flags = append(flags, "--zerocopy")
 	}
-	return engineRun(w, "tcp-stream", or(p.Size, defaultWrite), flags...)
+	return engineRun(w, "tcp-stream", or(p.Size, defaultWrite), append(flags, p.Buffers.flags()...)...)
 }
 
 // Parse reads throughput (bit/s), retransmits (segments), silence (s, the longest time without data

@@ -110,7 +110,7 @@ func (a Accepted) Check() error {
 // Bounds of a client's requests.
 const (
 	MaxStreams = 128
-	MaxBuffer  = 1 << 30 // bytes of a socket buffer
+	MaxBuffer  = event.MaxBuffer // bytes of a socket buffer
 	MaxTime    = time.Hour
 	MaxLine    = 4096 // bytes of a control message
 )
