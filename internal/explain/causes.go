@@ -148,8 +148,11 @@ func (r Run) ordinary(network string, causes []Statement) (Statement, bool) {
 		return Statement{}, false
 	}
 	text := fmt.Sprintf("no difference to %s shown: %s", r.Baseline, few(same))
-	if hidden > notable {
-		text += fmt.Sprintf("; one below %.0f %% can be hidden", 100*hidden)
+	switch {
+	case hidden > 1:
+		text += fmt.Sprintf("; the run is too noisy to show less than a factor of %.0f", 1+hidden)
+	case hidden > notable:
+		text += fmt.Sprintf("; one below %.0f %% would not have shown", 100*hidden)
 	}
 	if len(causes) > 0 {
 		text += "; the same limit"

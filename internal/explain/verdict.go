@@ -69,7 +69,10 @@ func (v Verdict) String() string {
 	case v.Ratio.N == 0:
 		return fmt.Sprintf("Tested: %s: %s.", v.Reason, v.Outcome)
 	}
-	return fmt.Sprintf("Tested: %s %s of what was found: %s.", quantity(v.Test.Metric), times(v.Ratio), v.Outcome)
+	if v.Test.Network != "" {
+		return fmt.Sprintf("Tested: it gained %s: %s.", times(v.Ratio), v.Outcome)
+	}
+	return fmt.Sprintf("Tested: %s %s of what was found: %s.", v.Quantity(), times(v.Ratio), v.Outcome)
 }
 
 // Statement returns what was tested, with its verdict.
@@ -78,7 +81,12 @@ func (v Verdict) Statement() string {
 }
 
 // Quantity names the value that the fix changes.
-func (v Verdict) Quantity() string { return quantity(v.Test.Metric) }
+func (v Verdict) Quantity() string {
+	if v.Test.Network != "" { // throughput, or the work per CPU time (costmodel.Bound)
+		return "gain"
+	}
+	return quantity(v.Test.Metric)
+}
 
 // Predicted formats the least change that the statement predicts.
 func (v Verdict) Predicted() string {
