@@ -72,12 +72,13 @@ func (r *Run) observe(all map[string]*evidence.Trial, settings map[string]*evide
 // LeastBlocks is the fewest blocks with evidence for a conclusion: in two, a chance event can be the majority.
 const LeastBlocks = 3
 
-// Exceeds returns the median over blocks of part ÷ whole, both summed over the trials of a block, and whether
-// it is reliably above a threshold: more than half of at least LeastBlocks blocks are above it, and the
-// interval, if the blocks suffice for one, excludes 0. A block whose whole is 0 says nothing.
+// Exceeds returns part ÷ whole, both summed over all blocks, with an interval over blocks, and whether it is
+// reliably above a threshold: more than half of at least LeastBlocks blocks are above it, and the interval
+// excludes 0. A block whose whole is 0 says nothing. Sums suit blocks in which little happened: a median of
+// shares would count them like the others. The interval ends at 1 if every block does.
 func Exceeds(all []Observed, threshold float64, of func(Observed) (part, whole float64)) (stat.Interval, bool) {
-	var blocks []float64
-	above := 0
+	var parts, wholes []float64
+	above, most := 0, 0.0
 	for i, j := 0, 0; i < len(all); i = j {
 		part, whole := 0.0, 0.0
 		for ; j < len(all) && all[j].Block == all[i].Block; j++ {
@@ -87,10 +88,14 @@ func Exceeds(all []Observed, threshold float64, of func(Observed) (part, whole f
 		if whole <= 0 {
 			continue
 		}
-		if blocks = append(blocks, part/whole); part/whole > threshold {
+		parts, wholes, most = append(parts, part), append(wholes, whole), max(most, part/whole)
+		if part/whole > threshold {
 			above++
 		}
 	}
-	v := stat.Median(blocks, single)
-	return v, len(blocks) >= LeastBlocks && 2*above > len(blocks) && (!v.Bounded() || v.Lo > 0)
+	v := stat.Sums(parts, wholes, single)
+	if most <= 1 {
+		v.Hi = min(v.Hi, 1)
+	}
+	return v, len(parts) >= LeastBlocks && 2*above > len(parts) && (!v.Bounded() || v.Lo > 0)
 }

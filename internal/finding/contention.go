@@ -30,7 +30,6 @@ var contention = Rule{
 			if !ok {
 				continue
 			}
-			share.Hi = min(share.Hi, 1)
 			f := Finding{Severity: Warning, Place: node, Number: &Number{"time that the " + end.name + " waited for a CPU", "1", share},
 				Text:   fmt.Sprintf("the %s in %s waited %s of the time for a CPU that other programs used", end.name, node, percent(share)),
 				Remedy: "stop other programs on the machine, or give the ends CPUs of their own"}

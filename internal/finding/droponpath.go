@@ -14,7 +14,7 @@ var dropOnPath = Rule{
 		"Without retransmissions or missing answers at the ends nothing is reported. 0.2 %, because devices also count other packets, such as ARP." + majority,
 	Check: lost(atDevice, func(r *analysis.Row, l *loss) Finding {
 		f := Finding{
-			Text:   fmt.Sprintf("%s of %s packets (%s) "+l.verb, count(l.lost), count(l.of), percent(l.Share), l.place),
+			Text:   fmt.Sprintf("%s of %s packets (%s) %s", count(l.lost), count(l.of), percent(l.Share), l.verb),
 			Remedy: "look for a filter or a traffic-control action there: nft list ruleset, tc filter show",
 		}
 		if fix := flush(settings(r), l.hop.In); fix != nil {

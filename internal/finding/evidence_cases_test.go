@@ -18,8 +18,9 @@ var watchedCases = []watchedCase{
 	{protocol: "udp", name: "healthy", change: func(observed) {}},
 	{protocol: "tcp", name: "healthy", change: func(observed) {}},
 	{rule: "drop-on-path", protocol: "udp", name: "at ingress", change: func(o observed) { o.lose(4, 300) },
-		want: "3,600 of 120,000 packets (3 % [3, 3]) vanished before h2 eth0 counted them", place: "h2 eth0"},
-	{rule: "drop-on-path", protocol: "tcp", name: "at ingress", change: func(o observed) { o.lose(4, 300) }, want: "vanished before h2 eth0", place: "h2 eth0"},
+		want: "3,600 of 120,000 packets (3 % [3, 3]) vanished between h1 eth0 and h2 eth0", place: "h2 eth0"},
+	{rule: "drop-on-path", protocol: "tcp", name: "at ingress", change: func(o observed) { o.lose(4, 300) }, want: "vanished between h1 eth0 and h2 eth0", place: "h2 eth0"},
+	{rule: "drop-on-path", protocol: "udp", name: "at ingress behind the counter", change: func(o observed) { o.lose(5, 300) }, want: "vanished between h2 eth0 and h2 vx0", place: "h2 eth0"},
 	{protocol: "udp", name: "other packets", change: func(o observed) { o.lose(4, 15) }},
 	{protocol: "tcp", name: "packets that were joined", change: func(o observed) { o.lose(4, 300); o.Nodes["h1p1"]["tcp.RetransSegs"] = 0 }},
 	{protocol: "udp", name: "a flow that shares devices", change: func(o observed) {

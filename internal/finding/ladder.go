@@ -2,6 +2,7 @@ package finding
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -17,7 +18,7 @@ type gap struct {
 	// at orders gaps along the path: 2·i is the hop i itself, 2·i-1 lies before it.
 	at       int
 	lost, of float64      // packets
-	verb     string       // of drop-on-path: what the packets did, with %s for the place
+	verb     string       // of drop-on-path: what the packets did
 	why      string       // evidence besides the counts
 	hop      evidence.Hop // zero at the receiver
 	need     float64      // MTU that the plan needs there
@@ -175,7 +176,7 @@ func (l *ladder) devices() {
 		case l.narrow(i):
 			l.add(atMTU, 2*i, drops, of, "", "the device counts them as dropped")
 		default:
-			l.add(atDevice, 2*i, drops, of, "were lost at %s", "the device counts them as dropped")
+			l.add(atDevice, 2*i, drops, of, "were lost at "+l.path[i].In+" "+l.path[i].Dev, "the device counts them as dropped")
 		}
 	}
 }
@@ -201,10 +202,14 @@ func (l *ladder) counts() {
 		case lost <= -missingLoss*of:
 			continue // other packets joined: compare with those behind
 		case lost > 0:
-			if lost -= l.counted(2*ref, 2*(i+2)); lost > 0 && l.narrow(i) {
-				l.add(atMTU, 2*i-1, lost, of, "", "no counter of a drop shows them")
-			} else if lost > 0 {
-				l.add(atDevice, 2*i-1, lost, of, "vanished before %s counted them", "no counter of a drop shows them")
+			rule, before := atDevice, l.path[ref]
+			if l.narrow(i) {
+				rule = atMTU
+			}
+			lost -= l.counted(2*ref, 2*(i+2))
+			l.add(rule, 2*i-1, lost, of, fmt.Sprintf("vanished between %s %s and %s %s", before.In, before.Dev, h.In, h.Dev), "no counter of a drop shows them")
+			if rule == atDevice && before.In == h.In { // a filter takes packets after a device has counted them
+				l.gaps[len(l.gaps)-1].place = before.In + " " + before.Dev
 			}
 		}
 		ref = i
@@ -289,7 +294,7 @@ func (l *ladder) receiver() {
 	octets := c["netstat.InOctets"] + c["ip6.InOctets"]
 	if last := l.path[n-1]; last.In == t.Receiver.Node && octets > 0 && sameSize(last.Data.Size(), octets/in) && l.o.Observed["path.loss"] == "" {
 		lost := last.Data.Packets - in - l.counted(2*(n-1), 2*n)
-		l.add(atDevice, 2*n-1, lost, last.Data.Packets, "reached %s and did not reach IP", "a filter at ingress takes packets there")
+		l.add(atDevice, 2*n-1, lost, last.Data.Packets, "reached "+last.In+" "+last.Dev+" and did not reach IP", "a filter at ingress takes packets there")
 	}
 	unfinished := both(c, "ip", "ReasmReqds") - both(c, "ip", "ReasmOKs")
 	lost := in - both(c, "ip", "InDelivers") - unfinished - c["ip.ForwDatagrams"] - c["ip6.OutForwDatagrams"]

@@ -36,7 +36,7 @@ func lost(rule string, say func(*analysis.Row, *loss) Finding) func(*analysis.Ru
 		f := say(r, l)
 		f.Severity, f.Place = Warning, l.place
 		f.Number = &Number{Name: "lost", Unit: "1", Value: l.Share}
-		f.Evidence = append([]string{fmt.Sprintf("%s of %s packets, summed over blocks; median of %d blocks: %s", count(l.lost), count(l.of), l.Share.N, percent(l.Share))}, f.Evidence...)
+		f.Evidence = append([]string{fmt.Sprintf("%s of %s packets, in %d blocks", count(l.lost), count(l.of), l.Share.N)}, f.Evidence...)
 		if l.why != "" {
 			f.Evidence = append(f.Evidence, l.why)
 		}

@@ -45,7 +45,7 @@ var queueLimited = Rule{
 		}
 		f := Finding{Severity: Warning, Place: in + " " + dev,
 			Text:     fmt.Sprintf("a queueing discipline (%s) on %s %s limits the rate: it held packets back %s times and dropped %s of %s", kind, in, dev, count(times), count(dropped), count(packets)),
-			Evidence: []string{fmt.Sprintf("times held back per packet: median of %d blocks %s", share.N, percent(share))},
+			Evidence: []string{fmt.Sprintf("%s times per packet in %d blocks", digits(share.Center), share.N)},
 			Remedy:   "remove its limit, or compare CPU time instead",
 			Number:   &Number{Name: "times held back per packet", Unit: "1", Value: share},
 		}

@@ -35,7 +35,7 @@ var serviceInPath = Rule{
 			}
 			out = append(out, Finding{Severity: Note, Place: p.place, Number: &Number{p.name + "'s CPU time per packet", "s/packet", each},
 				Text:     fmt.Sprintf("%s%s carries the packets in user space: %s of CPU time per packet", p.name, in, unit.Format(each.Center, "s")),
-				Evidence: []string{fmt.Sprintf("%s: %s of a CPU, median of %d blocks", strings.Join(p.values, ", "), percent(share), share.N)}})
+				Evidence: []string{fmt.Sprintf("%s: %s of a CPU in %d blocks", strings.Join(p.values, ", "), percent(share), share.N)}})
 		}
 		return out
 	}),
