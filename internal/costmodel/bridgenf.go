@@ -2,6 +2,7 @@ package costmodel
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
@@ -23,6 +24,9 @@ const bridgeNF = "bridge-nf"
 
 // Hooks returns the cost of bridge-nf for every network that the factor changes.
 func Hooks(run *analysis.Run) (out []Hook) {
+	if !slices.ContainsFunc(run.Tables, func(t analysis.Table) bool { return t.Config[bridgeNF] == "on" }) {
+		return nil
+	}
 	costs := unitCosts(run)
 	for i := range run.Tables {
 		t := &run.Tables[i]

@@ -167,7 +167,7 @@ func (g group) fit(end string) Model {
 	}
 	switch {
 	case !(m.MeanError <= MostError): // also if it is not a number
-		m.Refused = fmt.Sprintf("held-out sizes are %.0f %% off on average, more than %.0f %%", 100*m.MeanError, 100*MostError)
+		m.Refused = fmt.Sprintf("held-out sizes are %.1f %% off on average, more than %.0f %%", 100*m.MeanError, 100*MostError)
 	case !m.Pass.Bounded():
 		m.Refused = fmt.Sprintf("%d blocks are too few for intervals", m.Blocks)
 	}

@@ -27,6 +27,9 @@ type Wake struct {
 
 // Wakes compares traffic that waits with models of the busy path of single datagrams.
 func Wakes(run *analysis.Run, models []Model) (out []Wake) {
+	if models == nil {
+		return nil
+	}
 	for _, g := range groups(run) {
 		if g.traffic.busy() {
 			continue

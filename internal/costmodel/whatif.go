@@ -82,6 +82,9 @@ var encapsulated = []struct {
 // WhatIf returns what free encapsulation would give, by table of the run and network. Tables without host,
 // vxlan and an encapsulated network have none.
 func WhatIf(run *analysis.Run) (out []Bound) {
+	if !slices.Contains(run.Networks, host) || !slices.Contains(run.Networks, tunnel) {
+		return nil
+	}
 	costs := unitCosts(run)
 	for i := range run.Tables {
 		t := &run.Tables[i]

@@ -166,7 +166,7 @@ func (s source) boundNames(bounds []costmodel.Bound) []column {
 // sumColumns lays out the sum of the segments next to the measured path.
 func (s source) sumColumns(bounds []costmodel.Bound) []column {
 	cs := s.boundNames(bounds)
-	add := func(head string, keep int, get func(costmodel.Bound) stat.Interval) {
+	add := func(head string, keep int, bounded bool, get func(costmodel.Bound) stat.Interval) {
 		scaled := func(b costmodel.Bound) stat.Interval {
 			i, by := get(b), 1.0
 			by, _ = perUnit(b.Unit)
@@ -177,13 +177,15 @@ func (s source) sumColumns(bounds []costmodel.Bound) []column {
 		for i, b := range bounds {
 			value.cells[i].bounds(scaled(b))
 		}
-		cs = append(cs, value, intervals("s", bounds, scaled))
+		if cs = append(cs, value); bounded { // the others are in the cells' numbers
+			cs = append(cs, intervals("s", bounds, scaled))
+		}
 	}
-	add("host", 7, func(b costmodel.Bound) stat.Interval { return b.Host })
-	add("+ veths and bridges", 7, func(b costmodel.Bound) stat.Interval { return b.Bridging })
-	add("+ encapsulation", 8, func(b costmodel.Bound) stat.Interval { return b.Encapsulation })
-	add("= sum", 9, func(b costmodel.Bound) stat.Interval { return b.Sum })
-	add("measured", 9, func(b costmodel.Bound) stat.Interval { return b.Cost })
+	add("host", 7, false, func(b costmodel.Bound) stat.Interval { return b.Host })
+	add("+ veths and bridges", 7, false, func(b costmodel.Bound) stat.Interval { return b.Bridging })
+	add("+ encapsulation", 8, true, func(b costmodel.Bound) stat.Interval { return b.Encapsulation })
+	add("= sum", 9, true, func(b costmodel.Bound) stat.Interval { return b.Sum })
+	add("measured", 9, true, func(b costmodel.Bound) stat.Interval { return b.Cost })
 	return append(cs, ratios(bounds, "sum ÷ measured", func(b costmodel.Bound) (stat.Interval, bool) { return b.OfMeasured, b.OfMeasured.Contains(1) })...)
 }
 
@@ -191,7 +193,7 @@ func (s source) sumColumns(bounds []costmodel.Bound) []column {
 func (s source) boundColumns(bounds []costmodel.Bound) []column {
 	cs := s.boundNames(bounds)
 	cs = append(cs, ratios(bounds, "free encapsulation", func(b costmodel.Bound) (stat.Interval, bool) { return b.Free, false })...)
-	cs = append(cs, ratios(bounds, "free network", func(b costmodel.Bound) (stat.Interval, bool) { return b.FreeAll, false })...)
+	cs = append(cs, ratios(bounds, "free network", func(b costmodel.Bound) (stat.Interval, bool) { return b.FreeAll, false })[0])
 	cs = append(cs, ratios(bounds, "bridged gains", func(b costmodel.Bound) (stat.Interval, bool) { return b.Gain, b.Gain.Contains(1) })...)
 	cs = append(cs, ratios(bounds, "per CPU time", func(b costmodel.Bound) (stat.Interval, bool) { return b.GainCPU, b.GainCPU.Contains(1) })...)
 	text := func(head string, of func(costmodel.Bound) string) {
