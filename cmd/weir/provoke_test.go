@@ -103,9 +103,9 @@ func (f fault) cell() string {
 // noise names the rules whose findings describe the machine while it measured, not the network.
 var noise = []string{"contention"}
 
-// hidden names the rules that can be silent beside contention: a program that does not run neither empties its
-// socket nor opens its window, fills no backlog, and costs cannot be told from noise.
-var hidden = []string{"socket-buffer", "receive-window", "backlog-drop", "bridge-nf"}
+// hidden names the rules that can be silent beside contention: a sender that does not run fills no backlog, and
+// costs cannot be told from noise.
+var hidden = []string{"backlog-drop", "bridge-nf"}
 
 // finds reports whether a cell has a finding of the rule, or cannot on a machine as busy as this one.
 func (d diagnosis) finds(cell, rule string) bool {
