@@ -17,7 +17,7 @@ FLANNEL := $(shell sed -n 's|.*flannel-io/flannel \(v[^ ]*\).*|\1|p' tools/flann
 KUBE := $(shell sed -n 's|.*k8s.io/kubernetes \(v[^ ]*\).*|\1|p' tools/kube/go.mod)
 SPARKYFISH := $(shell sed -n 's|.*chrissnell/sparkyfish v0.0.0-[0-9]*-\(.......\).*|\1|p' tools/sparkyfish/go.mod)
 
-.PHONY: run build test tools flanneld sparkyfish kube check golden bench coverage results startup fuzz clean
+.PHONY: run build test tools flanneld sparkyfish kube check golden bench coverage results provoke startup fuzz clean
 
 run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
@@ -98,6 +98,9 @@ results: build ## test every claim and run every shipped study, in their fast fo
 	mv docs/results.md.new docs/results.md
 	for d in $(D)/cni-comparison $(D)/claims/cni-comparison; do \
 		[ ! -e $$d ] || ./bin/weir report $$d --format ratios -o docs/performance.csv; done
+
+provoke: ## provoke every fault of docs/faults.md five times, and measure 150 sound networks; half an hour, needs an idle machine
+	go test ./cmd/weir -run 'TestFaults|TestHealthy' -count=1 -timeout 2h -v -provoke 5 -healthy 50
 
 .PHONY: documents
 documents: build ## repeat every figure of the documents, in fast forms, with the results of `make results` where they exist; an hour, needs an idle machine

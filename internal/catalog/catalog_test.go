@@ -93,7 +93,7 @@ func TestOptions(t *testing.T) {
 	}{
 		{&network.Host{}, nil},
 		{&network.VXLAN{}, []string{"port", "vni"}},
-		{&probe.UDPStream{}, []string{"batch", "packets", "rate", "recv", "send", "size"}},
+		{&probe.UDPStream{}, []string{"batch", "packets", "rate", "rcvbuf", "recv", "send", "size", "sndbuf"}},
 		{&probe.Ping{}, []string{"interval", "size"}},
 	} {
 		if got := strictyaml.Keys(c.of); !slices.Equal(got, c.want) {

@@ -84,7 +84,15 @@ func networksPage(t *testing.T) []byte {
 		"Performance: throughput of TCP, packet rate of UDP and response time of TCP, divided by those of host, in the study\n"+
 		"cni-comparison, as measured by `make results` (docs/performance.csv has the intervals); ~: no difference shown. For your own networks and machine:\n"+
 		"`weir list networks --properties --from DIR`, with the directory of any run.\n\n"+
-		"Networks that exist, on machines over [SSH](ssh.md) and in [Kubernetes](kubernetes.md), come [last](#networks-that-exist).\n")
+		"Networks that exist, on machines over [SSH](ssh.md) and in [Kubernetes](kubernetes.md), come [last](#networks-that-exist).\n\n"+
+		"Every network that weir builds takes the option `also`: steps that follow its own, such as a fault or the remedy for one, in the form of\n"+
+		"`weir plan --json`. Allowed are addr, link, offload, rate, route, rule, set (an MTU), sysctl (below net.), and exec of `nft` without options\n"+
+		"and of `tc qdisc`, `tc class` and `tc filter`; nothing else, because a study can come from the Internet and weir can run as root.\n\n"+
+		"    networks:\n      - vxlan-overlay\n      - use: vxlan-overlay\n        name: faulty\n        also:\n"+
+		"          - {in: h1, offload: {dev: eth0, features: {tx-udp_tnl-segmentation: false, tx-udp_tnl-csum-segmentation: false}}}\n"+
+		"          - {in: h2p1, exec: {argv: [nft, \"table inet f { chain c { type filter hook input priority 0; numgen random mod 100 < 3 drop; }; }\"]}}\n\n"+
+		"Or on the command line: `weir run -n 'vxlan-overlay,{use: vxlan-overlay, name: faulty, also: [{in: h1, set: {dev: eth0, mtu: 1400}}]}'`.\n"+
+		"Places are hosts (h1), pods (h1p1) and the switch between more than two hosts.\n")
 	for _, name := range In(network.InLab) {
 		n := Networks[name]
 		p, tp := defaultPlan(t, n)

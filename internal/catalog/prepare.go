@@ -87,8 +87,7 @@ func prepareNetwork(u study.Use, s topo.Spec, at network.Where) (n experiment.Ne
 	if err != nil {
 		return n, err
 	}
-	n.Driver = entry.New()
-	if err := u.Decode(n.Driver); err != nil {
+	if n.Driver, err = entry.Driver(u); err != nil {
 		return n, err
 	}
 	if n.Topology, err = topo.New(entry.Spec(n.Driver, s)); err != nil {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +12,21 @@ import (
 
 // Where returns the kinds of targets that have n.
 func (n Network) Where() []network.Where { return network.WhereIs(n.New()) }
+
+// Driver returns a driver with the options of u, and with the steps that follow the network's own.
+func (n Network) Driver(u study.Use) (network.Driver, error) {
+	steps, err := u.Also()
+	if err != nil {
+		return nil, err
+	}
+	d := n.New()
+	u.Options = maps.Clone(u.Options)
+	delete(u.Options, study.AlsoKey)
+	if err := u.Decode(d); err != nil || len(steps) == 0 {
+		return d, err
+	}
+	return network.Also{Driver: d, Steps: steps}, nil
+}
 
 // In returns the names of the networks of a kind of target.
 func In(w network.Where) []string {

@@ -29,7 +29,7 @@ type topologyFlags struct {
 
 func (t *topologyFlags) register(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVarP(&t.network, "network", "n", "", "network: "+strings.Join(catalog.In(network.InLab), ", "))
+	f.StringVarP(&t.network, "network", "n", "", "network: a name, or {use: NAME, OPTION: VALUE…}; "+strings.Join(catalog.In(network.InLab), ", "))
 	f.IntVar(&t.spec.Hosts, "hosts", 0, "number of hosts (default 2, or fewer if the network takes fewer)")
 	f.IntVar(&t.spec.Pods, "pods", 0, "pods per host (default 1, or 2 on a single host)")
 	f.IntVar(&t.spec.MTU, "mtu", 1500, "MTU of the underlay, bytes")
@@ -48,9 +48,13 @@ func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 	if t.network == "" {
 		return on, p, usage("no network given: add -n %s", strings.Join(catalog.In(network.InLab), "|"))
 	}
-	entry, err := catalog.FindNetwork(t.network)
+	u, err := study.ParseUse(t.network)
+	if err != nil {
+		return on, p, usage("--network: %w", err)
+	}
+	entry, err := catalog.FindNetwork(u.Kind)
 	if err == nil {
-		err = entry.Elsewhere(t.network, network.InLab)
+		err = entry.Elsewhere(u.Kind, network.InLab)
 	}
 	if err != nil {
 		return on, p, exit(exitUsage, err)
@@ -69,7 +73,10 @@ func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 		return on, p, usage("--nic: %w", err)
 	}
 	t.spec.Kernel = thisMachine.kernel()
-	driver := entry.New()
+	driver, err := entry.Driver(u)
+	if err != nil {
+		return on, p, exit(exitUsage, err)
+	}
 	if on, err = topo.New(entry.Spec(driver, t.spec)); err == nil {
 		p, err = network.Build(driver, on)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
@@ -135,7 +136,7 @@ func load(dir string, keep bool) (report.Run, error) {
 		rep.Command = append(rep.Command, "--in-vm")
 	}
 	if !rep.Unpaired { // a foreign file can have the same name
-		rep.Inside = inside(dir, &rep)
+		rawFiles(dir, &rep)
 	}
 	shipped, err := claim.Shipped()
 	if err != nil {
@@ -154,25 +155,58 @@ func load(dir string, keep bool) (report.Run, error) {
 	return rep, nil
 }
 
-// inside reads what the trials sampled inside their windows. Shorter trials have no such window.
-func inside(dir string, rep *report.Run) map[string][]sample.Series {
-	all, raw := map[string][]sample.Series{}, store.OpenRaw(dir)
+// rawFiles reads what the trials sampled inside their windows, what they observed, and the settings that
+// held. Older runs lack some of it, and trials of less than a second have no samples.
+func rawFiles(dir string, rep *report.Run) {
+	rep.Inside, rep.Evidence, rep.Settings = map[string][]sample.Series{}, map[string]*evidence.Trial{}, map[string]*evidence.Settings{}
+	raw := store.OpenRaw(dir)
+	problem := func(name, trial string, err error) {
+		if err != nil {
+			rep.Problems = append(rep.Problems, fmt.Sprintf("%s of %s: %v", name, trial, err))
+		}
+	}
 	for _, r := range rep.Results {
-		if r.Elapsed < 1 {
+		if r.Elapsed >= 1 {
+			b, err := raw.Read(r.Trial, store.InsideFile)
+			if err == nil && b != nil {
+				rep.Inside[r.Trial], err = sample.ParseSeries(b)
+			}
+			problem(store.InsideFile, r.Trial, err)
+		}
+		b, err := raw.Read(r.Trial, store.EvidenceFile)
+		if err == nil && b != nil {
+			var t *evidence.Trial
+			if t, err = evidence.Parse(b); err == nil {
+				rep.Evidence[r.Trial] = t
+			}
+		}
+		problem(store.EvidenceFile, r.Trial, err)
+	}
+	stored := map[string]*evidence.Settings{} // by the trial that has the file; nil: none
+	for _, r := range rep.Results {
+		t := rep.Evidence[r.Trial]
+		if t == nil || t.Settings == "" {
 			continue
 		}
-		b, err := raw.Read(r.Trial, store.InsideFile)
-		if err == nil && b != nil {
-			all[r.Trial], err = sample.ParseSeries(b)
+		s, known := stored[t.Settings]
+		if !known {
+			b, err := raw.Read(t.Settings, store.SettingsFile)
+			if err == nil && b != nil {
+				s, err = evidence.ParseSettings(b)
+			}
+			if err != nil {
+				problem(store.SettingsFile, t.Settings, err)
+				s = nil
+			}
+			stored[t.Settings] = s
 		}
-		if err != nil {
-			rep.Problems = append(rep.Problems, fmt.Sprintf("%s of %s: %v", store.InsideFile, r.Trial, err))
+		if s != nil {
+			rep.Settings[r.Trial] = s
 		}
 	}
 	if err := raw.Close(); err != nil {
 		rep.Problems = append(rep.Problems, err.Error())
 	}
-	return all
 }
 
 func warn(problems []string) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -48,10 +49,11 @@ type asker struct {
 	board    *tally.Board  // nil without a console
 	began    int64         // start of the measured window
 	places   [2]wire.Place // where client and server spin
-	busy     int64         // CPU time of this thread in the measured window, ns
-	farBusy  []int64       // of the server's thread so far, at the marks
+	gauge    *sock.Gauge
+	used     wire.Reading   // by this thread and its connection in the measured window
+	farEdges []wire.Reading // of the server's thread, at the marks
 
-	// mark makes the server read its CPU clock at the beginning or end of the measured window.
+	// mark makes the server read its gauge at the beginning or end of the measured window.
 	mark func(end bool) error
 
 	// send sends the request of a slot. Its response time counts from start.
@@ -171,10 +173,17 @@ func (a *asker) flags() int {
 // perform measures on a thread of its own, and splits the response times by the stamps that fetch
 // gets from the server, which spins at far.
 func (a *asker) perform(far *wire.Place, measure func() error, fetch func() ([]tally.FarSample, error), r *event.RR) error {
+	tcp := strings.HasPrefix(a.c.Workload, "tcp-")
 	err := <-sock.OnThread(func() error {
 		if err := a.settle(far); err != nil {
 			return err
 		}
+		conn := -1
+		if tcp {
+			conn = a.sock.FD
+		}
+		a.gauge = sock.NewGauge(conn)
+		defer a.gauge.Close()
 		return measure()
 	})
 	if err != nil {
@@ -184,10 +193,14 @@ func (a *asker) perform(far *wire.Place, measure func() error, fetch func() ([]t
 	if err != nil {
 		return err
 	}
-	r.ClientTime = seconds(a.busy)
-	if len(a.farBusy) == 2 {
-		r.ServerTime = seconds(a.farBusy[1] - a.farBusy[0])
+	var server wire.Reading
+	if len(a.farEdges) == 2 {
+		server = a.farEdges[1].Since(a.farEdges[0])
 	}
+	if err := server.Check(); err != nil {
+		return fmt.Errorf("impossible: the server's %w", err)
+	}
+	r.Own = own(a.used, server, tcp)
 	return a.split(r, samples)
 }
 
@@ -207,11 +220,11 @@ func (a *asker) measure(out events, traffic func(d time.Duration, measured bool)
 		return 0, err
 	}
 	out.begin()
-	a.began, a.busy = sock.Now(), sock.CPU()
+	a.began, a.used = sock.Now(), a.gauge.Read()
 	if err := traffic(a.c.Duration, true); err != nil {
 		return 0, err
 	}
-	window, a.busy = sock.Now()-a.began, sock.CPU()-a.busy
+	window, a.used = sock.Now()-a.began, a.gauge.Read().Since(a.used)
 	a.board.Close(a.tally(sock.Now()))
 	out.end()
 	return window, nil

@@ -39,6 +39,8 @@ type connector struct {
 	connect *tally.Ledger // one slot: the time to connect
 	whole   *tally.Ledger
 	board   *tally.Board // nil without a console
+	edge    uint64       // 1 if the next request makes the server read its gauge
+	used    wire.Reading // by this thread in the measured window
 }
 
 func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
@@ -55,14 +57,33 @@ func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any,
 		k.board = out.board()
 		r, err = onThread(func() (event.CRR, error) { return k.run(ctx, out) })
 	}
+	var far wire.Reading
 	if err == nil {
-		err = t.finish()
+		if far, err = t.reading(c, s); err == nil {
+			err = t.finish()
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
 	}
+	r.Own = own(k.used, far, false)
 	r.Congestion, r.FarCongestion, r.SndBuf, r.RcvBuf = t.cc, t.far.CC, t.sndBuf, t.far.RcvBuf
 	return r, nil
+}
+
+// reading asks what the server's accepting thread used in the window.
+func (t *tcpConn) reading(c config, s *sock.Stopper) (r wire.Reading, err error) {
+	deadline := sock.Now() + int64(c.timeout)
+	if err = sock.WriteFull(t.fd, []byte{'\n'}, deadline, s); err == nil {
+		err = sock.ReadJSON(t.fd, &r, deadline, s)
+	}
+	if err != nil {
+		return r, fmt.Errorf("the server's CPU time: %w", err)
+	}
+	if err = r.Check(); err != nil {
+		err = fmt.Errorf("impossible: the server's %w", err)
+	}
+	return r, err
 }
 
 // newConnector finds free ports on the address of fd.
@@ -95,6 +116,8 @@ func newConnector(c config, s *sock.Stopper, fd int) (*connector, error) {
 }
 
 func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error) {
+	gauge := sock.NewGauge(-1)
+	defer gauge.Close()
 	seq := uint64(0)
 	for end := sock.Now() + int64(k.c.Warmup); sock.Now() < end; seq++ {
 		if err := k.transact(ctx, seq, false); err != nil {
@@ -102,9 +125,10 @@ func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error
 		}
 	}
 	out.begin()
-	begin := sock.Now()
+	begin, before := sock.Now(), gauge.Read()
 	last := begin
 	made := func() tally.Counts { return tally.Counts{At: last - begin, Count: k.whole.Answered} }
+	k.edge = 1
 	for end := begin + int64(k.c.Duration); last < end; seq++ {
 		if err := k.transact(ctx, seq, true); err != nil {
 			return r, err
@@ -114,8 +138,13 @@ func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error
 			k.board.Post(made())
 		}
 	}
+	k.used = gauge.Read().Since(before)
 	k.board.Close(made())
 	out.end()
+	k.edge = 1
+	if err := k.transact(ctx, seq, false); err != nil {
+		return r, err
+	}
 	a := asker{c: k.c, book: *k.whole}
 	if r.RR, err = a.result(last - begin); err != nil {
 		return r, err
@@ -200,7 +229,8 @@ func (k *connector) socket(port uint16) (fd int, err error) {
 
 func (k *connector) exchange(fd int, seq uint64) error {
 	deadline := sock.Now() + int64(k.c.timeout)
-	wire.Header{Kind: wire.KindConnect, Run: k.c.Run, Seq: seq & wire.Mask40}.Put(k.request)
+	wire.Header{Kind: wire.KindConnect, Run: k.c.Run, Seq: seq & wire.Mask40, Sent: k.edge}.Put(k.request)
+	k.edge = 0
 	if err := sock.WriteFull(fd, k.request, deadline, k.stop); err != nil {
 		return fmt.Errorf("request: %w", err)
 	}

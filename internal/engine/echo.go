@@ -20,14 +20,14 @@ type echoer struct {
 	wire.Params
 	sock     *sock.Stamped
 	samples  tally.Samples
-	ids      uint32      // of stamps
-	polls    int         // polls since the last message
-	silent   int64       // when they began, approximately
-	place    *wire.Place // where it spins
-	restore  func()      // leaves that CPU
-	marked   bool        // the last message was marked, so the next can be a sample
-	noStamps string      // why it takes none although it was asked to
-	busy     [2]int64    // CPU time of this thread at the last two requests for it, over TCP
+	ids      uint32          // of stamps
+	polls    int             // polls since the last message
+	silent   int64           // when they began, approximately
+	place    *wire.Place     // where it spins
+	restore  func()          // leaves that CPU
+	marked   bool            // the last message was marked, so the next can be a sample
+	noStamps string          // why it takes none although it was asked to
+	edges    [2]wire.Reading // of this thread and its connection at the last two requests for it, over TCP
 }
 
 // newEchoer prepares this thread and a socket for p.
@@ -183,12 +183,14 @@ func (u *udpClient) fetchStamps(ctx context.Context) ([]tally.FarSample, error) 
 	}
 }
 
-// clockSize is the size of the CPU time that the server of a tcp-rr run sends at its end.
-const clockSize = 8
+// readingSize is the size of the Reading that the server of a tcp-rr run sends at its end.
+var readingSize = binary.Size(wire.Reading{})
 
-// echo answers every message with itself until the client shuts down its side, then sends the CPU
-// time of this thread in the client's window, ns, and the samples.
+// echo answers every message with itself until the client shuts down its side, then sends what this
+// thread and its connection used in the client's window, and the samples.
 func (s *server) echo(e *echoer) {
+	gauge := sock.NewGauge(e.sock.FD)
+	defer gauge.Close()
 	b := make([]byte, e.Size)
 	sent := uint32(0)
 	deadline := sock.Now() + int64(e.Warmup+e.Duration+s.patience)
@@ -202,7 +204,7 @@ func (s *server) echo(e *echoer) {
 		rest := b
 		e.marked = b[0]&markStamped != 0
 		if b[0]&markClock != 0 {
-			e.busy = [2]int64{e.busy[1], sock.CPU()}
+			e.edges = [2]wire.Reading{e.edges[1], gauge.Read()}
 			s.marks.at(sock.Now(), e.Duration)
 		}
 		if e.marked && e.stamping() {
@@ -225,7 +227,7 @@ func (s *server) echo(e *echoer) {
 			e.samples.Collect(e.sock)
 		}
 	}
-	end := binary.BigEndian.AppendUint64(nil, uint64(e.busy[1]-e.busy[0]))
+	end, _ := binary.Append(nil, binary.BigEndian, e.edges[1].Since(e.edges[0])) // has a fixed size
 	if e.sock.On {
 		end = e.samples.Encode(end, 0, tally.MaxSamples)
 	}

@@ -16,8 +16,8 @@
 // received, delivered. A search for the rate that a path carries without loss consists of many
 // short phases of such a stream (tally.Search decides, udpstream.go acts).
 //
-// Threads that carry traffic read their own CPU clocks, only at the edges of the measured window
-// (sock.CPU, event.Own).
+// Threads that carry traffic read what the kernel has accounted to them and their connections, only at
+// the edges of the measured window: CPU time, run-queue wait, TCP_INFO (sock.Gauge, event.Own).
 //
 // The server and the hog, which takes CPU time, also run in the background of a measurement, so
 // they report their counts so far on request (tally.Meter).

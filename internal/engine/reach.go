@@ -182,7 +182,7 @@ func (e *bouncer) explain(ctx context.Context, size int) error {
 	switch {
 	case err != nil:
 		return err
-	case carries == 0:
+	case carries == 0, carries >= not: // the smallest packet comes back by now
 		return why
 	}
 	return &blockedError{fmt.Errorf("%w; the path carries %d bytes but not %d: an MTU on it is wrong by at least %d", why, carries, not, size-not+1),

@@ -200,6 +200,8 @@ func (s *server) drop(fd int) {
 
 func (s *server) accept(listener int) error {
 	var buf []byte // of the short connections served here
+	gauge := sock.NewGauge(-1)
+	defer gauge.Close()
 	for !s.stop.Stopped() {
 		fd, sa, err := unix.Accept4(listener, unix.SOCK_CLOEXEC)
 		switch {
@@ -212,7 +214,7 @@ func (s *server) accept(listener int) error {
 			return fmt.Errorf("engine: serve: accept: %w", err)
 		}
 		peer, err := sock.AddrPort(sa)
-		if err != nil || s.transact(fd, peer.Addr(), 0, &buf) {
+		if err != nil || s.transact(fd, peer.Addr(), 0, &buf, gauge) {
 			unix.Close(fd)
 			continue
 		}

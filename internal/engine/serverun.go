@@ -112,7 +112,7 @@ func (s *server) serves(peer netip.Addr) bool {
 func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve func(), err error) {
 	p := run.Params
 	if s.udp != nil {
-		return func() { s.hold(fd, p, s.udp.board) }, nil
+		return func() { s.hold(fd, p, counters(s.udp.board)) }, nil
 	}
 	at, err := sock.OwnAddr(fd)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve fun
 	u.edge = s.marks.edge(p)
 	serving := sock.OnThread(u.serve)
 	return func() {
-		s.hold(fd, p, u.board)
+		s.hold(fd, p, counters(u.board))
 		u.stop.Stop()
 		unix.Shutdown(udp, unix.SHUT_RDWR) // wakes the thread
 		<-serving                          // the client has noticed any error

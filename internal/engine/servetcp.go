@@ -27,14 +27,15 @@ type serverRun struct {
 	peer  netip.Addr
 	since int64 // when it began
 	conns int
-	first atomic.Int64 // when the first byte of any stream was read; 0 before
-	cc    string       // congestion control of the connections of tcp-crr
+	first atomic.Int64    // when the first byte of any stream was read; 0 before
+	cc    string          // congestion control of the connections of tcp-crr
+	edges [2]wire.Reading // of the thread that accepts them, at the last two requests for it
 }
 
 // handle serves one connection and returns its run, if any. The client gets errors over the
 // connection; the server continues.
 func (s *server) handle(fd int, peer netip.Addr) *serverRun {
-	if sock.SetTimeouts(fd, sock.Tick) != nil || s.transact(fd, peer, helloTimeout, new([]byte)) {
+	if sock.SetTimeouts(fd, sock.Tick) != nil || s.transact(fd, peer, helloTimeout, new([]byte), nil) {
 		return nil
 	}
 	run, err := s.hello(fd, peer)
@@ -99,7 +100,10 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 		}
 		s.marks.next(p.Warmup, p.Duration)
 		s.short.Add(1) // before the client learns that it can begin
-		return func() { s.hold(fd, p, nil); s.short.Add(-1) }, nil
+		return func() {
+			s.hold(fd, p, func() (any, bool) { return s.used(run), true })
+			s.short.Add(-1)
+		}, nil
 	}
 	return func() {
 		s.receive(fd, run, func(r wire.StreamReport) { sock.WriteJSON(fd, r, sock.Now()+int64(helloTimeout), s.stop) })
@@ -115,6 +119,8 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 		// tcp(7): the kernel discards the bytes instead of copying them.
 		buf, flags = make([]byte, discardSize), unix.MSG_TRUNC
 	}
+	gauge := sock.NewGauge(fd)
+	defer gauge.Close()
 	r := wire.StreamReport{Window: int64(run.Duration)}
 	idle := sock.Now() + int64(run.Warmup+run.Duration+s.patience)
 	told := false
@@ -124,7 +130,8 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 			tell(r)
 		}
 	}
-	var begin, end, heard, busy int64
+	var begin, end, heard int64
+	var before wire.Reading
 	for {
 		n, errno := sock.RecvFlags(fd, buf, flags)
 		t := sock.Now()
@@ -140,12 +147,12 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 			heard = begin
 			idle = end + int64(s.patience)
 		}
-		if busy == 0 && t > begin && t <= end {
-			busy = sock.CPU()
+		if before.CPU == 0 && t > begin && t <= end {
+			before = gauge.Read()
 		}
 		if end != 0 && t > end && !told {
-			if busy != 0 { // else a stall outlasted the window
-				r.CPU = sock.CPU() - busy
+			if before.CPU != 0 { // else a stall outlasted the window
+				r.Used = gauge.Read().Since(before)
 			}
 			r.Silence = max(r.Silence, end-heard)
 			s.marks.finish()
@@ -173,23 +180,38 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 }
 
 // hold keeps a run alive until its client closes this connection or is silent for too long. Every
-// byte asks for the counters of a board.
-func (s *server) hold(fd int, p wire.Params, counters *tally.Board) {
+// byte asks for an answer.
+func (s *server) hold(fd int, p wire.Params, answer func() (any, bool)) {
 	var b [1]byte
 	deadline := sock.Now() + int64(p.Warmup+p.Duration+s.patience)
-	for sock.ReadFull(fd, b[:], deadline, s.stop) == nil && counters != nil {
-		t, ok := counters.Ask()
-		if !ok || sock.WriteJSON(fd, t, sock.Now()+int64(helloTimeout), s.stop) != nil {
+	for sock.ReadFull(fd, b[:], deadline, s.stop) == nil {
+		v, ok := answer()
+		if !ok || sock.WriteJSON(fd, v, sock.Now()+int64(helloTimeout), s.stop) != nil {
 			return
 		}
 	}
 }
 
+// counters answers with those of a board.
+func counters(b *tally.Board) func() (any, bool) {
+	return func() (any, bool) { return b.Ask() }
+}
+
+// used returns what the accepting thread used between the last two requests for it.
+func (s *server) used(run *serverRun) wire.Reading {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if run.edges[0].CPU == 0 || run.edges[1].CPU == 0 {
+		return wire.Reading{}
+	}
+	return run.edges[1].Since(run.edges[0])
+}
+
 // transact answers the request of a short connection and reports whether it was one; the caller
 // closes it. Accepted sockets have the listener's timeouts. A connection that is silent for
 // patience, and in any case for a Tick, counts as another kind. buf holds requests and grows as
-// needed.
-func (s *server) transact(fd int, peer netip.Addr, patience time.Duration, buf *[]byte) bool {
+// needed. The gauge is that of the accepting thread, which serves nearly all connections; nil elsewhere.
+func (s *server) transact(fd int, peer netip.Addr, patience time.Duration, buf *[]byte, gauge *sock.Gauge) bool {
 	if s.short.Load() == 0 || s.token != "" && !s.serves(peer) {
 		return false
 	}
@@ -216,9 +238,23 @@ func (s *server) transact(fd int, peer netip.Addr, patience time.Duration, buf *
 		if len(*buf) < run.Size {
 			*buf = make([]byte, run.Size)
 		}
+		if h.Sent != 0 {
+			s.edge(run, gauge)
+		}
 		s.answerShort(fd, run, (*buf)[:run.Size])
 	}
 	return true
+}
+
+// edge reads the gauge at an edge of the window of tcp-crr.
+func (s *server) edge(run *serverRun, gauge *sock.Gauge) {
+	var r wire.Reading // another thread than the accepting one knows nothing
+	if gauge != nil {
+		r = gauge.Read()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run.edges = [2]wire.Reading{run.edges[1], r}
 }
 
 func (s *server) answerShort(fd int, run *serverRun, b []byte) {

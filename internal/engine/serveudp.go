@@ -44,12 +44,13 @@ type udpServer struct {
 	run     uint32 // being counted; the hello of another run replaces it
 	greeted bool
 	begun   bool
-	began   int64   // when
-	busy    int64   // CPU time of this thread then, ns
-	from    uint64  // number of the first datagram that counts; lower ones are late, from an earlier phase
-	echo    *echoer // during a run of requests and replies, else nil
-	base    uint32  // drops of the socket when the run began
-	drops   uint32  // and now
+	began   int64        // when
+	before  wire.Reading // of this thread then
+	gauge   *sock.Gauge  // of this thread
+	from    uint64       // number of the first datagram that counts; lower ones are late, from an earlier phase
+	echo    *echoer      // during a run of requests and replies, else nil
+	base    uint32       // drops of the socket when the run began
+	drops   uint32       // and now
 	counts  tally.Receiver
 }
 
@@ -64,6 +65,8 @@ func newUDPServer(fd int, a netip.Addr, stop *sock.Stopper, m *tally.Meter) (*ud
 }
 
 func (u *udpServer) serve() error {
+	u.gauge = sock.NewGauge(-1)
+	defer u.gauge.Close()
 	failed := 0
 	for !u.stop.Stopped() {
 		if u.board.Wanted() {
@@ -128,7 +131,7 @@ func (u *udpServer) control(h wire.Header, n int) {
 			u.begun, u.from, u.base, u.counts = true, h.Sent, u.drops, tally.Receiver{Next: h.Sent}
 		}
 		if u.counts.Delivered == 0 {
-			u.began, u.busy = sock.Now(), sock.CPU() // a client that asks again has not begun
+			u.began, u.before = sock.Now(), u.gauge.Read() // a client that asks again has not begun
 			u.edge(h.Kind)
 		}
 		u.answer(h, nil)
@@ -137,7 +140,7 @@ func (u *udpServer) control(h wire.Header, n int) {
 		u.answer(h, u.report(h))
 	case wire.KindClock:
 		u.edge(h.Kind)
-		u.answer(h, wire.Clock{CPU: sock.CPU()})
+		u.answer(h, u.gauge.Read())
 	}
 }
 
@@ -186,7 +189,7 @@ func (u *udpServer) report(h wire.Header) wire.UDPReport {
 		return wire.UDPReport{Error: fmt.Sprintf("the server does not count run %d: another client has replaced it", h.Run)}
 	}
 	u.drain(sock.Now() + int64(drainTimeout))
-	u.counts.CPU = sock.CPU() - u.busy
+	u.counts.Used = u.gauge.Read().Since(u.before)
 	u.counts.Dropped = int64(u.drops - u.base) // modulo 2^32, as the kernel counts
 	if u.counts.Delivered > 0 {
 		u.counts.Wait = u.counts.First - u.began

@@ -12,12 +12,13 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // Bits of the first byte of a TCP message. All other bytes are 0.
 const (
 	markStamped = 1 << iota // the server keeps the message's time stamps
-	markClock               // the server reads its CPU clock
+	markClock               // the server reads its gauge
 )
 
 // A tcpAsker sends requests over one connection, where replies come in order.
@@ -142,24 +143,25 @@ func (a *tcpAsker) receive(flags int) ([]int, error) {
 	return a.freed, nil
 }
 
-// fetchStamps shuts down the sending side, upon which the server sends its CPU time and its samples,
+// fetchStamps shuts down the sending side, upon which the server sends what it used and its samples,
 // if it has any, and closes.
 func (a *tcpAsker) fetchStamps() ([]tally.FarSample, error) {
 	if err := unix.Shutdown(a.fd, unix.SHUT_WR); err != nil {
 		return nil, fmt.Errorf("the server's stamps: %w", err)
 	}
-	b, err := sock.ReadAll(a.fd, make([]byte, clockSize+tally.FarHeader+tally.MaxSamples*tally.FarSize+1), sock.Now()+int64(a.c.timeout), a.stop)
+	b, err := sock.ReadAll(a.fd, make([]byte, readingSize+tally.FarHeader+tally.MaxSamples*tally.FarSize+1), sock.Now()+int64(a.c.timeout), a.stop)
 	if err != nil {
 		return nil, fmt.Errorf("the server's stamps: %w", err)
 	}
-	if len(b) < clockSize {
-		return nil, fmt.Errorf("the server's CPU time: %d bytes, want %d", len(b), clockSize)
+	var used wire.Reading
+	if _, err := binary.Decode(b, binary.BigEndian, &used); err != nil {
+		return nil, fmt.Errorf("the server's CPU time: %d bytes, want %d", len(b), readingSize)
 	}
-	a.farBusy = []int64{0, int64(binary.BigEndian.Uint64(b))}
+	a.farEdges = []wire.Reading{{}, used}
 	if a.every == 0 {
 		return nil, nil
 	}
-	list, from, total, err := tally.DecodeFar(b[clockSize:])
+	list, from, total, err := tally.DecodeFar(b[readingSize:])
 	if err == nil && (from != 0 || len(list) != total) {
 		err = fmt.Errorf("%w: %d of %d", tally.ErrFar, len(list), total)
 	}

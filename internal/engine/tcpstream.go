@@ -39,16 +39,17 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 		}
 	}
 	out.say("%s to %s (%v): streams: %d, writes: %d bytes; %s\n", c.Workload, c.name, c.server, c.Streams, c.Size, conns[0].describe(c))
-	retransmits, busy, err := sendStreams(ctx, c, conns, s, out)
+	sent, err := sendStreams(ctx, c, conns, s, out)
 	if err != nil {
 		return nil, err
 	}
-	r := event.TCPStream{Streams: c.Streams, Retransmits: retransmits,
+	r := event.TCPStream{Streams: c.Streams, Retransmits: sent.TCP.Retransmitted,
 		Congestion: conns[0].cc, FarCongestion: conns[0].far.CC, RcvBuf: conns[0].far.RcvBuf,
 		Send: "copy", Recv: "copy", DSCP: conns[0].dscp}
 	if c.Discard {
 		r.Recv = "discard"
 	}
+	var received []wire.Reading
 	for i, t := range conns {
 		var report wire.StreamReport
 		if err := sock.ReadJSON(t.fd, &report, sock.Now()+int64(c.timeout), s); err != nil {
@@ -59,16 +60,13 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 			return nil, fmt.Errorf("engine: tcp %v: stream %d: the server's count: %s", c.server, i+1, report.Error)
 		case report.Bytes < 0 || report.Window != int64(c.Duration):
 			return nil, fmt.Errorf("engine: tcp %v: stream %d: impossible: %d bytes in %d ns, asked for %d ns", c.server, i+1, report.Bytes, report.Window, c.Duration)
-		case report.CPU < 0:
-			return nil, fmt.Errorf("engine: tcp %v: stream %d: impossible: %d ns of CPU time at the server", c.server, i+1, report.CPU)
+		case report.Used.Check() != nil:
+			return nil, fmt.Errorf("engine: tcp %v: stream %d: impossible: the server's %w", c.server, i+1, report.Used.Check())
 		case report.Silence < 0 || report.Silence > report.Window:
 			return nil, fmt.Errorf("engine: tcp %v: stream %d: impossible: a silence of %d ns in %d ns", c.server, i+1, report.Silence, report.Window)
 		}
 		r.Bytes += report.Bytes
-		if report.CPU == 0 {
-			busy = 0 // the sum would be incomplete
-		}
-		r.ServerTime += seconds(report.CPU)
+		received = append(received, report.Used)
 		r.Silence = max(r.Silence, seconds(report.Silence))
 		r.StreamBytes = append(r.StreamBytes, report.Bytes)
 		r.Rate += t.paced
@@ -89,16 +87,17 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 	if err := conns[0].finish(); err != nil {
 		return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
 	}
-	r.ClientTime = seconds(busy)
+	r.Own = own(sent, wire.Sum(received), true)
+	r.ClientTCP = connection(sent.TCP) // even after a stall
 	r.MSS, r.SndBuf = int(info.Snd_mss), conns[0].sndBuf
 	r.Head = event.NewHead(c.Workload, c.server.String(), c.Size, time.Duration(int64(c.Duration)))
 	return r, nil
 }
 
 // sendStreams sends on every connection until the server's window must have passed, and marks the
-// window on out. It returns the retransmissions and the senders' CPU time, ns, between the marks,
-// after all senders have ended.
-func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper, out events) (retransmits, busy int64, err error) {
+// window on out. It returns what the senders and their connections used between the marks, after all
+// senders have ended.
+func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper, out events) (wire.Reading, error) {
 	var first, marks atomic.Int64
 	var over sock.Stopper
 	clocks := make([]marked, len(conns))
@@ -107,7 +106,8 @@ func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper
 	var senders []<-chan error
 	for i, t := range conns {
 		senders = append(senders, sock.OnThread(func() error {
-			clocks[i].marks = &marks
+			clocks[i].marks, clocks[i].gauge = &marks, sock.NewGauge(-1)
+			defer clocks[i].gauge.Close()
 			err := sendStream(t, c, &first, &clocks[i], started, &over, s)
 			if err != nil {
 				failed <- fmt.Errorf("engine: tcp %v: stream %d: send: %w", c.server, i+1, err)
@@ -115,65 +115,74 @@ func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper
 			return nil
 		}))
 	}
-	retransmits, err = watchStreams(ctx, c, conns, &first, &marks, started, failed, out)
+	tcp, err := watchStreams(ctx, c, conns, &first, &marks, started, failed, out)
 	over.Stop()
 	for _, done := range senders {
 		err = cmp.Or(err, <-done)
 	}
+	var sent []wire.Reading
 	for _, k := range clocks {
-		if k.at[1] == 0 || k.at[2] == 0 {
-			return retransmits, 0, err // a stall lasted over a mark
-		}
-		busy += k.at[2] - k.at[1]
+		sent = append(sent, k.used())
 	}
-	return retransmits, busy, err
+	sum := wire.Sum(sent)
+	sum.TCP = tcp
+	return sum, err
 }
 
-// A marked reads the CPU clock of its thread at marks that another thread sets.
+// A marked reads the gauge of its thread at marks that another thread sets.
 type marked struct {
 	marks *atomic.Int64 // set so far
+	gauge *sock.Gauge
 	seen  int64
-	at    [3]int64 // CPU time of the thread after each mark, ns; 0: not read
+	at    [3]wire.Reading // after each mark; without CPU time: not read
 }
 
-// look reads the clock after a new mark; otherwise it only loads a counter.
+// look reads the gauge after a new mark; otherwise it only loads a counter.
 func (m *marked) look() {
 	if n := m.marks.Load(); n != m.seen {
-		m.seen, m.at[n] = n, sock.CPU()
+		m.seen, m.at[n] = n, m.gauge.Read()
 	}
 }
 
-// watchStreams keeps the time while the senders send.
-func watchStreams(ctx context.Context, c config, conns []tcpConn, first, marks *atomic.Int64, started, failed <-chan error, out events) (int64, error) {
+// used returns the difference of the two marks; zero if a stall lasted over one of them.
+func (m *marked) used() wire.Reading {
+	if m.at[1].CPU == 0 || m.at[2].CPU == 0 {
+		return wire.Reading{}
+	}
+	return m.at[2].Since(m.at[1])
+}
+
+// watchStreams keeps the time while the senders send, and returns what TCP_INFO grew by.
+func watchStreams(ctx context.Context, c config, conns []tcpConn, first, marks *atomic.Int64, started, failed <-chan error, out events) (tcp wire.TCP, err error) {
 	select {
 	case <-started:
 	case err := <-failed:
-		return 0, err
+		return tcp, err
 	case <-ctx.Done():
-		return 0, sock.ErrStopped
+		return tcp, sock.ErrStopped
 	}
 	begin := first.Load() + int64(c.Warmup)
 	if err := sock.SleepUntil(ctx, begin, failed); err != nil {
-		return 0, err
+		return tcp, err
 	}
 	before, err := readInfo(conns)
 	if err != nil {
-		return 0, err
+		return tcp, err
 	}
 	watchAcks(conns, out)
 	marks.Store(1)
 	out.begin()
 	end := begin + int64(c.Duration)
 	if err := sock.SleepUntil(ctx, end, failed); err != nil {
-		return 0, err
+		return tcp, err
 	}
 	marks.Store(2)
 	out.end()
 	after, err := readInfo(conns)
 	if err != nil {
-		return 0, err
+		return tcp, err
 	}
-	return after.retransmits - before.retransmits, counted(ctx, conns, end+int64(c.timeout), failed)
+	return after.tcp.Since(before.tcp), counted(ctx, conns, end+int64(c.timeout), failed)
 }
 
 // counted waits for the server's count on every connection. Its window begins and ends later than
@@ -211,7 +220,7 @@ func watchAcks(conns []tcpConn, out events) {
 	out.watch(func() (tally.Counts, bool) {
 		var err error
 		all, err = readInfo(conns)
-		return tally.Counts{At: sock.Now() - begin, Bytes: all.acked - first.acked, Lost: all.retransmits - first.retransmits}, err == nil
+		return tally.Counts{At: sock.Now() - begin, Bytes: all.acked - first.acked, Lost: all.tcp.Retransmitted - first.tcp.Retransmitted}, err == nil
 	}, func(from, to tally.Counts) string {
 		return fmt.Sprintf("%s acknowledged, %d segments retransmitted, congestion window %s, round trip %s",
 			perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), to.Lost-from.Lost, unit.Format(float64(all.window), "byte"), unit.Format(float64(all.rtt)/1e6, "s"))
@@ -256,8 +265,9 @@ func (t *tcpConn) send(b []byte) (int, unix.Errno) {
 
 // connections is the kernel's report on several connections together.
 type connections struct {
-	acked, retransmits int64  // bytes and segments so far
-	window, rtt        uint64 // bytes allowed in flight, and the slowest round trip, µs
+	tcp         wire.TCP // so far
+	acked       int64    // bytes so far
+	window, rtt uint64   // bytes allowed in flight, and the slowest round trip, µs
 }
 
 func readInfo(conns []tcpConn) (all connections, err error) {
@@ -267,7 +277,7 @@ func readInfo(conns []tcpConn) (all connections, err error) {
 			return all, fmt.Errorf("engine: tcp: TCP_INFO: %w", err)
 		}
 		all.acked += int64(info.Bytes_acked)
-		all.retransmits += int64(info.Total_retrans)
+		all.tcp = all.tcp.Plus(sock.TCPReading(info))
 		all.window += uint64(info.Snd_cwnd) * uint64(info.Snd_mss)
 		all.rtt = max(all.rtt, uint64(info.Rtt))
 	}

@@ -89,6 +89,11 @@ func TestSilence(t *testing.T) {
 			t.Errorf("%+v: %v, want that it is impossible", r, err)
 		}
 	}
+	for _, r := range []wire.UDPReport{{Used: wire.Reading{CPU: -1}}, {Used: wire.Reading{RunDelay: 1 << 60}}} {
+		if _, err := new(udpClient).ladder(c, tx, r, window); err == nil || !strings.Contains(err.Error(), "impossible: the server's ") {
+			t.Errorf("%+v: %v, want that it is impossible", r, err)
+		}
+	}
 }
 
 // A full buffer can drop repeated requests to begin after the answered one. They are not datagrams

@@ -98,6 +98,14 @@ func (u *udpClient) count() (t tally.Counts, ok bool) {
 	return t, ok
 }
 
+// reading asks for what the kernel has accounted to the server's thread.
+func (u *udpClient) reading(ctx context.Context) (r wire.Reading, err error) {
+	if err = u.ask(ctx, wire.KindClock, nil, &r); err != nil {
+		err = fmt.Errorf("the server's CPU clock: %w", err)
+	}
+	return r, err
+}
+
 // ask is askRaw with the answer decoded into v unless v is nil.
 func (u *udpClient) ask(ctx context.Context, k wire.Kind, payload []byte, v any) error {
 	b, err := u.askRaw(ctx, k, payload)

@@ -48,12 +48,9 @@ func runUDP(ctx context.Context, c config, s *sock.Stopper, out events) (any, er
 	a.book.Timeout = int64(event.ReplyTimeout)
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.mark = func(bool) error {
-		var clock wire.Clock
-		if err := u.ask(ctx, wire.KindClock, nil, &clock); err != nil {
-			return fmt.Errorf("the server's CPU clock: %w", err)
-		}
-		a.farBusy = append(a.farBusy, clock.CPU)
-		return nil
+		r, err := u.reading(ctx)
+		a.farEdges = append(a.farEdges, r)
+		return err
 	}
 	a.asker.stamp(u.far.NoStamps)
 	out.say("%s to %s (%v): requests: %d bytes, %s; %v after %v of warm-up\n", c.Workload, c.name, c.server, c.Size, requests, c.Duration, c.Warmup)

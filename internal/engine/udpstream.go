@@ -59,6 +59,8 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 	if c.rate > 0 {
 		interval = float64(c.Size) * 8 / c.rate * float64(time.Second)
 	}
+	gauge := sock.NewGauge(-1)
+	defer gauge.Close()
 	tx, err := u.sender(c, interval)
 	if err != nil {
 		return nil, err
@@ -73,18 +75,18 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 		out.watch(u.count, delivery)
 	}
 	out.begin()
-	begin, busy := sock.Now(), sock.CPU()
+	begin, before := sock.Now(), gauge.Read()
 	if err := send(c, tx, wire.KindMeasure, c.Duration); err != nil {
 		return nil, err
 	}
-	window, busy := sock.Now()-begin, sock.CPU()-busy
+	window, used := sock.Now()-begin, gauge.Read().Since(before)
 	out.end()
 	var r wire.UDPReport
 	if err := u.ask(ctx, wire.KindReport, nil, &r); err != nil {
 		return nil, fmt.Errorf("the server's count: %w", err)
 	}
 	l, err := u.ladder(c, tx, r, window)
-	l.Own = event.Own{ClientTime: seconds(busy), ServerTime: seconds(r.CPU)}
+	l.Own = own(used, r.Used, false)
 	return l, err
 }
 
@@ -95,8 +97,8 @@ func (u *udpClient) ladder(c config, tx *sock.Sender, r wire.UDPReport, window i
 		return l, fmt.Errorf("no datagram of %d bytes could be sent: %v", c.Size, tx.Errors())
 	case window <= 0:
 		return l, fmt.Errorf("impossible: window %d ns", window)
-	case r.CPU < 0:
-		return l, fmt.Errorf("impossible: %d ns of CPU time at the server", r.CPU)
+	case r.Used.Check() != nil:
+		return l, fmt.Errorf("impossible: the server's %w", r.Used.Check())
 	case r.Silence < 0 || r.Silence > r.Span || r.Wait < 0:
 		return l, fmt.Errorf("impossible: a silence of %d ns between arrivals over %d ns, the first after %d ns", r.Silence, r.Span, r.Wait)
 	}
@@ -178,13 +180,19 @@ func (c *config) finishSearch() error {
 func (u *udpClient) search(ctx context.Context, c config, out events) (r event.UDPSearch, err error) {
 	out.say("%s to %s (%v): datagrams: %d bytes, %d per call; sent by %s, received by %s; phases of %v for the highest rate that loses at most %g %%, %v at most\n",
 		c.Workload, c.name, c.server, c.Size, max(c.Batch, 1), c.Send, c.Recv, c.goal.phase, 100*c.goal.loss, c.Duration)
+	gauge := sock.NewGauge(-1)
+	defer gauge.Close()
 	tx, err := u.sender(c, 0)
+	if err != nil {
+		return r, err
+	}
+	far, err := u.reading(ctx)
 	if err != nil {
 		return r, err
 	}
 	s := tally.Search{Loss: c.goal.loss, Width: c.goal.width, Floor: tally.Slowest(c.goal.width, c.goal.phase)}
 	out.begin()
-	begin := sock.Now()
+	begin, before := sock.Now(), gauge.Read()
 	var phases []event.Phase
 	rate, done := s.Next()
 	for !done && (len(phases) == 0 || sock.Now()-begin+int64(c.goal.phase) < int64(c.Duration)) {
@@ -199,14 +207,18 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (r event.U
 		s.Add(p)
 		rate, done = s.Next()
 	}
-	window := sock.Now() - begin
+	window, used := sock.Now()-begin, gauge.Read().Since(before)
 	out.end()
+	last, err := u.reading(ctx)
+	if far = last.Since(far); err == nil && far.Check() != nil {
+		err = fmt.Errorf("impossible: the server's %w", far.Check())
+	}
 	return event.UDPSearch{
 		Head: event.NewHead(c.Workload, c.server.String(), c.Size, time.Duration(window)),
 		Loss: s.Loss, Width: s.Width, Length: seconds(int64(c.goal.phase)), Found: s.Found(done), Phases: phases,
 		Send: c.Send, Batch: c.Batch, Recv: c.Recv, Nap: seconds(int64(c.Nap)),
-		DSCP: u.dscp, SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf,
-	}, nil
+		DSCP: u.dscp, SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf, Own: own(used, far, false),
+	}, err
 }
 
 // phase offers datagrams at a rate, packet/s, and asks how many arrived. Requests and answers

@@ -237,14 +237,12 @@ func median(vs []float64) float64 {
 
 func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {
 	s := trial.Setup{
+		Name: id, Condition: fmt.Sprintf("%q %q %v %v", BuildName(c.trial.Cell), condition.Of(c.trial.Levels), c.client, c.server), Snapshot: r.snapshot,
 		Probe: p, Client: c.client, Server: c.server,
 		Site: c.site, Engines: c.engines, Plan: c.Plan, LinkRate: c.Topology.Rate,
 		Distance: c.Topology.Between(c.client.Host, c.server.Host), RTT: c.rtt,
 		Warmup: r.Study.Warmup, Duration: r.Study.Duration, Idle: r.idle,
 		Raw: func(name string, b []byte) error { return r.Dir.Raw(id, name, b) },
-	}
-	if c.site.Topology.Exists {
-		s.Snapshot = r.snapshot
 	}
 	return s
 }

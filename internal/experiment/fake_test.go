@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
@@ -150,6 +152,10 @@ func (n fakeNode) Sample(ctx context.Context, sources ...string) (target.Reading
 		r.Counters = sample.Counters{"cpu.user": n.site.others(time.Now()).Seconds(), "proc.user": 0}
 	}
 	return r, nil
+}
+
+func (n fakeNode) Settings(context.Context, []string, []netip.Addr) (evidence.Place, error) {
+	return evidence.Place{}, n.site.hosts[n.name[:2]].gone()
 }
 
 func (f *fakeSite) start(engine string) {

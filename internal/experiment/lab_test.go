@@ -28,6 +28,7 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/lab"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )
@@ -60,7 +61,7 @@ func printState() error {
 	}
 	for _, l := range links {
 		a := l.Attrs()
-		features, err := lab.Features(a.Name)
+		features, err := local.Features(a.Name)
 		if err != nil {
 			return err
 		}

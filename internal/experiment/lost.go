@@ -130,8 +130,12 @@ func (r *run) reopen(ctx context.Context, p *path, lost []string) error {
 func (r *run) openWithin(ctx context.Context, d time.Duration, p *path) (*target.Site, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(d, func() { cancel(fmt.Errorf("did not open within %v", d)) })
-	defer late.Stop() // the site can need ctx as long as it lives
-	return r.Target.Open(ctx, p.want, p.logs)
+	defer late.Stop()
+	site, err := r.Target.Open(ctx, p.want, p.logs)
+	if err != nil {
+		cancel(nil) // an open site can need ctx as long as it lives
+	}
+	return site, err
 }
 
 // stranded returns an error if every trial that block b still lacks needs a lost machine. Continuing would

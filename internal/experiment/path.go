@@ -194,7 +194,7 @@ func (l *link) reach(ctx context.Context, p *path, pl plan.Plan) error {
 	if err := l.start(ctx, p); err != nil {
 		return err
 	}
-	rtt, err := l.engines.Reach(ctx, pl.Path.MTU, reachTime)
+	rtt, err := l.engines.Reach(ctx, pl.Path.Reach(), reachTime)
 	if err != nil {
 		return errors.Join(err, p.alive(ctx))
 	}

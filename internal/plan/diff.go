@@ -48,8 +48,13 @@ func Diff(from, to Plan) ([]Step, error) {
 		}
 	}
 	for _, s := range to.Steps {
-		if s.bridgeNF() && f.bridgeNF[key{s.In, s.Sysctl.Key}] != *s.Sysctl {
-			steps = append(steps, s)
+		if !s.bridgeNF() {
+			continue
+		}
+		at := key{s.In, s.Sysctl.Key}
+		if is := t.bridgeNF[at]; f.bridgeNF[at] != is { // a later step can set it again
+			f.bridgeNF[at] = is
+			steps = append(steps, Step{In: s.In, Sysctl: &is})
 		}
 	}
 	return steps, nil

@@ -54,21 +54,21 @@ type Step struct {
 // the router of the route that points to it.
 type Link struct {
 	Name   string     `json:"name"`
-	Kind   string     `json:"kind"`             // bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard
-	MTU    int        `json:"mtu,omitempty"`    // of both ends of a veth
-	Master string     `json:"master,omitempty"` // the bridge that gets it as a port
-	Peer   string     `json:"peer,omitempty"`   // veth: name of the other end
-	PeerIn string     `json:"peerIn,omitempty"` // veth: place of the other end
-	Parent string     `json:"parent,omitempty"` // macvlan, ipvlan, vlan: the device below
-	To     string     `json:"to,omitempty"`     // macvlan, ipvlan: the pod that receives it
-	Mode   string     `json:"mode,omitempty"`   // ipvlan: l2 or l3
-	Queues int        `json:"queues,omitempty"` // tap: how many programs or threads can open it at once; 0 means 1
-	Tag    int        `json:"tag,omitempty"`    // vlan: identifier
-	VNI    int        `json:"vni,omitempty"`    // vxlan, geneve: network identifier
-	Port   int        `json:"port,omitempty"`   // vxlan, geneve: UDP destination port; wireguard: listening port
-	Local  netip.Addr `json:"local,omitzero"`   // vxlan, ipip: source address
-	Remote netip.Addr `json:"remote,omitzero"`  // geneve: the other end
-	Peers  []Peer     `json:"peers,omitempty"`  // wireguard: the other ends
+	Kind   string     `json:"kind"`                           // bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard
+	MTU    int        `json:"mtu,omitempty"`                  // of both ends of a veth
+	Master string     `json:"master,omitempty"`               // the bridge that gets it as a port
+	Peer   string     `json:"peer,omitempty"`                 // veth: name of the other end
+	PeerIn string     `json:"peerIn,omitempty" yaml:"peerIn"` // veth: place of the other end
+	Parent string     `json:"parent,omitempty"`               // macvlan, ipvlan, vlan: the device below
+	To     string     `json:"to,omitempty"`                   // macvlan, ipvlan: the pod that receives it
+	Mode   string     `json:"mode,omitempty"`                 // ipvlan: l2 or l3
+	Queues int        `json:"queues,omitempty"`               // tap: how many programs or threads can open it at once; 0 means 1
+	Tag    int        `json:"tag,omitempty"`                  // vlan: identifier
+	VNI    int        `json:"vni,omitempty"`                  // vxlan, geneve: network identifier
+	Port   int        `json:"port,omitempty"`                 // vxlan, geneve: UDP destination port; wireguard: listening port
+	Local  netip.Addr `json:"local,omitzero"`                 // vxlan, ipip: source address
+	Remote netip.Addr `json:"remote,omitzero"`                // geneve: the other end
+	Peers  []Peer     `json:"peers,omitempty"`                // wireguard: the other ends
 }
 
 // A Peer is the other end of a wireguard tunnel; its device has the same name. A plan holds no
@@ -216,6 +216,17 @@ type Path struct {
 	Tag int `json:"tag,omitempty"`
 	// Found: a target found the path, and Overhead and Outer are unknown.
 	Found bool `json:"found,omitempty"`
+	// Passes is the largest packet that passes if a step after those of the network lowered an MTU
+	// below what MTU promises; otherwise 0.
+	Passes int `json:"passes,omitempty"`
+}
+
+// Reach returns the size of packets that pass a working path, bytes.
+func (p Path) Reach() int {
+	if p.Passes > 0 {
+		return min(p.Passes, p.MTU)
+	}
+	return p.MTU
 }
 
 // An Expect is one thing that must hold: a State, a Proof, or both about the same device.

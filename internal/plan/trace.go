@@ -30,10 +30,32 @@ const (
 // Trace returns the devices that packets pass between two ends as far as the steps show them:
 // veths, bridges, tunnels and routers. Anything that a daemon sets up is one hop with its name.
 // Trace returns nil if nothing connects the ends.
-func (p Plan) Trace(from, to End) []Hop {
-	var known []edge
-	for _, edges := range p.edges() {
-		known = append(known, edges...)
+func (p Plan) Trace(from, to End) []Hop { return p.Tracer().Trace(from, to) }
+
+// A Tracer traces many pairs of ends of one plan.
+type Tracer [levels]map[device][]edge
+
+// Tracer reads the steps.
+func (p Plan) Tracer() *Tracer {
+	var t Tracer
+	for level, edges := range p.edges() {
+		t[level] = map[device][]edge{}
+		if level > 0 {
+			for at, before := range t[level-1] {
+				t[level][at] = slices.Clone(before)
+			}
+		}
+		for _, e := range edges {
+			t[level][e.a] = append(t[level][e.a], e)
+			t[level][e.b] = append(t[level][e.b], e)
+		}
+	}
+	return &t
+}
+
+// Trace is Plan.Trace.
+func (t *Tracer) Trace(from, to End) []Hop {
+	for _, known := range t {
 		if hops := shortest(known, device{from.Node, from.Dev}, device{to.Node, to.Dev}); hops != nil {
 			return hops
 		}
@@ -180,19 +202,17 @@ func (e Exec) port(in string, holder map[netip.Addr]string) []edge {
 }
 
 // shortest returns the trace with the fewest devices, or the first one of several.
-func shortest(es []edge, from, to device) []Hop {
+func shortest(es map[device][]edge, from, to device) []Hop {
 	reached := map[device]Hop{from: {}} // by device, the one before it and how packets get from there
 	for next := []device{from}; len(next) > 0; next = next[1:] {
 		at := next[0]
 		if at == to {
 			return walk(reached, from, to)
 		}
-		for _, e := range es {
+		for _, e := range es[at] {
 			other := e.b
 			if e.b == at {
 				other = e.a
-			} else if e.a != at {
-				continue
 			}
 			if _, seen := reached[other]; !seen && other.dev != "" {
 				reached[other] = Hop{at.in, at.dev, e.by}

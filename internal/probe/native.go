@@ -10,6 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -35,8 +36,11 @@ func engineRun(w Window, workload string, size int, flags ...string) (server, cl
 
 func or[T comparable](v, def T) T { return cmp.Or(v, def) }
 
-// A native collects the first error in a result of `weir engine`.
-type native struct{ err error }
+// A native collects the first error in a result of `weir engine`, and what both ends used.
+type native struct {
+	err            error
+	client, server evidence.End
+}
 
 // parseNative decodes a workload's result into r, a pointer to a type of package event. After an
 // error r can be incomplete; measured returns that error.
@@ -78,7 +82,7 @@ func (n *native) measured(protocol string, h event.Head, values []record.Value, 
 			found[name] = strconv.FormatFloat(f, 'f', -1, 64)
 		}
 	}
-	m := Measured{Values: values, Observed: found, Protocol: protocol}
+	m := Measured{Values: values, Observed: found, Protocol: protocol, Client: n.client, Server: n.server}
 	if protocol != "tcp" {
 		m.Datagram = h.Size
 	}
@@ -86,14 +90,49 @@ func (n *native) measured(protocol string, h event.Head, values []record.Value, 
 }
 
 // own returns the CPU time of the engine's threads in a window of seconds as cores, at both ends and
-// together; none if a clock is missing.
-func own(window float64, o event.Own) []record.Value {
+// together (none if a clock is missing), and the values of waits.
+func (n *native) own(window float64, o event.Own) []record.Value {
+	values := n.waits(window, o)
 	if o.ClientTime == 0 || o.ServerTime == 0 || window == 0 {
-		return nil
+		return values
 	}
 	client, server := o.ClientTime/window, o.ServerTime/window
-	return []record.Value{{Name: "cpu.own", Unit: "core", Value: client + server},
-		{Name: "cpu.own.client", Unit: "core", Value: client}, {Name: "cpu.own.server", Unit: "core", Value: server}}
+	return append([]record.Value{{Name: "cpu.own", Unit: "core", Value: client + server},
+		{Name: "cpu.own.client", Unit: "core", Value: client}, {Name: "cpu.own.server", Unit: "core", Value: server}}, values...)
+}
+
+// waits keeps what both ends used, for measured, and returns how many of the engine's threads were
+// runnable and waited for a CPU, on average: cpu.wait.client and cpu.wait.server, as cores that were
+// missing. An end that did not count it has none.
+func (n *native) waits(window float64, o event.Own) (values []record.Value) {
+	for _, end := range []struct {
+		name string
+		cpu  float64
+		wait *float64
+		tcp  *event.TCP
+		to   *evidence.End
+	}{{"client", o.ClientTime, o.ClientWait, o.ClientTCP, &n.client}, {"server", o.ServerTime, o.ServerWait, o.ServerTCP, &n.server}} {
+		*end.to = evidence.End{CPU: end.cpu}
+		if end.wait != nil && window > 0 {
+			end.to.Wait = *end.wait
+			values = append(values, record.Value{Name: "cpu.wait." + end.name, Unit: "core", Value: *end.wait / window})
+		}
+		if t := end.tcp; t != nil {
+			n.require(min(t.Busy, t.RwndLimited, t.SndbufLimited, t.SegmentsOut, t.Retransmitted) >= 0, "TCP_INFO of the %s shrank: %+v", end.name, *t)
+			end.to.TCP = (*evidence.TCP)(t)
+		}
+	}
+	return values
+}
+
+// limits returns, of the time in which the sender had data in flight or waiting, the shares in which the
+// receiver's window and the send buffer held it back: tcp.rwnd.limited and tcp.sndbuf.limited.
+func limits(sender *event.TCP) []record.Value {
+	if sender == nil || sender.Busy == 0 {
+		return nil
+	}
+	return []record.Value{{Name: "tcp.rwnd.limited", Unit: "1", Value: sender.RwndLimited / sender.Busy},
+		{Name: "tcp.sndbuf.limited", Unit: "1", Value: sender.SndbufLimited / sender.Busy}}
 }
 
 // histogram decodes a histogram; it returns nil and records the error if that fails.

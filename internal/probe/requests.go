@@ -19,9 +19,10 @@ func loop(spin bool, flags ...string) []string {
 
 // responses returns the values common to all request probes: rtt (s, median, with histogram),
 // rtt.p99 and rtt.p999 (s, if at least ten samples lie above them), rtt.plain, those of parts (nil
-// means native.parts), own, transactions (1/s) and, over UDP, those of lost. It also returns the
-// distribution of response times, which lost requests are not in. Both are nil if the result is invalid. A
-// window in which no request was answered has no response time.
+// means native.parts), those of own, transactions (1/s), over UDP those of lost, and over one TCP
+// connection tcp.retransmitted (segments of both ends). It also returns the distribution of response
+// times, which lost requests are not in. Both are nil if the result is invalid. A window in which no
+// request was answered has no response time.
 func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) ([]record.Value, *hdrhistogram.Histogram) {
 	if parts == nil {
 		parts = func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) }
@@ -34,8 +35,11 @@ func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []rec
 	if r.Transactions > 0 {
 		times = append(n.percentiles(h, r), parts(h)...)
 	}
-	times = append(append(times, own(r.Window, r.Own)...), record.Value{Name: "transactions", Unit: "1/s", Value: float64(r.Transactions) / r.Window})
+	times = append(append(times, n.own(r.Window, r.Own)...), record.Value{Name: "transactions", Unit: "1/s", Value: float64(r.Transactions) / r.Window})
 	if r.Congestion != "" { // TCP sends what was lost again
+		if r.ClientTCP != nil && r.ServerTCP != nil {
+			times = append(times, record.Value{Name: "tcp.retransmitted", Unit: "1", Value: r.ClientTCP.Retransmitted + r.ServerTCP.Retransmitted})
+		}
 		return times, h
 	}
 	return append(times, lost(float64(r.Lost), float64(r.Requests))...), h

@@ -18,6 +18,7 @@ type TCPStream struct {
 	Discard  bool    `yaml:"discard"`  // the receiver drops bytes in the kernel instead of copying them, as applications must
 	Zerocopy bool    `yaml:"zerocopy"` // send with MSG_ZEROCOPY; on one machine the kernel still copies, at a higher cost
 	DSCP     int     `yaml:"dscp"`     // of the packets of both ends, 0 to 63
+	Buffers
 }
 
 func (p TCPStream) Info() Info {
@@ -31,7 +32,7 @@ func (p TCPStream) Info() Info {
 }
 
 func (p TCPStream) Check() error {
-	return cmp.Or(event.CheckPaced(float64(p.Rate), or(p.Streams, 1)), event.Within("dscp:", p.DSCP, 0, event.MaxDSCP, ""))
+	return cmp.Or(event.CheckPaced(float64(p.Rate), or(p.Streams, 1)), event.Within("dscp:", p.DSCP, 0, event.MaxDSCP, ""), p.Buffers.check())
 }
 
 func (p TCPStream) Pace(rate float64) (Probe, error) {
@@ -56,11 +57,11 @@ func (p TCPStream) Commands(w Window) (server, client []string) {
 	if p.Zerocopy {
 		flags = append(flags, "--zerocopy")
 	}
-	return engineRun(w, "tcp-stream", or(p.Size, defaultWrite), flags...)
+	return engineRun(w, "tcp-stream", or(p.Size, defaultWrite), append(flags, p.Buffers.flags()...)...)
 }
 
 // Parse reads throughput (bit/s), retransmits (segments), silence (s, the longest time without data
-// on a stream), window, and own. Throughput is 0 if a retransmission timeout, at least 200 ms
+// on a stream), window, and those of own and limits. Throughput is 0 if a retransmission timeout, at least 200 ms
 // (net/ipv4/tcp.h, TCP_RTO_MIN), outlasted the window.
 func (p TCPStream) Parse(out Output) (Measured, error) {
 	var r event.TCPStream
@@ -73,12 +74,14 @@ func (p TCPStream) Parse(out Output) (Measured, error) {
 		// The kernel sends at least two segments at once (tcp_min_tso_segs, net/ipv4/tcp_output.c).
 		pause = 2 * 8 * float64(r.MSS) * float64(r.Streams) / r.Rate
 	}
-	m, _ := n.measured("tcp", r.Head, append([]record.Value{
+	values := []record.Value{
 		{Name: "throughput", Unit: "bit/s", Value: float64(r.Bytes) * 8 / r.Window},
 		{Name: "retransmits", Unit: "1", Value: float64(r.Retransmits)},
 		{Name: "silence", Unit: "s", Value: r.Silence},
 		{Name: "window", Unit: "s", Value: r.Window},
-	}, own(r.Window, r.Own)...), settings)
+	}
+	values = append(append(values, n.own(r.Window, r.Own)...), limits(r.ClientTCP)...)
+	m, _ := n.measured("tcp", r.Head, values, settings)
 	if n.require(r.Silence <= r.Window, "a silence of %g s in %g s", r.Silence, r.Window); n.err != nil {
 		return Measured{}, n.err
 	}

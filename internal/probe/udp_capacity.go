@@ -83,7 +83,7 @@ func (p UDPCapacity) Commands(w Window) (server, client []string) {
 // Parse reads capacity (packet/s, the highest carried rate, measured at arrival), goodput (bit/s of
 // payload at that rate), loss (at that rate, over all its phases), capacity.upper (packet/s, the
 // lowest rate that lost more, if any) and capacity.inverted (packet/s, a higher rate that lost
-// less, if any). Observed names the kind of capacity and its limit: the path, the sender or the
+// less, if any), and those of waits, of the whole search. Observed names the kind of capacity and its limit: the path, the sender or the
 // search time.
 func (p UDPCapacity) Parse(out Output) (Measured, error) {
 	var r event.UDPSearch
@@ -118,6 +118,7 @@ func (p UDPCapacity) Parse(out Output) (Measured, error) {
 	if r.Inverted > 0 {
 		values = append(values, record.Value{Name: "capacity.inverted", Unit: "packet/s", Value: r.Inverted})
 	}
+	values = append(values, n.waits(r.Window, r.Own)...)
 	m, err := n.measured("udp", r.Head, values, map[string]any{"capacity": UDPCapacity{MaxLoss: unit.Percent(r.Loss)}.Kind(), "limit": r.Limit,
 		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP})
 	if err == nil {

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -20,6 +21,7 @@ type UDPStream struct {
 	// Packets replaces Size and Batch: the number of full packets of the path's MTU per call. For
 	// single, it is the number of fragments of one datagram.
 	Packets int `yaml:"packets"`
+	Buffers
 
 	polls bool // the receiver polls even if the stream is paced; see Pace
 }
@@ -77,7 +79,7 @@ func (p UDPStream) Check() error {
 	case p.Packets > 0 && (p.Size > 0 || p.Batch > 0):
 		return fmt.Errorf("packets: %d determines size and batch: leave those out", p.Packets)
 	}
-	err := p.mode(Window{MTU: leastMTU}).Check()
+	err := cmp.Or(p.mode(Window{MTU: leastMTU}).Check(), p.Buffers.check())
 	if err != nil && p.Packets > 0 {
 		err = fmt.Errorf("packets: %d, on a path with an MTU of %d: %w", p.Packets, leastMTU, err)
 	}
@@ -97,7 +99,8 @@ func (p UDPStream) Capacity() (by Probe, kind string, err error) {
 }
 
 func (p UDPStream) Commands(w Window) (server, client []string) {
-	return udpStream(w, p.mode(w), p.Rate, p.polls)
+	server, client = udpStream(w, p.mode(w), p.Rate, p.polls)
+	return server, append(client, p.Buffers.flags()...)
 }
 
 // Parse reads throughput first; see parseUDP.
@@ -163,7 +166,7 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	values = append(values,
 		record.Value{Name: "silence", Unit: "s", Value: r.Silence},
 		record.Value{Name: "window", Unit: "s", Value: r.Window})
-	values = append(values, own(t, r.Own)...)
+	values = append(values, n.own(t, r.Own)...)
 	// nap is the receiver's polling interval in seconds; 0 if it blocks.
 	settings := map[string]any{"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP, "nap": r.Nap}
 	if r.Rate > 0 {

@@ -40,6 +40,10 @@ func FuzzNetDev(f *testing.F) { fuzz(f, OfNetDev, []string{head + "lo:1\n"}, "pr
 
 func FuzzSNMP(f *testing.F) { fuzz(f, OfSNMP, []string{"Ip: A\nIp: 1\nTcp: A\n"}, "proc/net/snmp") }
 
+func FuzzNetstat(f *testing.F) {
+	fuzz(f, OfNetstat, []string{"TcpExt: A\nTcpExt: 1\n", "MPTcpExt: A\nMPTcpExt: x\n"}, "proc/net/netstat")
+}
+
 func FuzzReassembly(f *testing.F) {
 	fuzz(f, OfReassembly, []string{"FRAG: inuse 1\n", "FRAG: inuse 1 memory 2\n", ":\n"}, "proc/net/sockstat")
 }

@@ -11,8 +11,8 @@ import (
 // netDevColumns names the columns to keep, of the 16 that dev_seq_printf_stats prints
 // (net/core/net-procfs.c). rx_dropped includes missed frames.
 var netDevColumns = map[int]string{
-	0: "rx_bytes", 1: "rx_packets", 2: "rx_errors", 3: "rx_dropped",
-	8: "tx_bytes", 9: "tx_packets", 10: "tx_errors", 11: "tx_dropped",
+	0: "rx_bytes", 1: "rx_packets", 2: "rx_errors", 3: "rx_dropped", 4: "rx_fifo",
+	8: "tx_bytes", 9: "tx_packets", 10: "tx_errors", 11: "tx_dropped", 12: "tx_fifo",
 }
 
 const (
@@ -21,7 +21,7 @@ const (
 )
 
 // parseNetDev reads the counters of every network device from /proc/net/dev: dev.eth0.rx_bytes,
-// rx_packets, rx_errors, rx_dropped, and tx_ likewise.
+// rx_packets, rx_errors, rx_dropped, rx_fifo (errors of queues of the device), and tx_ likewise.
 func parseNetDev(b []byte) (Counters, error) {
 	ls := lines(b)
 	if len(ls) < netDevHeader || !strings.Contains(ls[0], "Receive") {

@@ -30,8 +30,11 @@ const (
 	OfFrequency    = "frequency"
 	OfNetDev       = "netdev"
 	OfSNMP         = "snmp"
+	OfNetstat      = "netstat"
 	OfReassembly   = "reassembly"
 	OfProcesses    = "processes"
+	// OfQdisc has no file: a target that acts on a node reads it there, by netlink (Qdisc).
+	OfQdisc = "qdisc"
 )
 
 // A sampler reads the counters of one source. root is the node's "/".
@@ -47,6 +50,7 @@ var sources = map[string]sampler{
 	OfFrequency:    frequency,
 	OfNetDev:       file("proc/net/dev", parseNetDev),
 	OfSNMP:         both(file("proc/net/snmp", parseSNMP), file("proc/net/snmp6", parseSNMP6)),
+	OfNetstat:      file("proc/net/netstat", parseNetstat),
 	OfReassembly:   both(file("proc/net/sockstat", sockstat("FRAG")), file("proc/net/sockstat6", sockstat("FRAG6"))),
 	OfProcesses:    processes,
 }

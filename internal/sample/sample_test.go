@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-var all = []string{OfStat, OfSoftirqs, OfNetDev, OfSNMP, OfReassembly, OfSoftnet, OfProcesses}
+var all = []string{OfStat, OfSoftirqs, OfNetDev, OfSNMP, OfNetstat, OfReassembly, OfSoftnet, OfProcesses}
 
 func TestGolden(t *testing.T) {
 	c, errs := Named(os.DirFS("testdata/linux-6.18"), all...)
@@ -101,18 +101,20 @@ func TestValues(t *testing.T) {
 		}},
 		"stat, a column of the future": {OfStat, "proc/stat", fmt.Sprintf(stat, good+" 99"), Counters{"cpu.user": 1}},
 		"softirqs": {OfSoftirqs, "proc/softirqs", "  CPU0 CPU2\nNET_TX: 1 2\nNET_RX: 3 4\n", Counters{
-			"softirq.net_tx": 3, "softirq.net_rx": 7,
+			"softirq.net_tx": 3, "softirq.net_rx": 7, "softirq.cpu0.net_rx": 3, "softirq.cpu2.net_tx": 2,
 		}},
-		"dev without a space": {OfNetDev, "proc/net/dev", head + "eth0.7:1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", Counters{
-			"dev.eth0.7.rx_bytes": 1, "dev.eth0.7.rx_packets": 2, "dev.eth0.7.rx_errors": 3, "dev.eth0.7.rx_dropped": 4,
-			"dev.eth0.7.tx_bytes": 5, "dev.eth0.7.tx_packets": 6, "dev.eth0.7.tx_errors": 7, "dev.eth0.7.tx_dropped": 8,
+		"dev without a space": {OfNetDev, "proc/net/dev", head + "eth0.7:1 2 3 4 9 0 0 0 5 6 7 8 10 0 0 0\n", Counters{
+			"dev.eth0.7.rx_bytes": 1, "dev.eth0.7.rx_packets": 2, "dev.eth0.7.rx_errors": 3, "dev.eth0.7.rx_dropped": 4, "dev.eth0.7.rx_fifo": 9,
+			"dev.eth0.7.tx_bytes": 5, "dev.eth0.7.tx_packets": 6, "dev.eth0.7.tx_errors": 7, "dev.eth0.7.tx_dropped": 8, "dev.eth0.7.tx_fifo": 10,
 		}},
 		"snmp without snmp6":         {OfSNMP, "proc/net/snmp", "Tcp: MaxConn RetransSegs\nTcp: -1 4\n", Counters{"tcp.RetransSegs": 4}},
+		"netstat":                    {OfNetstat, "proc/net/netstat", "TcpExt: RcvPruned TCPTimeouts\nTcpExt: 1 2\nMPTcpExt: RcvPruned\nMPTcpExt: 9\nIpExt: InNoRoutes\nIpExt: 3\n", Counters{"netstat.RcvPruned": 1, "netstat.TCPTimeouts": 2, "netstat.InNoRoutes": 3}},
 		"sockstat without sockstat6": {OfReassembly, "proc/net/sockstat", "sockets: used 9\nUDP: inuse 1 mem 72\nFRAG: inuse 2 memory 4096\n", Counters{"frag.inuse": 2, "frag.memory": 4096}},
 		"softnet, 2 CPUs":            {OfSoftnet, "proc/net/softnet_stat", "a 1 2 0 0 0 0 0 0 0 0\nffffffff 0 1 0 0 0 0 0 0 0 0\n", Counters{"softnet.processed": 0xa + 0xffffffff, "softnet.dropped": 1, "softnet.squeezed": 3}},
 		"softnet, 13 columns":        {OfSoftnet, "proc/net/softnet_stat", strings.Repeat("1 ", 13), Counters{"softnet.processed": 1}},
-		"softnet, CPU 0 and 5": {OfSoftnet, "proc/net/softnet_stat", "3 0 0 0 0 0 0 0 0 2 0 0 0 0 0\n10 0 0 0 0 0 0 0 0 4 0 0 5 0 0\n",
-			Counters{"softnet.processed": 0x13, "softnet.rps": 6, "softnet.cpu0.processed": 3, "softnet.cpu5.processed": 0x10}},
+		"softnet, CPU 0 and 5": {OfSoftnet, "proc/net/softnet_stat", "3 0 0 0 0 0 0 0 0 2 0 0 0 0 0\n10 7 8 0 0 0 0 0 0 4 0 0 5 0 0\n",
+			Counters{"softnet.processed": 0x13, "softnet.rps": 6, "softnet.cpu0.processed": 3, "softnet.cpu0.dropped": 0,
+				"softnet.cpu5.processed": 0x10, "softnet.cpu5.dropped": 7, "softnet.cpu5.squeezed": 8, "softnet.cpu5.rps": 4}},
 		"softnet, Linux 2.6.39":   {OfSoftnet, "proc/net/softnet_stat", strings.Repeat("1 ", 10), Counters{"softnet.dropped": 1}},
 		"no device but a header":  {OfNetDev, "proc/net/dev", head, Counters{}},
 		"a device named Receive:": {OfNetDev, "proc/net/dev", head + "Receive: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", Counters{"dev.Receive.rx_bytes": 1}},
@@ -154,6 +156,8 @@ func TestErrors(t *testing.T) {
 		"snmp, other protocol":     {OfSNMP, "proc/net/snmp", "Ip: A\nTcp: 1\n", "line 2"},
 		"snmp, empty":              {OfSNMP, "proc/net/snmp", "", "does not begin with a protocol"},
 		"snmp, too few numbers":    {OfSNMP, "proc/net/snmp", "Ip: A B\nIp: 1\n", "does not match"},
+		"netstat, cut":             {OfNetstat, "proc/net/netstat", "TcpExt: A B\nTcpExt: 1\n", "does not match"},
+		"netstat, junk":            {OfNetstat, "proc/net/netstat", "IpExt: A\nIpExt: x\n", `line 2: netstat.A: invalid counter "x"`},
 		"sockstat, empty":          {OfReassembly, "proc/net/sockstat", "", "no line \"FRAG:\""},
 		"sockstat, cut":            {OfReassembly, "proc/net/sockstat", "FRAG: inuse 1\n", "is not FRAG: inuse N memory N"},
 		"sockstat, negative":       {OfReassembly, "proc/net/sockstat", "TCP: inuse 1\nFRAG: inuse -1 memory 0\n", `line 2: invalid counter "-1"`},

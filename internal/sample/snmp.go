@@ -13,9 +13,19 @@ var snmpSettings = map[string]bool{
 }
 
 // parseSNMP reads the counters of /proc/net/snmp, named by lower-case protocol and kernel name:
-// ip.FragCreates, udp.RcvbufErrors, tcp.RetransSegs … The file has pairs of lines: "Udp:
-// InDatagrams NoPorts", "Udp: 85 0".
+// ip.FragCreates, udp.RcvbufErrors, tcp.RetransSegs …
 func parseSNMP(b []byte) (Counters, error) {
+	return parsePairs(b, func(proto, counter, _ string) string {
+		if name := strings.ToLower(proto) + "." + counter; !snmpSettings[name] {
+			return name
+		}
+		return ""
+	})
+}
+
+// parsePairs reads pairs of lines: "Udp: InDatagrams NoPorts", "Udp: 85 0". named returns a counter's
+// name; "" leaves it out.
+func parsePairs(b []byte, named func(proto, counter, value string) string) (Counters, error) {
 	ls := lines(b)
 	c := Counters{}
 	for i := 0; i < len(ls); i += 2 {
@@ -30,10 +40,10 @@ func parseSNMP(b []byte) (Counters, error) {
 		if len(values) != len(names) || values[0] != names[0] {
 			return nil, fmt.Errorf("line %d: %.40q does not match the names of the line before", i+2, ls[i+1])
 		}
-		proto := strings.ToLower(strings.TrimSuffix(names[0], ":"))
+		proto := strings.TrimSuffix(names[0], ":")
 		for j := 1; j < len(names); j++ {
-			name := proto + "." + names[j]
-			if snmpSettings[name] {
+			name := named(proto, names[j], values[j])
+			if name == "" {
 				continue
 			}
 			n, err := counter(values[j])

@@ -7,10 +7,10 @@ import (
 )
 
 // softirqNames holds the rows to keep (softirq_to_name, kernel/softirq.c).
-var softirqNames = map[string]string{"NET_RX:": "softirq.net_rx", "NET_TX:": "softirq.net_tx"}
+var softirqNames = map[string]string{"NET_RX:": "net_rx", "NET_TX:": "net_tx"}
 
-// parseSoftirqs reads how often network softirqs ran on all CPUs from /proc/softirqs:
-// softirq.net_rx and softirq.net_tx. parseStat has their CPU time. The 32-bit counters per CPU wrap
+// parseSoftirqs reads how often network softirqs ran from /proc/softirqs: softirq.net_rx and
+// softirq.net_tx on all CPUs, and softirq.cpu0.net_rx … on each. parseStat has their CPU time. The 32-bit counters per CPU wrap
 // (kstat_softirqs_cpu, include/linux/kernel_stat.h). The table has a row of CPU names, then a row
 // per softirq (show_softirqs, fs/proc/softirqs.c).
 func parseSoftirqs(b []byte) (Counters, error) {
@@ -34,12 +34,13 @@ func parseSoftirqs(b []byte) (Counters, error) {
 			if err != nil {
 				return nil, fmt.Errorf("line %d: %s %s: %w", i+2, f[0], cpus[j], err)
 			}
+			c["softirq."+strings.ToLower(cpus[j])+"."+softirqNames[f[0]]] = n
 			total += n
 		}
-		c[softirqNames[f[0]]] = total
+		c["softirq."+softirqNames[f[0]]] = total
 	}
 	for row, name := range softirqNames {
-		if _, ok := c[name]; !ok {
+		if _, ok := c["softirq."+name]; !ok {
 			return nil, fmt.Errorf("no line %q", row)
 		}
 	}

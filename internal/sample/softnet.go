@@ -49,7 +49,8 @@ func parseSoftnet(b []byte) (Counters, error) {
 			c["softnet.rps"] += n[softnetRPS]
 		}
 		if len(f) > softnetCPU {
-			c[fmt.Sprintf("softnet.cpu%.0f.processed", n[softnetCPU])] += n[0]
+			cpu := fmt.Sprintf("softnet.cpu%.0f.", n[softnetCPU])
+			c[cpu+"processed"], c[cpu+"dropped"], c[cpu+"squeezed"], c[cpu+"rps"] = n[0], n[1], n[2], n[softnetRPS]
 		}
 	}
 	return c, nil

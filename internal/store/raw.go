@@ -147,8 +147,13 @@ func trialOf(entry string) string {
 	return trial
 }
 
-// InsideFile is what a trial sampled inside its window, one of its raw files.
-const InsideFile = "inside.jsonl"
+// Raw files of a trial that reports read: what it sampled inside its window, what it observed besides its
+// result, and the settings that held.
+const (
+	InsideFile   = "inside.jsonl"
+	EvidenceFile = "evidence.json"
+	SettingsFile = "settings.json"
+)
 
 // maxRaw bounds one raw file in a round's file, which can come from elsewhere.
 const maxRaw = 1 << 30

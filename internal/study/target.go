@@ -125,7 +125,7 @@ func (s Study) checkTarget(c *checker) {
 	}
 	c.that(len(t.SSH) == 0 || t.Kube == nil, key("target"), "has both ssh and kube: a run measures one target; make two studies, or two runs")
 	_, _, err := t.PortRange()
-	c.that(err == nil, key("target", "ports"), "are invalid: %w", err)
+	c.that(err == nil, key("target", "ports"), "has an %w", err)
 	if t.Kube != nil {
 		t.Kube.check(c)
 	} else {

@@ -66,7 +66,7 @@ func TestTargetErrors(t *testing.T) {
 		"target: {ssh: [a, b=]}":                           `f:3: target.ssh has the invalid address "" of b`,
 		"target: {ssh: [a, b], kube: {}}":                  "f:3: target has both ssh and kube: a run measures one target",
 		"target: {ssh: [a, b], port: 1-2}":                 `f:3: target has no key "port": did you mean "ports"? (known: kube, ports, ssh)`,
-		"target: {ssh: [a, b], ports: 5}":                  `f:3: target.ports are invalid: invalid range of ports "5": write FIRST-LAST`,
+		"target: {ssh: [a, b], ports: 5}":                  `f:3: target.ports has an invalid range of ports "5": write FIRST-LAST`,
 		"target: {ssh: [a, b], ports: 9-8}":                `invalid range of ports "9-8"`,
 		"target: {ssh: [a, b], ports: 0-8}":                `invalid range of ports "0-8"`,
 		"target: {ssh: [a, b], ports: 1-65536}":            `invalid range of ports "1-65536"`,

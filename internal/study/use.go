@@ -20,7 +20,7 @@ type Use struct {
 
 	file  string
 	line  int
-	lines map[string]int // of the options
+	lines map[string]int // of the options, and of the items of those that are lists
 }
 
 // ParseUse reads one Use from a command line: "host" or "{use: vxlan-overlay, vni: 7}". Its name is
@@ -79,6 +79,9 @@ func (u *Use) DecodeNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 				u.Options, u.lines = map[string]string{}, map[string]int{}
 			}
 			u.Options[e.Key], u.lines[e.Key] = e.Value.Flow(), e.Line
+			for i, item := range e.Value.Items {
+				u.lines[itemKey(e.Key, i)] = item.Line
+			}
 		}
 	}
 }

@@ -16,9 +16,11 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net/netip"
 	"slices"
 	"time"
 
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/sample"
@@ -110,6 +112,9 @@ type Node interface {
 	Run(ctx context.Context, c Cmd) error
 	// Sample reads sources of package sample as the node sees them.
 	Sample(ctx context.Context, sources ...string) (Reading, error)
+	// Settings reads the settings of the node and of its devices devs (those that exist), and the path
+	// MTU that it learned toward far addresses.
+	Settings(ctx context.Context, devs []string, far []netip.Addr) (evidence.Place, error)
 }
 
 // A Cmd is a program to run, as in os/exec.
@@ -144,6 +149,7 @@ type Reading struct {
 	At       time.Duration   `json:"at"`
 	Own      float64         `json:"own"` // weir's CPU time on the host, seconds
 	Counters sample.Counters `json:"counters"`
+	Read     []string        `json:"read,omitempty"`    // sources that were read
 	Missing  []string        `json:"missing,omitempty"` // why other counters are missing
 }
 

@@ -22,6 +22,7 @@ type execution struct {
 	inside         []sample.Series // of watch, by host
 	clients        []float64       // deliveries per second of the other clients
 	backgroundErr  error           // why the background did not meet the trial's needs
+	settings       string          // the trial that has stored those that held; "" if unknown
 }
 
 // execute runs server and client of all setups concurrently and reads counters around them.

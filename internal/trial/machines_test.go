@@ -17,6 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -163,7 +164,7 @@ func TestLostMachineOfARound(t *testing.T) {
 // A snapshot asks for a file once, and again after an error that can pass.
 func TestSnapshot(t *testing.T) {
 	n := &reader{files: fstest.MapFS{"a": {Data: []byte("1\n")}}}
-	s := Setup{Snapshot: new(Snapshot)}
+	s := Setup{Snapshot: new(Snapshot), Site: &target.Site{Topology: topo.Topology{Exists: true}}}
 	for range 3 {
 		if b, err := fs.ReadFile(s.files(n), "a"); string(b) != "1\n" || err != nil {
 			t.Errorf("%q, %v", b, err)

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"testing/fstest"
 	"time"
 
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/local"
 )
@@ -29,6 +32,8 @@ type node struct {
 	reasm   int // that were received; a third of them in vain
 	waiting int // bytes of datagrams that lack a fragment
 	port    int // on which a server listens
+	asked   int // how often settings were read
+	refuse  error
 }
 
 func (n *node) Name() string       { return n.name }
@@ -36,7 +41,26 @@ func (n *node) CPUs() []int        { return []int{0, 1, 2, 3} }
 func (n *node) Host() *target.Host { return n.host }
 
 func (n *node) Sample(_ context.Context, sources ...string) (target.Reading, error) {
-	return local.Sample(n.FS(), sources...), nil
+	files := slices.DeleteFunc(slices.Clone(sources), func(source string) bool { return source == sample.OfQdisc })
+	return local.Sample(n.FS(), files...), nil
+}
+
+// Settings counts its calls, and has a device per asked one.
+func (n *node) Settings(_ context.Context, devs []string, far []netip.Addr) (evidence.Place, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.asked++
+	if n.refuse != nil {
+		return evidence.Place{}, n.refuse
+	}
+	p := evidence.Place{Devices: map[string]evidence.Device{}, PathMTU: map[string]int{}}
+	for _, dev := range devs {
+		p.Devices[dev] = evidence.Device{MTU: 1500}
+	}
+	for _, addr := range far {
+		p.PathMTU[addr.String()] = 1400
+	}
+	return p, nil
 }
 
 // hostOf is a host with a node's counters.

@@ -122,7 +122,7 @@ func (s *Setup) spread(r *record.Result, x *execution) {
 // received returns how many packets the CPUs of a host processed, and the one that processed most.
 func received(host span) (sum, most float64) {
 	for name, packets := range host.Counters {
-		if strings.HasPrefix(name, "softnet.cpu") {
+		if strings.HasPrefix(name, "softnet.cpu") && strings.HasSuffix(name, ".processed") {
 			if packets < 0 { // the counter has 32 bits
 				packets += 1 << 32
 			}

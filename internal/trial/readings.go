@@ -19,10 +19,12 @@ type reading struct {
 	Hosts   map[string]target.Reading  `json:"hosts"` // CPU, softirqs and processes, by host ID
 	Nodes   map[string]sample.Counters `json:"nodes"` // devices and protocols, by node
 	Missing []string                   `json:"missing,omitempty"`
+
+	read map[string][]string // sources, by host ID and node
 }
 
 func newReading() reading {
-	return reading{Hosts: map[string]target.Reading{}, Nodes: map[string]sample.Counters{}}
+	return reading{Hosts: map[string]target.Reading{}, Nodes: map[string]sample.Counters{}, read: map[string][]string{}}
 }
 
 // readings of a trial: First and Last are around the client and hold everything, Begin and End
@@ -63,7 +65,7 @@ func (p *poll) run(ctx context.Context) {
 func readAll(ctx context.Context, ss []Setup) []reading {
 	p := poll{site: ss[0].Site}
 	hostSources := append(slices.Clone(costSources), sample.OfSoftnet, sample.OfFrequency)
-	nodeSources := []string{sample.OfNetDev, sample.OfSNMP, sample.OfReassembly}
+	nodeSources := []string{sample.OfNetDev, sample.OfSNMP, sample.OfNetstat, sample.OfQdisc, sample.OfReassembly}
 	endSources := nodeSources
 	if p.site.Private {
 		hostSources = append(hostSources, sample.OfAllProcesses)
@@ -158,7 +160,8 @@ func (r *reading) marked(h *target.Host, node string, taken target.Reading) {
 }
 
 func (r *reading) host(h *target.Host, taken target.Reading) {
-	if taken.Counters != nil {
+	r.read[h.ID] = append(r.read[h.ID], taken.Read...)
+	if taken.Read = nil; taken.Counters != nil {
 		r.Hosts[h.ID] = taken
 	}
 	r.Missing = append(r.Missing, taken.Missing...)
@@ -169,14 +172,18 @@ func (r *reading) node(name string, taken target.Reading) {
 		r.Nodes[name] = sample.Counters{}
 	}
 	maps.Copy(r.Nodes[name], taken.Counters)
+	r.read[name] = append(r.read[name], taken.Read...)
 	r.Missing = append(r.Missing, taken.Missing...)
 }
 
-// observed lists the nodes whose devices matter, sorted.
+// observed lists the nodes whose devices matter, sorted: those of services, of expectations, and on the path.
 func (s *Setup) observed() []string {
 	names := append(s.Plan.Daemons(), s.Client.Node, s.Server.Node)
 	for _, e := range s.Plan.Expect {
 		names = append(names, e.In)
+	}
+	for _, h := range s.hops {
+		names = append(names, h.In)
 	}
 	names = slices.DeleteFunc(names, func(place string) bool { return !s.alone(place) || s.Site.Nodes[place] == nil })
 	slices.Sort(names)

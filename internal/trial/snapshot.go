@@ -9,12 +9,13 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A Snapshot remembers settings of hosts that weir does not change: over a pipe every file costs a round
-// trip, and every trial asks for the same ones. Its zero value is empty; a run takes a new one for each
-// block.
+// A Snapshot remembers what many trials ask for: files of hosts that weir does not change, because over a
+// pipe every file costs a round trip, and which trial has stored the settings of a condition. Its zero
+// value is empty; a run takes a new one for each block.
 type Snapshot struct {
-	mu    sync.Mutex
-	files map[setting]remembered
+	mu       sync.Mutex
+	files    map[setting]remembered
+	settings map[string]string // trial, by Setup.Condition
 }
 
 // A setting is a file of a node.
@@ -28,9 +29,12 @@ type remembered struct {
 	err     error
 }
 
+// remembers reports whether files of hosts stay as they are.
+func (s *Setup) remembers() bool { return s.Snapshot != nil && s.Site.Topology.Exists }
+
 // files returns a node's file tree, for settings.
 func (s *Setup) files(n target.Node) fs.FS {
-	if s.Snapshot == nil {
+	if !s.remembers() {
 		return n.FS()
 	}
 	return snapshotFS{s.Snapshot, n}
@@ -38,7 +42,7 @@ func (s *Setup) files(n target.Node) fs.FS {
 
 // fetch reads files of nodes into the snapshot, all at once.
 func (s *Setup) fetch(files map[target.Node][]string) {
-	if s.Snapshot == nil {
+	if !s.remembers() {
 		return
 	}
 	var all sync.WaitGroup

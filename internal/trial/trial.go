@@ -26,6 +26,7 @@ import (
 
 // A Setup is the input of one trial.
 type Setup struct {
+	Name           string // of the trial
 	Probe          probe.Probe
 	Client, Server plan.End
 	Site           *target.Site
@@ -39,13 +40,17 @@ type Setup struct {
 	Idle           Idle          // subtracted from the CPU time of the ends' hosts
 	Background     []*Background // runs during this trial only
 	Clients        int           // concurrent clients, with the measured one and those of Background; 0: not part of the study
-	// Snapshot remembers settings of hosts that weir does not change; nil reads them in every trial.
+	// Condition is equal for the trials of a block that measure the same path under the same conditions:
+	// the first one stores the path's settings.
+	Condition string
+	// Snapshot remembers settings; nil reads them in every trial.
 	Snapshot *Snapshot
 	// Raw stores bytes under a name before anything parses them. Its error ends the run.
 	Raw func(name string, b []byte) error
 
-	others  int // number of concurrent trials
-	sharing int // number of concurrent trials that share a host with this one
+	others  int        // number of concurrent trials
+	sharing int        // number of concurrent trials that share a host with this one
+	hops    []plan.Hop // from Client to Server
 }
 
 // ErrStore wraps an error of Setup.Raw.
@@ -109,11 +114,18 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 // measure fills in rs. The error ends the run.
 func measure(ctx context.Context, ss []Setup, rs []record.Result) error {
 	share(ss)
+	tracer := ss[0].Plan.Tracer()
+	for i := range ss {
+		ss[i].hops = ss[i].trace(tracer)
+	}
 	restore := keepFragmentMemory(ctx, ss, rs)
 	delayed := watchDelays(ctx, ss[0].Site)
 	xs := execute(ctx, ss)
 	delays, delayErr := delayed()
 	restore()
+	if err := keepSettings(ctx, ss, xs); err != nil {
+		return err
+	}
 	for i := range ss {
 		xs[i].background, xs[i].clients, xs[i].backgroundErr = ss[i].collect(ctx)
 		if err := ss[i].keep(xs[i]); err != nil {
@@ -128,8 +140,11 @@ func measure(ctx context.Context, ss []Setup, rs []record.Result) error {
 		return context.Cause(ctx)
 	}
 	for i := range ss {
-		ss[i].finish(&rs[i], xs[i], after[i])
+		m := ss[i].finish(&rs[i], xs[i], after[i])
 		ss[i].distance(&rs[i], delays, delayErr)
+		if err := ss[i].keepEvidence(&rs[i], m, xs[i]); err != nil {
+			return err
+		}
 		rs[i].Elapsed = time.Since(rs[i].Start).Seconds()
 	}
 	return nil
@@ -199,8 +214,9 @@ func (s *Setup) places() []string {
 // programs failed, if they did.
 func gone(err error) bool { return errors.Is(err, target.ErrService) || errors.Is(err, target.ErrLost) }
 
-// finish completes r from the execution; after is the state of the path afterwards.
-func (s *Setup) finish(r *record.Result, x *execution, after error) {
+// finish completes r from the execution, and returns what the probe's output says, if anything; after is the
+// state of the path afterwards.
+func (s *Setup) finish(r *record.Result, x *execution, after error) probe.Measured {
 	if gone(after) {
 		x.err = errors.Join(after, x.err)
 	}
@@ -213,12 +229,12 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 		if err != nil && len(s.Probe.Info().Tools) > 0 && len(x.client.stdout.Bytes()) > 0 {
 			r.Reason += ": " + err.Error()
 		}
-		return
+		return m
 	}
 	if err != nil {
 		// Several tools complain on stderr and exit with status 0.
 		r.Status, r.Reason = record.Invalid, x.client.saying(err).Error()
-		return
+		return m
 	}
 	r.Values = m.Values
 	maps.Copy(r.Observed, s.Site.Found)
@@ -239,6 +255,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	if err := errors.Join(after, s.judge(r, m, x), s.bridges(r), s.queues(r), x.backgroundErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
+	return m
 }
 
 func (s *Setup) keep(x *execution) error {
@@ -262,7 +279,7 @@ func (s *Setup) keep(x *execution) error {
 	}
 	var errs [3]error
 	files["commands.json"], errs[0] = json.MarshalIndent(run, "", "  ")
-	files["counters.json"], errs[1] = json.Marshal(x.readings)
+	files["counters.json"], errs[1] = json.Marshal(x.readings.moved())
 	files["inside.jsonl"], errs[2] = sample.FormatSeries(x.inside)
 	err := errors.Join(errs[:]...)
 	for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -151,6 +151,9 @@ func decode(fields map[string]json.RawMessage, to reflect.Value) error {
 			}
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		if v.Kind() == reflect.Pointer {
+			v = v.Elem()
+		}
 		switch {
 		case v.CanFloat() && v.Float() < 0, v.CanInt() && v.Int() < 0:
 			return fmt.Errorf("impossible: %s is %s", name, raw)

@@ -12,10 +12,10 @@ import (
 )
 
 func TestRoundTrip(t *testing.T) {
-	cpu := 0
+	cpu, wait := 0, 0.0 // a wait of 0 is known
 	head := func(workload string) Head { return NewHead(workload, "10.0.0.1:5202", 64, time.Second) }
 	for _, r := range []any{
-		&TCPStream{Head: head("tcp-stream"), StreamBytes: []int64{1}, Bytes: 1, Own: Own{0.5, 0.25}},
+		&TCPStream{Head: head("tcp-stream"), StreamBytes: []int64{1}, Bytes: 1, Own: Own{ClientTime: 0.5, ServerTime: 0.25, ClientWait: &wait, ClientTCP: &TCP{Busy: 0.1, SegmentsOut: 7}}},
 		&UDPStream{Head: head("udp-stream"), SendErrors: map[string]int64{"EAGAIN": 2}},
 		&UDPSearch{Head: head("udp-search"), Found: Found{Lower: 1, Limit: LimitPath}, Phases: []Phase{{Sent: 1}}},
 		&RR{Head: head("udp-rr"), CPU: &cpu, Split: Split{Stamps: NoStamps + "why", PathHist: "HIST"}},

@@ -27,6 +27,7 @@ const (
 	// (sk_setsockopt, SO_RCVBUFFORCE, net/core/sock.c), and reports twice what it grants (socket(7)).
 	DefaultRcvBuf = 4 << 20
 
+	MaxBuffer   = 1 << 30 // bytes that a socket is asked to buffer
 	MaxInflight = 1024
 	// MaxPipeline is how many bytes the buffers of a connection hold in either direction before
 	// autotuning (tcp(7), tcp_rmem and tcp_wmem).

@@ -26,9 +26,27 @@ func NewHead(workload, server string, size int, window time.Duration) Head {
 // time and the softirqs that ran on top of them: on one machine, most of the datapath. It excludes
 // other threads, and kernel threads such as ksoftirqd. It is 0 if a thread could not read its clock
 // at both edges, as after a stall, and for workloads without such clocks.
+//
+// The waits are the time, s, that these threads were runnable and waited for a CPU (run_delay, the second
+// field of /proc/PID/task/TID/schedstat), and are absent where the kernel does not count them. The
+// connections' figures are absent over UDP.
 type Own struct {
-	ClientTime float64 `json:"cpuTime,omitempty"`
-	ServerTime float64 `json:"serverCPUTime,omitempty"`
+	ClientTime float64  `json:"cpuTime,omitempty"`
+	ServerTime float64  `json:"serverCPUTime,omitempty"`
+	ClientWait *float64 `json:"waitTime,omitempty"`
+	ServerWait *float64 `json:"serverWaitTime,omitempty"`
+	ClientTCP  *TCP     `json:"tcp,omitempty"`
+	ServerTCP  *TCP     `json:"serverTCP,omitempty"`
+}
+
+// TCP is the growth of struct tcp_info (include/uapi/linux/tcp.h) at one end in the window, the sum of all
+// connections. Its times are in steps of the kernel's tick, 1 to 10 ms.
+type TCP struct {
+	Busy          float64 `json:"busy"`          // s with data in flight or waiting
+	RwndLimited   float64 `json:"rwndLimited"`   // s of Busy limited by the receiver's window
+	SndbufLimited float64 `json:"sndbufLimited"` // s of Busy limited by the send buffer
+	SegmentsOut   float64 `json:"segmentsOut"`   // retransmitted ones included
+	Retransmitted float64 `json:"retransmitted"` // segments
 }
 
 // TCPStream is the result of tcp-stream. The window is the server's.
@@ -97,6 +115,7 @@ type UDPSearch struct {
 	DSCP   int     `json:"dscp"`  // in effect
 	SndBuf int     `json:"sndbuf"`
 	RcvBuf int     `json:"rcvbuf"` // bytes in effect
+	Own            // of all phases and the time between them
 }
 
 // Why a search found no higher rate.
@@ -169,7 +188,7 @@ type RR struct {
 	FarCongestion string `json:"serverCongestion,omitempty"`
 	SndBuf        int    `json:"sndbuf"` // bytes in effect
 	RcvBuf        int    `json:"rcvbuf"` // bytes in effect
-	Own                  // not for tcp-crr, whose connections have their own threads
+	Own
 }
 
 const (

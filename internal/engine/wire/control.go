@@ -51,7 +51,7 @@ type UDPReport struct {
 	Span       int64   `json:"span"`      // from the first to the last arrival
 	Silence    int64   `json:"silence"`   // the longest time from one arrival to the next
 	Wait       int64   `json:"wait"`      // from the beginning to the first arrival
-	CPU        int64   `json:"cpu"`       // time of the receiving thread since the count began
+	Used       Reading `json:"used"`      // by the receiving thread since the count began
 	Queue      int64   `json:"queue"`     // how much longer the last sample took than the quickest: the queue
 	First      int64   `json:"-"`         // first arrival on the receiver's clock
 }
@@ -63,13 +63,8 @@ type StreamReport struct {
 	Window int64  `json:"window"` // ns
 	// Silence is the longest time, ns, without a read that returned bytes, including the time
 	// before the first and after the last.
-	Silence int64 `json:"silence"`
-	CPU     int64 `json:"cpu"` // ns, of the receiving thread in the window
-}
-
-// A Clock is the CPU time of the thread that answers, ns.
-type Clock struct {
-	CPU int64 `json:"cpu"`
+	Silence int64   `json:"silence"`
+	Used    Reading `json:"used"` // by the receiving thread and its connection in the window
 }
 
 type Admission struct {
@@ -98,8 +93,9 @@ type Accepted struct {
 }
 
 // Version is the version of the protocol. Version 2 admits clients by a token, version 3 reports
-// silences and counts in phases, version 4 reports CPU times, version 5 agrees on congestion control.
-const Version = 5
+// silences and counts in phases, version 4 reports CPU times, version 5 agrees on congestion control, version 6
+// reports run-queue waits and TCP_INFO.
+const Version = 6
 
 func (a Accepted) Check() error {
 	if a.Error != "" {
@@ -114,7 +110,7 @@ func (a Accepted) Check() error {
 // Bounds of a client's requests.
 const (
 	MaxStreams = 128
-	MaxBuffer  = 1 << 30 // bytes of a socket buffer
+	MaxBuffer  = event.MaxBuffer // bytes of a socket buffer
 	MaxTime    = time.Hour
 	MaxLine    = 4096 // bytes of a control message
 )

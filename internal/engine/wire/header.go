@@ -18,7 +18,8 @@ import (
 //	3  3  run: a random number that a client chooses; other runs are ignored
 //	6  5  sequence number, from 0, per kind
 //	11 5  time of sending, nanoseconds modulo 2^40 (18 minutes) on the sender's clock;
-//	      in KindBegin the number of the first datagram that counts, higher in every phase
+//	      in KindBegin the number of the first datagram that counts, higher in every phase;
+//	      in KindConnect 1 in the transactions at the edges of the window, otherwise 0
 //
 // It has 16 bytes because that is the smallest datagram of comparable tools (iperf3), and packet
 // rates are measured with the smallest.
@@ -51,7 +52,7 @@ const (
 	KindStamped                 // KindEcho whose time stamps the server keeps
 	KindStamps                  // a sample's number; answered with the server's samples from there on
 	KindConnect                 // the request of tcp-crr; answered with the same bytes
-	KindClock                   // answered with a JSON Clock
+	KindClock                   // answered with a JSON Reading of the thread that answers
 	kindLast    = KindClock
 	KindAnswer  = Kind(0x80)
 )

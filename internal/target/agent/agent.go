@@ -151,6 +151,8 @@ func (a *agent) answer(m message) (r answer, err error) {
 		r.File, err = readFile("/" + m.Read)
 	case m.Sample != nil:
 		r.Reading, err = a.host.Sample(a.life, m.Sample...)
+	case m.Asked != nil:
+		r.Place = local.Settings(m.Asked.Devs, m.Asked.Far)
 	case m.Facts:
 		r.Facts, err = a.host.Facts(a.life)
 		r.Facts.Devices = local.Devices()

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
@@ -33,6 +34,7 @@ type message struct {
 	Signal syscall.Signal  `json:"signal,omitempty"` // sent to the program's process group
 	Read   string          `json:"read,omitempty"`   // a file, without the leading slash
 	Sample []string        `json:"sample,omitempty"` // sources of package sample
+	Asked  *settings       `json:"settings,omitempty"`
 	Facts  bool            `json:"facts,omitempty"`
 	Tool   *facts.ToolInfo `json:"tool,omitempty"`  // a program to find
 	Step   *plan.Step      `json:"step,omitempty"`  // to apply
@@ -56,6 +58,12 @@ type hello struct {
 	// Env replaces the agent's environment, as a guest that shares its host's files needs; nil
 	// keeps it.
 	Env words `json:"env,omitempty"`
+}
+
+// settings are what target.Node.Settings asks for.
+type settings struct {
+	Devs []string     `json:"devs"`
+	Far  []netip.Addr `json:"far"`
 }
 
 // A command is a program for an agent to run.
@@ -99,6 +107,7 @@ type answer struct {
 	About   About          `json:"about,omitzero"`
 	File    []byte         `json:"file,omitempty"`
 	Reading target.Reading `json:"reading,omitzero"`
+	Place   evidence.Place `json:"place,omitzero"` // answers Asked
 	Facts   facts.Facts    `json:"facts,omitzero"`
 	Path    string         `json:"path,omitempty"` // of a tool
 	Version string         `json:"version,omitempty"`

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
@@ -113,6 +114,15 @@ func (n *Node) Sample(ctx context.Context, sources ...string) (target.Reading, e
 		err = fmt.Errorf("%s: sample %v: %w", n.name, sources, err)
 	}
 	return a.Reading, err
+}
+
+// Settings reads the settings of the node, of its devices, and its path MTU toward far addresses.
+func (n *Node) Settings(ctx context.Context, devs []string, far []netip.Addr) (evidence.Place, error) {
+	a, err := n.ask(ctx, message{Asked: &settings{devs, far}})
+	if err != nil {
+		err = fmt.Errorf("%s: read settings: %w", n.name, err)
+	}
+	return a.Place, err
 }
 
 // Step applies one step of a plan.

@@ -55,6 +55,45 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
+// A try that made some of the Services must not make the next one fail.
+func TestServicesMadeBefore(t *testing.T) {
+	k, c := cluster(t)
+	if err := k.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := wants(t, 2, topo.Service)[0]
+	open(t, k, want)
+	for _, s := range k.seats {
+		s.services = nil // as if the answer had been lost
+	}
+	open(t, k, want)
+	for _, s := range k.seats {
+		if !s.host && len(s.services) == 0 {
+			t.Errorf("%s has no Service", s)
+		}
+	}
+	if made := c.State(t).Objects; len(made) == 0 {
+		t.Error("the cluster has no objects")
+	}
+}
+
+// Pods that start while the API server does not answer are found later.
+func TestPodsUnanswered(t *testing.T) {
+	k, c := cluster(t)
+	if err := k.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.Set(t, func(s *fakekube.State) {
+		s.Fail = []fakekube.Failure{{Call: "get pods", Said: "The connection to the server x was refused", Times: 2}}
+	})
+	open(t, k, wants(t, 2, topo.PodNet)[0])
+	for _, f := range c.State(t).Fail {
+		if f.Times != -1 {
+			t.Errorf("%d failures left: nothing was tested", f.Times)
+		}
+	}
+}
+
 // weir never deletes a namespace that it did not make, whatever its name.
 func TestNamespaceOfOthers(t *testing.T) {
 	k, c := cluster(t)

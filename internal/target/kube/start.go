@@ -152,6 +152,11 @@ func (t *Target) makeServices(ctx context.Context, needs []need) error {
 		objects = append(objects, t.service(n.seat, n.kind, n.v6, n.uid))
 	}
 	made, err := t.inside().create(ctx, objects)
+	if says(err, "(AlreadyExists)") { // an earlier try made some of them
+		if err = t.removeServices(ctx, needs); err == nil {
+			made, err = t.inside().create(ctx, objects)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -162,6 +167,16 @@ func (t *Target) makeServices(ctx context.Context, needs []need) error {
 		n.services[n.serviceKey] = made[i]
 	}
 	return nil
+}
+
+// removeServices deletes the Services of needs, whose names hold the run's. A Job that is new has new names.
+func (t *Target) removeServices(ctx context.Context, needs []need) error {
+	args := []string{"delete", "services", "--ignore-not-found"}
+	for _, n := range needs {
+		args = append(args, serviceName(n.seat, n.kind, n.v6))
+	}
+	_, err := t.inside().call(ctx, nil, args...)
+	return err
 }
 
 // discard ends agents and deletes their Jobs without waiting. The Services go with them.

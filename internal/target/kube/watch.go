@@ -49,6 +49,9 @@ func (t *Target) await(ctx context.Context, fresh []*seat) error {
 	slots := make(chan struct{}, attaching)
 	for begin := time.Now(); len(waiting) > 0; {
 		ready, err := t.look(ctx, waiting, time.Since(begin))
+		if unanswered(err) && ctx.Err() == nil && time.Since(begin) <= t.readyWithin() {
+			err = nil // pods need the API server less than weir does: ask again
+		}
 		if err == nil && time.Since(begin) > t.readyWithin() && len(ready) < len(waiting) {
 			err = t.late(waiting, ready)
 		}

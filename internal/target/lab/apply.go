@@ -139,7 +139,7 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 	case s.Offload != nil:
 		eth, err := p.ethtool()
 		if err == nil {
-			err = eth.change(s.Offload.Dev, s.Offload.Features)
+			err = eth.Change(s.Offload.Dev, s.Offload.Features)
 		}
 		return explain(s, err)
 	case s.Move != nil:

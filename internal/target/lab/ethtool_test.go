@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/target/local"
 )
 
 // deep calls f with n more frames on the stack.
@@ -25,7 +26,7 @@ func deep(n int, f func()) byte {
 // what is read.
 func TestFeaturesOnMovingStacks(t *testing.T) {
 	nstest.Need(t)
-	want, err := Features("lo")
+	want, err := local.Features("lo")
 	if err != nil || !want["tx-tcp-segmentation"] || want["tls-hw-tx-offload"] || len(want) < 32 {
 		t.Fatalf("lo has features %v, %v", want, err)
 	}
@@ -33,7 +34,7 @@ func TestFeaturesOnMovingStacks(t *testing.T) {
 	wrong := make(chan bool)
 	for i := range 4000 {
 		go deep(i%300, func() {
-			got, err := Features("lo")
+			got, err := local.Features("lo")
 			wrong <- err != nil || !maps.Equal(got, want)
 		})
 		if <-wrong {
@@ -44,27 +45,27 @@ func TestFeaturesOnMovingStacks(t *testing.T) {
 
 func TestChangeFeatures(t *testing.T) {
 	nstest.Need(t)
-	var e ethtool
+	var e *local.Ethtool
 	err := netns.Create(1, func(_ int, ns *netns.Namespace) (err error) {
-		e, err = openEthtool()
+		e, err = local.OpenEthtool()
 		return errors.Join(err, ns.Close())
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.close()
-	before, err := e.features("lo")
+	defer e.Close()
+	before, err := e.Features("lo")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, on := range []bool{false, true} {
 		change := map[string]bool{"tx-tcp-segmentation": on, "tx-tcp-mangleid-segmentation": on, "rx-gro": on}
-		if err := e.change("lo", change); err != nil {
+		if err := e.Change("lo", change); err != nil {
 			t.Fatal(err)
 		}
 		want := maps.Clone(before)
 		maps.Copy(want, change)
-		got, err := e.features("lo")
+		got, err := e.Features("lo")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,10 +75,10 @@ func TestChangeFeatures(t *testing.T) {
 			}
 		}
 	}
-	if err := e.change("lo", map[string]bool{"no-such-feature": true}); err == nil {
+	if err := e.Change("lo", map[string]bool{"no-such-feature": true}); err == nil {
 		t.Error("an unknown feature was switched")
 	}
-	if _, err := e.features("none0"); err == nil {
+	if _, err := e.Features("none0"); err == nil {
 		t.Error("a device that is not there has features")
 	}
 }

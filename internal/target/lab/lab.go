@@ -24,6 +24,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/target/vm"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -47,7 +48,7 @@ type place struct {
 	name  string
 	ns    *netns.Namespace
 	nl    *socket          // NETLINK_ROUTE: devices, addresses, routes, neighbors, queues
-	eth   ethtool          // 0 until a step needs it
+	eth   *local.Ethtool   // nil until a step needs it
 	host  *hostns.Host     // the place's other namespaces; nil until a step needs them
 	guest *vm.Node         // nil until a step makes the pod a virtual machine
 	known map[string]int32 // device numbers by name
@@ -135,10 +136,10 @@ func (p *place) open(ns *netns.Namespace) (err error) {
 }
 
 // ethtool opens the socket at its first use: few plans need it.
-func (p *place) ethtool() (_ ethtool, err error) {
-	if p.eth == 0 {
+func (p *place) ethtool() (_ *local.Ethtool, err error) {
+	if p.eth == nil {
 		err = p.ns.Do(func() (err error) {
-			p.eth, err = openEthtool()
+			p.eth, err = local.OpenEthtool()
 			return err
 		})
 	}
@@ -150,8 +151,8 @@ func (p *place) close() error {
 	if p.nl != nil {
 		errs = append(errs, p.nl.close())
 	}
-	if p.eth != 0 {
-		errs = append(errs, p.eth.close())
+	if p.eth != nil {
+		errs = append(errs, p.eth.Close())
 	}
 	if p.host != nil {
 		errs = append(errs, p.host.Close())
@@ -225,7 +226,7 @@ func (p *place) verify(ctx context.Context, s plan.State) error {
 	if err != nil {
 		return fmt.Errorf("%s: ethtool: %w", p.name, err)
 	}
-	have, err := eth.features(s.Dev)
+	have, err := eth.Features(s.Dev)
 	if err != nil {
 		return fmt.Errorf("%s: features of %s: %w", p.name, s.Dev, err)
 	}

@@ -1,13 +1,16 @@
 package lab
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
 
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/target"
@@ -82,7 +85,54 @@ func (p *place) Sample(ctx context.Context, sources ...string) (target.Reading, 
 	if p.guest != nil {
 		return p.guest.Sample(ctx, sources...)
 	}
-	return local.Sample(p.FS(), sources...), nil
+	var r target.Reading
+	err := p.ns.Do(func() error {
+		r = local.Sample(here{p.FS()}, sources...)
+		return nil
+	})
+	return r, err
+}
+
+// Settings reads the settings of the place, of its devices, and its path MTU toward far addresses.
+func (p *place) Settings(ctx context.Context, devs []string, far []netip.Addr) (found evidence.Place, err error) {
+	if p.guest != nil {
+		return p.guest.Settings(ctx, devs, far)
+	}
+	err = p.ns.Do(func() error {
+		found = local.SettingsOf(here{p.FS()}, devs, far)
+		return nil
+	})
+	return found, err
+}
+
+// here is a place's file tree for a thread in the place's network namespace: to read many files costs one
+// thread instead of one each.
+type here struct{ fs.FS }
+
+// usualFile exceeds the size of most files of /proc/net, bytes.
+const usualFile = 16 << 10
+
+// ReadFile reads a file in one call, as a rule.
+func (f here) ReadFile(name string) ([]byte, error) {
+	file, err := f.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	b := bytes.NewBuffer(make([]byte, 0, usualFile))
+	_, err = b.ReadFrom(file)
+	return b.Bytes(), err
+}
+
+func (f here) Open(name string) (fs.File, error) {
+	switch rest, inNet := strings.CutPrefix(name, "proc/net/"); {
+	case !fs.ValidPath(name):
+	case inNet:
+		return os.Open("/proc/thread-self/net/" + rest)
+	case strings.HasPrefix(name, "proc/sys/net/"):
+		return os.Open("/" + name)
+	}
+	return f.FS.Open(name)
 }
 
 // FS returns the place's own tree, or the machine's with the place's network.

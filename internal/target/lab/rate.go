@@ -47,6 +47,9 @@ var (
 func (p *place) rate(x *plan.Rate, at slot) (*request, error) {
 	if x.Rate == 0 {
 		index, err := p.index(x.Dev)
+		if at == atRoot {
+			at.Handle = 0 // any: tc(8), in a step of the study's own, can have made it
+		}
 		r := p.request(unix.RTM_DELQDISC, 0, tcMsg(index, at))
 		r.fine = unix.ENOENT
 		return r, err

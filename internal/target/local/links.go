@@ -196,40 +196,17 @@ func Source(to netip.Addr) (from netip.Addr, dev string, err error) {
 	fail := func(err error) (netip.Addr, string, error) {
 		return netip.Addr{}, "", fmt.Errorf("find the route to %v: %w", to, err)
 	}
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
-	if err != nil {
-		return fail(err)
-	}
-	defer unix.Close(fd)
-	kernel := &unix.SockaddrNetlink{Family: unix.AF_NETLINK}
-	if err := unix.Sendto(fd, routeRequest(to), 0, kernel); err != nil {
-		return fail(err)
-	}
-	b := make([]byte, os.Getpagesize())
-	n, _, err := unix.Recvfrom(fd, b, 0)
-	if err != nil {
-		return fail(err)
-	}
-	ms, err := syscall.ParseNetlinkMessage(b[:n])
-	if err != nil {
-		return fail(err)
-	}
 	index := 0
-	for _, m := range ms {
-		switch {
-		case m.Header.Type == unix.NLMSG_ERROR && word(m.Data) != 0:
-			return fail(syscall.Errno(-int32(word(m.Data))))
-		case m.Header.Type != unix.RTM_NEWROUTE || len(m.Data) < unix.SizeofRtMsg:
-			continue
+	err = route(to, func(kind int, v []byte) {
+		switch kind {
+		case unix.RTA_OIF:
+			index = int(word(v))
+		case unix.RTA_PREFSRC:
+			from, _ = netip.AddrFromSlice(v) // checked below
 		}
-		for kind, v := range attributes(m.Data[unix.SizeofRtMsg:]) {
-			switch kind {
-			case unix.RTA_OIF:
-				index = int(word(v))
-			case unix.RTA_PREFSRC:
-				from, _ = netip.AddrFromSlice(v) // checked below
-			}
-		}
+	})
+	if err != nil {
+		return fail(err)
 	}
 	if !from.IsValid() || index == 0 {
 		return fail(errors.New("the kernel names no source address and device"))
@@ -241,21 +218,28 @@ func Source(to netip.Addr) (from netip.Addr, dev string, err error) {
 	return from, i.Name, nil
 }
 
-// routeRequest is RTM_GETROUTE for one destination (rtnetlink(7)).
-func routeRequest(to netip.Addr) []byte {
+// route calls each with the attributes of the route that the kernel chooses for packets to an address
+// (RTM_GETROUTE, rtnetlink(7)).
+func route(to netip.Addr, each func(kind int, value []byte)) error {
+	n, err := openNetlink(unix.NETLINK_ROUTE)
+	if err != nil {
+		return err
+	}
+	defer n.close()
 	family := byte(unix.AF_INET)
 	if to.Is6() {
 		family = unix.AF_INET6
 	}
 	addr := to.AsSlice()
-	attr := unix.SizeofRtAttr + len(addr)
-	b := binary.NativeEndian.AppendUint32(nil, uint32(unix.SizeofNlMsghdr+unix.SizeofRtMsg+attr))
-	b = binary.NativeEndian.AppendUint16(b, unix.RTM_GETROUTE)
-	b = binary.NativeEndian.AppendUint16(b, unix.NLM_F_REQUEST)
-	b = append(b, make([]byte, 8)...) // sequence and port: the socket has one request
-	b = append(b, family, byte(to.BitLen()))
-	b = append(b, make([]byte, unix.SizeofRtMsg-2)...)
-	b = binary.NativeEndian.AppendUint16(b, uint16(attr))
+	b := append([]byte{family, byte(to.BitLen())}, make([]byte, unix.SizeofRtMsg-2)...)
+	b = binary.NativeEndian.AppendUint16(b, uint16(unix.SizeofRtAttr+len(addr)))
 	b = binary.NativeEndian.AppendUint16(b, unix.RTA_DST)
-	return append(b, addr...)
+	return n.ask(unix.RTM_GETROUTE, 0, append(b, addr...), func(m syscall.NetlinkMessage) {
+		if m.Header.Type != unix.RTM_NEWROUTE || len(m.Data) < unix.SizeofRtMsg {
+			return
+		}
+		for kind, v := range attributes(m.Data[unix.SizeofRtMsg:]) {
+			each(kind, v)
+		}
+	})
 }

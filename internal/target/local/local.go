@@ -102,19 +102,37 @@ func monotonic() time.Duration {
 	return time.Duration(at.Nano())
 }
 
-// Sample reads sources through root. The reading's time is the start of the call.
+// Sample reads sources through root, and sample.OfQdisc in the calling thread's network namespace. The
+// reading's time is the start of the call.
 func Sample(root fs.FS, sources ...string) target.Reading {
 	r := target.Reading{At: now()}
 	var own syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err == nil { // it fails only for a bad argument
 		r.Own = time.Duration(own.Utime.Nano() + own.Stime.Nano()).Seconds()
 	}
-	c, errs := sample.Named(root, sources...)
-	r.Counters = c
-	for _, err := range errs {
-		r.Missing = append(r.Missing, err.Error())
+	r.Counters = sample.Counters{}
+	for _, source := range sources {
+		c, errs := named(root, source)
+		maps.Copy(r.Counters, c)
+		for _, err := range errs {
+			r.Missing = append(r.Missing, err.Error())
+		}
+		if errs == nil {
+			r.Read = append(r.Read, source)
+		}
 	}
 	return r
+}
+
+func named(root fs.FS, source string) (sample.Counters, []error) {
+	if source != sample.OfQdisc {
+		return sample.Named(root, source)
+	}
+	all, err := Qdiscs()
+	if err != nil {
+		return nil, []error{err}
+	}
+	return sample.OfQdiscs(all), nil
 }
 
 // CPUs lists this process's processors, sorted: a container can have fewer than the machine.

@@ -47,7 +47,7 @@ func parse(args []string) ([]*machine, error) {
 			if err != nil || !suitable(a) {
 				return nil, fmt.Errorf("machine %q: invalid address %q: want the IPv4 or IPv6 address of one of its devices, such as %s=10.0.0.1", arg, addr, m.dest)
 			}
-			m.given = a
+			m.given = a.Unmap()
 		}
 		same := func(other *machine) bool { return other.dest == m.dest }
 		if slices.ContainsFunc(ms, same) {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,14 @@ func ownNetwork(t *testing.T, s subject) {
 		if _, ok := r.Counters["dev."+dev+".rx_bytes"]; !ok || !bytes.Contains(file, []byte(dev+":")) {
 			t.Errorf("%s is missing in the file %q or among the counters %v", dev, file, r.Counters)
 		}
+		p, err := s.node().Settings(t.Context(), []string{dev}, nil)
+		if err != nil || p.Devices[dev].MTU == 0 || p.Devices[dev].Qdisc == "" || p.Sysctl["net.ipv4.ip_forward"] == "" {
+			t.Errorf("settings %+v, %v", p, err)
+		}
+	}
+	r, err = s.node().Sample(t.Context(), sample.OfQdisc)
+	if err != nil || !slices.Equal(r.Read, []string{sample.OfQdisc}) {
+		t.Errorf("%+v, %v: want queueing disciplines", r, err)
 	}
 }
 

@@ -134,6 +134,9 @@ func (s *State) create(c call) (out []byte, err error) {
 		case "Job":
 			o = s.job(o)
 		case "Service":
+			if _, ok := s.Objects["Service/"+name]; ok {
+				return nil, fmt.Errorf(`%s (AlreadyExists): error when creating "STDIN": services %q already exists`, server, name)
+			}
 			o = s.service(o)
 		}
 		b, err := json.Marshal(o)
@@ -209,7 +212,7 @@ func (s *State) delete(c call) {
 			owner = object(owners[0]).text("name")
 		}
 		selector, byLabel := c.flags["-l"]
-		if byLabel && o.matches(selector) || slices.Contains(c.words[2:], owner) || o.text("kind") == "Job" && slices.Contains(c.words[2:], o.text("metadata", "name")) {
+		if byLabel && o.matches(selector) || slices.Contains(c.words[2:], owner) || slices.Contains(c.words[2:], o.text("metadata", "name")) {
 			delete(s.Objects, key)
 		}
 	}

@@ -1,26 +1,32 @@
-package lab
+package local
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// An ethtool reads and changes features of devices (include/uapi/linux/ethtool.h) in the namespace
+// An Ethtool reads and changes features of devices (include/uapi/linux/ethtool.h) in the namespace
 // that it was opened in.
-type ethtool int
-
-func openEthtool() (ethtool, error) {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return 0, fmt.Errorf("open socket: %w", err)
-	}
-	return ethtool(fd), nil
+type Ethtool struct {
+	fd    int
+	known []string // the features of this kernel; nil before the first question
 }
 
-func (e ethtool) close() error { return unix.Close(int(e)) }
+// OpenEthtool opens a socket in the calling thread's network namespace.
+func OpenEthtool() (*Ethtool, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open socket: %w", err)
+	}
+	return &Ethtool{fd: fd}, nil
+}
+
+// Close closes the socket.
+func (e *Ethtool) Close() error { return unix.Close(e.fd) }
 
 // Commands, and the set of strings that holds the features' names.
 const (
@@ -35,7 +41,7 @@ const (
 
 // call executes the command at data, which also receives the answer. The request holds the address
 // as a pointer: as a number, it would go stale when the runtime moves the stack that data is on.
-func (e ethtool) call(dev string, data unsafe.Pointer) error {
+func (e *Ethtool) call(dev string, data unsafe.Pointer) error {
 	req := struct { // struct ifreq, include/uapi/linux/if.h
 		name [unix.IFNAMSIZ]byte
 		data unsafe.Pointer
@@ -45,14 +51,17 @@ func (e ethtool) call(dev string, data unsafe.Pointer) error {
 		return unix.ENODEV
 	}
 	copy(req.name[:], dev)
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(e), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&req))); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(e.fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&req))); errno != 0 {
 		return errno
 	}
 	return nil
 }
 
-// names returns the features that this kernel knows, in the order of their bits.
-func (e ethtool) names(dev string) ([]string, error) {
+// names returns the features that this kernel knows, in the order of their bits: those of all devices.
+func (e *Ethtool) names(dev string) ([]string, error) {
+	if e.known != nil {
+		return e.known, nil
+	}
 	info := struct { // struct ethtool_sset_info
 		command, _ uint32
 		sets       uint64
@@ -71,16 +80,17 @@ func (e ethtool) names(dev string) ([]string, error) {
 	for i := range names {
 		var name []byte
 		for _, word := range b[3+i*nameSize/4:][:nameSize/4] {
-			name = native.AppendUint32(name, word)
+			name = binary.NativeEndian.AppendUint32(name, word)
 		}
 		name, _, _ = bytes.Cut(name, []byte{0})
 		names[i] = string(name)
 	}
+	e.known = names
 	return names, nil
 }
 
-// features returns the active features of dev by name.
-func (e ethtool) features(dev string) (map[string]bool, error) {
+// Features returns the active features of dev by name.
+func (e *Ethtool) Features(dev string) (map[string]bool, error) {
 	names, err := e.names(dev)
 	if err != nil {
 		return nil, err
@@ -101,8 +111,8 @@ func (e ethtool) features(dev string) (map[string]bool, error) {
 	return is, nil
 }
 
-// change switches features of dev. The kernel ignores those that the device cannot change.
-func (e ethtool) change(dev string, features map[string]bool) error {
+// Change switches features of dev. The kernel ignores those that the device cannot change.
+func (e *Ethtool) Change(dev string, features map[string]bool) error {
 	names, err := e.names(dev)
 	if err != nil {
 		return err
@@ -130,10 +140,10 @@ func (e ethtool) change(dev string, features map[string]bool) error {
 
 // Features returns the active features of a device in this thread's namespace by name.
 func Features(dev string) (map[string]bool, error) {
-	e, err := openEthtool()
+	e, err := OpenEthtool()
 	if err != nil {
 		return nil, err
 	}
-	defer e.close()
-	return e.features(dev)
+	defer e.Close()
+	return e.Features(dev)
 }

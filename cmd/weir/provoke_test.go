@@ -1,0 +1,300 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/record"
+)
+
+var (
+	provoke = flag.Int("provoke", 1, "how often TestFaults provokes each fault; four of five must be found")
+	healthy = flag.Int("healthy", 1, "how often TestHealthy measures each probe, half of the times beside a hog")
+)
+
+// A batch is faults that one study measures together, in the same blocks.
+type batch struct {
+	name   string
+	faults []fault
+}
+
+func batches(all []fault) (bs []batch) {
+	for _, f := range all {
+		name := f.Probe.Name
+		switch {
+		case f.OneCPU:
+			name = "one CPU"
+		case len(f.Levels) > 0:
+			name = fmt.Sprint(f.Levels)
+		case f.Network.Name == sound:
+			name = "options"
+		}
+		i := slices.IndexFunc(bs, func(b batch) bool { return b.name == name })
+		if i < 0 {
+			i, bs = len(bs), append(bs, batch{name: name})
+		}
+		bs[i].faults = append(bs[i].faults, f)
+	}
+	return bs
+}
+
+// compared holds the levels to which a rule compares that of a fault.
+var compared = map[string][]string{"bridge-nf": {"off"}}
+
+// study measures the faults of b, and the sound network.
+func (b batch) study(rates map[string]float64) study.Study {
+	s := small(study.Use{Kind: sound, Name: sound})
+	for _, f := range b.faults {
+		if _, has := s.Network(f.Network.Name); !has {
+			f.Network.Options = maps.Clone(f.Network.Options)
+			for k, v := range f.Network.Options {
+				f.Network.Options[k] = strings.ReplaceAll(v, `"$RATE"`, fmt.Sprintf("%.0fbit", f.Share*rates[f.Probe.Name]))
+			}
+			s.Networks = append(s.Networks, f.Network)
+		}
+		if _, has := s.Probe(f.Probe.Name); !has {
+			s.Probes = append(s.Probes, f.Probe)
+		}
+		for factor, level := range f.Levels {
+			s.Vary(factor, append(slices.Clone(compared[factor]), level))
+		}
+	}
+	return s
+}
+
+// small returns a study of a few short trials.
+func small(networks ...study.Use) study.Study {
+	s := study.Default()
+	s.Name, s.Networks = "small", networks
+	s.Blocks, s.Warmup, s.Duration = 8, 20*time.Millisecond, 100*time.Millisecond
+	s.Episodes, s.KeepDisturbed, s.Seed = 1, true, 1
+	return s
+}
+
+// A diagnosis is what a report says: the rules behind its findings with a number, by cell.
+type diagnosis map[string][]string
+
+func cellOf(probe, network string, levels map[string]string) string {
+	return fmt.Sprint(probe, " over ", network, " ", levels)
+}
+
+// cell names the cell that has the fault. It leaves out factors with one level.
+func (f fault) cell() string {
+	levels := maps.Clone(f.Levels)
+	maps.DeleteFunc(levels, func(factor, _ string) bool { return compared[factor] == nil })
+	return cellOf(f.Probe.Name, f.Network.Name, levels)
+}
+
+// noise names the rules whose findings describe the machine while it measured, not the network.
+var noise = []string{"contention"}
+
+// hidden names the rules that can be silent beside contention: a program that does not run neither empties its
+// socket nor opens its window, fills no backlog, and costs cannot be told from noise.
+var hidden = []string{"socket-buffer", "receive-window", "backlog-drop", "bridge-nf"}
+
+// finds reports whether a cell has a finding of the rule, or cannot on a machine as busy as this one.
+func (d diagnosis) finds(cell, rule string) bool {
+	return slices.Contains(d[cell], rule) || slices.Contains(hidden, rule) && slices.Contains(d[cell], "contention")
+}
+
+// measure runs s as users do, and returns what the report says. With oneCPU all programs share a CPU.
+func measure(t *testing.T, s study.Study, oneCPU bool) (diagnosis, []record.Result) {
+	t.Helper()
+	dir := t.TempDir()
+	src, err := s.Resolve().Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, out := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "out")
+	if err := os.WriteFile(file, src, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	launch := func(args ...string) *process { return start(t, nil, args...) }
+	run := launch
+	if oneCPU {
+		run = func(args ...string) (p *process) {
+			onOneCPU(t, func() { p = launch(args...) })
+			return p
+		}
+	}
+	if p := run("run", file, "-o", out); p.statusWithin(t, 10*patience) == 2 || p.ProcessState.ExitCode() > 3 {
+		t.Fatalf("weir run: status %d\n%s\n%s", p.ProcessState.ExitCode(), src, &p.stderr)
+	}
+	p := launch("report", out, "--format", "json")
+	if got := p.status(t); got != 0 {
+		t.Fatalf("weir report: status %d\n%s", got, &p.stderr)
+	}
+	var doc struct{ Findings []finding.Finding }
+	if err := json.Unmarshal(p.stdout.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	found := diagnosis{}
+	for _, f := range doc.Findings {
+		for _, c := range f.Cells {
+			at := cellOf(c.Probe, c.Network, c.Levels)
+			t.Logf("%s: %s: %s", at, f.Rule, f)
+			if f.Number != nil && !slices.Contains(found[at], f.Rule) {
+				found[at] = append(found[at], f.Rule)
+			}
+		}
+	}
+	c, err := store.Read(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range c.Results {
+		if r.Status != record.OK {
+			t.Logf("%s: %s: %s", r.Trial, r.Status, r.Reason)
+		}
+	}
+	return found, c.Results
+}
+
+// onOneCPU calls f on a thread that may use one CPU only. So may the programs that f starts.
+func onOneCPU(t *testing.T, f func()) {
+	t.Helper()
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		var own, one unix.CPUSet
+		err := unix.SchedGetaffinity(0, &own)
+		for cpu := 0; err == nil && one.Count() == 0; cpu++ {
+			if own.IsSet(cpu) {
+				one.Set(cpu)
+			}
+		}
+		if err == nil {
+			err = unix.SchedSetaffinity(0, &one)
+		}
+		if err == nil {
+			f()
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rates returns the bits per second that each probe moves over the underlay of the sound network.
+func rates(t *testing.T) map[string]float64 {
+	t.Helper()
+	const headers = 1.07 // of VXLAN, Ethernet and IP, at full packets
+	s := small(study.Use{Kind: sound, Name: sound})
+	s.Probes, s.Blocks = []study.Use{{Kind: "udp-stream"}, {Kind: "tcp-stream"}}, 5
+	_, results := measure(t, s, false)
+	all := map[string][]float64{}
+	for _, r := range results {
+		if v, ok := r.Get("throughput"); ok {
+			all[r.Config["probe"]] = append(all[r.Config["probe"]], headers*v.Value)
+		}
+	}
+	medians := map[string]float64{}
+	for probe, vs := range all {
+		slices.Sort(vs)
+		medians[probe] = vs[len(vs)/2]
+	}
+	return medians
+}
+
+// structural returns the rules of a cell that blame the network.
+func (d diagnosis) structural(cell string, except ...string) []string {
+	return slices.DeleteFunc(slices.Clone(d[cell]), func(rule string) bool {
+		return slices.Contains(noise, rule) || slices.Contains(except, rule)
+	})
+}
+
+// Each provoked fault is found, with what it causes and nothing else; a fault without effect is not.
+// `make provoke` repeats all of them five times.
+func TestFaults(t *testing.T) {
+	needLab(t)
+	if facts.Find("nft") == "" || facts.Find("tc") == "" {
+		t.Skip("nft or tc is missing: install the packages nftables and iproute2")
+	}
+	all := faults(t)
+	missed, wrong := map[string]int{}, map[string][]string{}
+	once := func(all []fault) {
+		capacity := rates(t)
+		for _, b := range batches(all) {
+			found, _ := measure(t, b.study(capacity), b.faults[0].OneCPU)
+			for _, f := range b.faults {
+				at := f.cell()
+				for _, rule := range f.Finds {
+					if !found.finds(at, rule) {
+						missed[f.Name]++
+						t.Logf("MISSED %s: found %v, want %s", f.Name, found[at], rule)
+						break
+					}
+				}
+				if also := found.structural(at, append(f.Finds, f.Causes...)...); len(also) > 0 {
+					wrong[f.Name] = append(wrong[f.Name], also...)
+					t.Logf("WRONG %s: found %v besides %v and %v", f.Name, also, f.Finds, f.Causes)
+				}
+			}
+		}
+	}
+	for range *provoke {
+		once(all)
+	}
+	if *provoke == 1 { // one miss of one is no evidence yet
+		again := slices.DeleteFunc(slices.Clone(all), func(f fault) bool { return missed[f.Name] == 0 && wrong[f.Name] == nil })
+		if len(again) > 0 {
+			clear(missed)
+			clear(wrong)
+			once(again)
+		}
+	}
+	for _, f := range all {
+		if n := missed[f.Name]; n > *provoke/5 {
+			t.Errorf("%s: missed %d times in %d", f.Name, n, *provoke)
+		}
+		if n := len(wrong[f.Name]); n > *provoke/5 {
+			t.Errorf("%s: found something else, too, %d times in %d: %v", f.Name, n, *provoke, wrong[f.Name])
+		}
+	}
+}
+
+// A sound network has no structural finding, also beside a program that uses both CPUs. Alone it has none
+// at all, which only a quiet machine can show.
+func TestHealthy(t *testing.T) {
+	needLab(t)
+	for i := range 2 * ((*healthy + 1) / 2) {
+		beside := i%2 == 1
+		name := "alone"
+		if beside {
+			name = "beside a hog"
+		}
+		t.Run(fmt.Sprintf("%s %d", name, i/2+1), func(t *testing.T) {
+			if beside {
+				start(t, nil, "engine", "hog", "--share", "100%")
+			}
+			s := small(study.Use{Kind: "host"}, study.Use{Kind: sound})
+			s.Probes = []study.Use{{Kind: "udp-stream"}, {Kind: "tcp-stream"}, {Kind: "udp-rr"}}
+			s.Seed = uint64(i + 1)
+			found, _ := measure(t, s, false)
+			for at := range found {
+				if bad := found.structural(at); len(bad) > 0 {
+					t.Errorf("%s: found %v", at, bad)
+				}
+				if !beside && *healthy > 1 && len(found[at]) > 0 {
+					t.Errorf("%s: found %v on a quiet machine", at, found[at])
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,183 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// An Also is a network with further steps after its own: a fault, the remedy for one, or a setting
+// that no factor has. The ends and the path that it promises stay those of Driver, even if a step
+// breaks the promise.
+type Also struct {
+	Driver
+	Steps []plan.Step
+}
+
+func (a Also) Shape(s topo.Spec) topo.Spec { return Shape(a.Driver, s) }
+
+func (a Also) Plan(t topo.Topology) (plan.Plan, error) {
+	p, err := a.Driver.Plan(t)
+	if err != nil {
+		return p, err
+	}
+	if t.Exists {
+		return p, errors.New("also: weir changes nothing on machines that it finds; leave it out, or measure in the lab (without --ssh or --kube)")
+	}
+	for i, s := range a.Steps {
+		if err := checkAlso(t, p, s); err != nil {
+			return p, fmt.Errorf("also: step %d: %w", i+1, err)
+		}
+		if s.Rate != nil && s.Rate.MTU == 0 {
+			r := *s.Rate
+			r.MTU = t.MTU
+			s.Rate = &r
+		}
+		p.Steps = append(p.Steps, s)
+	}
+	return changeMTUs(t, p, a.Steps), nil
+}
+
+// changeMTUs makes p expect the MTUs that steps set. Where packets of the path's MTU no longer pass,
+// or only in fragments, p no longer expects them to: that is the fault to find.
+func changeMTUs(t topo.Topology, p plan.Plan, steps []plan.Step) plan.Plan {
+	passes := p.Path.MTU
+	for i, s := range steps {
+		if s.Set == nil || slices.ContainsFunc(steps[i+1:], func(later plan.Step) bool {
+			return later.Set != nil && later.In == s.In && later.Set.Dev == s.Set.Dev
+		}) {
+			continue
+		}
+		at := slices.IndexFunc(p.Expect, func(e plan.Expect) bool { return e.In == s.In && e.Dev == s.Set.Dev && e.MTU > 0 })
+		if at < 0 {
+			at = len(p.Expect)
+			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: s.In, Dev: s.Set.Dev}})
+		}
+		p.Expect[at].MTU = s.Set.MTU
+		mtu := s.Set.MTU
+		if isPort(t, s.In, s.Set.Dev) {
+			mtu -= p.Path.Overhead
+		}
+		passes = min(passes, mtu)
+	}
+	if passes < p.Path.MTU {
+		p.Path.Passes = passes
+		for i := range p.Expect {
+			p.Expect[i].NoFragments = false
+		}
+	}
+	return p
+}
+
+func isPort(t topo.Topology, in, dev string) bool {
+	return slices.ContainsFunc(slices.Concat(t.Segments...), func(p topo.Port) bool { return p.In == in && p.Dev == dev })
+}
+
+// checkAlso returns an error unless s is a step that can follow those of p.
+func checkAlso(t topo.Topology, p plan.Plan, s plan.Step) error {
+	if err := checkKind(s); err != nil {
+		return err
+	}
+	places := Places(t)
+	for _, in := range placesOf(s) {
+		if !slices.Contains(places, in) {
+			return fmt.Errorf("unknown place %q: have %s", in, strings.Join(places, ", "))
+		}
+	}
+	switch {
+	case s.Exec != nil:
+		if err := checkProgram(*s.Exec); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(p.Steps, func(g plan.Step) bool { return g.In == s.In && (g.Guest != nil || g.Inside != nil) }) {
+			return fmt.Errorf("%s is in a virtual machine, where weir runs no nft or tc; use another kind of step, or a place outside", s.In)
+		}
+	case s.Sysctl != nil && s.Sysctl.Key == plan.DefaultRPS:
+		return fmt.Errorf("%s concerns only devices made later; use the factor rps", plan.DefaultRPS)
+	case s.Sysctl != nil && !netKey.MatchString(s.Sysctl.Key):
+		return fmt.Errorf("invalid sysctl %q: want a key of a network namespace, such as net.ipv4.tcp_rmem", s.Sysctl.Key)
+	case s.Set != nil && (s.Set.MTU < topo.MinMTU || s.Set.MTU > topo.MaxMTU):
+		return fmt.Errorf("invalid MTU %d: want %d to %d bytes", s.Set.MTU, topo.MinMTU, topo.MaxMTU)
+	}
+	if dev := queued(s); dev != "" && (t.Rate > 0 || t.Far) && (s.In == Switch || isPort(t, s.In, dev)) {
+		return fmt.Errorf("%s of %s has the rate or the distance of this study, which the step would replace; leave out link, delay, jitter and loss, or this step", dev, s.In)
+	}
+	return nil
+}
+
+// netKey matches sysctls that are safe to set from a study that somebody else wrote: below /proc/sys/net,
+// and of the namespace.
+var netKey = regexp.MustCompile(`^net\.[\w.-]+$`)
+
+// checkKind returns an error unless s has exactly one kind, which changes settings and nothing else.
+func checkKind(s plan.Step) error {
+	const kinds = "want one of addr, exec, link, offload, rate, route, rule, set, sysctl"
+	allowed := []bool{s.Addr != nil, s.Exec != nil, s.Link != nil, s.Offload != nil, s.Rate != nil, s.Route != nil, s.Rule != nil, s.Set != nil, s.Sysctl != nil}
+	n := 0
+	for _, is := range allowed {
+		if is {
+			n++
+		}
+	}
+	bare := s
+	bare.Addr, bare.Exec, bare.Link, bare.Offload, bare.Rate, bare.Route, bare.Rule, bare.Set, bare.Sysctl = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	switch {
+	case bare != (plan.Step{In: s.In}):
+		return fmt.Errorf("a kind of step for networks alone; %s", kinds)
+	case n != 1:
+		return fmt.Errorf("%d kinds of steps in one; %s", n, kinds)
+	case s.In == "":
+		return errors.New("no place; add in: h1, or another host or pod")
+	}
+	return nil
+}
+
+func placesOf(s plan.Step) []string {
+	all := []string{s.In}
+	if l := s.Link; l != nil {
+		for _, in := range []string{l.PeerIn, l.To} {
+			if in != "" {
+				all = append(all, in)
+			}
+		}
+		for _, p := range l.Peers {
+			all = append(all, p.In)
+		}
+	}
+	return all
+}
+
+// checkProgram refuses everything but two programs that change network namespaces and, used this way, start
+// nothing: tc(8) can run a shell (tc exec) and read commands from a file (-batch), nft(8) has options
+// that read files.
+func checkProgram(e plan.Exec) error {
+	if !reflect.DeepEqual(e, plan.Exec{Argv: e.Argv}) {
+		return errors.New("exec has more than argv; leave out the rest")
+	}
+	switch {
+	case len(e.Argv) > 1 && e.Argv[0] == "nft" && !slices.ContainsFunc(e.Argv, func(a string) bool { return strings.HasPrefix(a, "-") }):
+		return nil
+	case len(e.Argv) > 1 && e.Argv[0] == "tc" && slices.Contains([]string{"qdisc", "class", "filter"}, e.Argv[1]):
+		return nil
+	}
+	return fmt.Errorf("exec: %q is not allowed: want nft with commands and no options, or tc qdisc, tc class or tc filter", strings.Join(e.Argv, " "))
+}
+
+// queued returns the device whose queue a step sets, or "".
+func queued(s plan.Step) string {
+	switch {
+	case s.Rate != nil:
+		return s.Rate.Dev
+	case s.Exec != nil && s.Exec.Argv[0] == "tc":
+		if i := slices.Index(s.Exec.Argv, "dev"); i >= 0 && i+1 < len(s.Exec.Argv) {
+			return s.Exec.Argv[i+1]
+		}
+	}
+	return ""
+}

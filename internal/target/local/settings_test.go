@@ -1,0 +1,101 @@
+package local
+
+import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"net/netip"
+	"slices"
+	"syscall"
+	"testing"
+	"testing/fstest"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/sample"
+)
+
+// attr is a netlink attribute with its padding.
+func attr(kind int, value []byte) []byte {
+	b := binary.NativeEndian.AppendUint16(nil, uint16(unix.SizeofRtAttr+len(value)))
+	b = append(binary.NativeEndian.AppendUint16(b, uint16(kind)), value...)
+	return append(b, make([]byte, (unix.RTA_ALIGNTO-len(b)%unix.RTA_ALIGNTO)%unix.RTA_ALIGNTO)...)
+}
+
+func words(vs ...uint32) (b []byte) {
+	for _, v := range vs {
+		b = binary.NativeEndian.AppendUint32(b, v)
+	}
+	return b
+}
+
+func TestQdiscOf(t *testing.T) {
+	stats := slices.Concat(attr(statsBasic, words(1000, 0, 7, 0)), attr(statsQueue, words(1, 2, 3, 4, 5)))
+	message := func(parent uint32, more ...byte) syscall.NetlinkMessage {
+		return syscall.NetlinkMessage{Header: syscall.NlMsghdr{Type: unix.RTM_NEWQDISC},
+			Data: slices.Concat(words(0, 3, 0x80010000, parent, 2), attr(unix.TCA_KIND, []byte("tbf\x00")), attr(unix.TCA_STATS2, append(slices.Clone(stats), more...)))}
+	}
+	want := sample.Qdisc{Kind: "tbf", Bytes: 1000, Packets: 7, Drops: 3, Requeues: 4, Overlimits: 5}
+	if q, dev, ok := qdiscOf(message(tcRoot)); !ok || dev != 3 || q != want {
+		t.Errorf("%+v of device %d, %v, want %+v of 3", q, dev, ok, want)
+	}
+	want.Packets = 1<<32 + 7
+	if q, _, _ := qdiscOf(message(tcRoot, attr(statsPackets, binary.NativeEndian.AppendUint64(nil, 1<<32+7))...)); q != want {
+		t.Errorf("%+v, want %+v", q, want)
+	}
+	if q, _, ok := qdiscOf(message(0x80010000)); ok {
+		t.Errorf("a child is a root: %+v", q)
+	}
+	cut := message(tcRoot)
+	for n := range cut.Data {
+		qdiscOf(syscall.NetlinkMessage{Header: cut.Header, Data: cut.Data[:n]}) // must not panic
+	}
+}
+
+func TestSettingsHere(t *testing.T) {
+	qdiscs, err := Qdiscs()
+	if err != nil || !slices.ContainsFunc(qdiscs, func(q sample.Qdisc) bool { return q.Dev == "lo" }) {
+		t.Errorf("%+v, %v: want that of the loopback device", qdiscs, err)
+	}
+	p := Settings([]string{"lo", "none0"}, []netip.Addr{netip.MustParseAddr("127.0.0.1")})
+	lo, ok := p.Devices["lo"]
+	if !ok || len(p.Devices) != 1 || lo.MTU == 0 || lo.Qdisc == "" || len(lo.Features) < 32 {
+		t.Errorf("%+v", p)
+	}
+	if len(p.PathMTU) > 0 || p.Sysctl["net.ipv4.ip_forward"] == "" {
+		t.Errorf("%+v", p)
+	}
+	if (p.Rules == nil) != slices.ContainsFunc(p.Unknown, func(s string) bool { return len(s) > 12 && s[:12] == "packet-filte" }) {
+		t.Errorf("%v rules, but unknown is %v", p.Rules, p.Unknown)
+	}
+}
+
+// A module that is not there is not asked for, because that would load it.
+func TestHasModule(t *testing.T) {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		t.Fatal(err)
+	}
+	builtin := "lib/modules/" + unix.ByteSliceToString(u.Release[:]) + "/modules.builtin"
+	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+	for name, c := range map[string]struct {
+		root fstest.MapFS
+		want bool
+		err  error
+	}{
+		"no modules":       {fstest.MapFS{}, true, nil},
+		"loaded":           {fstest.MapFS{"proc/modules": text("a 1 0 - Live 0x0\nnf_tables 2 1 nft_ct, Live 0x0\n")}, true, nil},
+		"loaded first":     {fstest.MapFS{"proc/modules": text("nf_tables 2 1 nft_ct, Live 0x0\n")}, true, nil},
+		"built in":         {fstest.MapFS{"proc/modules": text("a 1 0\n"), builtin: text("kernel/net/netfilter/nf_tables.ko\n")}, true, nil},
+		"neither":          {fstest.MapFS{"proc/modules": text("x_nf_tables 1 0\n"), builtin: text("kernel/net/a.ko\n")}, false, nil},
+		"nothing about it": {fstest.MapFS{"proc/modules": text("a 1 0\n")}, false, fs.ErrNotExist},
+	} {
+		if got, err := hasModule(c.root, "nf_tables"); got != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, %v, want %v, %v", name, got, err, c.want, c.err)
+		}
+	}
+	legacy := fstest.MapFS{"proc/net/ip_tables_names": text("filter\nnat\n")}
+	if n, err := rules(legacy); n != nil || err == nil || err.Error() != "not counted: /proc/net/ip_tables_names lists filter, nat" {
+		t.Errorf("%v rules, %v", n, err)
+	}
+}
