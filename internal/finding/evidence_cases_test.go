@@ -194,7 +194,7 @@ var watchedCases = []watchedCase{
 		o.set("thread.h1.ovs-vswitchd/handler", "core", 0.4)
 		o.set("thread.h1.ovs-vswitchd", "core", 0.3)
 	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
-	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.set("cpu.dockerd", "core", 0.01) }},
+	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.set("cpu.dockerd", "core", 0.009) }},
 	{rule: "tool-limited", protocol: "tcp", change: func(observed) {}, want: "as fast as host, and the engine client is full in both", also: []string{"full-thread"}},
 	{rule: "unlike-peer", protocol: "udp", change: func(o observed) {
 		o.device("h2", "eth0", func(d *evidence.Device) { d.MTU = 9000 })
