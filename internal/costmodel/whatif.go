@@ -36,7 +36,7 @@ type Bound struct {
 	// free encapsulation raises no throughput either.
 	Limit  *Busy `json:"limit,omitempty"`
 	Inside bool  `json:"inside,omitempty"`
-	// Next is the busiest other thread, nil if no other uses much of a CPU. Most is how many times the
+	// Next is the busiest other thread, nil if no other uses much of a CPU; without a Limit, the busiest. Most is how many times the
 	// work it can do, if free encapsulation would make it the limit; otherwise Limit remains the limit,
 	// and Most is 0.
 	Next *Busy   `json:"next,omitempty"`
@@ -53,6 +53,9 @@ type Bound struct {
 	// Verdict is on Free: by Gain where Limit encapsulates, and by GainCPU otherwise.
 	Verdict Verdict `json:"verdict,omitempty"`
 }
+
+// NoneFull is why a guest has no bound if none of its threads is full.
+const NoneFull = "no thread is full"
 
 // A Verdict is on a prediction that the same run could refute.
 type Verdict string
@@ -96,7 +99,7 @@ func WhatIf(run *analysis.Run) (out []Bound) {
 			}
 			b := Bound{Cell: t.Cell(row), Unit: unitOf(t)}
 			each := b.take(of, !n.guest)
-			b.limit(row)
+			b.limit(row, n.guest)
 			if b.bound(each); n.guest {
 				b.boundGuest()
 			}
@@ -223,7 +226,7 @@ func (b *Bound) boundGuest() {
 	b.Free = stat.Interval{}
 	switch {
 	case b.Limit == nil:
-		b.Why = "no thread is full"
+		b.Why = NoneFull
 		return
 	case !b.Inside:
 		b.Why = "the thread that limits the network does not encapsulate"
