@@ -100,7 +100,7 @@ results: build ## test every claim and run every shipped study, in their fast fo
 		[ ! -e $$d ] || ./bin/weir report $$d --format ratios -o docs/performance.csv; done
 
 provoke: ## provoke every fault of docs/faults.md five times, and measure 150 sound networks; half an hour, needs an idle machine
-	go test ./cmd/weir -run 'TestFaults|TestHealthy' -count=1 -timeout 2h -v -provoke 5 -healthy 50
+	go test ./cmd/weir -run 'TestFaults|TestHealthy|TestRefuted' -count=1 -timeout 2h -v -provoke 5 -healthy 50
 
 .PHONY: documents
 documents: build ## repeat every figure of the documents, in fast forms, with the results of `make results` where they exist; an hour, needs an idle machine

@@ -131,6 +131,9 @@ func load(dir string, keep bool) (report.Run, error) {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("%s: %v: hosts have numbers instead of names", store.MachinesFile, err))
 		}
 	}
+	if rep.Verdicts, err = readVerdicts(dir); err != nil {
+		rep.Problems = append(rep.Problems, fmt.Sprintf("%v: no verdicts of refuting runs", err))
+	}
 	rep.Target = s.Target
 	rep.Unpaired = c.Imported != nil
 	rep.Words = map[string]probe.Info{}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/costmodel"
+	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -117,7 +118,11 @@ func (s source) boundPart(bounds []costmodel.Bound) []Section {
 		p.Tables[i].In = inDetail
 	}
 	for _, b := range told(bounds) {
-		p.Lines = append(p.Lines, Line{Network: b.Network, Title: comma(b.Network, s.under(b.Probe, b.Levels)), Text: whatIf(b)})
+		line := Line{Network: b.Network, Title: comma(b.Network, s.under(b.Probe, b.Levels)), Text: whatIf(b)}
+		if s.why.States(explain.Bound, b.Cell) {
+			line.In = []Medium{forAlone}
+		}
+		p.Lines = append(p.Lines, line)
 	}
 	return []Section{p}
 }

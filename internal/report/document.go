@@ -16,6 +16,7 @@ const (
 	forTerminal Medium = "terminal" // text of a limited width
 	forMarkdown Medium = "markdown"
 	forSummary  Medium = "summary" // Markdown of one run on a page about several
+	forAlone    Medium = "alone"   // a section without the others (Only), which say the same
 )
 
 // full is every medium that reports a whole run.
@@ -52,8 +53,21 @@ func (d *Document) Only(id string) bool {
 	i := slices.IndexFunc(d.Sections, func(s Section) bool { return s.ID == id })
 	if i >= 0 {
 		*d = Document{Networks: d.Networks, Baseline: d.Baseline, Sections: d.Sections[i : i+1]}
+		alone(d.Sections)
 	}
 	return i >= 0
+}
+
+// alone shows the lines that other sections would repeat.
+func alone(ss []Section) {
+	for _, s := range ss {
+		for i, l := range s.Lines {
+			if slices.Contains(l.In, forAlone) {
+				s.Lines[i].In = nil
+			}
+		}
+		alone(s.Parts)
+	}
 }
 
 // A Section is one subject. Its parts are sections too. Renderers show the fields in this order.
