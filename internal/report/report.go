@@ -15,6 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -34,6 +35,7 @@ type Run struct {
 	Words    map[string]probe.Info // about probes, by name in the study
 	Analysis *analysis.Run         // of Results; see Analyze
 	Claims   []claim.Outcome       // published figures that these results test
+	Traces   []packettrace.Trace   // paths of packets, by network
 	Problems []string              // results that could not be read
 	Dir      string
 }
@@ -66,6 +68,7 @@ var sections = []func(source) []Section{
 	probeSections,
 	claimSection,
 	hopSection,
+	traceSection,
 	toolSection,
 	threadSection,
 	overTimeSection,
