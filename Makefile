@@ -100,13 +100,18 @@ results: build ## test every claim and run every shipped study, in their fast fo
 		[ ! -e $$d ] || ./bin/weir report $$d --format ratios -o docs/performance.csv; done
 
 provoke: ## provoke every fault of docs/faults.md five times, and measure 150 sound networks; half an hour, needs an idle machine
-	go test ./cmd/weir -run 'TestFaults|TestHealthy' -count=1 -timeout 2h -v -provoke 5 -healthy 50
+	go test ./cmd/weir -run 'TestFaults|TestHealthy|TestRefuted' -count=1 -timeout 2h -v -provoke 5 -healthy 50
 
 .PHONY: documents
 documents: build ## repeat every figure of the documents, in fast forms, with the results of `make results` where they exist; an hour, needs an idle machine
 	./scripts/install-tools $(PACKAGES)
 	./scripts/documents $(D) > docs/documents.md.new
 	mv docs/documents.md.new docs/documents.md
+
+.PHONY: why
+why: build ## measure why overlays cost what they cost, in fast forms, with the results of `make results` where they exist; 10 minutes, needs an idle machine
+	./scripts/why $(D) > docs/why.md.new
+	mv docs/why.md.new docs/why.md
 
 startup: ## time until each network is ready, in 10 rounds; needs an idle machine, then make golden
 	./scripts/install-tools $(PACKAGES)

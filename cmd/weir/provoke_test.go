@@ -103,17 +103,24 @@ func (f fault) cell() string {
 // noise names the rules whose findings describe the machine while it measured, not the network.
 var noise = []string{"contention"}
 
-// hidden names the rules that can be silent beside contention: a program that does not run neither empties its
-// socket nor opens its window, fills no backlog, and costs cannot be told from noise.
-var hidden = []string{"socket-buffer", "receive-window", "backlog-drop", "bridge-nf"}
+// hidden names the rules that can be silent beside contention: a sender that does not run fills no backlog, and
+// costs cannot be told from noise.
+var hidden = []string{"backlog-drop", "bridge-nf"}
 
 // finds reports whether a cell has a finding of the rule, or cannot on a machine as busy as this one.
 func (d diagnosis) finds(cell, rule string) bool {
 	return slices.Contains(d[cell], rule) || slices.Contains(hidden, rule) && slices.Contains(d[cell], "contention")
 }
 
-// measure runs s as users do, and returns what the report says. With oneCPU all programs share a CPU.
-func measure(t *testing.T, s study.Study, oneCPU bool) (diagnosis, []record.Result) {
+// A measured is a run with its findings.
+type measured struct {
+	dir      string
+	findings []finding.Finding
+	results  []record.Result
+}
+
+// measure runs s as users do, and reads the report. With oneCPU all programs share a CPU.
+func measure(t *testing.T, s study.Study, oneCPU bool) measured {
 	t.Helper()
 	dir := t.TempDir()
 	src, err := s.Resolve().Encode()
@@ -143,14 +150,9 @@ func measure(t *testing.T, s study.Study, oneCPU bool) (diagnosis, []record.Resu
 	if err := json.Unmarshal(p.stdout.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	found := diagnosis{}
 	for _, f := range doc.Findings {
 		for _, c := range f.Cells {
-			at := cellOf(c.Probe, c.Network, c.Levels)
-			t.Logf("%s: %s: %s", at, f.Rule, f)
-			if f.Number != nil && !slices.Contains(found[at], f.Rule) {
-				found[at] = append(found[at], f.Rule)
-			}
+			t.Logf("%s: %s: %s", cellOf(c.Probe, c.Network, c.Levels), f.Rule, f)
 		}
 	}
 	c, err := store.Read(out)
@@ -162,7 +164,19 @@ func measure(t *testing.T, s study.Study, oneCPU bool) (diagnosis, []record.Resu
 			t.Logf("%s: %s: %s", r.Trial, r.Status, r.Reason)
 		}
 	}
-	return found, c.Results
+	return measured{out, doc.Findings, c.Results}
+}
+
+func (m measured) diagnosis() diagnosis {
+	found := diagnosis{}
+	for _, f := range m.findings {
+		for _, c := range f.Cells {
+			if at := cellOf(c.Probe, c.Network, c.Levels); f.Number != nil && !slices.Contains(found[at], f.Rule) {
+				found[at] = append(found[at], f.Rule)
+			}
+		}
+	}
+	return found
 }
 
 // onOneCPU calls f on a thread that may use one CPU only. So may the programs that f starts.
@@ -197,9 +211,8 @@ func rates(t *testing.T) map[string]float64 {
 	const headers = 1.07 // of VXLAN, Ethernet and IP, at full packets
 	s := small(study.Use{Kind: sound, Name: sound})
 	s.Probes, s.Blocks = []study.Use{{Kind: "udp-stream"}, {Kind: "tcp-stream"}}, 5
-	_, results := measure(t, s, false)
 	all := map[string][]float64{}
-	for _, r := range results {
+	for _, r := range measure(t, s, false).results {
 		if v, ok := r.Get("throughput"); ok {
 			all[r.Config["probe"]] = append(all[r.Config["probe"]], headers*v.Value)
 		}
@@ -231,7 +244,7 @@ func TestFaults(t *testing.T) {
 	once := func(all []fault) {
 		capacity := rates(t)
 		for _, b := range batches(all) {
-			found, _ := measure(t, b.study(capacity), b.faults[0].OneCPU)
+			found := measure(t, b.study(capacity), b.faults[0].OneCPU).diagnosis()
 			for _, f := range b.faults {
 				at := f.cell()
 				for _, rule := range f.Finds {
@@ -286,7 +299,7 @@ func TestHealthy(t *testing.T) {
 			s := small(study.Use{Kind: "host"}, study.Use{Kind: sound})
 			s.Probes = []study.Use{{Kind: "udp-stream"}, {Kind: "tcp-stream"}, {Kind: "udp-rr"}}
 			s.Seed = uint64(i + 1)
-			found, _ := measure(t, s, false)
+			found := measure(t, s, false).diagnosis()
 			for at := range found {
 				if bad := found.structural(at); len(bad) > 0 {
 					t.Errorf("%s: found %v", at, bad)

@@ -29,7 +29,8 @@ var layers = [][]string{
 	{"internal/target/agent"},
 	{"internal/target/remote"},
 	// Effects and their orchestration.
-	{"internal/target/vm", "internal/engine", "internal/finding", "internal/figure", "internal/packettrace"},
+	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/packettrace"},
+	{"internal/explain"},
 	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report", "internal/history"},
 	{"internal/experiment"},
 	{"internal/catalog"},

@@ -49,6 +49,8 @@ var Networks = map[string]Network{
 		Properties{Underlay, "static", "none", "none", "the host's own address"}},
 	"bridge": {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge",
 		Properties{Bridged, "static", "none", "none", "none; products translate addresses at the host (NAT)"}},
+	"bridged": {func() network.Driver { return &network.Bridged{} }, 0, "pods on a bridge per host with the host's NIC as a port: vxlan-overlay without the tunnel",
+		Properties{Underlay, "static", "none", "none", "an address on the hosts' Ethernet"}},
 	"vxlan": {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, without pods",
 		Properties{Overlay, "static", "network identifier", "none", "the host's own address"}},
 	"vxlan-overlay": {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges",

@@ -19,6 +19,8 @@ import (
 // line connects only neighbors. The second NIC of IPv6 hosts does not answer for the address of the
 // first.
 var apart = map[string][]string{
+	"bridged/IPv6":          {"pod-host"},
+	"bridged/2 hosts":       {"pod-host"},
 	"eni-dedicated":         {"host-pod", "pod-host"},
 	"eni-shared/IPv6":       {"pod-host"},
 	"geneve-overlay":        {"pod-host"},

@@ -38,7 +38,7 @@ var formats = map[string]func(io.Writer, *report.Document) error{
 }
 
 func reportCommand() *cobra.Command {
-	var format, out string
+	var format, out, section string
 	var keep bool
 	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json"}
 	c := &cobra.Command{
@@ -48,6 +48,7 @@ func reportCommand() *cobra.Command {
 write the pooled report.`,
 		Example: `  weir report results
   weir report results --format html -o report.html
+  weir report results --format md --section costs
   weir report results --format csv > results.csv
   weir report results --format ratios > ratios.csv`,
 		Args: args(cobra.ExactArgs(1)),
@@ -61,6 +62,8 @@ write the pooled report.`,
 			}
 			if series := runs[0] != as[0]; series && format == "csv" {
 				return usage("--format csv needs a single run, such as %s", runs[0])
+			} else if series && section != "" {
+				return usage("--section needs a single run, such as %s", runs[0])
 			} else if series {
 				return writePooled(runs, keep, format, out)
 			}
@@ -69,15 +72,18 @@ write the pooled report.`,
 				return err
 			}
 			warn(rep.Problems)
-			return writeTo(out, func(w io.Writer) error {
-				if format == "csv" { // trials, without any analysis
-					return report.CSV(w, rep.Results)
-				}
-				return formats[format](w, report.New(rep))
-			})
+			if format == "csv" { // trials, without any analysis
+				return writeTo(out, func(w io.Writer) error { return report.CSV(w, rep.Results) })
+			}
+			doc := report.New(rep)
+			if known := doc.IDs(); section != "" && !doc.Only(section) {
+				return usage("the report of %s has no section %q: it has %s", as[0], section, strings.Join(known, ", "))
+			}
+			return writeTo(out, func(w io.Writer) error { return formats[format](w, doc) })
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV) or json")
+	c.Flags().StringVar(&section, "section", "", "write this section alone, such as costs")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	_ = c.RegisterFlagCompletionFunc("format", complete(names))
@@ -124,6 +130,9 @@ func load(dir string, keep bool) (report.Run, error) {
 		if err := json.Unmarshal(c.Machines, &rep.Machines); err != nil {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("%s: %v: hosts have numbers instead of names", store.MachinesFile, err))
 		}
+	}
+	if rep.Verdicts, err = readVerdicts(dir); err != nil {
+		rep.Problems = append(rep.Problems, fmt.Sprintf("%v: no verdicts of refuting runs", err))
 	}
 	rep.Target = s.Target
 	rep.Unpaired = c.Imported != nil

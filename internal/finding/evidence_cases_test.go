@@ -103,6 +103,12 @@ var watchedCases = []watchedCase{
 		o.resize(3, 6, 1512)
 		o.device("h1", "eth0", func(d *evidence.Device) { d.Features["tx-udp_tnl-segmentation"] = false })
 	}, want: "segmentation is lost at h1 eth0: 48,000 B per packet on vx0, 1,512 B on eth0, 32 times as many packets; tx-udp_tnl-segmentation is off there; switch it on: ethtool -K eth0 tx-udp_tnl-segmentation on", place: "h1 eth0"},
+	{rule: "segmentation-lost", protocol: "tcp", name: "by a program's device", change: func(o observed) {
+		o.resize(2, 6, 1464)
+		o.device("h1", "vx0", func(d *evidence.Device) {
+			d.Kind, d.Features["tx-checksum-ip-generic"], d.Features["tx-tcp-segmentation"] = "tun", false, false
+		})
+	}, want: "33 times as many packets\n", place: "h1 vx0"},
 	{protocol: "tcp", name: "a driver that counts the wire", change: func(o observed) {
 		o.resize(3, 6, 1512)
 		o.device("h1", "eth0", func(d *evidence.Device) { d.Kind = "" })
@@ -188,7 +194,7 @@ var watchedCases = []watchedCase{
 		o.set("thread.h1.ovs-vswitchd/handler", "core", 0.4)
 		o.set("thread.h1.ovs-vswitchd", "core", 0.3)
 	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
-	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.set("cpu.dockerd", "core", 0.01) }},
+	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.set("cpu.dockerd", "core", 0.009) }},
 	{rule: "tool-limited", protocol: "tcp", change: func(observed) {}, want: "as fast as host, and the engine client is full in both", also: []string{"full-thread"}},
 	{rule: "unlike-peer", protocol: "udp", change: func(o observed) {
 		o.device("h2", "eth0", func(d *evidence.Device) { d.MTU = 9000 })

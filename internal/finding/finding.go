@@ -41,17 +41,20 @@ type Number struct {
 // cause, paired in blocks.
 type Test struct {
 	Text string `json:"text"` // "Refuted if …"
-	// Fix removes the cause: steps after those of the network, options of the probe, levels of factors. One
-	// of them at least is set.
+	// Fix removes the cause: steps after those of the network, options of the probe, levels of factors, or
+	// another network in its place. One of them at least is set.
 	Fix     []plan.Step       `json:"fix,omitempty"`
 	Options map[string]string `json:"options,omitempty"`
 	Levels  map[string]string `json:"levels,omitempty"`
+	Network string            `json:"network,omitempty"`
 	// Metric is the value that the fix changes, and Factor the least change that the finding predicts, as
 	// the ratio fixed ÷ found: above 1 for more, below 1 for less. The finding stands if the ratio's
 	// interval lies beyond 1 on that side and reaches Factor, is refuted if it excludes Factor, and is open
-	// otherwise.
+	// otherwise. With AtMost, Factor is the most: the finding is refuted if the interval lies above it,
+	// and stands if the ratio does not.
 	Metric string  `json:"metric"`
 	Factor float64 `json:"factor"`
+	AtMost bool    `json:"atMost,omitempty"`
 }
 
 func (f Finding) String() string {

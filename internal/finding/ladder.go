@@ -53,10 +53,10 @@ const (
 // from it. It returns nil if there is none.
 func firstLoss(r *analysis.Row) *loss {
 	all := r.Evidence()
-	trials := make(map[string][]gap, len(all))
+	trials, sizes := make(map[string][]gap, len(all)), meanSizes(all)
 	var steps []gap // sums over trials
 	for _, o := range all {
-		trials[o.Trial] = gaps(o)
+		trials[o.Trial] = gaps(o, sizes)
 		for _, g := range trials[o.Trial] {
 			i := slices.IndexFunc(steps, g.same)
 			if i < 0 {
@@ -95,9 +95,26 @@ func entered(t *evidence.Trial) float64 {
 	return t.Path[0].Data.Packets + t.Path[0].Data.Drops
 }
 
+// meanSizes returns the mean packet size of each device over trials: in one short trial, the loss of a few large
+// packets changes it.
+func meanSizes(all []analysis.Observed) map[string]float64 {
+	sums, sizes := map[string]evidence.Flow{}, map[string]float64{}
+	for _, o := range all {
+		for _, h := range o.Evidence.Path {
+			f := sums[h.In+" "+h.Dev]
+			f.Packets, f.Bytes = f.Packets+h.Data.Packets, f.Bytes+h.Data.Bytes
+			sums[h.In+" "+h.Dev] = f
+		}
+	}
+	for at, f := range sums {
+		sizes[at] = f.Size()
+	}
+	return sizes
+}
+
 // gaps returns the steps of a trial's path on which packets were lost, and the loss had an effect.
-func gaps(o analysis.Observed) []gap {
-	l := ladder{o: o, path: o.Evidence.Path}
+func gaps(o analysis.Observed, sizes map[string]float64) []gap {
+	l := ladder{o: o, path: o.Evidence.Path, sizes: sizes}
 	for _, c := range o.Evidence.Hosts {
 		l.backlog += c["softnet.dropped"]
 	}
@@ -131,7 +148,8 @@ func retransmitted(t *evidence.Trial) float64 {
 type ladder struct {
 	o       analysis.Observed
 	path    []evidence.Hop
-	backlog float64 // packets that found the queue of their CPU full, on all hosts
+	sizes   map[string]float64 // mean size of packets by device
+	backlog float64            // packets that found the queue of their CPU full, on all hosts
 	gaps    []gap
 }
 
@@ -192,7 +210,7 @@ func (l *ladder) counts() {
 		if i > last+1 || i <= last && h.Data.Packets == 0 {
 			continue // a bridge, or another device that does not count what it forwards
 		}
-		if ref < 0 || h.Data.Packets > 0 && !sameSize(l.path[ref].Data.Size(), h.Data.Size()) {
+		if ref < 0 || h.Data.Packets > 0 && !sameSize(l.size(l.path[ref]), l.size(h)) {
 			ref = i
 			continue
 		}
@@ -235,6 +253,8 @@ func (l *ladder) counted(from, to int) (lost float64) {
 	}
 	return lost
 }
+
+func (l *ladder) size(h evidence.Hop) float64 { return l.sizes[h.In+" "+h.Dev] }
 
 // sameSize reports whether mean sizes of packets differ by headers at most.
 func sameSize(a, b float64) bool { return max(a, b)-min(a, b) <= 100+0.02*max(a, b) }

@@ -52,11 +52,11 @@ func lost(rule string, say func(*analysis.Row, *loss) Finding) func(*analysis.Ru
 func (t *Test) lessLoss(r *analysis.Row) {
 	if r.Lost.N > 0 {
 		t.Metric, t.Factor = "loss", 0.5
-		t.Text = "Refuted if that does not halve the loss"
+		t.Text = "Refuted if removing the cause does not halve the loss"
 		return
 	}
 	t.Metric, t.Factor = "throughput", 1.05
-	t.Text = "Refuted if that adds less than 5 % throughput"
+	t.Text = "Refuted if removing the cause adds less than 5 % throughput"
 }
 
 // lessCPU predicts a cost that falls to the factor at least; nil if the trials measured no cost.
@@ -64,7 +64,7 @@ func lessCPU(r *analysis.Row, factor float64, fix ...plan.Step) *Test {
 	if r.Own.Name == "" || len(fix) == 0 {
 		return nil
 	}
-	return &Test{Text: fmt.Sprintf("Refuted if that saves less than %.0f %% of the CPU time %s", 100*(1-factor), perWork(r)), Fix: fix, Metric: r.Own.Name, Factor: factor}
+	return &Test{Text: fmt.Sprintf("Refuted if removing the cause saves less than %.0f %% of the CPU time %s", 100*(1-factor), perWork(r)), Fix: fix, Metric: r.Own.Name, Factor: factor}
 }
 
 func perWork(r *analysis.Row) string {

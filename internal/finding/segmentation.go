@@ -18,6 +18,10 @@ const (
 	leastPassed = 20
 )
 
+// byProgram is the kind of a device whose features the program at its other end chooses, and nobody else
+// (TUNSETOFFLOAD, drivers/net/tun.c).
+const byProgram = "tun"
+
 // A cutting is where a row's packets are cut on the path, in its last trial.
 type cutting struct {
 	before, after evidence.Hop
@@ -78,6 +82,9 @@ func segmenting(s *evidence.Settings, h evidence.Hop) (off []string) {
 		names = append([]string{"tx-ipxip4-segmentation"}, names...)
 	}
 	d, _ := deviceOf(s, h.In, h.Dev)
+	if d.Kind == byProgram {
+		return nil
+	}
 	for _, name := range names {
 		if state, known := d.Features[name]; known && !state {
 			off = append(off, name)
@@ -90,6 +97,9 @@ func segmenting(s *evidence.Settings, h evidence.Hop) (off []string) {
 // device has the first one or the other two (netdev_fix_features, net/core/dev.c), so the first one is switched.
 func checksums(s *evidence.Settings, h evidence.Hop) (off []string) {
 	d, _ := deviceOf(s, h.In, h.Dev)
+	if d.Kind == byProgram {
+		return nil
+	}
 	for _, name := range []string{"tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6"} {
 		state, known := d.Features[name]
 		if state {

@@ -19,13 +19,17 @@ var spurious = Rule{
 		if firstLoss(r) != nil {
 			return nil
 		}
-		again := 0.0
+		again, sizes := 0.0, meanSizes(r.Evidence())
 		share, ok := analysis.Exceeds(r.Evidence(), sentAgain, func(o analysis.Observed) (part, segments float64) {
 			t := o.Evidence.Sender.TCP
 			if t == nil {
 				return 0, 0
 			}
-			if dropped(o.Evidence) < 0.1*t.Retransmitted {
+			lost := dropped(o.Evidence)
+			for _, g := range gaps(o, sizes) {
+				lost += g.lost
+			}
+			if lost < 0.1*t.Retransmitted {
 				again += t.Retransmitted
 				part = t.Retransmitted
 			}

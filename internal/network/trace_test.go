@@ -17,6 +17,7 @@ func TestTrace(t *testing.T) {
 		"host":                "h1:eth0 h2:eth0",
 		"vxlan":               "h1:vx0 vxlan h1:eth0 h2:eth0 vxlan h2:vx0",
 		"vxlan-overlay":       "h1p1:eth0 h1:p1 h1:br0 h1:vx0 vxlan h1:eth0 h2:eth0 vxlan h2:vx0 h2:br0 h2:p1 h2p1:eth0",
+		"bridged":             "h1p1:eth0 h1:p1 h1:br0 h1:eth0 h2:eth0 h2:br0 h2:p1 h2p1:eth0",
 		"routed":              "h1p1:eth0 h1:p1 route h1:eth0 h2:eth0 route h2:p1 h2p1:eth0",
 		"relay":               "h1p1:eth0 h1:p1 h1:br0 h1:relay0 a program h1:eth0 h2:eth0 a program h2:relay0 h2:br0 h2:p1 h2p1:eth0",
 		"eni-shared":          "h1p1:eth0 h1:p1 route h1:eth1 h2:eth1 route h2:p1 h2p1:eth0",

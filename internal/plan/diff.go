@@ -87,6 +87,8 @@ func shape(p Plan) []Step {
 	var kept []Step
 	for _, s := range p.Steps {
 		switch {
+		case s.Set != nil && s.Set.Master != "":
+			s.Set = &Set{Dev: s.Set.Dev, Master: s.Set.Master}
 		case s.Set != nil, s.Rate != nil, s.Offload != nil:
 			continue
 		case s.Link != nil:

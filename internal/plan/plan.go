@@ -84,6 +84,8 @@ type Set struct {
 	Dev string `json:"dev"`
 	MTU int    `json:"mtu"`
 	Up  bool   `json:"up,omitempty"` // also bring it up
+	// Master is the bridge that gets Dev as a port; "" leaves it where it is.
+	Master string `json:"master,omitempty"`
 }
 
 // An Addr is an address of a device, usable at once: IPv6 duplicate address detection is skipped,

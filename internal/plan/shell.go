@@ -62,7 +62,8 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 	case s.Link != nil:
 		return s.Link.shell(s.In)
 	case s.Set != nil:
-		return one(append([]string{"ip", "-n", s.In, "link", "set", s.Set.Dev, "mtu", strconv.Itoa(s.Set.MTU)}, when(s.Set.Up, "up")...)...)
+		return one(append([]string{"ip", "-n", s.In, "link", "set", s.Set.Dev, "mtu", strconv.Itoa(s.Set.MTU)},
+			slices.Concat(when(s.Set.Master != "", "master", s.Set.Master), when(s.Set.Up, "up"))...)...)
 	case s.Addr != nil:
 		verb := "add"
 		if s.Addr.Gone {

@@ -134,6 +134,8 @@ func (p Plan) edges() (es [levels][]edge) {
 			case "tap":
 				add(guessed, at[0], under(s.In), "a program")
 			}
+		case s.Set != nil && s.Set.Master != "":
+			add(wired, device{s.In, s.Set.Dev}, device{s.In, s.Set.Master}, "")
 		case s.Move != nil:
 			add(wired, device{s.In, s.Move.Dev}, device{s.Move.To, s.Move.As}, "")
 		case s.Adopt != nil:

@@ -16,6 +16,7 @@ const (
 	forTerminal Medium = "terminal" // text of a limited width
 	forMarkdown Medium = "markdown"
 	forSummary  Medium = "summary" // Markdown of one run on a page about several
+	forAlone    Medium = "alone"   // a section without the others (Only), which say the same
 )
 
 // full is every medium that reports a whole run.
@@ -37,6 +38,36 @@ type Document struct {
 	Sections []Section `json:"sections"`
 	Analysis any       `json:"analysis,omitempty"` // all numbers, in base units
 	Findings any       `json:"findings,omitempty"` // conclusions with evidence
+}
+
+// IDs returns the names of all sections.
+func (d *Document) IDs() (ids []string) {
+	for _, s := range d.Sections {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+// Only leaves the section called id, without the head of the document; false if there is none.
+func (d *Document) Only(id string) bool {
+	i := slices.IndexFunc(d.Sections, func(s Section) bool { return s.ID == id })
+	if i >= 0 {
+		*d = Document{Networks: d.Networks, Baseline: d.Baseline, Sections: d.Sections[i : i+1]}
+		alone(d.Sections)
+	}
+	return i >= 0
+}
+
+// alone shows the lines that other sections would repeat.
+func alone(ss []Section) {
+	for _, s := range ss {
+		for i, l := range s.Lines {
+			if slices.Contains(l.In, forAlone) {
+				s.Lines[i].In = nil
+			}
+		}
+		alone(s.Parts)
+	}
 }
 
 // A Section is one subject. Its parts are sections too. Renderers show the fields in this order.

@@ -9,11 +9,13 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/probe"
@@ -36,6 +38,7 @@ type Run struct {
 	Analysis *analysis.Run         // of Results; see Analyze
 	Claims   []claim.Outcome       // published figures that these results test
 	Traces   []packettrace.Trace   // paths of packets, by network
+	Verdicts []explain.Verdict     // of runs that could refute findings
 	Problems []string              // results that could not be read
 	Dir      string
 }
@@ -48,13 +51,20 @@ type source struct {
 	Run
 	p        *analysis.Run
 	findings []finding.Finding
-	byCell   map[string][]finding.Finding
+	byCell   map[string][]finding.Finding // those that the explanation does not state
+	why      explain.Explanation
 	cut      cut
 }
 
 func newSource(r Run) source {
 	fs := finding.Check(r.Analysis)
-	return source{r, r.Analysis, fs, finding.ByCell(fs), newCut(r.Analysis)}
+	why := r.explanation(fs)
+	byCell := finding.ByCell(fs)
+	for t, row := range r.Analysis.Rows() {
+		c := t.Cell(*row)
+		byCell[c.String()] = slices.DeleteFunc(byCell[c.String()], func(f finding.Finding) bool { return why.Says(f, c) })
+	}
+	return source{r, r.Analysis, fs, byCell, why, newCut(r.Analysis)}
 }
 
 // sections are in reading order. A run without data for a section omits it.
@@ -64,7 +74,9 @@ var sections = []func(source) []Section{
 	contrastSections,
 	contrastSummary,
 	summarySection,
+	whySection,
 	gapSection,
+	costSection,
 	probeSections,
 	claimSection,
 	hopSection,

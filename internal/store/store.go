@@ -12,6 +12,8 @@
 //	                     devices inside its window (sample.Series)
 //	raw/<trial>.zip      the same, as <trial>/<file>, of all trials that ran at once; <trial> is the first one
 //	logs/<network>/<host>-<service>.log  output of the daemons of a network
+//	tests/<statement>/   results directory of a run that can refute a statement about this run
+//	tests/verdicts.json  what those runs say
 //	report.html, report.md, weir.log
 //	results.jsonl.cut    incomplete lines that a killed run left, if any
 //	imported.json        the files of other tools that the results come from, if no run measured them

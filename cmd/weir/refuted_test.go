@@ -1,0 +1,94 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/explain"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/plan"
+)
+
+// The run that could refute a finding about a provoked fault lets it stand, and refutes the same finding if
+// it blames something else: a setting without any effect. `make provoke` tries all faults; otherwise one
+// stands for all.
+func TestRefuted(t *testing.T) {
+	needLab(t)
+	if facts.Find("nft") == "" || facts.Find("tc") == "" {
+		t.Skip("nft or tc is missing: install the packages nftables and iproute2")
+	}
+	all, blocks := faults(t), 24
+	if *provoke == 1 {
+		all, blocks = slices.DeleteFunc(all, func(f fault) bool { return f.Name != "drop-at-input" }), 8
+	}
+	capacity := rates(t)
+	for _, b := range batches(all) {
+		m := measure(t, b.study(capacity), b.faults[0].OneCPU)
+		for _, f := range b.faults {
+			found := m.testable(f)
+			if found == nil {
+				t.Logf("%s: no finding with a test", f.Name)
+				continue
+			}
+			planted := *found.Test
+			planted.Options, planted.Levels = nil, nil
+			planted.Fix = []plan.Step{{In: "h2", Sysctl: &plan.Sysctl{Key: "net.ipv4.ip_default_ttl", Value: "64"}}}
+			wrong := *found
+			wrong.Test = &planted
+			is := m.refute(t, blocks, *found, wrong)
+			if len(is) != 2 {
+				t.Fatalf("%s: %d verdicts, want 2", f.Name, len(is))
+			}
+			t.Logf("%s, %s: %v %s; the planted finding: %v %s", f.Name, found.Rule, is[0].Ratio, is[0].Outcome, is[1].Ratio, is[1].Outcome)
+			if is[0].Outcome != explain.Stands && (*provoke == 1 || is[0].Outcome != explain.Open) {
+				t.Errorf("%s: the finding is %s, want %s: %s", f.Name, is[0].Outcome, explain.Stands, is[0].Statement())
+			}
+			if is[1].Outcome != explain.Refuted && (*provoke == 1 || is[1].Outcome != explain.Open) {
+				t.Errorf("%s: the planted finding is %s, want %s: %s", f.Name, is[1].Outcome, explain.Refuted, is[1].Statement())
+			}
+		}
+	}
+}
+
+// testable returns the finding that names a fault, nil if no run can refute it.
+func (m measured) testable(f fault) *finding.Finding {
+	for _, found := range m.findings {
+		if found.Test == nil || !slices.Contains(f.Finds, found.Rule) {
+			continue
+		}
+		for _, c := range found.Cells {
+			if cellOf(c.Probe, c.Network, c.Levels) == f.cell() {
+				found.Cells = found.Cells[:0:0]
+				found.Cells = append(found.Cells, c)
+				return &found
+			}
+		}
+	}
+	return nil
+}
+
+// refute runs what could refute findings, and returns the verdicts.
+func (m measured) refute(t *testing.T, blocks int, fs ...finding.Finding) (is []explain.Verdict) {
+	t.Helper()
+	b, err := json.Marshal(fs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "findings.json")
+	if err := os.WriteFile(file, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, nil, "explain", m.dir, "--test", "--json", "--keep-disturbed", "--blocks", strconv.Itoa(blocks), "--hypothesis", file)
+	if got := p.statusWithin(t, 10*patience); got > 1 { // 1: one is refuted
+		t.Fatalf("weir explain: status %d\n%s", got, &p.stderr)
+	}
+	if err := json.Unmarshal(p.stdout.Bytes(), &is); err != nil {
+		t.Fatalf("%v in %s", err, &p.stdout)
+	}
+	return is
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/explain"
+	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/store"
+)
+
+// Refuting runs are in a directory of their own below the results that they test, which do not change.
+const (
+	testsDir     = "tests"
+	verdictsFile = "verdicts.json"
+)
+
+func explainCommand(version string) *cobra.Command {
+	r := refutation{version: version}
+	var network string
+	var asJSON, md, behind, test, keep bool
+	c := &cobra.Command{
+		Use:   "explain DIR",
+		Short: "Say why each network of a run costs what it costs",
+		Long: `Say in at most six lines per network what limits it, what a packet costs there, and
+what would change if the cause were gone, each with its interval and with what would
+refute it. Nothing is said about a cause without an effect.
+
+--test runs what "Refuted if" asks for: for every such statement, the network as it
+was found and the same network without the supposed cause, in paired blocks, in a lab
+on this machine. The verdict is one of these:
+
+  stands          the change is there, and as large as predicted
+  refuted         the interval excludes the predicted change; exit status 1
+  open            the interval decides nothing: add --blocks
+  not reproduced  the network, built anew, does not show what was found
+
+The runs are stored in DIR/tests; weir explain and weir report then show the verdicts.
+Interrupted, the same command continues. For machines and clusters, weir only prints
+the commands that remove the cause there.`,
+		Example: `  weir explain results
+  weir explain results --evidence --network vxlan-overlay
+  weir explain results --test --fast
+  weir explain results --test --hypothesis mine.json`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, as []string) error {
+			switch {
+			case asJSON && md:
+				return usage("--json and --md cannot be combined")
+			case !test && (r.fast || c.Flags().Changed("blocks") || r.hypotheses != ""):
+				return usage("--fast, --blocks and --hypothesis are for --test: add it")
+			case r.blocks < 1 || r.blocks > mostBlocks:
+				return usage("invalid --blocks %d: want 1 to %d", r.blocks, mostBlocks)
+			}
+			rep, err := explained(as[0], keep)
+			if err != nil {
+				return err
+			}
+			if all := rep.Analysis.Networks; network != "" && !slices.Contains(all, network) {
+				return usage("--network %s: %s has no such network, only %s", network, as[0], strings.Join(all, ", "))
+			}
+			r.dir, r.rep, r.keep, r.network = as[0], rep, keep, network
+			if test {
+				return r.run(c.Context(), asJSON, md)
+			}
+			warn(rep.Problems)
+			doc, x := report.Explanation(rep, network, behind)
+			switch {
+			case asJSON:
+				return printJSON(os.Stdout, x)
+			case md:
+				return report.Markdown(os.Stdout, doc)
+			}
+			return report.Text(os.Stdout, doc, width())
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&md, "md", false, "print Markdown")
+	c.Flags().StringVar(&network, "network", "", "explain only this network")
+	c.Flags().BoolVarP(&behind, "evidence", "v", false, "also print the evidence behind each line, and lines beyond the first six")
+	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
+	c.Flags().BoolVar(&test, "test", false, "run what could refute each statement, in a lab on this machine")
+	c.Flags().BoolVar(&r.fast, "fast", false, "with --test: short windows")
+	c.Flags().IntVar(&r.blocks, "blocks", 8, "with --test: passes through the cells of each run")
+	c.Flags().StringVar(&r.hypotheses, "hypothesis", "", "with --test: JSON file with findings of your own to test instead (docs/adr/0043)")
+	return c
+}
+
+// mostBlocks is the most blocks of a study.
+const mostBlocks = 100_000
+
+// explained reads the results of a single run and the verdicts on them.
+func explained(dir string, keep bool) (report.Run, error) {
+	runs, err := store.Runs(dir)
+	if err != nil {
+		return report.Run{}, usage("cannot read results from %w", err)
+	}
+	if runs[0] != dir {
+		return report.Run{}, usage("%s holds a series of %d runs, and an explanation is of one; give one of them, such as %s", dir, len(runs), runs[0])
+	}
+	return load(dir, keep)
+}
+
+// readVerdicts returns the verdicts that are stored below a results directory; none if no run has tested it.
+func readVerdicts(dir string) ([]explain.Verdict, error) {
+	b, err := os.ReadFile(filepath.Join(dir, testsDir, verdictsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	vs, err := explain.ParseVerdicts(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(testsDir, verdictsFile), err)
+	}
+	return vs, nil
+}

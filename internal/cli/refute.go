@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/explain"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+)
+
+// A refutation runs what can refute the statements about a run.
+type refutation struct {
+	version    string
+	dir        string // of the run
+	rep        report.Run
+	network    string // "" means all
+	hypotheses string // file
+	fast, keep bool
+	blocks     int
+}
+
+// A refuting is one run of a refutation.
+type refuting struct {
+	explain.Statement
+	study study.Study
+	dir   string
+}
+
+func (r *refutation) run(ctx context.Context, asJSON, md bool) error {
+	statements, err := r.statements()
+	if err != nil {
+		return err
+	}
+	if len(statements) == 0 {
+		fmt.Fprintf(os.Stderr, "weir: nothing to test: no run could refute what weir explain %s says\n", r.dir)
+		return nil
+	}
+	if r.rep.Target.Exists() {
+		return r.commands(statements)
+	}
+	if ranInVM(r.dir) {
+		return usage("%s was measured in a virtual machine, and --test builds networks on this machine only: run the study here, and test that run", r.dir)
+	}
+	runs, err := r.plan(statements)
+	if err != nil {
+		return err
+	}
+	return inLab(ctx, func() error {
+		verdicts, err := r.test(ctx, runs)
+		if err != nil {
+			return err
+		}
+		doc := report.Verdicts(verdicts)
+		switch {
+		case asJSON:
+			err = printJSON(os.Stdout, verdicts)
+		case md:
+			err = report.Markdown(os.Stdout, doc)
+		default:
+			err = report.Text(os.Stdout, doc, width())
+		}
+		refuted := 0
+		for _, v := range verdicts {
+			if v.Outcome == explain.Refuted {
+				refuted++
+			}
+		}
+		if err == nil && refuted > 0 {
+			err = fmt.Errorf("%d of %d statements are refuted", refuted, len(verdicts))
+		}
+		return err
+	})
+}
+
+// statements returns what to test: the user's own findings, or the statements about the run that a run can
+// refute.
+func (r *refutation) statements() (out []explain.Statement, _ error) {
+	if r.hypotheses == "" {
+		_, x := report.Explanation(r.rep, r.network, true)
+		return x.Tests(), nil
+	}
+	b, err := os.ReadFile(r.hypotheses)
+	var own []finding.Finding
+	if err == nil {
+		err = json.Unmarshal(b, &own)
+	}
+	if err != nil {
+		return nil, usage("--hypothesis %s: %w", r.hypotheses, err)
+	}
+	for i, f := range own {
+		if len(f.Cells) == 0 || f.Test == nil || f.Test.Metric == "" || !(f.Test.Factor > 0) || f.Test.Factor == 1 {
+			return nil, usage("--hypothesis %s: finding %d needs cells, and a test with a metric and a factor above 0 and not 1", r.hypotheses, i+1)
+		}
+		if r.network == "" || f.Cells[0].Network == r.network {
+			out = append(out, explain.Statement{Subject: explain.Hypothesis, Cells: f.Cells, Place: f.Place, Text: f.Text, Test: f.Test})
+		}
+	}
+	return out, nil
+}
+
+// plan returns the runs, with the studies of those that an earlier command began.
+func (r *refutation) plan(statements []explain.Statement) (runs []refuting, _ error) {
+	found, err := storedStudy(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	if r.fast {
+		found = found.Faster()
+	}
+	found.Blocks, found.KeepDisturbed = r.blocks, found.KeepDisturbed || r.keep
+	var dirs []string
+	for _, s := range statements {
+		x := refuting{Statement: s}
+		if x.study, err = explain.Refuting(found, s, catalog.Applies); err == nil {
+			err = check(x.study)
+		}
+		if err != nil {
+			return nil, exit(exitUsage, fmt.Errorf("cannot test %q: %w", s.Text, err))
+		}
+		x.dir = filepath.Join(testsDir, s.ID())
+		for n := 2; slices.Contains(dirs, x.dir); n++ {
+			x.dir = filepath.Join(testsDir, fmt.Sprintf("%s-%d", s.ID(), n))
+		}
+		dirs, runs = append(dirs, x.dir), append(runs, x)
+	}
+	return runs, nil
+}
+
+// test measures what the runs lack, and judges each as soon as it has ended. The stored verdicts on
+// other statements stay.
+func (r *refutation) test(ctx context.Context, runs []refuting) (verdicts []explain.Verdict, _ error) {
+	all, err := readVerdicts(r.dir)
+	if err != nil {
+		return nil, exit(exitEnvironment, err)
+	}
+	for i, x := range runs {
+		say(fmt.Sprintf("test %d of %d: %s", i+1, len(runs), x.Text))
+		rep, err := r.measure(ctx, x)
+		if err != nil {
+			return nil, err
+		}
+		v := explain.Read(x.Statement, rep.Analysis, finding.Check(rep.Analysis))
+		v.Dir = x.dir
+		verdicts = append(verdicts, v)
+		all = append(slices.DeleteFunc(all, func(old explain.Verdict) bool { return old.Dir == v.Dir }), v)
+		b, err := explain.EncodeVerdicts(all)
+		if err == nil {
+			err = store.WriteFile(filepath.Join(r.dir, testsDir, verdictsFile), b)
+		}
+		if err != nil {
+			return nil, exit(exitEnvironment, fmt.Errorf("%w: make room, then %s", err, r.again()))
+		}
+	}
+	return verdicts, nil
+}
+
+// measure completes one run and stores its report. It keeps the run out of the history of this machine: a
+// network with a fault says nothing about how much runs of healthy ones differ.
+func (r *refutation) measure(ctx context.Context, x refuting) (rep report.Run, err error) {
+	one := &runner{version: r.version, at: thisMachine, study: x.study, dir: filepath.Join(r.dir, x.dir), resumeCmd: r.again()}
+	if started(one.dir) {
+		one.resume = one.dir
+		if one.study, err = storedStudy(one.dir); err != nil {
+			return rep, err
+		}
+		done, err := one.finished()
+		if err != nil {
+			return rep, exit(exitEnvironment, err)
+		}
+		if done {
+			say(one.dir + " holds this run already; remove it to measure again")
+			return load(one.dir, r.keep)
+		}
+	}
+	d, err := one.measure(ctx)
+	if err != nil {
+		return rep, err
+	}
+	if rep, err = load(one.dir, r.keep); err == nil {
+		err = writeReports(d, report.New(rep))
+	}
+	if err := errors.Join(err, d.Close()); err != nil {
+		return rep, one.stopped(err)
+	}
+	return rep, nil
+}
+
+func (r *refutation) again() string { return "weir explain --test " + plan.ShellWord(r.dir) }
+
+// commands prints what the user would run on machines that weir does not change.
+func (r *refutation) commands(statements []explain.Statement) error {
+	fmt.Printf("weir changes nothing on %s. To test a statement, remove the supposed cause yourself:\n", aboutTarget(r.rep.Target))
+	file := plan.ShellWord(filepath.Join(r.dir, "study.yaml"))
+	for _, s := range statements {
+		fmt.Printf("\n%s: %s\n", s.Cells[0].Network, s)
+		nodes, lines, err := explain.Commands(*s.Test)
+		if err != nil {
+			return err
+		}
+		for _, node := range nodes {
+			fmt.Printf("  on %s:\n    %s\n", r.where(node), strings.Join(lines[node], "\n    "))
+		}
+		for _, with := range explain.Flags(*s.Test) {
+			fmt.Printf("  measure with %s\n", with)
+		}
+	}
+	fmt.Printf("\nThen measure again and compare:\n    weir run %s -o after\n    weir compare %s after\n", file, plan.ShellWord(r.dir))
+	return nil
+}
+
+// where names a node of the plan for the user: a machine by its name, a pod with its machine.
+func (r *refutation) where(node string) string {
+	host, pod, isPod := strings.Cut(node, "p")
+	m := r.rep.Analysis.MachineOf(host)
+	if isPod {
+		return "pod " + pod + " of " + m.Name
+	}
+	return m.Name
+}

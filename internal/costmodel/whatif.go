@@ -1,0 +1,291 @@
+package costmodel
+
+import (
+	"slices"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+// A Bound is what a network's encapsulation costs, and the most that a path without it would give. All
+// costs are CPU time of the sending end per unit of work; all intervals are over blocks, and each holds by
+// itself.
+type Bound struct {
+	analysis.Cell        // the encapsulated network, under one probe
+	Unit          string `json:"unit"` // s/packet or s/byte
+	Blocks        int    `json:"blocks"`
+
+	Host          stat.Interval `json:"host"`              // cost on host
+	Cost          stat.Interval `json:"cost"`              // cost on this network
+	Encapsulation stat.Interval `json:"encapsulation"`     // vxlan − host
+	Bridging      stat.Interval `json:"bridging,omitzero"` // 2 (bridge − host): veths and bridges of both hosts
+	// Sum is host + Bridging + Encapsulation, and OfMeasured that ÷ Cost, paired. N is 0 if the run lacks
+	// bridge.
+	Sum        stat.Interval `json:"sum,omitzero"`
+	OfMeasured stat.Interval `json:"ofMeasured,omitzero"`
+
+	// Free is how many times the work free encapsulation would let the sender do: Cost ÷ what remains. Its
+	// upper end covers that the remainder of the sum is encapsulation's: Cost ÷ (host + Bridging).
+	// FreeAll is that of a free network: Cost ÷ Host. N of both is 0 if Why says why there is no bound.
+	Free    stat.Interval `json:"free,omitzero"`
+	FreeAll stat.Interval `json:"freeAll,omitzero"`
+	Why     string        `json:"why,omitempty"`
+
+	// Limit is the thread that limits the network: one that fills a CPU, or the sender's if it would but for
+	// other programs. nil if there is none: then Free is of CPU time alone,
+	// and promises no throughput. Inside reports whether Limit does the encapsulation; if it does not,
+	// free encapsulation raises no throughput either.
+	Limit  *Busy `json:"limit,omitempty"`
+	Inside bool  `json:"inside,omitempty"`
+	// Next is the busiest other thread, nil if no other uses much of a CPU; without a Limit, the busiest. Most is how many times the
+	// work it can do, if free encapsulation would make it the limit; otherwise Limit remains the limit,
+	// and Most is 0.
+	Next *Busy   `json:"next,omitempty"`
+	Most float64 `json:"most,omitempty"`
+
+	// Rate is what arrived, units/s, and Saved the cores that free encapsulation would save at that rate.
+	Rate  float64       `json:"rate"`
+	Saved stat.Interval `json:"saved"`
+
+	// Gain is what bridging the same pods without VXLAN delivered ÷ what this network delivered, and
+	// GainCPU the ratio of costs, this network's ÷ bridged's. N is 0 if the run lacks bridged.
+	Gain    stat.Interval `json:"gain,omitzero"`
+	GainCPU stat.Interval `json:"gainCPU,omitzero"`
+	// Verdict is on Free, by Gained.
+	Verdict Verdict `json:"verdict,omitempty"`
+}
+
+// NoneFull is why a guest has no bound if none of its threads is full.
+const NoneFull = "no thread is full"
+
+// A Verdict is on a prediction that the same run could refute.
+type Verdict string
+
+const (
+	Stands  Verdict = "stands"
+	Refuted Verdict = "refuted"
+	Open    Verdict = "open" // the run does not decide
+)
+
+// The networks that take an overlay apart.
+const (
+	host    = "host"
+	bridge  = "bridge"
+	tunnel  = "vxlan"   // without pods
+	Without = "bridged" // the overlay without its tunnel
+)
+
+// encapsulated lists the networks whose tunnel is that of the network vxlan. The clock of a sender in a
+// guest does not contain the hosts' work. The path of others is host, the tunnel, and a veth and a bridge
+// per host.
+var encapsulated = []struct {
+	name  string
+	guest bool
+}{{"vxlan-overlay", false}, {"vm-vxlan", true}}
+
+// WhatIf returns what free encapsulation would give, by table of the run and network. Tables without host,
+// vxlan and an encapsulated network have none.
+func WhatIf(run *analysis.Run) (out []Bound) {
+	if !slices.Contains(run.Networks, host) || !slices.Contains(run.Networks, tunnel) {
+		return nil
+	}
+	costs := unitCosts(run)
+	for i := range run.Tables {
+		t := &run.Tables[i]
+		for _, n := range encapsulated {
+			row, ok := t.Row(n.name)
+			of := func(network string) map[int]cost { return costs[cellKey(t.Probe, network, t.Config)] }
+			if !ok || len(of(host)) == 0 || len(of(tunnel)) == 0 || len(of(n.name)) == 0 {
+				continue
+			}
+			b := Bound{Cell: t.Cell(row), Unit: unitOf(t)}
+			each := b.take(of, !n.guest)
+			b.limit(row, n.guest)
+			if b.bound(each); n.guest {
+				b.boundGuest()
+			}
+			b.judge(of)
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// cellKey identifies a cell.
+func cellKey(probe, network string, config map[string]string) string {
+	return probe + " " + network + " " + levels(config)
+}
+
+// unitCosts returns costs per packet of datagrams, and per byte of TCP, by cell and block.
+func unitCosts(run *analysis.Run) map[string]map[int]cost {
+	cells := map[string]*cell{}
+	for r := range run.Results() {
+		t, size, x, ok := observe(r)
+		if !ok || !t.busy() {
+			continue
+		}
+		units := size.Segments
+		if t.Kind == TCP {
+			units = size.Bytes
+		}
+		config := map[string]string{}
+		for f, l := range r.Config {
+			if f != analysis.Network && f != analysis.Probe && f != "pair" {
+				config[f] = l
+			}
+		}
+		k := cellKey(r.Config[analysis.Probe], r.Config[analysis.Network], config)
+		if cells[k] == nil {
+			cells[k] = &cell{size: size}
+		}
+		cells[k].add(r.Block, cost{x.sender / units, x.receiver / units, x.rate * units})
+	}
+	out := map[string]map[int]cost{}
+	for k, c := range cells {
+		out[k] = c.by
+	}
+	return out
+}
+
+// unitOf returns the unit of a table's costs: TCP does not choose its packets.
+func unitOf(t *analysis.Table) string {
+	if slices.ContainsFunc(t.Rows, func(r analysis.Row) bool { _, ok := r.Get("delivered"); return ok }) {
+		return "s/packet"
+	}
+	return "s/byte"
+}
+
+// A reading returns the sender's costs in one block, by network.
+type reading func(network string) float64
+
+func encapsulation(c reading) float64 { return c(tunnel) - c(host) }
+
+func bridging(c reading) float64 { return 2 * (c(bridge) - c(host)) }
+
+// perBlock computes a number from the costs of each block.
+type perBlock func(of func(reading) float64) []float64
+
+// take fills in the costs and their sum.
+func (b *Bound) take(of func(string) map[int]cost, sum bool) perBlock {
+	parts := []string{host, tunnel, b.Network}
+	if sum = sum && len(of(bridge)) > 0; sum {
+		parts = append(parts, bridge)
+	}
+	blocks := shared(of, parts...)
+	b.Blocks = len(blocks)
+	each := func(f func(reading) float64) (vs []float64) {
+		for _, n := range blocks {
+			vs = append(vs, f(func(network string) float64 { return of(network)[n].sender }))
+		}
+		return vs
+	}
+	middle := func(f func(reading) float64) stat.Interval { return stat.Median(each(f), confidence) }
+	b.Host, b.Cost = middle(func(c reading) float64 { return c(host) }), middle(b.own)
+	b.Encapsulation = middle(encapsulation)
+	if sum {
+		all := func(c reading) float64 { return c(host) + bridging(c) + encapsulation(c) }
+		b.Bridging, b.Sum = middle(bridging), middle(all)
+		b.OfMeasured = stat.Ratio(each(b.own), each(all), confidence)
+	}
+	var rates []float64
+	for _, n := range blocks {
+		rates = append(rates, of(b.Network)[n].rate)
+	}
+	b.Rate = median(rates)
+	b.Saved = scaled(b.Encapsulation, b.Rate)
+	return each
+}
+
+func (b *Bound) own(c reading) float64 { return c(b.Network) }
+
+func scaled(i stat.Interval, by float64) stat.Interval {
+	i.Center, i.Lo, i.Hi, i.SE = i.Center*by, i.Lo*by, i.Hi*by, i.SE*by
+	return i
+}
+
+// bound sets Free, or why there is none.
+func (b *Bound) bound(each perBlock) {
+	switch {
+	case !b.Cost.Bounded():
+		b.Why = "too few blocks for intervals"
+	case b.Sum.N > 0 && (b.Sum.Hi < b.Cost.Lo || b.Cost.Hi < b.Sum.Lo):
+		b.Why = "the sum of the segments is not the measured path"
+	case !(b.Encapsulation.Lo > 0):
+		b.Why = "the run shows no cost of encapsulation"
+	default:
+		b.Free = stat.Ratio(each(func(c reading) float64 { return b.own(c) - encapsulation(c) }), each(b.own), confidence)
+		b.FreeAll = stat.Ratio(each(func(c reading) float64 { return c(host) }), each(b.own), confidence)
+		if b.Sum.N > 0 {
+			rest := stat.Ratio(each(func(c reading) float64 { return c(host) + bridging(c) }), each(b.own), confidence)
+			b.Free.Hi = max(b.Free.Hi, rest.Hi)
+		}
+	}
+}
+
+// boundGuest sets Free by the thread that carries a guest's packets on its host. Its time is that of a
+// whole CPU, so only the cost of encapsulation has an error.
+func (b *Bound) boundGuest() {
+	b.FreeAll, b.Cost = stat.Interval{}, stat.Interval{}
+	if b.Free.N == 0 {
+		return
+	}
+	b.Free = stat.Interval{}
+	switch {
+	case b.Limit == nil:
+		b.Why = NoneFull
+		return
+	case !b.Inside:
+		b.Why = "the thread that limits the network does not encapsulate"
+		return
+	}
+	e, whole := b.Encapsulation, b.Limit.PerUnit
+	if e.Hi >= whole {
+		b.Why = "encapsulation takes longer alone than the whole path takes the thread that limits it"
+		return
+	}
+	b.Free = e
+	b.Free.Center, b.Free.Lo, b.Free.Hi = whole/(whole-e.Center), whole/(whole-e.Lo), whole/(whole-e.Hi)
+	b.Free.SE, b.Free.DF = 0, 0
+}
+
+// shared returns the blocks in which all networks have a cost, sorted.
+func shared(of func(string) map[int]cost, networks ...string) []int {
+	var cells []*cell
+	for _, n := range networks {
+		cells = append(cells, &cell{by: of(n)})
+	}
+	return common(cells)
+}
+
+// judge compares the prediction with the network that lacks the tunnel, if the run has it.
+func (b *Bound) judge(of func(string) map[int]cost) {
+	if len(of(Without)) == 0 {
+		return
+	}
+	var rates, without, costs, fewer []float64
+	for _, n := range shared(of, b.Network, Without) {
+		x, y := of(b.Network)[n], of(Without)[n]
+		rates, without = append(rates, x.rate), append(without, y.rate)
+		costs, fewer = append(costs, x.sender), append(fewer, y.sender)
+	}
+	b.Gain, b.GainCPU = stat.Ratio(rates, without, confidence), stat.Ratio(fewer, costs, confidence)
+	gain, _ := b.Gained()
+	switch {
+	case !b.Free.Bounded():
+	case !gain.Bounded() || gain.Lo <= 1 && gain.Hi > b.Free.Hi: // from no gain to beyond the bound
+		b.Verdict = Open
+	case gain.Lo > b.Free.Hi:
+		b.Verdict = Refuted
+	default:
+		b.Verdict = Stands
+	}
+}
+
+// Gained returns what decides about Free: what bridged delivered, where the thread that encapsulates fills a
+// CPU, and otherwise the work that it did per CPU time.
+func (b Bound) Gained() (gain stat.Interval, delivered bool) {
+	if b.Inside && b.Limit.Full {
+		return b.Gain, true
+	}
+	return b.GainCPU, false
+}

@@ -1,0 +1,173 @@
+package costmodel
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/record"
+)
+
+func one(t *testing.T, m *maker) Bound {
+	t.Helper()
+	bs := WhatIf(m.run())
+	if len(bs) != 1 {
+		t.Fatalf("%d bounds, want 1", len(bs))
+	}
+	return bs[0]
+}
+
+func TestWhatIf(t *testing.T) {
+	m := synthetic(34)
+	m.segmentsOf(ofOverlay, ofBridged, 1398)
+	b := one(t, m)
+	host, _ := ofHost.at(1, 1398)
+	overlay, _ := ofOverlay.at(1, 1398)
+	covers(t, "encapsulation", b.Encapsulation, 1.6e-6)
+	covers(t, "bridging", b.Bridging, 2.4e-6)
+	covers(t, "the sum", b.Sum, overlay)
+	covers(t, "the measured path", b.Cost, overlay)
+	covers(t, "the sum ÷ the measured path", b.OfMeasured, 1)
+	covers(t, "free encapsulation", b.Free, overlay/(overlay-1.6e-6))
+	covers(t, "a free network", b.FreeAll, overlay/host)
+	covers(t, "what bridged gains", b.Gain, overlay/(overlay-1.6e-6))
+	covers(t, "what bridged saves", b.GainCPU, overlay/(overlay-1.6e-6))
+	covers(t, "cores saved", b.Saved, 1.6e-6*0.99/overlay)
+	if b.Unit != "s/packet" || b.Network != "vxlan-overlay" || b.Probe != "udp-1398" || b.Why != "" || b.Verdict != Stands {
+		t.Errorf("%+v", b)
+	}
+	if b.Limit == nil || !b.Inside || b.Limit.Name != "weir-engine-agent" || b.Next == nil || b.Next.Name != "weir-engine-serve" || b.Most != 0 {
+		t.Errorf("limit %+v, inside %v, next %+v, most %g", b.Limit, b.Inside, b.Next, b.Most)
+	}
+}
+
+// The run that lacks the tunnel can refute the bound.
+func TestRefuted(t *testing.T) {
+	m := synthetic(21)
+	m.segmentsOf(ofOverlay, truth{pass: 3e-6, byte: 0.29e-9, receiver: 0.5e-6}, 1398)
+	if b := one(t, m); b.Verdict != Refuted {
+		t.Errorf("free encapsulation gives %v, bridged gained %v: %s", b.Free, b.Gain, b.Verdict)
+	}
+}
+
+// Segments that do not add up give no bound.
+func TestNoBoundWithoutASum(t *testing.T) {
+	m := synthetic(22)
+	m.segmentsOf(truth{pass: 9.5e-6, byte: 0.29e-9, receiver: 0.5e-6}, ofBridged, 1398)
+	if b := one(t, m); b.Free.N > 0 || !strings.Contains(b.Why, "sum") || b.Verdict != "" || b.OfMeasured.Hi >= 1 {
+		t.Errorf("a bound of %v though the sum is %v of the path: %q, %q", b.Free, b.OfMeasured, b.Why, b.Verdict)
+	}
+}
+
+func TestNoCostNoBound(t *testing.T) {
+	m := synthetic(23)
+	m.udp("host", ofHost, nil, 1398)
+	m.udp("vxlan", ofHost, nil, 1398)
+	m.udp("vxlan-overlay", ofBridged, nil, 1398)
+	if b := one(t, m); b.Free.N > 0 || b.Why == "" {
+		t.Errorf("encapsulation costs %v, and a bound of %v", b.Encapsulation, b.Free)
+	}
+	m.all = m.all[m.blocks:]
+	if bs := WhatIf(m.run()); bs != nil {
+		t.Errorf("a bound without host: %+v", bs)
+	}
+}
+
+// A receiver that would be full first bounds the gain.
+func TestNextLimit(t *testing.T) {
+	slow := func(c truth) truth { c.receiver = 6.5e-6; return c }
+	m := synthetic(24)
+	m.udp("host", slow(ofHost), nil, 18)
+	m.udp("vxlan", slow(ofTunnel), nil, 18)
+	m.udp("vxlan-overlay", slow(ofOverlay), nil, 18)
+	if b := one(t, m); b.Most < 1.03 || b.Most > 1.12 || b.Next.Name != "weir-engine-serve" {
+		t.Errorf("the next limit allows %g, of %+v", b.Most, b.Next)
+	}
+}
+
+// On a busy machine no thread fills a CPU, but one that ran or waited for a CPU all the time is the limit.
+func TestLimitOnABusyMachine(t *testing.T) {
+	for _, c := range []struct {
+		wait  float64
+		limit bool
+	}{{0.39, true}, {0.1, false}} {
+		m := synthetic(27)
+		m.segmentsOf(ofOverlay, ofBridged, 1398)
+		m.threads("vxlan-overlay", map[string]float64{"h1.weir-engine-agent": 0.6, "h2.weir-engine-serve": 0.1})
+		all := map[string]*evidence.Trial{}
+		for _, r := range m.all {
+			all[r.Trial] = &evidence.Trial{Window: 1, Sender: evidence.End{CPU: 0.6, Wait: c.wait}}
+		}
+		o := options
+		o.Evidence = all
+		b := WhatIf(analysis.New(m.all, o))[0]
+		if (b.Limit != nil) != c.limit || b.Inside != c.limit {
+			t.Errorf("wait %g: limit %+v, inside %v", c.wait, b.Limit, b.Inside)
+		}
+	}
+}
+
+// threads replaces the threads of a network's trials.
+func (m *maker) threads(network string, share map[string]float64) {
+	for i := range m.all {
+		r := &m.all[i]
+		if r.Config["network"] != network {
+			continue
+		}
+		var kept []record.Value
+		for _, v := range r.Values {
+			if !strings.HasPrefix(v.Name, "thread.") {
+				kept = append(kept, v)
+			}
+		}
+		for name, v := range share {
+			kept = append(kept, record.Value{Name: "thread." + name, Unit: "core", Value: v})
+		}
+		r.Values = kept
+	}
+}
+
+// Of a guest, the bound is that of the thread on its host, and there is none if the guest's CPU is full.
+func TestGuests(t *testing.T) {
+	for _, c := range []struct {
+		threads map[string]float64
+		inside  bool
+		why     string
+	}{
+		{map[string]float64{"h1.vhost": 0.99, "h1.qemu-system-x86/CPU_0/KVM": 0.6}, true, ""},
+		{map[string]float64{"h1.vhost": 0.6, "h1.qemu-system-x86/CPU_0/KVM": 0.99}, false, "does not encapsulate"},
+		{map[string]float64{"h1.vhost": 0.6, "h1p1.weir-engine-agent": 0.99}, false, "does not encapsulate"},
+		{map[string]float64{"h1.vhost": 0.6, "h1.qemu-system-x86/CPU_0/KVM": 0.7}, false, "no thread is full"},
+	} {
+		m := synthetic(25)
+		m.udp("host", ofHost, nil, 18)
+		m.udp("vxlan", ofTunnel, nil, 18)
+		m.udp("vm-vxlan", truth{pass: 9e-6, receiver: 1e-6}, nil, 18)
+		m.threads("vm-vxlan", c.threads)
+		b := one(t, m)
+		if b.Inside != c.inside || !strings.Contains(b.Why, c.why) || (b.Free.N > 0) != c.inside {
+			t.Errorf("%v: inside %v, %q, free %v", c.threads, b.Inside, b.Why, b.Free)
+		}
+		if c.inside {
+			covers(t, "free encapsulation for a guest", b.Free, 9e-6/(9e-6-1.6e-6))
+		}
+	}
+}
+
+func TestHooks(t *testing.T) {
+	m := synthetic(26)
+	with := ofOverlay
+	with.pass += 1.3e-6
+	for level, c := range map[string]truth{"off": ofOverlay, "on": with} {
+		at := map[string]string{"bridge-nf": level}
+		m.udp("host", ofHost, at, 1398)
+		m.udp("vxlan-overlay", c, at, 1398)
+	}
+	hooks := Hooks(m.run())
+	if len(hooks) != 1 || hooks[0].Network != "vxlan-overlay" || hooks[0].Unit != "s/packet" {
+		t.Fatalf("hooks %+v", hooks)
+	}
+	covers(t, "the hook", hooks[0].Extra, 1.3e-6)
+	covers(t, "its share", hooks[0].Share, 1.3/5.3)
+}

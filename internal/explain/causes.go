@@ -1,0 +1,196 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+// causal reports whether a finding says what limits or spoils numbers. The others describe the run: its
+// blocks, its outliers, its residue.
+func causal(f finding.Finding) bool {
+	return len(f.Cells) > 0 && (f.Number != nil || f.Test != nil || f.Place != "" ||
+		slices.Contains([]string{"link-limited", "one-cpu", "full-thread"}, f.Rule))
+}
+
+// causes merges the findings of one rule at one place, in the order of the findings: package finding
+// decides which cause outranks which.
+func (r Run) causes(network string) (out []Statement) {
+	for _, f := range r.Findings {
+		if !causal(f) {
+			continue
+		}
+		cells := slices.DeleteFunc(slices.Clone(f.Cells), func(c analysis.Cell) bool { return c.Network != network })
+		if len(cells) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(out, func(s Statement) bool { return s.Rule == f.Rule && s.Place == f.Place })
+		if i < 0 {
+			s := Statement{Subject: Cause, Rule: f.Rule, Place: f.Place, Cells: cells, Text: f.Text, Number: f.Number, Test: f.Test, Evidence: slices.Clone(f.Evidence)}
+			if f.Remedy != "" {
+				s.Evidence = append(s.Evidence, "remedy: "+f.Remedy)
+			}
+			out = append(out, s)
+			continue
+		}
+		for _, c := range cells {
+			if s := &out[i]; !slices.ContainsFunc(s.Cells, func(x analysis.Cell) bool { return x.String() == c.String() }) {
+				s.Cells = append(s.Cells, c)
+				if f.Text != s.Text {
+					s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s", strings.TrimPrefix(c.String(), network+", "), f.Text))
+				}
+			}
+		}
+	}
+	for i := range out {
+		s := &out[i]
+		s.Text = strings.TrimSuffix(s.Text, ".") + r.in(network, s.Cells)
+		if s.Rule == "full-thread" {
+			s.Text += r.whoseWork(s.Cells[0])
+		}
+	}
+	return out
+}
+
+// mostSoftirqs is the share of a host's receive softirqs from which one CPU does all of them.
+const mostSoftirqs = 0.9
+
+// whoseWork says what else the full CPU does, if the counters show it: where both ends are on one machine, a
+// packet goes on to its receiver in softirqs on the CPU that sent it. It returns "" otherwise.
+func (r Run) whoseWork(at analysis.Cell) string {
+	var shares, idle []float64
+	for _, c := range r.cells(at.Network) {
+		if c.table.Cell(*c.row).String() != at.String() {
+			continue
+		}
+		for _, o := range c.row.Evidence() {
+			e := o.Evidence
+			if e.Sender.Host != e.Receiver.Host || e.Seconds <= 0 {
+				return ""
+			}
+			counters, busiest, most, all := e.Hosts[e.Sender.Host], "", 0.0, 0.0
+			for name, n := range counters {
+				cpu, ok := strings.CutPrefix(name, "softirq.")
+				if cpu, ok = strings.CutSuffix(cpu, ".net_rx"); !ok {
+					continue
+				}
+				if all += n; n > most || n == most && cpu < busiest {
+					busiest, most = cpu, n
+				}
+			}
+			if all > 0 {
+				shares, idle = append(shares, most/all), append(idle, counters[busiest+".idle"]/e.Seconds)
+			}
+		}
+	}
+	share, rest := stat.Median(shares, oneByOne), stat.Median(idle, oneByOne)
+	if !share.Bounded() || share.Lo < mostSoftirqs || rest.Center > 1-mostSoftirqs {
+		return ""
+	}
+	return fmt.Sprintf(". The sender's CPU also runs the receiver's stack: %.0f %% [%.0f, %.0f] of all receive softirqs ran on one CPU, which was %.1f %% idle",
+		100*share.Center, 100*share.Lo, 100*share.Hi, 100*rest.Center)
+}
+
+// Says reports whether an explanation states a finding about a cell, so that no other section needs to.
+func (x Explanation) Says(f finding.Finding, c analysis.Cell) bool {
+	i := slices.IndexFunc(x.Networks, func(n Network) bool { return n.Name == c.Network })
+	return i >= 0 && slices.ContainsFunc(x.Networks[i].Statements, func(s Statement) bool {
+		return s.Rule != "" && s.Rule == f.Rule && s.Place == f.Place && slices.ContainsFunc(s.Cells, func(x analysis.Cell) bool { return x.String() == c.String() })
+	})
+}
+
+// States reports whether an explanation has a statement on a subject about a cell.
+func (x Explanation) States(about Subject, c analysis.Cell) bool {
+	return slices.ContainsFunc(x.Networks, func(n Network) bool {
+		return slices.ContainsFunc(n.Statements, func(s Statement) bool {
+			return s.Subject == about && slices.ContainsFunc(s.Cells, func(x analysis.Cell) bool { return x.String() == c.String() })
+		})
+	})
+}
+
+// ordinary returns the only statement about a network without any cause of its own and without a
+// difference to the baseline; false if there is more to say.
+func (r Run) ordinary(network string, causes []Statement) (Statement, bool) {
+	if network == r.Baseline {
+		if len(causes) > 0 || len(r.cells(network)) == 0 {
+			return Statement{}, false
+		}
+		bounded := slices.ContainsFunc(r.cells(network), func(c cell) bool { return c.row.Value.Bounded() })
+		if !bounded || r.sharing(network) != nil {
+			return Statement{}, false
+		}
+		return Statement{Subject: Ordinary, Text: "the baseline; nothing limits or spoils its numbers that this run can see"}, true
+	}
+	base := r.causes(r.Baseline)
+	own := slices.DeleteFunc(slices.Clone(causes), func(s Statement) bool {
+		return s.Rule == "tool-limited" || slices.ContainsFunc(base, func(b Statement) bool { return b.Rule == s.Rule })
+	})
+	if len(own) > 0 || r.Baseline == "" {
+		return Statement{}, false
+	}
+	var same, evidence []string
+	hidden := 0.0
+	for _, c := range r.cells(network) {
+		if !c.row.Ratio.Bounded() || !c.row.Same || c.row.Own.Ratio.Bounded() && !c.row.Own.Ratio.Contains(1) {
+			return Statement{}, false
+		}
+		hidden = max(hidden, c.row.Detectable)
+		same = append(same, fmt.Sprintf("%s%s %s", r.Short(c.table.Probe), r.of(c), times(c.row.Ratio)))
+		if c.row.Own.Ratio.Bounded() {
+			evidence = append(evidence, fmt.Sprintf("%s%s: %s %s of %s", r.Short(c.table.Probe), r.of(c), quantity(c.row.Own.Name), times(c.row.Own.Ratio), r.Baseline))
+		}
+	}
+	if same == nil {
+		return Statement{}, false
+	}
+	text := fmt.Sprintf("no difference to %s shown: %s", r.Baseline, few(same))
+	switch {
+	case hidden > 1:
+		text += fmt.Sprintf("; the run is too noisy to show less than a factor of %.0f", 1+hidden)
+	case hidden > notable:
+		text += fmt.Sprintf("; one below %.0f %% would not have shown", 100*hidden)
+	}
+	if len(causes) > 0 {
+		text += "; the same limit"
+	}
+	return Statement{Subject: Ordinary, Text: text, Evidence: evidence}, true
+}
+
+// notable is the relative difference that a run should be able to show.
+const notable = 0.1
+
+// few joins parts, and counts those beyond the first three.
+func few(parts []string) string {
+	const many = 4
+	if n := len(parts); n > many {
+		parts = append(parts[:many-1:many-1], fmt.Sprintf("and %d more", n-many+1))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// unexplained is the only statement about a network that differs from the baseline if nothing says why; none
+// for others.
+func (r Run) unexplained(network string) []Statement {
+	var ratios []string
+	for _, c := range r.cells(network) {
+		if c.row.Ratio.Bounded() && !c.row.Same {
+			ratios = append(ratios, fmt.Sprintf("%s%s %s", r.Short(c.table.Probe), r.of(c), times(c.row.Ratio)))
+		}
+	}
+	if ratios == nil {
+		return nil
+	}
+	return []Statement{{Subject: Ordinary, Text: fmt.Sprintf("the run does not show why it differs from %s: %s", r.Baseline, few(ratios))}}
+}
+
+// of names the levels of a cell, "" if its probe has only one table.
+func (r Run) of(c cell) string {
+	if l := levels(c.table.Levels); l != "" {
+		return " (" + l + ")"
+	}
+	return ""
+}

@@ -1,0 +1,207 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/costmodel"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+// kibibyte is 1024 bytes in bits: CPU time per bit is too small to picture.
+const kibibyte = 8 * 1024
+
+// works names the work that a cost is per, and how many units of the stored value make one.
+var works = map[string]struct {
+	name string
+	by   float64
+}{
+	"cpu.own.per.packet":      {"a datagram", 1},
+	"cpu.own.per.transaction": {"a request", 1},
+	"cpu.own.per.bit":         {"a KiB", kibibyte},
+}
+
+// A cost is the CPU time of a cell per unit of work, and the baseline's.
+type cost struct {
+	cell
+	work        string
+	here, there stat.Interval // s per unit of work
+}
+
+func (c cost) ratio() stat.Interval { return c.row.Own.Ratio }
+
+// costsOf returns the costs of a network that differ from the baseline's.
+func (r Run) costsOf(network string) (out []cost) {
+	for _, c := range r.cells(network) {
+		base, ok := c.table.Row(r.Baseline)
+		work, known := works[c.row.Own.Name]
+		if i := c.row.Own.Ratio; !ok || !known || network == r.Baseline || !i.Bounded() || i.Contains(1) {
+			continue
+		}
+		out = append(out, cost{c, work.name, scaled(c.row.Own.Value, work.by), scaled(base.Own.Value, work.by)})
+	}
+	return out
+}
+
+// costs says how much CPU time the engine's threads use for a packet, against the baseline. Their clocks
+// include the softirqs on top of them, and hardly depend on other programs.
+func (r Run) costs(network string) []Statement {
+	all := r.costsOf(network)
+	if all == nil {
+		return nil
+	}
+	s := Statement{Subject: Cost, Number: &finding.Number{Name: quantity(all[0].row.Own.Name) + ", " + network + " ÷ " + r.Baseline, Unit: "1", Value: all[0].ratio()}}
+	var probes []string
+	of := map[string][]cost{}
+	for _, c := range all {
+		if of[c.table.Probe] == nil {
+			probes = append(probes, c.table.Probe)
+		}
+		of[c.table.Probe] = append(of[c.table.Probe], c)
+		s.Cells = append(s.Cells, c.table.Cell(*c.row))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s%s: %s takes %s on %s and %s on %s; medians of %d blocks, by the clocks of the engine's threads at both ends",
+			r.Short(c.table.Probe), r.of(c.cell), c.work, measured(c.here, "s"), network, measured(c.there, "s"), r.Baseline, c.row.Own.Value.N))
+	}
+	var clauses []string
+	for i, probe := range probes {
+		clauses = append(clauses, r.clause(of[probe], i == 0))
+	}
+	s.Text = strings.Join(clauses, "; ") + r.bytes(network, &s)
+	return []Statement{s}
+}
+
+// bytes says whether the passes or the bytes cost, if the run measured enough sizes for a model.
+func (r Run) bytes(network string, s *Statement) string {
+	for _, m := range r.Models {
+		if m.Network != network || m.End != costmodel.Sender || m.Kind != costmodel.UDP || m.Refused != "" {
+			continue
+		}
+		s.Evidence = append(s.Evidence, fmt.Sprintf("model of the sender, %s: %s per pass and %s per KiB; held-out sizes are %.1f %% off on average, at most %.1f %%",
+			m.Kind, measured(m.Pass, "s"), measured(scaled(m.Byte, 1024), "s"), 100*m.MeanError, 100*m.LargestError))
+		switch more := scaled(m.Byte, 1024); {
+		case !more.Bounded() || more.Lo <= 0:
+			return ". The pass costs, not the bytes: no cost of a byte is shown"
+		case m.Even.Bounded():
+			return fmt.Sprintf(". 1 KiB more costs its sender %s: the bytes cost as much as the pass from %s on", measured(more, "s"), measured(m.Even, "byte"))
+		}
+	}
+	return ""
+}
+
+// clause sums up the costs of one probe: one cost, or the range over several conditions. Only the first clause
+// of a sentence has a verb.
+func (r Run) clause(of []cost, first bool) string {
+	c, in, verb, instead, most := of[0], "", " ", " instead of ", "×"
+	if first {
+		verb, instead, most = " costs ", " of CPU time instead of "+r.Baseline+"'s ", "× "+r.Baseline+"'s CPU time"
+	}
+	if len(r.Tables) > 1 {
+		in = " (" + r.Short(c.table.Probe) + ")"
+	}
+	if len(of) == 1 {
+		return c.work + verb + value(c.here.Center, "s") + instead + value(c.there.Center, "s") + ", " + times(c.ratio()) + in
+	}
+	order := func(a, b cost) int { return cmp.Compare(a.ratio().Center, b.ratio().Center) }
+	lo, hi := slices.MinFunc(of, order).ratio(), slices.MaxFunc(of, order).ratio()
+	return fmt.Sprintf("%s%s%s× to %s%s under %d conditions%s", c.work, verb, fixed(lo.Center, 2), fixed(hi.Center, 2), most, len(of), in)
+}
+
+// bare is an estimate without its interval, which is in the evidence: the ratio has one of its own.
+func bare(i stat.Interval) stat.Interval { return stat.Interval{Center: i.Center, N: i.N} }
+
+func scaled(i stat.Interval, by float64) stat.Interval {
+	i.Center, i.Lo, i.Hi = i.Center*by, i.Lo*by, i.Hi*by
+	return i
+}
+
+// A pass is what one packet carries on the sender's first device.
+type pass struct {
+	cell
+	size stat.Interval // bytes with headers, median over blocks
+}
+
+// leastSharing is how many times as much a pass must carry under TCP to explain why TCP is cheaper.
+const leastSharing = 2
+
+// sharing explains why TCP keeps more of a path than UDP: many segments share one pass through the stack,
+// and an overlay costs per pass.
+func (r Run) sharing(network string) []Statement {
+	tcp, udp := r.passes(network, "tcp"), r.passes(network, "udp")
+	if tcp == nil || udp == nil || !tcp.size.Bounded() || tcp.size.Lo < leastSharing*udp.size.Hi {
+		return nil
+	}
+	s := Statement{Subject: Sharing, Cells: []analysis.Cell{tcp.table.Cell(*tcp.row), udp.table.Cell(*udp.row)},
+		Number: &finding.Number{Name: "bytes per pass, TCP", Unit: "byte", Value: tcp.size}}
+	share := fmt.Sprintf("%s share a pass through the stack in TCP, %s in UDP", measured(bare(tcp.size), "byte"), measured(bare(udp.size), "byte"))
+	t, u := tcp.row.Ratio, udp.row.Ratio
+	switch both := r.ratio(tcp.cell, udp.cell); {
+	case network != r.Baseline && t.Bounded() && u.Bounded():
+		if t.Lo <= u.Hi {
+			return nil // both keep as much
+		}
+		s.Text = fmt.Sprintf("TCP keeps %s of %s's throughput, UDP %s: %s", times(t), r.Baseline, times(u), share)
+	case both.Bounded() && both.Lo > 1:
+		s.Text = fmt.Sprintf("TCP carries %s of what UDP carries: %s", times(both), share)
+	default:
+		return nil
+	}
+	for _, p := range []*pass{tcp, udp} {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s per packet on the sender's first device, median of %d blocks", r.Short(p.table.Probe), measured(p.size, "byte"), p.size.N))
+	}
+	if _, varied := tcp.table.Config["offload"]; !varied {
+		s.Test = &finding.Test{Text: fmt.Sprintf("Refuted if TCP keeps more than %s× of its throughput without segmentation offload", fixed(unshared, 2)),
+			Levels: map[string]string{"offload": "off"}, Metric: "throughput", Factor: unshared}
+	}
+	return []Statement{s}
+}
+
+// ratio returns the throughput of one cell ÷ another's in the same blocks.
+func (r Run) ratio(of, to cell) stat.Interval {
+	var all []analysis.Series
+	for _, c := range []cell{to, of} {
+		config := maps.Clone(c.table.Config)
+		if config == nil {
+			config = map[string]string{}
+		}
+		config[analysis.Network], config[analysis.Probe] = c.row.Network, c.table.Probe
+		sample := r.Sample(config)
+		if sample == nil {
+			return stat.Interval{}
+		}
+		all = append(all, sample.Values(c.table.Metric))
+	}
+	_, v := analysis.Common(all...)
+	return stat.Ratio(v[0], v[1], oneByOne)
+}
+
+// unshared is the most that a TCP stream keeps of its throughput when its segments pass one by one, if
+// sharing passes is what makes it fast. Published streams without it keep half (claim tso-doubles-tcp).
+const unshared = 0.8
+
+// passes returns the first cell of a protocol's stream with what its packets carry, nil if the network has
+// none.
+func (r Run) passes(network, protocol string) *pass {
+	for _, c := range r.cells(network) {
+		if c.table.Metric != "throughput" {
+			continue
+		}
+		var sizes []float64
+		for _, o := range c.row.Evidence() {
+			if path := o.Evidence.Path; o.Evidence.Protocol == protocol && len(path) > 0 && path[0].Data.Packets > 0 {
+				sizes = append(sizes, path[0].Data.Size())
+			}
+		}
+		if sizes != nil {
+			return &pass{c, stat.Median(sizes, oneByOne)}
+		}
+	}
+	return nil
+}
+
+// oneByOne is the confidence of intervals that are not compared.
+const oneByOne = 0.95

@@ -1,0 +1,212 @@
+// Package explain says why a network costs what it costs: for each network at most six statements, the
+// answer first, each with its number, its interval and what would refute it. It makes them from the
+// findings, the costs and the bounds of an analyzed run, and plans and judges the runs that can refute them.
+//
+// It must not judge causes (package finding does), touch a file, or run anything.
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/costmodel"
+	"github.com/weir-bench/weir/internal/finding"
+)
+
+// most is how many statements a network gets. Further ones are in Network.More.
+const most = 6
+
+// A Run is what explanations are made from.
+type Run struct {
+	*analysis.Run
+	Findings []finding.Finding         // of the run
+	Short    func(probe string) string // names a probe in a sentence
+	Verdicts []Verdict                 // of refuting runs, if there were any
+	Models   []costmodel.Model
+	Bounds   []costmodel.Bound
+	Hooks    []costmodel.Hook
+}
+
+// An Explanation is what a run says about the causes of its numbers.
+type Explanation struct {
+	Baseline string    `json:"baseline,omitempty"`
+	Networks []Network `json:"networks"` // in the order of the run
+	// Missing names the evidence that the run lacks, each with the command that would measure it.
+	Missing []string `json:"missing,omitempty"`
+}
+
+// A Network is what the run says about one network, the most important statement first.
+type Network struct {
+	Name       string      `json:"network"`
+	Statements []Statement `json:"statements"`
+	More       []Statement `json:"more,omitempty"`
+}
+
+// A Subject is what a statement is about.
+type Subject string
+
+const (
+	Cause    Subject = "cause"    // what limits or spoils the numbers: a finding
+	Cost     Subject = "cost"     // CPU time per packet, against the baseline
+	Sharing  Subject = "sharing"  // why TCP and UDP differ: the bytes that share a pass through the stack
+	Parts    Subject = "parts"    // what of a network's cost is encapsulation, bridges, netfilter
+	Bound    Subject = "bound"    // what removing a part could gain at most
+	Ordinary Subject = "ordinary" // nothing to explain
+	// Hypothesis is a statement of the user, which only a refuting run says anything about.
+	Hypothesis Subject = "hypothesis"
+)
+
+// A Statement is one conclusion.
+type Statement struct {
+	Subject Subject         `json:"subject"`
+	Rule    string          `json:"rule,omitempty"` // of the finding
+	Place   string          `json:"place,omitempty"`
+	Cells   []analysis.Cell `json:"cells,omitempty"`
+	Text    string          `json:"text"`
+	Number  *finding.Number `json:"number,omitempty"`
+	Test    *finding.Test   `json:"test,omitempty"` // of the first cell
+	Verdict *Verdict        `json:"verdict,omitempty"`
+	// Evidence is what the statement rests on, for readers who ask.
+	Evidence []string `json:"evidence,omitempty"`
+}
+
+// String returns the statement, what would refute it, and the verdict if a run tried to.
+func (s Statement) String() string {
+	parts := []string{sentence(s.Text)}
+	if s.Test != nil {
+		parts = append(parts, sentence(s.Test.Text))
+	}
+	if s.Verdict != nil {
+		parts = append(parts, s.Verdict.String())
+	}
+	return strings.Join(parts, " ")
+}
+
+// Known reports whether a run has what explanations need. Runs of older versions and imported results do
+// not.
+func (r Run) Known() bool {
+	for _, row := range r.Rows() {
+		if len(row.Evidence()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// New explains every network of a run.
+func New(r Run) Explanation {
+	x := Explanation{Baseline: r.Baseline, Networks: []Network{}, Missing: r.missing()}
+	if !r.Known() {
+		return x
+	}
+	for _, name := range r.Networks {
+		all := r.network(name)
+		if all == nil {
+			continue
+		}
+		x.Networks = append(x.Networks, Network{name, all[:min(len(all), most)], all[min(len(all), most):]})
+	}
+	return x
+}
+
+// network returns the statements about one network in the order of their importance.
+func (r Run) network(name string) []Statement {
+	causes := r.causes(name)
+	if s, ok := r.ordinary(name, causes); ok {
+		return append([]Statement{s}, r.hypotheses(name)...)
+	}
+	all := slices.Concat(causes, r.costs(name), r.sharing(name), r.parts(name), r.bounds(name), r.hypotheses(name))
+	if len(all) == 0 {
+		return r.unexplained(name)
+	}
+	for i, s := range all {
+		if s.Subject != Hypothesis {
+			all[i].Verdict = r.verdict(s)
+		}
+	}
+	return all
+}
+
+// hypotheses returns the statements of the user that runs have tested.
+func (r Run) hypotheses(network string) (out []Statement) {
+	for i, v := range r.Verdicts {
+		if v.Subject == Hypothesis && v.Cell.Network == network {
+			out = append(out, Statement{Subject: Hypothesis, Cells: []analysis.Cell{v.Cell}, Text: "hypothesis: " + v.Text, Test: &v.Test, Verdict: &r.Verdicts[i]})
+		}
+	}
+	return out
+}
+
+// verdict returns the last verdict on a statement, nil if it was not tested.
+func (r Run) verdict(s Statement) (last *Verdict) {
+	if s.Test == nil || len(s.Cells) == 0 {
+		return nil
+	}
+	for i, v := range r.Verdicts {
+		if v.of(s) {
+			last = &r.Verdicts[i]
+		}
+	}
+	return last
+}
+
+// Tests returns the statements that a run can refute.
+func (x Explanation) Tests() (all []Statement) {
+	for _, n := range x.Networks {
+		for _, s := range slices.Concat(n.Statements, n.More) {
+			if s.Test != nil && len(s.Cells) > 0 {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// A cell is a row with the table that it is in.
+type cell struct {
+	table *analysis.Table
+	row   *analysis.Row
+}
+
+// cells returns the cells of a network that have counted trials, in the order of the tables.
+func (r Run) cells(network string) (out []cell) {
+	for t, row := range r.Rows() {
+		if row.Network == network && row.Counted() > 0 {
+			out = append(out, cell{t, row})
+		}
+	}
+	return out
+}
+
+// in names cells of a network in parentheses, "" if they are all that it has.
+func (r Run) in(network string, cells []analysis.Cell) string {
+	all := r.cells(network)
+	if len(cells) >= len(all) {
+		return ""
+	}
+	tables := map[string]int{} // of a probe
+	for _, c := range all {
+		tables[c.table.Probe]++
+	}
+	var parts []string
+	named := map[string]int{}
+	for _, c := range cells {
+		if named[c.Probe]++; named[c.Probe] == 1 {
+			parts = append(parts, c.Probe)
+		}
+	}
+	for i, probe := range parts {
+		parts[i] = r.Short(probe)
+		switch n := named[probe]; {
+		case n == tables[probe]:
+		case n == 1:
+			j := slices.IndexFunc(cells, func(c analysis.Cell) bool { return c.Probe == probe })
+			parts[i] = strings.TrimSuffix(parts[i]+", "+levels(cells[j].Levels), ", ")
+		default:
+			parts[i] += fmt.Sprintf(" under %d of %d conditions", n, tables[probe])
+		}
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
+}

@@ -1,0 +1,233 @@
+package explain
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/costmodel"
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// A model is what packets cost on a synthetic network.
+type model struct {
+	pass, kib float64 // s of CPU time per datagram and per KiB of TCP
+	tcpSize   float64 // bytes per packet on the first device
+}
+
+var models = map[string]model{
+	"host":          {3.1e-6, 0.157e-6, 43_800},
+	"bridge":        {4.25e-6, 0.17e-6, 43_800},
+	"vxlan":         {4.67e-6, 0.21e-6, 43_800},
+	"vxlan-overlay": {6.85e-6, 0.24e-6, 43_800},
+	"macvlan":       {3.1e-6, 0.157e-6, 43_800},
+	"lost":          {6.85e-6, 1.27e-6, 43_800},
+	"bridged":       {5.2e-6, 0.19e-6, 43_800},
+}
+
+// built makes a run of networks whose sender is the limit, the first of them the baseline.
+func built(networks ...string) ([]record.Result, analysis.Options) {
+	o := analysis.Options{Baseline: networks[0], Networks: networks, Probes: []string{"tcp-stream", "udp-stream"}, Evidence: map[string]*evidence.Trial{}}
+	rnd := rand.New(rand.NewPCG(7, 1))
+	var rs []record.Result
+	for block := 1; block <= 12; block++ {
+		drift := 1 + 0.05*math.Sin(float64(block))
+		for _, n := range networks {
+			for _, probe := range o.Probes {
+				m := models[n]
+				cost := m.pass // of 1400 bytes
+				if probe == "tcp-stream" {
+					cost = m.kib / 1024 * 1400
+				}
+				cost *= drift * math.Exp(0.01*rnd.NormFloat64())
+				r := record.Result{Format: record.Format, Trial: fmt.Sprintf("b%03d-%s-%s", block, n, probe), Block: block, Status: record.OK, Elapsed: 1,
+					Start: time.Unix(int64(len(rs)), 0), Config: map[string]string{"network": n, "probe": probe},
+					Observed: map[string]string{"size": "1400", "send": "single", "recv": "single", "streams": "1"}}
+				add := func(name, unit string, v float64) {
+					r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
+				}
+				add("throughput", "bit/s", 8*1400/cost)
+				add("cpu.own.client", "core", 1)
+				add("cpu.own.server", "core", 0.4)
+				e := &evidence.Trial{Format: evidence.Format, Protocol: "udp", Seconds: 1, Sender: evidence.End{Host: "m"}, Receiver: evidence.End{Host: "m"},
+					Hosts: map[string]sample.Counters{"m": {"softirq.cpu0.net_rx": 9000, "softirq.cpu1.net_rx": float64(rnd.IntN(90)), "cpu0.idle": 0.004, "cpu1.idle": 0.6}}, Path: []evidence.Hop{{In: "h1p1", Dev: "eth0", Out: true, Data: evidence.Flow{Packets: 1000, Bytes: 1000 * 1442}}}}
+				if probe == "tcp-stream" {
+					r.Observed["size"], r.Observed["mss"] = "131072", "1448"
+					add("cpu.own.per.bit", "s/bit", 1.4*cost/1400/8)
+					e.Protocol, e.Path[0].Data.Bytes = "tcp", 1000*m.tcpSize*math.Exp(0.02*rnd.NormFloat64())
+				} else {
+					add("sent", "packet/s", 1/cost)
+					add("delivered", "packet/s", 1/cost)
+					add("cpu.own.per.packet", "s/packet", 1.4*cost)
+				}
+				o.Evidence[r.Trial] = e
+				rs = append(rs, r)
+			}
+		}
+	}
+	return rs, o
+}
+
+func run(rs []record.Result, o analysis.Options, findings ...finding.Finding) Run {
+	a := analysis.New(rs, o)
+	short := map[string]string{"tcp-stream": "TCP", "udp-stream": "UDP"}
+	return Run{Run: a, Findings: findings, Short: func(probe string) string { return short[probe] },
+		Models: costmodel.Fit(a), Bounds: costmodel.WhatIf(a), Hooks: costmodel.Hooks(a)}
+}
+
+func cellsOf(network string, probes ...string) (out []analysis.Cell) {
+	for _, p := range probes {
+		out = append(out, analysis.Cell{Probe: p, Network: network})
+	}
+	return out
+}
+
+// one returns an estimate of share with its interval, as a finding has it.
+func one(name, unit string, lo, hi float64) *finding.Number {
+	return &finding.Number{Name: name, Unit: unit, Value: stat.Interval{Center: (lo + hi) / 2, Lo: lo, Hi: hi, Confidence: 0.95, N: 12}}
+}
+
+// full is the finding about a sender without time to spare.
+func full(network string) finding.Finding {
+	return finding.Finding{Rule: "full-thread", Severity: finding.Note, Cells: cellsOf(network, "tcp-stream", "udp-stream"), Place: "h1p1",
+		Text:     "engine client in h1p1 at 99 % of a CPU [98, 100]: that thread is the limit",
+		Evidence: []string{"weir-engine-agent in h1p1: median of 12 blocks"}, Remedy: "spread the load over several flows",
+		Number: one("busy", "1", 0.98, 1)}
+}
+
+func lost() finding.Finding {
+	return finding.Finding{Rule: "segmentation-lost", Severity: finding.Warning, Cells: cellsOf("lost", "tcp-stream"), Place: "h1 eth0",
+		Text:   "segmentation is lost at h1 eth0: 48,880 B per packet on vx0, 1,512 B on eth0, 32 times as many packets",
+		Number: one("packets", "1", 30, 34), Evidence: []string{"tx-udp_tnl-segmentation is off there"},
+		Test: &finding.Test{Text: "Refuted if switching it on does not give TCP at least 1.5× its throughput", Fix: []plan.Step{switchOn}, Metric: "throughput", Factor: 1.5}}
+}
+
+func text(x Explanation) []byte {
+	var b bytes.Buffer
+	for _, n := range x.Networks {
+		fmt.Fprintf(&b, "%s\n", n.Name)
+		for _, s := range n.Statements {
+			fmt.Fprintf(&b, "  %s\n", s)
+			for _, e := range s.Evidence {
+				fmt.Fprintf(&b, "      %s\n", e)
+			}
+		}
+		for _, s := range n.More {
+			fmt.Fprintf(&b, "  more: %s\n", s)
+		}
+	}
+	for _, m := range x.Missing {
+		fmt.Fprintf(&b, "missing: %s\n", m)
+	}
+	return b.Bytes()
+}
+
+func TestTexts(t *testing.T) {
+	stands := Verdict{Subject: Cause, Rule: "segmentation-lost", Place: "h1 eth0", Cell: cellsOf("lost", "tcp-stream")[0], Test: *lost().Test,
+		Ratio: stat.Interval{Center: 4.9, Lo: 4.5, Hi: 5.3, Confidence: 0.95, N: 8}, Outcome: Stands, Dir: "tests/x"}
+	for name, make := range map[string]func() Run{
+		"healthy": func() Run { rs, o := built("host", "macvlan"); return run(rs, o, full("host"), full("macvlan")) },
+		"segmentation": func() Run {
+			rs, o := built("host", "lost")
+			r := run(rs, o, full("host"), lost(), full("lost"))
+			r.Verdicts = []Verdict{stands}
+			return r
+		},
+		"what-if": func() Run {
+			rs, o := built("host", "bridge", "vxlan", "vxlan-overlay")
+			return run(rs, o, full("host"), full("vxlan-overlay"))
+		},
+		"what-if-tested": func() Run {
+			rs, o := built("host", "bridge", "vxlan", "vxlan-overlay", "bridged")
+			return run(rs, o)
+		},
+		"old": func() Run {
+			rs, o := built("host", "vxlan-overlay")
+			o.Evidence = nil
+			return run(rs, o, full("vxlan-overlay"))
+		},
+		"imported": func() Run {
+			rs, o := built("host", "vxlan-overlay")
+			o.Evidence, o.Unpaired = nil, true
+			return run(rs, o)
+		},
+		"tools": func() Run {
+			rs, o := built("host", "vxlan-overlay")
+			for i := range rs { // of foreign tools, no clock is known
+				rs[i].Values = rs[i].Values[:1]
+			}
+			return run(rs, o)
+		},
+		"few-blocks": func() Run { rs, o := built("host", "vxlan-overlay"); return run(rs[:8], o) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := text(New(make()))
+			file := filepath.Join("testdata", name+".txt")
+			if *update {
+				if err := os.WriteFile(file, got, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("differs from %s; look at it, then run the test with -update:\n%s", file, got)
+			}
+		})
+	}
+}
+
+// A network has at most six lines, whatever was found; the others are not lost.
+func TestAtMostSixLines(t *testing.T) {
+	rs, o := built("host", "vxlan-overlay")
+	var findings []finding.Finding
+	for i := range 8 {
+		f := full("vxlan-overlay")
+		f.Rule = fmt.Sprint("rule-", i)
+		findings = append(findings, f)
+	}
+	n := New(run(rs, o, findings...)).Networks[1]
+	if len(n.Statements) != most || len(n.More) < 3 || n.Statements[0].Rule != "rule-0" {
+		t.Errorf("%d lines and %d more: %+v", len(n.Statements), len(n.More), n)
+	}
+}
+
+// Findings of one rule at one place are one statement, which names its probes unless they are all.
+func TestMerged(t *testing.T) {
+	rs, o := built("host", "lost")
+	a, b := lost(), lost()
+	b.Cells = cellsOf("lost", "udp-stream")
+	b.Text, b.Test = "another text", nil
+	r := run(rs, o, a)
+	if s := r.causes("lost"); len(s) != 1 || !strings.HasSuffix(s[0].Text, "packets (TCP)") {
+		t.Errorf("alone: %+v", s)
+	}
+	r.Findings = append(r.Findings, b)
+	if s := r.causes("lost"); len(s) != 1 || len(s[0].Cells) != 2 || strings.Contains(s[0].Text, "(") || s[0].Evidence[1] != "udp-stream: another text" {
+		t.Errorf("merged: %+v", s)
+	}
+	x := New(r)
+	if !x.Says(a, a.Cells[0]) || !x.Says(b, b.Cells[0]) || x.Says(full("lost"), a.Cells[0]) {
+		t.Error("the explanation does not know what it says")
+	}
+	if tests := x.Tests(); len(tests) != 2 || tests[0].Subject != Sharing || tests[1].Rule != a.Rule {
+		t.Errorf("tests: %+v", tests)
+	}
+}

@@ -1,0 +1,123 @@
+package explain
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+// An Outcome is what a refuting run says about a statement.
+type Outcome string
+
+const (
+	Stands        Outcome = "stands"         // the change is there, and as large as predicted
+	Refuted       Outcome = "refuted"        // the interval excludes the predicted change
+	Open          Outcome = "open"           // the interval decides nothing
+	NotReproduced Outcome = "not reproduced" // the networks, built anew, no longer show what was found
+)
+
+// A Verdict is the result of one refuting run.
+type Verdict struct {
+	Subject Subject       `json:"subject"`
+	Rule    string        `json:"rule,omitempty"` // of the finding
+	Place   string        `json:"place,omitempty"`
+	Cell    analysis.Cell `json:"cell"`
+	Text    string        `json:"text"` // of the statement
+	Test    finding.Test  `json:"test"`
+	Ratio   stat.Interval `json:"ratio"` // Test.Metric, fixed ÷ found in the same block; N is 0 without one
+	Outcome Outcome       `json:"outcome"`
+	Reason  string        `json:"reason,omitempty"` // why there is no ratio
+	Dir     string        `json:"dir"`              // results of the run, below those that it tests
+}
+
+// Judge applies the rule of finding.Test to the ratio of a refuting run. shown reports whether the network
+// as found shows the finding in that run too: without it, the run says nothing about the cause.
+func Judge(t finding.Test, ratio stat.Interval, shown bool) Outcome {
+	more := t.Factor > 1
+	switch {
+	case !shown:
+		return NotReproduced
+	case !ratio.Bounded():
+		return Open
+	case t.AtMost && ratio.Lo > t.Factor:
+		return Refuted
+	case t.AtMost && ratio.Center <= t.Factor:
+		return Stands
+	case t.AtMost:
+		return Open
+	case more && ratio.Hi < t.Factor, !more && ratio.Lo > t.Factor:
+		return Refuted
+	case more && ratio.Lo > 1, !more && ratio.Hi < 1:
+		return Stands
+	}
+	return Open
+}
+
+// of reports whether v is the verdict on a statement, which has cells.
+func (v Verdict) of(s Statement) bool {
+	return v.Subject == s.Subject && v.Rule == s.Rule && v.Place == s.Place && v.Cell.String() == s.Cells[0].String()
+}
+
+// String is the sentence that follows "Refuted if …".
+func (v Verdict) String() string {
+	switch {
+	case v.Outcome == NotReproduced:
+		return "Tested: the network, built anew, does not show it: not reproduced."
+	case v.Ratio.N == 0:
+		return fmt.Sprintf("Tested: %s: %s.", v.Reason, v.Outcome)
+	}
+	if v.Test.Network != "" {
+		return fmt.Sprintf("Tested: it gained %s: %s.", times(v.Ratio), v.Outcome)
+	}
+	return fmt.Sprintf("Tested: %s %s of what was found: %s.", v.Quantity(), times(v.Ratio), v.Outcome)
+}
+
+// Statement returns what was tested, with its verdict.
+func (v Verdict) Statement() string {
+	return sentence(v.Text) + " " + sentence(v.Test.Text) + " " + v.String()
+}
+
+// Quantity names the value that the fix changes.
+func (v Verdict) Quantity() string {
+	if v.Test.Network != "" { // throughput, or the work per CPU time (costmodel.Bound)
+		return "gain"
+	}
+	return quantity(v.Test.Metric)
+}
+
+// Predicted formats the least change that the statement predicts.
+func (v Verdict) Predicted() string {
+	if v.Test.Factor < 1 || v.Test.AtMost {
+		return "≤ " + fixed(v.Test.Factor, 2) + "×"
+	}
+	return "≥ " + fixed(v.Test.Factor, 2) + "×"
+}
+
+// verdictsFormat is the version of the file of verdicts. A reader refuses any other.
+const verdictsFormat = 1
+
+type verdictsFile struct {
+	Format   int       `json:"format"`
+	Verdicts []Verdict `json:"verdicts"`
+}
+
+// EncodeVerdicts writes the file of verdicts.
+func EncodeVerdicts(vs []Verdict) ([]byte, error) {
+	b, err := json.MarshalIndent(verdictsFile{verdictsFormat, vs}, "", "  ")
+	return append(b, '\n'), err
+}
+
+// ParseVerdicts reads the file of verdicts.
+func ParseVerdicts(b []byte) ([]Verdict, error) {
+	var f verdictsFile
+	if err := json.Unmarshal(b, &f); err != nil {
+		return nil, err
+	}
+	if f.Format != verdictsFormat {
+		return nil, fmt.Errorf("verdicts have format %d, this version of weir reads %d", f.Format, verdictsFormat)
+	}
+	return f.Verdicts, nil
+}

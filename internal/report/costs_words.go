@@ -1,0 +1,171 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/costmodel"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// within formats a quantity with its interval: "1.57 µs [1.32, 1.98]".
+func within(i stat.Interval, base string, by float64) string {
+	i.Center, i.Lo, i.Hi = i.Center*by, i.Lo*by, i.Hi*by
+	text := unit.Format(i.Center, base)
+	if !i.Bounded() {
+		return text
+	}
+	factor, _, digits := inOneUnit(base, []float64{i.Center})
+	return text + " " + bracket(stat.Interval{Lo: i.Lo * factor, Hi: i.Hi * factor}, digits)
+}
+
+// busiest names a thread and its share of a CPU.
+func busiest(b *costmodel.Busy) string {
+	if b == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s, %.0f %%", finding.Describe(b.Thread).Name, 100*b.Share.Center)
+}
+
+// limits says why a thread is the limit.
+func limits(b *costmodel.Busy) string {
+	name := finding.Describe(b.Thread).Subject
+	if b.Full {
+		return name + " is full"
+	}
+	return name + " never waits for anything but a CPU, which other programs use as well"
+}
+
+// closest names the busiest thread of a network that no thread limits.
+func closest(b costmodel.Bound) string {
+	if b.Next == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (the busiest, %s, uses %.0f %% of a CPU)", finding.Describe(b.Next.Thread).Subject, 100*b.Next.Share.Center)
+}
+
+// whatIf says what encapsulation costs, what a path without it would give, and which run refutes that.
+func whatIf(b costmodel.Bound) string {
+	by, noun := perUnit(b.Unit)
+	parts := []string{fmt.Sprintf("Encapsulation costs the sender %s per %s", within(b.Encapsulation, "s", by), noun)}
+	if b.Cost.N > 0 {
+		parts[0] = fmt.Sprintf("Of the %s that a %s costs the sender, encapsulation takes %s", unit.Format(b.Cost.Center*by, "s"), noun, within(b.Encapsulation, "s", by))
+	}
+	if b.Bridging.N > 0 {
+		parts[0] += fmt.Sprintf(", and veths and bridges %s", within(b.Bridging, "s", by))
+	}
+	switch {
+	case b.Limit != nil && !b.Inside:
+		parts = append(parts, fmt.Sprintf("Free encapsulation would give no throughput: %s, and does not encapsulate", limits(b.Limit)))
+	case b.Why == "" && b.Limit == nil:
+		parts = append(parts, fmt.Sprintf("Without it the sender's CPU would do %s the work at most; no thread is full%s, so throughput need not follow", timesWithin(b.Free), closest(b)))
+	case b.Why == "":
+		parts = append(parts, fmt.Sprintf("Free encapsulation would give at most %s, because %s", timesWithin(b.Free), limits(b.Limit)), afterwards(b))
+		if b.FreeAll.N > 0 {
+			parts = append(parts, fmt.Sprintf("A free network would give %s", times(b.FreeAll)))
+		}
+	default:
+		parts = append(parts, "No bound: "+b.Why)
+		if b.Why == costmodel.NoneFull {
+			parts[1] += closest(b)
+		}
+		if b.OfMeasured.N > 0 {
+			parts = append(parts, fmt.Sprintf("The sum of the segments is %s of the measured path", timesWithin(b.OfMeasured)))
+		}
+	}
+	if b.Saved.Lo > 0 {
+		parts = append(parts, fmt.Sprintf("At %s a host would save %s", rate(b), within(b.Saved, "core", 1)))
+	}
+	if b.Why == "" && b.Sum.N == 0 && b.Cost.N > 0 {
+		parts = append(parts, "The run lacks bridge, which checks the sum of the segments")
+	}
+	parts = append(parts, refuting(b))
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ". ") + "."
+}
+
+func rate(b costmodel.Bound) string {
+	if b.Unit == "s/byte" {
+		return unit.Format(8*b.Rate, "bit/s")
+	}
+	return unit.Format(b.Rate, "packet/s")
+}
+
+// afterwards names the next limit.
+func afterwards(b costmodel.Bound) string {
+	if b.Most > 0 {
+		return fmt.Sprintf("From %s× on, %s would be the limit", fixed(b.Most, 2), finding.Describe(b.Next.Thread).Subject)
+	}
+	return "The same thread would remain the limit, with the rest of the path"
+}
+
+// refuting states the run that would refute a bound, and its verdict if this run contains it.
+func refuting(b costmodel.Bound) string {
+	if b.Free.N == 0 || !b.Free.Bounded() || b.Cost.N > 0 && b.Verdict == "" && b.Gain.N > 0 {
+		return ""
+	}
+	gained, delivered := b.Gained()
+	what := ""
+	if !delivered {
+		what = " of work per CPU time"
+	}
+	did := fixed(gained.Center, 2) + "×"
+	if gained.Bounded() {
+		did += " " + bracket(gained, 2)
+	}
+	test := fmt.Sprintf("Refuted if bridging without VXLAN (%s) gains more than %s×%s", costmodel.Without, fixed(b.Free.Hi, 2), what)
+	switch {
+	case b.Verdict == "":
+		return test
+	case b.Verdict == costmodel.Stands && gained.Center > b.Free.Hi:
+		return fmt.Sprintf("%s: it gained %s, which does not exclude less. Stands", test, did)
+	}
+	return fmt.Sprintf("%s: it gained %s. %s", test, did, capital(string(b.Verdict)))
+}
+
+func hook(h costmodel.Hook) string {
+	by, noun := perUnit(h.Unit)
+	text := fmt.Sprintf("bridge-nf costs the sender %s per %s with no rule loaded", within(h.Extra, "s", by), noun)
+	if h.Share.Bounded() {
+		text += fmt.Sprintf(": %.0f %% [%.0f, %.0f] of what %s adds to host", 100*h.Share.Center, 100*h.Share.Lo, 100*h.Share.Hi, h.Network)
+	}
+	return text + "."
+}
+
+// refusals says which models there are not.
+func refusals(models []costmodel.Model) (out []string) {
+	for _, m := range models {
+		if m.Refused != "" {
+			out = append(out, fmt.Sprintf("No model of the %s on %s: %s.", m.End, m.Network, m.Refused))
+		}
+	}
+	return out
+}
+
+// crossings says where the costs of two networks meet.
+func crossings(all []costmodel.Crossing) (out []string) {
+	for _, c := range all {
+		out = append(out, fmt.Sprintf("Above %s the %s on %s costs more than on %s, below it less.", within(c.Bytes, "byte", 1), c.End, c.A, c.B))
+	}
+	return out
+}
+
+// promise says what the models are for.
+func promise(m costmodel.Model, wakes []costmodel.Wake) []string {
+	out := []string{"The models are of busy paths: they promise nothing for traffic that waits, where threads are woken."}
+	for _, w := range wakes {
+		if m.Kind != costmodel.UDP || levelText(w.Levels) != levelText(m.Levels) {
+			continue
+		}
+		text := fmt.Sprintf("%s on %s cost both ends together %s of that, for waking up", traffic[w.Kind].name, w.Network, timesWithin(w.Factor))
+		if w.Refused == "" {
+			text += fmt.Sprintf(": %s more per %s predicts them within %.0f %%", within(w.Extra, "s", 1), traffic[w.Kind].pass, 100*w.LargestError)
+		} else {
+			text += " (" + w.Refused + ")"
+		}
+		out = append(out, text+".")
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/costmodel"
+	"github.com/weir-bench/weir/internal/explain"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+const whyAbout = "What limits each network and what its packets cost, the most important first, by the counters and clocks of this run. " +
+	"Another run whose interval excludes a number refutes it; weir explain --test measures what \"Refuted if\" asks for."
+
+// explanation explains the networks of a run.
+func (r Run) explanation(all []finding.Finding) explain.Explanation {
+	return explain.New(explain.Run{Run: r.Analysis, Findings: all, Short: r.short, Verdicts: r.Verdicts,
+		Models: costmodel.Fit(r.Analysis), Bounds: costmodel.WhatIf(r.Analysis), Hooks: costmodel.Hooks(r.Analysis)})
+}
+
+// whySection has a part for each network with at most six lines. A page shows the evidence on request. A
+// run without evidence has no such section.
+func whySection(s source) []Section {
+	x := Section{ID: "why", Title: "Why", About: whyAbout, Data: s.why}
+	for _, n := range s.why.Networks {
+		part := Section{ID: "why " + n.Name, Title: n.Name}
+		for _, line := range s.lines(n) {
+			if line.Evidence != nil { // behind a click on a page, nowhere else
+				part.Lines = append(part.Lines, Line{Text: line.Text, In: []Medium{forTerminal, forMarkdown}})
+				line.In = []Medium{forPage}
+			}
+			part.Lines = append(part.Lines, line)
+		}
+		if part.Lines != nil {
+			x.Parts = append(x.Parts, part)
+		}
+	}
+	if x.Parts == nil {
+		return nil
+	}
+	return []Section{x}
+}
+
+// lines returns the statements that no other section makes: the gap between UDP and TCP has one of its own.
+func (s source) lines(n explain.Network) (out []Line) {
+	split := slices.ContainsFunc(s.p.Gaps(), func(g analysis.Gap) bool { return g.Network == n.Name })
+	for _, x := range n.Statements {
+		if x.Subject != explain.Sharing || !split {
+			out = append(out, Line{Text: x.String(), Evidence: x.Evidence})
+		}
+	}
+	return out
+}
+
+// Explanation is the document of weir explain about one network, or all if network is "". With evidence, it
+// has what every statement rests on, and the statements beyond the first six.
+func Explanation(r Run, network string, evidence bool) (*Document, explain.Explanation) {
+	x := r.explanation(finding.Check(r.Analysis))
+	x.Networks = slices.DeleteFunc(x.Networks, func(n explain.Network) bool { return network != "" && n.Name != network })
+	d := &Document{Networks: r.Analysis.Networks, Baseline: r.Analysis.Baseline}
+	for _, n := range x.Networks {
+		part := Section{ID: "why " + n.Name, Title: n.Name}
+		statements := n.Statements
+		if evidence {
+			statements = slices.Concat(statements, n.More)
+		}
+		for _, s := range statements {
+			line := Line{Text: s.String()}
+			if evidence {
+				line.Evidence = s.Evidence
+			}
+			part.Lines = append(part.Lines, line)
+		}
+		d.Sections = append(d.Sections, part)
+	}
+	if x.Missing != nil {
+		d.Sections = append(d.Sections, Section{ID: "missing", Title: "What this run cannot say", Notes: x.Missing})
+	}
+	identify(d.Sections, "section", map[string]bool{})
+	return d, x
+}
+
+// Verdicts is the document of the runs that could refute statements.
+func Verdicts(vs []explain.Verdict) *Document {
+	text := func(head string, keep int, of func(explain.Verdict) string) column {
+		return layout(Column{Head: head, Left: true, Keep: keep}, vs, func(v explain.Verdict) Cell { return Cell{Text: of(v)} })
+	}
+	cs := []column{names("statement", vs, func(v explain.Verdict) string { return cmp.Or(v.Rule, string(v.Subject)) }),
+		text("network", 8, func(v explain.Verdict) string { return v.Cell.Network }),
+		text("probe", 6, func(v explain.Verdict) string { return comma(v.Cell.Probe, levelText(v.Cell.Levels)) }),
+		text("value", 7, func(v explain.Verdict) string { return v.Quantity() }),
+		text("predicted", 8, func(v explain.Verdict) string { return v.Predicted() })}
+	cs = append(cs, ratios(vs, "fixed ÷ found", func(v explain.Verdict) (stat.Interval, bool) { return v.Ratio, v.Ratio.Contains(1) })...)
+	cs = append(cs, text("verdict", 9, func(v explain.Verdict) string { return string(v.Outcome) }))
+	x := Section{ID: "verdicts", Title: "What the refuting runs say", Tables: []Table{table("verdicts table", cs...)}}
+	for _, v := range vs {
+		x.Notes = append(x.Notes, fmt.Sprintf("%s: %s Results: %s", v.Cell.Network, v.Statement(), v.Dir))
+	}
+	d := &Document{Sections: []Section{x}}
+	identify(d.Sections, "section", map[string]bool{})
+	return d
+}
