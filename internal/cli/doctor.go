@@ -79,6 +79,7 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 		return exit(exitEnvironment, err)
 	}
 	ds = append(ds, kernel...)
+	ds = append(ds, checkTrace())
 	for _, tool := range catalog.Tools() {
 		path, version, err := here.Tool(ctx, tool)
 		c := facts.Check{Name: tool.Program, OK: path != "", Detail: strings.TrimPrefix(version+", "+path, ", ")}

@@ -32,7 +32,7 @@ func runCommand(version string) *cobra.Command {
 	var vm vmFlags
 	var many seriesFlags
 	var dir, resume string
-	var asJSON bool
+	var asJSON, trace bool
 	c := &cobra.Command{
 		Use:   "run [STUDY]",
 		Short: "Build the networks or find them, measure them, and report",
@@ -86,6 +86,12 @@ directory below -o: 001, 002 and so on.`,
 			if vm.in && s.Target.Exists() {
 				return usage("--in-vm builds networks in a virtual machine of this machine; leave it out to measure %s", aboutTarget(s.Target))
 			}
+			if trace && s.Target.Exists() {
+				return usage("--trace: "+tracesHere, "--ssh and --kube")
+			}
+			if trace && vm.in {
+				return usage("--trace records packets on this machine, and --in-vm builds networks in another; leave one of them out")
+			}
 			if err := check(s); err != nil {
 				return err
 			}
@@ -93,7 +99,7 @@ directory below -o: 001, 002 and so on.`,
 			if err != nil {
 				return err
 			}
-			r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON, byDefault: len(as) == 0 && len(f.networks) == 0}
+			r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON, trace: trace, byDefault: len(as) == 0 && len(f.networks) == 0}
 			if r.at, err = placeOf(s, programs); err != nil {
 				return err
 			}
@@ -128,6 +134,7 @@ directory below -o: 001, 002 and so on.`,
 	c.Flags().StringVarP(&dir, "output", "o", "", "new directory for the results (default weir-results/STUDY-TIME)")
 	c.Flags().StringVar(&resume, "resume", "", "results directory of a run, or of several, to finish")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the tables as JSON")
+	c.Flags().BoolVar(&trace, "trace", false, "after the trials, trace 100 requests through each network (weir trace)")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
 	return c
@@ -153,6 +160,7 @@ type runner struct {
 	study       study.Study
 	dir, resume string
 	json        bool
+	trace       bool                              // record the packets' paths after the trials
 	resumeCmd   string                            // the command that resumes; empty: weir run --resume DIR
 	guest       string                            // facts.Facts.Guest: set in a guest of weir's own, whose host reports
 	vm          *vmFlags                          // of the virtual machine for the trials; nil to run them here
@@ -166,6 +174,11 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	defer d.Close()
+	if r.trace {
+		if err := r.traceAll(ctx, d); err != nil {
+			return err
+		}
+	}
 	if r.guest != "" {
 		return nil
 	}

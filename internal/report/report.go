@@ -17,6 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/profile"
 	"github.com/weir-bench/weir/internal/study"
@@ -37,6 +38,7 @@ type Run struct {
 	Words    map[string]probe.Info // about probes, by name in the study
 	Analysis *analysis.Run         // of Results; see Analyze
 	Claims   []claim.Outcome       // published figures that these results test
+	Traces   []packettrace.Trace   // paths of packets, by network
 	Verdicts []explain.Verdict     // of runs that could refute findings
 	Problems []string              // results that could not be read
 	Dir      string
@@ -83,6 +85,7 @@ var sections = []func(source) []Section{
 	profileSection,
 	claimSection,
 	hopSection,
+	traceSection,
 	toolSection,
 	threadSection,
 	overTimeSection,

@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/packettrace"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// ofTopology lists the flags of a study that `weir trace` has too.
+var ofTopology = []string{"hosts", "pods", "mtu", "link", "delay", "jitter", "ipv6", "pods-ipv6"}
+
+// tracesHere is why a trace needs a lab, and what machines that exist would have to allow.
+const tracesHere = "weir trace traces networks that it builds on this machine: between machines that exist, the times of a packet's hops would need clocks " +
+	"that agree within 0.1 µs, and root on each machine (CAP_BPF and CAP_PERFMON for tracepoints, CAP_NET_RAW for packet sockets); trace a network of the same kind here, without %s"
+
+func traceCommand() *cobra.Command {
+	var networks []string
+	var nic, mode, out, ssh string
+	var asJSON, kube bool
+	t := tracing{size: tracedSize, count: tracedCount}
+	c := &cobra.Command{
+		Use:   "trace -n NETWORK",
+		Short: "Prove which path packets take, with the time of every hop",
+		Long: `Build a network, send requests through it one at a time, and record when the
+packets of each pass every device: in the kernel's tracepoints (BPF) as root, with
+packet sockets otherwise. Print the way there and back, hop by hop, without the time
+that the recording itself takes (docs/trace.md).`,
+		Example: `  sudo weir trace -n vxlan-overlay
+  sudo weir trace -n host,bridge,vxlan-overlay -o path.svg
+  weir trace -n relay --json`,
+		Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			for _, flag := range []string{"ssh", "kube"} {
+				if c.Flags().Changed(flag) {
+					return usage(tracesHere, "--"+flag)
+				}
+			}
+			if mode != "" && !slices.Contains(packettrace.Modes, mode) {
+				return usage("--by: unknown mode %q: want one of %s", mode, strings.Join(packettrace.Modes, ", "))
+			}
+			if t.count < 1 || t.count > maxTraced {
+				return usage("--count: %d requests: want 1 to %d", t.count, maxTraced)
+			}
+			if len(networks) == 0 {
+				return usage("no network given: add -n %s", strings.Join(catalog.In(network.InLab), "|"))
+			}
+			t.mode = mode
+			s, err := tracedStudy(c, networks, nic)
+			if err != nil {
+				return exit(exitUsage, err)
+			}
+			prepared, err := catalog.Prepare(s, thisMachine.kernel())
+			if err != nil {
+				return exit(exitUsage, err)
+			}
+			return thisMachine.enter(c.Context(), func() error {
+				if err := t.choose(); err != nil {
+					return exit(exitEnvironment, err)
+				}
+				var all []packettrace.Trace
+				for i, u := range s.Networks {
+					one, err := t.network(c.Context(), u.Name, prepared.Networks[u.Name])
+					if c.Context().Err() != nil {
+						return context.Cause(c.Context())
+					}
+					if err != nil {
+						return exit(exitEnvironment, fmt.Errorf("%s: %w", u.Name, err))
+					}
+					all = append(all, one)
+					if asJSON {
+						continue
+					}
+					if i > 0 {
+						fmt.Println()
+					}
+					if err := one.Text(os.Stdout); err != nil {
+						return err
+					}
+				}
+				if out != "" {
+					if err := drawTraces(out, all); err != nil {
+						return exit(exitEnvironment, err)
+					}
+				}
+				if asJSON {
+					return printJSON(os.Stdout, all)
+				}
+				return nil
+			})
+		},
+	}
+	fl := c.Flags()
+	fl.StringArrayVarP(&networks, "networks", "n", nil, "networks (weir list networks)")
+	fl.IntVar(&t.size, "size", t.size, "bytes of a request and of its reply")
+	fl.IntVar(&t.count, "count", t.count, "requests to trace")
+	fl.StringVar(&mode, "by", "", "bpf, taps or counters (default: the best that this process can use, see weir doctor)")
+	fl.StringVarP(&out, "output", "o", "", "file for the picture, SVG; with several networks, each has its name added")
+	fl.BoolVar(&asJSON, "json", false, "print machine-readable output")
+	fl.StringVar(&nic, "nic", "", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
+	bound := bind(&study.Study{})
+	for _, name := range ofTopology {
+		fl.AddFlag(bound.Lookup(name))
+	}
+	fl.StringVar(&ssh, "ssh", "", "")
+	fl.BoolVar(&kube, "kube", false, "")
+	_, _ = fl.MarkHidden("ssh"), fl.MarkHidden("kube") // they exist
+	_ = c.RegisterFlagCompletionFunc("networks", complete(catalog.In(network.InLab)))
+	return c
+}
+
+// tracedStudy returns a study of the networks that the flags describe.
+func tracedStudy(c *cobra.Command, networks []string, nic string) (study.Study, error) {
+	s, err := shippedStudy(defaultStudy)
+	if err == nil {
+		s.Networks, err = uses(networks)
+	}
+	if err == nil {
+		s.Probes, err = uses([]string{"udp-rr"})
+	}
+	if err == nil {
+		err = set(c, "nic", &s.Topology.NIC, nic, topo.ParseNIC)
+	}
+	if err != nil {
+		return s, err
+	}
+	s.Baseline, s.Compare = "", nil
+	bound := bind(&s)
+	c.Flags().Visit(func(g *pflag.Flag) {
+		if slices.Contains(ofTopology, g.Name) {
+			_ = bound.Set(g.Name, g.Value.String()) // parsed before
+		}
+	})
+	s = s.Resolve()
+	return s, s.Validate()
+}
+
+// drawTraces writes the pictures that there are.
+func drawTraces(file string, all []packettrace.Trace) error {
+	for _, t := range all {
+		if len(t.Request.Hops) == 0 {
+			continue // counters have no times
+		}
+		svg, err := t.Picture().SVG()
+		if err != nil {
+			return err
+		}
+		name := file
+		if base, ok := strings.CutSuffix(file, ".svg"); len(all) > 1 && ok {
+			name = base + "-" + t.Network + ".svg"
+		} else if len(all) > 1 {
+			name = file + "-" + t.Network + ".svg"
+		}
+		// In a report the page chooses the font.
+		svg = strings.Replace(svg, "<svg ", `<svg font-family="sans-serif" `, 1)
+		err = writeTo(name, func(w io.Writer) error {
+			_, err := io.WriteString(w, svg)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tapCommand runs in a node of the lab.
+func tapCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "tap",
+		Hidden: true,
+		Args:   args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			return exit(exitEnvironment, packettrace.Tap(os.Stdin, os.Stdout))
+		},
+	}
+}
+
+// checkTrace is the line of `weir doctor` about traces.
+func checkTrace() diagnosis {
+	mode, why := packettrace.Available()
+	c := facts.Check{Name: "packet trace", OK: mode == packettrace.ByBPF, Detail: "tracepoints by BPF: every hop, and the reasons of drops"}
+	if !c.OK {
+		c.Detail = fmt.Sprintf("by %s only: %v", mode, cmp.Or(why, packettrace.ErrRefused))
+		c.Fix = "sudo weir trace, on a kernel with BTF (CONFIG_DEBUG_INFO_BTF)"
+	}
+	return diagnosis{Check: c}
+}

@@ -1,0 +1,164 @@
+// Package packettrace proves which path packets take, with the time of every hop. It records when each
+// packet of a request/response run passes each device (Tracer through BPF, Tap through packet sockets),
+// finds the requests in these events (New), and prints or draws the result (Trace.Text, Trace.Picture).
+//
+// It must not send traffic, know networks or targets, or judge a result. Everything that it opens ends
+// with its process: nothing is pinned, and no setting changes.
+package packettrace
+
+import "slices"
+
+// A Kind is a place in the kernel where an Event is taken.
+type Kind string
+
+const (
+	Queue   Kind = "queue"   // tracepoint net_dev_queue: handed to a device, before its queueing discipline
+	Xmit    Kind = "xmit"    // net_dev_start_xmit: handed to the device's driver
+	Enter   Kind = "enter"   // netif_rx: the device received it, and its softirq is raised
+	GRO     Kind = "gro"     // napi_gro_receive_entry: the device's NAPI poll received it
+	Receive Kind = "receive" // netif_receive_skb: its softirq begins with it
+	Drop    Kind = "drop"    // kfree_skb: the kernel gave it up
+)
+
+// HeadSize is how many bytes of a packet an Event keeps, from where the packet began at that moment:
+// enough for two layers of Ethernet, IPv6 and UDP, a tunnel's header, and the engine's.
+const HeadSize = 160
+
+// An Event is a packet at a place.
+type Event struct {
+	At     int64  `json:"at"` // ns; the origin is arbitrary and the same for all events of a recording
+	Kind   Kind   `json:"kind"`
+	Node   string `json:"node"` // the network namespace's
+	Dev    string `json:"dev"`
+	Packet uint64 `json:"packet,omitempty"` // the kernel's buffer; user space begins another one. 0: unknown
+	Socket uint64 `json:"socket,omitempty"` // that owns it; 0: none, or unknown
+	Len    int    `json:"len"`              // bytes
+	Reason string `json:"reason,omitempty"` // of a Drop
+	Head   []byte `json:"head"`
+}
+
+// Modes of recording, best first.
+const (
+	ByBPF      = "bpf"      // raw tracepoints: every place of every packet, and reasons of drops
+	ByTaps     = "taps"     // packet sockets: the devices that a packet leaves and enters
+	ByCounters = "counters" // which devices moved as many packets as there were requests
+)
+
+// Modes lists them.
+var Modes = []string{ByBPF, ByTaps, ByCounters}
+
+// Missing says what a mode cannot show, compared with ByBPF.
+var Missing = map[string]string{
+	ByTaps:     "packet sockets show devices of the lab's nodes only, not queueing disciplines, softirqs, namespaces that a daemon made, or reasons of drops",
+	ByCounters: "counters show which devices moved the packets, not their order or their time",
+}
+
+// Format is the version of Trace in files.
+const Format = 1
+
+// A Trace is the path of one network's packets. Times are in seconds.
+type Trace struct {
+	Format  int    `json:"format"`
+	Network string `json:"network"`
+	Client  string `json:"client"` // nodes
+	Server  string `json:"server"`
+	Size    int    `json:"size"` // bytes of a request and of its reply
+	Mode    string `json:"mode"`
+	Why     string `json:"why,omitempty"` // why no better mode is available
+	// Requests were traced; Usual of them, and their replies, took the paths below. The rest took others.
+	Requests int `json:"requests"`
+	Usual    int `json:"usual"`
+	Lost     int `json:"lost,omitempty"` // events that did not fit the buffer
+	// Event is what recording one event costs. It is subtracted from every time below, except Traced.
+	Event   float64 `json:"event"`
+	Request Way     `json:"request"`
+	Reply   Way     `json:"reply"`
+	// Path is the median time from the first device to the last, there and back, and Traced the same with
+	// the events' cost. Stamps is what the sockets' own stamps say without a trace: the median of rtt.path.
+	Path   float64 `json:"path"`
+	Traced float64 `json:"traced"`
+	Stamps float64 `json:"stamps,omitempty"`
+	// Before is how much of Stamps passes outside of Path, between a stamp and the first event: mostly what
+	// making the stamp takes. Measured in requests that had both.
+	Before  float64  `json:"before,omitempty"`
+	Drops   []Gone   `json:"drops,omitempty"`
+	Devices []Device `json:"devices,omitempty"` // ByCounters only
+}
+
+// A Way is the path in one direction.
+type Way struct {
+	Hops []Hop `json:"hops"`
+	// Path is the median time from the first event to the hop marked Last, without the events' cost.
+	Path float64 `json:"path"`
+	// Program is the median time from the last hop to the next packet: the wake-up and the program.
+	Program float64 `json:"program,omitempty"`
+}
+
+// A Hop is an event and the way to it from the one before.
+type Hop struct {
+	Node  string  `json:"node"`
+	Dev   string  `json:"dev"`
+	Kind  Kind    `json:"kind"`
+	Does  Does    `json:"does,omitempty"`  // what happened on the way; "" for the first hop
+	Time  float64 `json:"time"`            // median, without the event's cost
+	At    float64 `json:"at"`              // the sum of the times so far
+	Last  bool    `json:"last,omitempty"`  // where the kernel stamps the arrival: the path ends here
+	Other bool    `json:"other,omitempty"` // another packet begins here: a program sends it
+}
+
+// Does names what the kernel or a program does between two events.
+type Does string
+
+const (
+	DoesQueue   Does = "to the driver"
+	DoesCross   Does = "device to device"
+	DoesSoftirq Does = "softirq"
+	DoesGRO     Does = "GRO"
+	DoesEncap   Does = "encapsulation"
+	DoesDecap   Does = "decapsulation"
+	DoesRoute   Does = "route"
+	DoesBridge  Does = "bridge"
+	DoesUser    Does = "user space"
+	DoesKernel  Does = "kernel"
+)
+
+// All lists them in the order of a legend.
+var All = []Does{DoesQueue, DoesCross, DoesSoftirq, DoesGRO, DoesBridge, DoesRoute, DoesEncap, DoesDecap, DoesUser, DoesKernel}
+
+// Gone counts the dropped packets of requests that got no reply.
+type Gone struct {
+	Node    string `json:"node"`
+	Dev     string `json:"dev"`
+	Reason  string `json:"reason"`
+	Packets int    `json:"packets"`
+}
+
+// A Device is how many packets a device moved for each request and its reply.
+type Device struct {
+	Node string  `json:"node"`
+	Dev  string  `json:"dev"`
+	Rx   float64 `json:"rx"`
+	Tx   float64 `json:"tx"`
+}
+
+// ByDoes sums the times of the hops up to the last one by what happens there, in the order of All.
+func (w Way) ByDoes() (does []Does, sums []float64) {
+	for _, d := range All {
+		sum, any := 0.0, false
+		for _, h := range w.Counted() {
+			if h.Does == d {
+				sum, any = sum+h.Time, true
+			}
+		}
+		if any {
+			does, sums = append(does, d), append(sums, sum)
+		}
+	}
+	return does, sums
+}
+
+// Counted returns the hops that the path consists of: those up to the last.
+func (w Way) Counted() []Hop {
+	i := slices.IndexFunc(w.Hops, func(h Hop) bool { return h.Last })
+	return w.Hops[:i+1]
+}

@@ -1,0 +1,177 @@
+package packettrace
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// The ring of a packet socket (PACKET_RX_RING, Documentation/networking/packet_mmap.rst): its memory is not
+// limited by net.core.rmem_max, which only root of the machine can exceed, and nobody wakes up for a packet.
+const (
+	frameSize  = 512
+	frames     = 1 << 14 // 8 MiB: some 2,000 requests in a namespace with three devices
+	blockSize  = 1 << 16
+	frameBegin = 32 // of struct sockaddr_ll: TPACKET_ALIGN(sizeof(struct tpacket2_hdr)), linux/if_packet.h
+)
+
+// A tap is a packet socket on all devices of this process's network namespace. It needs CAP_NET_RAW there,
+// which root of a user namespace has.
+type tap struct {
+	fd   int
+	ring []byte
+}
+
+func openTap() (_ *tap, err error) {
+	t := &tap{}
+	if t.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil { // 0: no packets before bind
+		return nil, fmt.Errorf("packet socket: %w (it needs CAP_NET_RAW)", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("packet socket: %w", err), t.close())
+		}
+	}()
+	// The stamps of packet sockets are those that packets have. This makes the kernel stamp each as it
+	// enters a namespace; without it, it would stamp only copies for this socket, in the softirq.
+	err = errors.Join(
+		unix.SetsockoptInt(t.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1),
+		unix.SetsockoptInt(t.fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V2),
+		unix.SetsockoptTpacketReq(t.fd, unix.SOL_PACKET, unix.PACKET_RX_RING,
+			&unix.TpacketReq{Block_size: blockSize, Block_nr: frames * frameSize / blockSize, Frame_size: frameSize, Frame_nr: frames}))
+	if err != nil {
+		return nil, fmt.Errorf("set up the ring: %w", err)
+	}
+	if t.ring, err = unix.Mmap(t.fd, 0, frames*frameSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return nil, fmt.Errorf("map the ring: %w", err)
+	}
+	if err := unix.Bind(t.fd, &unix.SockaddrLinklayer{Protocol: networkOrder(unix.ETH_P_ALL)}); err != nil {
+		return nil, fmt.Errorf("bind: %w", err)
+	}
+	return t, nil
+}
+
+// networkOrder is htons(3).
+func networkOrder(v uint16) uint16 {
+	return binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, v))
+}
+
+func (t *tap) close() (err error) {
+	if t.ring != nil {
+		err = unix.Munmap(t.ring)
+	}
+	return errors.Join(err, unix.Close(t.fd))
+}
+
+// events returns what the ring holds, and how many packets did not fit. names has the devices by number.
+func (t *tap) events(names map[int]string) (all []Event, lost int, err error) {
+	stats, err := unix.GetsockoptTpacketStats(t.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
+	if err != nil {
+		return nil, 0, fmt.Errorf("packet socket: statistics: %w", err)
+	}
+	for frame := range slices.Chunk(t.ring, frameSize) {
+		e, ok := parseFrame(frame, names)
+		if !ok {
+			break // nothing has been read, so the first free frame follows the last packet
+		}
+		all = append(all, e)
+	}
+	return all, int(stats.Drops), nil
+}
+
+// parseFrame reads a frame of the ring: struct tpacket2_hdr, struct sockaddr_ll and the packet. It reports
+// false for a free one.
+func parseFrame(b []byte, names map[int]string) (Event, bool) {
+	u16 := func(at int) int { return int(binary.NativeEndian.Uint16(b[at:])) }
+	u32 := func(at int) uint32 { return binary.NativeEndian.Uint32(b[at:]) }
+	const ifindex, kind = frameBegin + 4, frameBegin + 10
+	if len(b) < kind+1 || u32(0)&unix.TP_STATUS_USER == 0 {
+		return Event{}, false
+	}
+	size, kept, mac := int(u32(4)), int(u32(8)), u16(12)
+	if mac > len(b) {
+		return Event{}, false
+	}
+	e := Event{At: int64(u32(16))*1e9 + int64(u32(20)), Kind: Enter, Dev: names[int(u32(ifindex))], Len: size,
+		Head: bytes.Clone(b[mac:min(mac+min(kept, HeadSize), len(b))])}
+	if b[kind] == unix.PACKET_OUTGOING {
+		e.Kind = Xmit // before the driver gets it (dev_queue_xmit_nit, net/core/dev.c)
+	}
+	return e, true
+}
+
+// TapReady is the line that Tap prints once it records.
+const TapReady = `{"tap":"ready"}`
+
+// Tap records the packets of this process's network namespace until in ends, and then prints them as lines of
+// JSON, the last with the number that was lost.
+func Tap(in io.Reader, out io.Writer) error {
+	t, err := openTap()
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if _, err := fmt.Fprintln(out, TapReady); err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, in) // its end is what matters
+	devices, err := net.Interfaces()
+	if err != nil {
+		return err
+	}
+	names := map[int]string{}
+	for _, d := range devices {
+		names[d.Index] = d.Name
+	}
+	events, lost, err := t.events(names)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(out)
+	enc := json.NewEncoder(w)
+	for _, e := range events {
+		if err := enc.Encode(e); err != nil {
+			return err
+		}
+	}
+	if err := enc.Encode(tapEnd{&lost}); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// A tapEnd is the last line of Tap.
+type tapEnd struct {
+	Lost *int `json:"lost"`
+}
+
+// ParseTap reads the output of Tap on a node.
+func ParseTap(node string, b []byte) (events []Event, lost int, err error) {
+	rest, ok := bytes.CutPrefix(b, []byte(TapReady+"\n"))
+	if !ok {
+		return nil, 0, fmt.Errorf("output of the tap in %s: want %s first, got %.80q", node, TapReady, b)
+	}
+	for line := range bytes.Lines(rest) {
+		var v struct {
+			Event
+			tapEnd
+		}
+		if err := json.Unmarshal(line, &v); err != nil {
+			return nil, 0, fmt.Errorf("output of the tap in %s: line %.80q: %w", node, line, err)
+		}
+		if v.Lost != nil {
+			return events, *v.Lost, nil
+		}
+		v.Node = node
+		events = append(events, v.Event)
+	}
+	return nil, 0, fmt.Errorf("output of the tap in %s ends early", node)
+}

@@ -1,0 +1,122 @@
+package packettrace
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// says is how a mode is named to readers.
+var says = map[string]string{
+	ByBPF:      "raw tracepoints (BPF)",
+	ByTaps:     "packet sockets on the devices",
+	ByCounters: "device counters",
+}
+
+// Text prints the trace for a reader.
+func (t Trace) Text(to io.Writer) error {
+	w := bufio.NewWriter(to)
+	fmt.Fprintf(w, "%s: requests of %d bytes from %s to %s, by %s\n", t.Network, t.Size, t.Client, t.Server, says[t.Mode])
+	for _, x := range []struct {
+		name string
+		Way
+	}{{"request", t.Request}, {"reply", t.Reply}} {
+		if len(x.Hops) > 0 {
+			fmt.Fprintf(w, "\n  %s, %s\n", x.name, micro(x.Path))
+			x.list(w)
+		}
+	}
+	if len(t.Devices) > 0 {
+		t.devices(w)
+	}
+	fmt.Fprintln(w)
+	for _, n := range t.Notes() {
+		fmt.Fprintln(w, n)
+	}
+	return w.Flush()
+}
+
+// Notes says how the numbers were made, what was dropped, and what is missing.
+func (t Trace) Notes() (notes []string) {
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if len(t.Request.Hops) > 0 {
+		note("The path there and back took %s: %s with the trace, less %d events of %s each.", micro(t.Path), micro(t.Traced), t.intervals(), nano(t.Event))
+		if t.Stamps > 0 {
+			note("Without the trace, the sockets' own stamps say %s, of which %s pass before the first event (making the stamps): path ÷ stamps is %.2f.",
+				micro(t.Stamps), micro(t.Before), (t.Path+t.Before)/t.Stamps)
+		}
+		note("%d of %d requests and their replies took these ways. Times are their medians.", t.Usual, t.Requests)
+	}
+	for _, d := range t.Drops {
+		note("dropped: %d in %s %s: %s", d.Packets, d.Node, d.Dev, d.Reason)
+	}
+	if t.Lost > 0 {
+		note("%d later events did not fit the buffer.", t.Lost)
+	}
+	if m := Missing[t.Mode]; m != "" {
+		note("Missing: %s.", m)
+	}
+	if t.Why != "" {
+		note("Why: %s.", t.Why)
+	}
+	return notes
+}
+
+// intervals counts those between the events of both paths.
+func (t Trace) intervals() int {
+	return max(0, len(t.Request.Counted())-1) + max(0, len(t.Reply.Counted())-1)
+}
+
+func (w Way) list(to io.Writer) {
+	tw := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	past := false
+	for i, h := range w.Hops {
+		what, time := "sent", ""
+		if i > 0 {
+			what, time = h.Words(w.Hops[i-1]), fmt.Sprintf("%8s", micro(h.Time))
+		}
+		if past {
+			time += "  after the path's end"
+		}
+		past = past || h.Last
+		fmt.Fprintf(tw, "    %s\t%s\t%s\t%s\n", h.Node, h.Dev, what, time)
+	}
+	if w.Program > 0 {
+		fmt.Fprintf(tw, "    \t\tthe program wakes up and answers\t%8s\n", micro(w.Program))
+	}
+	tw.Flush() // a bufio.Writer keeps the error
+}
+
+// Words says what happened between two hops.
+func (h Hop) Words(before Hop) string {
+	from := before.Dev
+	if before.Node != h.Node {
+		from = before.Node + " " + before.Dev
+	}
+	switch h.Does {
+	case DoesCross:
+		return "from " + from
+	case DoesUser:
+		return "user space, after " + from
+	case DoesKernel:
+		return "from " + from
+	}
+	return string(h.Does)
+}
+
+func (t Trace) devices(w io.Writer) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "\n  packets for each request\t\treceived\tsent")
+	for _, d := range t.Devices {
+		fmt.Fprintf(tw, "    %s\t%s\t%.2f\t%.2f\n", d.Node, d.Dev, d.Rx, d.Tx)
+	}
+	tw.Flush()
+}
+
+func micro(s float64) string { return strings.TrimSpace(fmt.Sprintf("%.2f µs", s*1e6)) }
+
+func nano(s float64) string { return unit.Format(s, "s") }

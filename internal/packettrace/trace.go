@@ -1,0 +1,156 @@
+package packettrace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Recording is the input of New.
+type Recording struct {
+	Network, Client, Server string // the last two are nodes
+	Mode                    string
+	Why                     error // why no better mode is available
+	Size                    int   // bytes of a request
+	Count                   int   // requests to use: the latest of each round
+	Rounds                  []Round
+}
+
+// A Round is two runs and a cost, one right after the other, so that they meet the machine in the same state.
+type Round struct {
+	// Stamps is the median of what the sockets' stamps say of the path, s, in a run without a trace.
+	Stamps float64
+	// Events are those of a run with a trace, without Lost ones. StampsTraced is what the stamps say of this
+	// run: by how much it is longer than the events' path, the stamps lie further apart than the first and the
+	// last event.
+	Events       []Event
+	Lost         int
+	StampsTraced float64
+	Cost         float64 // of an event, s; see Cost
+}
+
+// ErrNothing means that a recording holds no request with its reply.
+var ErrNothing = errors.New("no request was traced to its reply")
+
+// New makes a trace of a recording.
+func New(r Recording) (Trace, error) {
+	t := Trace{Format: Format, Network: r.Network, Client: r.Client, Server: r.Server, Size: r.Size, Mode: r.Mode}
+	if r.Why != nil {
+		t.Why = strings.ReplaceAll(r.Why.Error(), "\n", "; ")
+	}
+	var latest []transaction
+	var drops []marked
+	var stamps, before, costs []float64
+	each := (r.Count + len(r.Rounds) - 1) / max(1, len(r.Rounds))
+	for _, x := range r.Rounds {
+		at := ends{r.Client, r.Server}
+		all, lost := transactions(x.Events, at)
+		latest, drops, costs = append(latest, all[max(0, len(all)-each):]...), append(drops, lost...), append(costs, x.Cost)
+		t.Lost += x.Lost
+		if x.Stamps > 0 {
+			stamps = append(stamps, x.Stamps)
+		}
+		stamped := slices.DeleteFunc(slices.Clone(all), func(y transaction) bool { return !y.request[0].stamped })
+		if x.StampsTraced > 0 && len(stamped) > 0 {
+			before = append(before, x.StampsTraced-median(paths(usual(stamped))))
+		}
+	}
+	t.Drops, t.Stamps, t.Before = gone(drops), median(stamps), max(0, median(before))
+	same := usual(latest)
+	if len(same) == 0 {
+		return t, fmt.Errorf("%w in %d rounds; does %s answer?", ErrNothing, len(r.Rounds), r.Server)
+	}
+	t.Requests, t.Usual = len(latest), len(same)
+	t.Event = median(costs)
+	pick := func(of func(transaction) pass) []pass {
+		ps := make([]pass, len(same))
+		for i, x := range same {
+			ps[i] = of(x)
+		}
+		return ps
+	}
+	requests, replies := pick(func(x transaction) pass { return x.request }), pick(func(x transaction) pass { return x.reply })
+	t.Request, t.Reply = way(requests, t.Event), way(replies, t.Event)
+	var program []float64
+	for _, x := range same {
+		program = append(program, seconds(x.reply[0].At-x.request[len(x.request)-1].At))
+	}
+	t.Request.Program = max(0, median(program)-t.Event)
+	t.Traced = median(paths(same))
+	t.Path = t.Traced - float64(same[0].intervals())*t.Event
+	return t, nil
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// intervals counts those between the events of both paths: each costs an event.
+func (x transaction) intervals() int { return x.request.last() + x.reply.last() }
+
+// path is the time of a pass up to its last event that counts, ns.
+func (p pass) path() int64 { return p[p.last()].At - p[0].At }
+
+// paths returns the times of both ways together, s.
+func paths(of []transaction) (v []float64) {
+	for _, x := range of {
+		v = append(v, seconds(x.request.path()+x.reply.path()))
+	}
+	return v
+}
+
+// way returns the hops that all passes have in common.
+func way(ps []pass, event float64) Way {
+	var w Way
+	first, last, sum := ps[0], ps[0].last(), 0.0
+	for i, m := range first {
+		h := Hop{Node: m.Node, Dev: m.Dev, Kind: m.Kind, Last: i == last}
+		if i > 0 {
+			var v []float64
+			for _, p := range ps {
+				v = append(v, seconds(p[i].At-p[i-1].At))
+			}
+			h.Does, h.Other = does(first[i-1], m), another(first[i-1], m)
+			h.Time = max(0, median(v)-event) // the shortest hops take less than the cost varies
+			sum += h.Time
+		}
+		h.At = sum
+		w.Hops = append(w.Hops, h)
+	}
+	var whole []float64
+	for _, p := range ps {
+		whole = append(whole, seconds(p.path()))
+	}
+	w.Path = max(0, median(whole)-float64(last)*event)
+	return w
+}
+
+// gone counts drops by place and reason, the most frequent first.
+func gone(drops []marked) (all []Gone) {
+	for _, d := range drops {
+		i := slices.IndexFunc(all, func(g Gone) bool { return g.Node == d.Node && g.Dev == d.Dev && g.Reason == d.Reason })
+		if i < 0 {
+			i, all = len(all), append(all, Gone{d.Node, d.Dev, d.Reason, 0})
+		}
+		all[i].Packets++
+	}
+	slices.SortStableFunc(all, func(a, b Gone) int { return b.Packets - a.Packets })
+	return all
+}
+
+// Complete reports whether a recording has enough requests for New.
+func Complete(events []Event, client, server string, count int) bool {
+	all, _ := transactions(events, ends{client, server})
+	return len(all) >= count
+}
+
+// Parse reads a Trace from its file.
+func Parse(b []byte) (t Trace, err error) {
+	if err := json.Unmarshal(b, &t); err != nil {
+		return t, err
+	}
+	if t.Format != Format {
+		return t, fmt.Errorf("trace has format %d, this version of weir reads %d", t.Format, Format)
+	}
+	return t, nil
+}
