@@ -27,6 +27,7 @@ type marks struct {
 	mu    sync.Mutex
 	stop  chan struct{} // of the window's timers; nil: no window
 	begun int64         // when the window began, or will; 0: not known
+	due   bool          // its begin is to be printed
 	open  bool          // its begin was printed, its end was not
 }
 
@@ -73,7 +74,7 @@ func (m *marks) at(begin int64, d time.Duration) {
 	if m.stop != nil {
 		close(m.stop)
 	}
-	m.stop, m.begun = make(chan struct{}), begin
+	m.stop, m.begun, m.due = make(chan struct{}), begin, true
 	go m.run(begin, d, m.stop)
 }
 
@@ -89,7 +90,7 @@ func (m *marks) next(after, d time.Duration) {
 		return
 	}
 	stop, before := make(chan struct{}), m.meter.Messages()
-	m.stop = stop
+	m.stop, m.due = stop, true
 	go func() {
 		look := time.NewTicker(lookEvery)
 		defer look.Stop()
@@ -126,11 +127,10 @@ func (m *marks) print(open bool, stop chan struct{}) {
 	defer m.mu.Unlock()
 	switch {
 	case m.stop != stop:
-	case open:
-		m.open = true
-		m.out.begin()
-	default:
+	case !open:
 		m.over()
+	case m.due:
+		m.start()
 	}
 }
 
@@ -144,12 +144,21 @@ func (m *marks) finish() {
 	m.over()
 }
 
-// over ends the window, if there is one. The caller holds the lock.
+// over ends the window, if there is one. A busy machine can delay the timer of its begin until then. The
+// caller holds the lock.
 func (m *marks) over() {
+	if m.due && m.begun != 0 && m.begun <= sock.Now() {
+		m.start()
+	}
 	if m.open {
 		m.out.end()
 	}
 	m.open = false
+}
+
+func (m *marks) start() {
+	m.due, m.open = false, true
+	m.out.begin()
 }
 
 // end ends the window with its run.
@@ -163,5 +172,5 @@ func (m *marks) end() {
 	if m.stop != nil {
 		close(m.stop)
 	}
-	m.stop, m.begun = nil, 0
+	m.stop, m.begun, m.due = nil, 0, false
 }

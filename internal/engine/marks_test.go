@@ -82,7 +82,13 @@ func TestMarks(t *testing.T) {
 					t.Fatalf("%s: %q, %v", workload, lines, err)
 				}
 				t.Log(workload, window)
-				begin, end := out.wait(t, event.MarkBegin), out.wait(t, event.MarkEnd)
+				begin, end := out.wait(t, event.MarkBegin), out.wait(t, event.Mark)
+				for end.line == event.MarkBegin { // a repeated request
+					begin, end = end, out.wait(t, event.Mark)
+				}
+				if end.line != event.MarkEnd {
+					t.Fatalf("%s: printed %q, want %q", workload, end.line, event.MarkEnd)
+				}
 				if begin.at-from < int64(warmup) {
 					t.Errorf("%s: the window began %v after the client did, in its warm-up of %v", workload, time.Duration(begin.at-from), warmup)
 				}
@@ -119,6 +125,15 @@ func TestMarksAreOfOneWindow(t *testing.T) {
 	m.end()
 	out.wait(t, event.MarkEnd)
 	m.end() // has nothing to end
+
+	m.mu.Lock() // its timer cannot print in time
+	m.stop, m.begun, m.due = make(chan struct{}), sock.Now(), true
+	m.mu.Unlock()
+	m.end()
+	out.wait(t, event.MarkBegin)
+	out.wait(t, event.MarkEnd)
+	m.at(sock.Now()+int64(time.Hour), time.Hour) // its client vanishes in the warm-up
+	m.end()
 
 	m.next(0, time.Nanosecond)
 	m.next(0, time.Nanosecond) // repeated before the first message

@@ -27,7 +27,8 @@ type Trial struct {
 	// Path holds the devices that counters exist for, from the sender's to the receiver's.
 	Path []Hop `json:"path"`
 	// Nodes holds the growth of protocol counters by node (ip., udp., tcp., netstat.), Hosts that of
-	// softnet and softirq counters by host and CPU. Only counters that moved are here.
+	// softnet and softirq counters and of CPU time (cpu0.idle, s) by host and CPU. Only counters that moved
+	// are here.
 	Nodes map[string]sample.Counters `json:"nodes"`
 	Hosts map[string]sample.Counters `json:"hosts"`
 	// Read lists the sources that were read, by node or host. A counter of a source that was read and is

@@ -92,6 +92,10 @@ func TestEvidenceInTheLab(t *testing.T) {
 				t.Errorf("%s: in %s only %v were read", r.Trial, node, e.Read[node])
 			}
 		}
+		stream := r.Config["probe"] == "tcp-stream"
+		if e.Sender.CPU <= 0 || e.Receiver.CPU <= 0 || (e.Sender.TCP != nil && e.Sender.TCP.SegmentsOut > 0) != stream {
+			t.Errorf("%s: the engines measured %+v and %+v", r.Trial, e.Sender, e.Receiver)
+		}
 		if len(e.Hosts) != 1 || e.Seconds <= 0 || e.Sender.Node != e.Path[0].In || e.Receiver.Node != e.Path[len(e.Path)-1].In {
 			t.Errorf("%s: hosts %v, %v s, from %s to %s", r.Trial, e.Hosts, e.Seconds, e.Sender.Node, e.Receiver.Node)
 		}

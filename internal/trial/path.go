@@ -105,10 +105,10 @@ func outward(hops []plan.Hop, grown map[string]sample.Counters, silent []bool) [
 				out[k] = true
 			case max(rx, tx) > 2*min(rx, tx):
 				out[k] = tx > rx
-			case j-i == 1: // such as the device below a macvlan
-				out[k] = i < len(hops)/2
-			default:
-				out[k] = k-i >= (j-i)/2
+			case j-i > 1 && (k == i || k == j-1):
+				out[k] = k == j-1
+			default: // tunnels, and devices below a macvlan, belong to the wire
+				out[k] = k < len(hops)/2
 			}
 		}
 		i = j

@@ -54,6 +54,8 @@ func TestPassed(t *testing.T) {
 		{"h1p1:eth0 h1:eth0 h2:eth0 h2p1:eth0", "", "", "h1p1:eth0> h1:eth0> h2:eth0< h2p1:eth0<"},
 		{"h1p1:eth0 cni h1:vxlan.calico felix h1:eth0 h2:eth0 felix h2:vxlan.calico cni h2p1:eth0", "", "",
 			"h1p1:eth0> h1:vxlan.calico> h1:eth0> h2:eth0< h2:vxlan.calico< h2p1:eth0<"},
+		{"h1p1:eth0 cni h1:cni0 cni h1:flannel.1 flanneld h1:eth0 h2:eth0 flanneld h2:flannel.1 cni h2:cni0 cni h2p1:eth0", "", "",
+			"h1p1:eth0> h1:cni0< h1:flannel.1> h1:eth0> h2:eth0< h2:flannel.1< h2:cni0> h2p1:eth0<"},
 		{"h1p1:eth0 h1:p1 h1:br0 h1:relay0 a program h1:eth0 h2:eth0", "h1:br0", "", "h1p1:eth0> h1:p1< h1:relay0> h1:eth0> h2:eth0<"},
 		{"h1p1:eth0 h1:p1 h1:br-int h1:tun-h2 vxlan h1:br-ex h1:eth0 h2:eth0 h2:br-ex vxlan h2:tun-h1 h2:br-int h2:p1 h2p1:eth0", "h1:br-int h2:br-int", "h1:tun-h2 h2:tun-h1",
 			"h1p1:eth0> h1:p1< h1:br-ex> h1:eth0> h2:eth0< h2:br-ex< h2:p1> h2p1:eth0<"},
