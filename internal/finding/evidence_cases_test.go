@@ -186,7 +186,11 @@ var watchedCases = []watchedCase{
 		}
 	}},
 	{rule: "service-in-path", protocol: "udp", change: func(o observed) { o.set("cpu.ovs-vswitchd", "core", 0.7) }, want: "ovs-vswitchd carries the packets in user space: 7 µs of CPU time per packet"},
-	{rule: "service-in-path", protocol: "udp", name: "relay", change: func(o observed) { o.set("thread.h1.weir-relay", "core", 0.3) }, want: "weir-relay in h1 carries the packets in user space: 3 µs of CPU time per packet", place: "h1"},
+	{rule: "service-in-path", protocol: "udp", name: "relay", change: func(o observed) {
+		if o.Block < 12 { // in the last block it hardly ran
+			o.set("thread.h1.weir-relay", "core", 0.3)
+		}
+	}, want: "weir-relay in h1 carries the packets in user space: 2.75 µs of CPU time per packet", place: "h1"},
 	{rule: "service-in-path", protocol: "udp", name: "that drops at its device", change: func(o observed) {
 		o.lose(2, 3000)
 		o.hop("h1", "vx0").Data.Drops = 3000

@@ -23,7 +23,7 @@ var serviceInPath = Rule{
 		"More than half of the blocks, of at least three, must show it.",
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) (out []Finding) {
 		all := r.Evidence()
-		for _, p := range services(all[len(all)-1]) {
+		for _, p := range services(all) {
 			each, costly := analysis.Exceeds(all, perPacket, func(o analysis.Observed) (float64, float64) { return p.cores(o), packetRate(o) })
 			share, _ := analysis.Exceeds(all, working, func(o analysis.Observed) (float64, float64) { return p.cores(o), 1 }) // a mean
 			if !costly || share.Center < working {
@@ -59,30 +59,40 @@ func (p service) cores(o analysis.Observed) (sum float64) {
 // program as a relay, whose threads have names.
 var notServices = []string{"user", "system", "softirq", "irq", "steal", "guest", "busy", "used", "accounted", "frequency", "weir", "own", "wait", "per", "idle-baseline", "exe"}
 
-// services returns the services whose CPU time a trial stored: by place from the values of their threads,
-// otherwise from those of their processes.
-func services(o analysis.Observed) (all []service) {
+// services returns the services whose CPU time some trial stored: by place from the values of their threads,
+// otherwise from those of their processes. A trial leaves out threads that hardly ran.
+func services(trials []analysis.Observed) (all []service) {
 	add := func(place, name, value string) {
 		i := slices.IndexFunc(all, func(p service) bool { return p.place == place && p.name == name })
 		if i < 0 {
 			i, all = len(all), append(all, service{place: place, name: name})
 		}
-		all[i].values = append(all[i].values, value)
-	}
-	for _, v := range o.Values {
-		place, name, _ := strings.Cut(strings.TrimPrefix(v.Name, "thread."), ".")
-		name, _, _ = strings.Cut(name, "/")
-		_, known := o.Get("cpu." + name)
-		if strings.HasPrefix(v.Name, "thread.") && (known || strings.HasPrefix(name, "weir-relay")) {
-			add(place, name, v.Name)
+		if !slices.Contains(all[i].values, value) {
+			all[i].values = append(all[i].values, value)
 		}
 	}
-	for _, v := range o.Values {
-		name, ok := strings.CutPrefix(v.Name, "cpu.")
-		first, _, _ := strings.Cut(name, ".")
-		placed := slices.ContainsFunc(all, func(p service) bool { return p.name == name })
-		if ok && v.Unit == "core" && !placed && !strings.Contains(name, "/") && !slices.Contains(notServices, first) {
-			add("", name, v.Name)
+	for _, o := range trials {
+		for _, v := range o.Values {
+			stored, ok := strings.CutPrefix(v.Name, "thread.")
+			place, name, _ := strings.Cut(stored, ".")
+			name, _, _ = strings.Cut(name, "/")
+			if !ok {
+				continue
+			}
+			if _, known := o.Get("cpu." + name); known || strings.HasPrefix(name, "weir-relay") {
+				add(place, name, v.Name)
+			}
+		}
+	}
+	placed := slices.Clone(all)
+	for _, o := range trials {
+		for _, v := range o.Values {
+			name, ok := strings.CutPrefix(v.Name, "cpu.")
+			first, _, _ := strings.Cut(name, ".")
+			by := slices.ContainsFunc(placed, func(p service) bool { return p.name == name })
+			if ok && v.Unit == "core" && !by && !strings.Contains(name, "/") && !slices.Contains(notServices, first) {
+				add("", name, v.Name)
+			}
 		}
 	}
 	return all
