@@ -25,7 +25,7 @@ const (
 //
 // Encapsulation is work of the thread that sends: softirqs run on top of it, across both hosts of a lab.
 // For a guest that is vhost, or QEMU without it, and never the guest's CPU.
-func (b *Bound) limit(row analysis.Row) {
+func (b *Bound) limit(row analysis.Row, guest bool) {
 	busy := neverIdle(row)
 	for _, t := range row.Threads() {
 		if t.Name == load || t.Unresolved || t.Share.Center < leastBusy || b.Rate <= 0 {
@@ -34,8 +34,8 @@ func (b *Bound) limit(row analysis.Row) {
 		x := &Busy{t, t.Share.Center / b.Rate}
 		switch {
 		case b.Limit == nil && (t.Full || busy && t.Name == client):
-			b.Limit, b.Inside = x, encapsulates(t)
-		case b.Limit != nil && b.Next == nil:
+			b.Limit, b.Inside = x, encapsulates(t, guest)
+		case b.Next == nil:
 			b.Next = x
 		}
 	}
@@ -57,11 +57,12 @@ func neverIdle(row analysis.Row) bool {
 	return ok
 }
 
-// encapsulates reports whether a thread's time includes that of encapsulation.
-func encapsulates(t analysis.Thread) bool {
+// encapsulates reports whether a thread's time includes that of encapsulation. A sender's inside a guest
+// does not.
+func encapsulates(t analysis.Thread, guest bool) bool {
 	process, thread, _ := strings.Cut(t.Name, "/")
 	if strings.HasPrefix(thread, "CPU_") {
 		return false
 	}
-	return t.Name == client || process == "vhost" || strings.HasPrefix(thread, "vhost") || strings.HasPrefix(process, "qemu-")
+	return t.Name == client && !guest || process == "vhost" || strings.HasPrefix(thread, "vhost") || strings.HasPrefix(process, "qemu-")
 }

@@ -24,7 +24,8 @@ type Bound struct {
 	Sum        stat.Interval `json:"sum,omitzero"`
 	OfMeasured stat.Interval `json:"ofMeasured,omitzero"`
 
-	// Free is how many times the work free encapsulation would let the sender do: Cost ÷ what remains.
+	// Free is how many times the work free encapsulation would let the sender do: Cost ÷ what remains. Its
+	// upper end covers that the remainder of the sum is encapsulation's: Cost ÷ (host + Bridging).
 	// FreeAll is that of a free network: Cost ÷ Host. N of both is 0 if Why says why there is no bound.
 	Free    stat.Interval `json:"free,omitzero"`
 	FreeAll stat.Interval `json:"freeAll,omitzero"`
@@ -36,7 +37,7 @@ type Bound struct {
 	// free encapsulation raises no throughput either.
 	Limit  *Busy `json:"limit,omitempty"`
 	Inside bool  `json:"inside,omitempty"`
-	// Next is the busiest other thread, nil if no other uses much of a CPU. Most is how many times the
+	// Next is the busiest other thread, nil if no other uses much of a CPU; without a Limit, the busiest. Most is how many times the
 	// work it can do, if free encapsulation would make it the limit; otherwise Limit remains the limit,
 	// and Most is 0.
 	Next *Busy   `json:"next,omitempty"`
@@ -50,9 +51,12 @@ type Bound struct {
 	// GainCPU the ratio of costs, this network's ÷ bridged's. N is 0 if the run lacks bridged.
 	Gain    stat.Interval `json:"gain,omitzero"`
 	GainCPU stat.Interval `json:"gainCPU,omitzero"`
-	// Verdict is on Free: by Gain where Limit encapsulates, and by GainCPU otherwise.
+	// Verdict is on Free, by Gained.
 	Verdict Verdict `json:"verdict,omitempty"`
 }
+
+// NoneFull is why a guest has no bound if none of its threads is full.
+const NoneFull = "no thread is full"
 
 // A Verdict is on a prediction that the same run could refute.
 type Verdict string
@@ -96,7 +100,7 @@ func WhatIf(run *analysis.Run) (out []Bound) {
 			}
 			b := Bound{Cell: t.Cell(row), Unit: unitOf(t)}
 			each := b.take(of, !n.guest)
-			b.limit(row)
+			b.limit(row, n.guest)
 			if b.bound(each); n.guest {
 				b.boundGuest()
 			}
@@ -156,6 +160,8 @@ type reading func(network string) float64
 
 func encapsulation(c reading) float64 { return c(tunnel) - c(host) }
 
+func bridging(c reading) float64 { return 2 * (c(bridge) - c(host)) }
+
 // perBlock computes a number from the costs of each block.
 type perBlock func(of func(reading) float64) []float64
 
@@ -177,7 +183,6 @@ func (b *Bound) take(of func(string) map[int]cost, sum bool) perBlock {
 	b.Host, b.Cost = middle(func(c reading) float64 { return c(host) }), middle(b.own)
 	b.Encapsulation = middle(encapsulation)
 	if sum {
-		bridging := func(c reading) float64 { return 2 * (c(bridge) - c(host)) }
 		all := func(c reading) float64 { return c(host) + bridging(c) + encapsulation(c) }
 		b.Bridging, b.Sum = middle(bridging), middle(all)
 		b.OfMeasured = stat.Ratio(each(b.own), each(all), confidence)
@@ -210,6 +215,10 @@ func (b *Bound) bound(each perBlock) {
 	default:
 		b.Free = stat.Ratio(each(func(c reading) float64 { return b.own(c) - encapsulation(c) }), each(b.own), confidence)
 		b.FreeAll = stat.Ratio(each(func(c reading) float64 { return c(host) }), each(b.own), confidence)
+		if b.Sum.N > 0 {
+			rest := stat.Ratio(each(func(c reading) float64 { return c(host) + bridging(c) }), each(b.own), confidence)
+			b.Free.Hi = max(b.Free.Hi, rest.Hi)
+		}
 	}
 }
 
@@ -223,7 +232,7 @@ func (b *Bound) boundGuest() {
 	b.Free = stat.Interval{}
 	switch {
 	case b.Limit == nil:
-		b.Why = "no thread is full"
+		b.Why = NoneFull
 		return
 	case !b.Inside:
 		b.Why = "the thread that limits the network does not encapsulate"
@@ -260,10 +269,7 @@ func (b *Bound) judge(of func(string) map[int]cost) {
 		costs, fewer = append(costs, x.sender), append(fewer, y.sender)
 	}
 	b.Gain, b.GainCPU = stat.Ratio(rates, without, confidence), stat.Ratio(fewer, costs, confidence)
-	gain := b.GainCPU
-	if b.Inside {
-		gain = b.Gain
-	}
+	gain, _ := b.Gained()
 	switch {
 	case !b.Free.Bounded():
 	case !gain.Bounded() || gain.Lo <= 1 && gain.Hi > b.Free.Hi: // from no gain to beyond the bound
@@ -273,4 +279,13 @@ func (b *Bound) judge(of func(string) map[int]cost) {
 	default:
 		b.Verdict = Stands
 	}
+}
+
+// Gained returns what decides about Free: what bridged delivered, where the thread that encapsulates fills a
+// CPU, and otherwise the work that it did per CPU time.
+func (b Bound) Gained() (gain stat.Interval, delivered bool) {
+	if b.Inside && b.Limit.Full {
+		return b.Gain, true
+	}
+	return b.GainCPU, false
 }

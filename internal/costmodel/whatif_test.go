@@ -137,6 +137,7 @@ func TestGuests(t *testing.T) {
 	}{
 		{map[string]float64{"h1.vhost": 0.99, "h1.qemu-system-x86/CPU_0/KVM": 0.6}, true, ""},
 		{map[string]float64{"h1.vhost": 0.6, "h1.qemu-system-x86/CPU_0/KVM": 0.99}, false, "does not encapsulate"},
+		{map[string]float64{"h1.vhost": 0.6, "h1p1.weir-engine-agent": 0.99}, false, "does not encapsulate"},
 		{map[string]float64{"h1.vhost": 0.6, "h1.qemu-system-x86/CPU_0/KVM": 0.7}, false, "no thread is full"},
 	} {
 		m := synthetic(25)

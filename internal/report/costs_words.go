@@ -39,6 +39,14 @@ func limits(b *costmodel.Busy) string {
 	return name + " never waits for anything but a CPU, which other programs use as well"
 }
 
+// closest names the busiest thread of a network that no thread limits.
+func closest(b costmodel.Bound) string {
+	if b.Next == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (the busiest, %s, uses %.0f %% of a CPU)", finding.Describe(b.Next.Thread).Subject, 100*b.Next.Share.Center)
+}
+
 // whatIf says what encapsulation costs, what a path without it would give, and which run refutes that.
 func whatIf(b costmodel.Bound) string {
 	by, noun := perUnit(b.Unit)
@@ -50,10 +58,10 @@ func whatIf(b costmodel.Bound) string {
 		parts[0] += fmt.Sprintf(", and veths and bridges %s", within(b.Bridging, "s", by))
 	}
 	switch {
+	case b.Limit != nil && !b.Inside:
+		parts = append(parts, fmt.Sprintf("Free encapsulation would give no throughput: %s, and does not encapsulate", limits(b.Limit)))
 	case b.Why == "" && b.Limit == nil:
-		parts = append(parts, fmt.Sprintf("Without it the sender's CPU would do %s the work at most; no thread is full, so throughput need not follow", timesWithin(b.Free)))
-	case b.Why == "" && !b.Inside:
-		parts = append(parts, fmt.Sprintf("Free encapsulation would give no throughput: %s is full, and does not encapsulate", finding.Describe(b.Limit.Thread).Subject))
+		parts = append(parts, fmt.Sprintf("Without it the sender's CPU would do %s the work at most; no thread is full%s, so throughput need not follow", timesWithin(b.Free), closest(b)))
 	case b.Why == "":
 		parts = append(parts, fmt.Sprintf("Free encapsulation would give at most %s, because %s", timesWithin(b.Free), limits(b.Limit)), afterwards(b))
 		if b.FreeAll.N > 0 {
@@ -61,6 +69,9 @@ func whatIf(b costmodel.Bound) string {
 		}
 	default:
 		parts = append(parts, "No bound: "+b.Why)
+		if b.Why == costmodel.NoneFull {
+			parts[1] += closest(b)
+		}
 		if b.OfMeasured.N > 0 {
 			parts = append(parts, fmt.Sprintf("The sum of the segments is %s of the measured path", timesWithin(b.OfMeasured)))
 		}
@@ -95,18 +106,23 @@ func refuting(b costmodel.Bound) string {
 	if b.Free.N == 0 || !b.Free.Bounded() || b.Cost.N > 0 && b.Verdict == "" && b.Gain.N > 0 {
 		return ""
 	}
-	gained, what := b.Gain, ""
-	if !b.Inside {
-		gained, what = b.GainCPU, " of work per CPU time"
+	gained, delivered := b.Gained()
+	what := ""
+	if !delivered {
+		what = " of work per CPU time"
+	}
+	did := fixed(gained.Center, 2) + "×"
+	if gained.Bounded() {
+		did += " " + bracket(gained, 2)
 	}
 	test := fmt.Sprintf("Refuted if bridging without VXLAN (%s) gains more than %s×%s", costmodel.Without, fixed(b.Free.Hi, 2), what)
 	switch {
 	case b.Verdict == "":
 		return test
 	case b.Verdict == costmodel.Stands && gained.Center > b.Free.Hi:
-		return fmt.Sprintf("%s: it gained %s, which does not exclude less. Stands", test, timesWithin(gained))
+		return fmt.Sprintf("%s: it gained %s, which does not exclude less. Stands", test, did)
 	}
-	return fmt.Sprintf("%s: it gained %s. %s", test, timesWithin(gained), capital(string(b.Verdict)))
+	return fmt.Sprintf("%s: it gained %s. %s", test, did, capital(string(b.Verdict)))
 }
 
 func hook(h costmodel.Hook) string {
