@@ -18,6 +18,7 @@ import (
 	"github.com/weir-bench/weir/internal/cli"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/image"
+	"github.com/weir-bench/weir/internal/profile"
 	"github.com/weir-bench/weir/internal/session"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/target/kube/fakekube"
@@ -116,6 +117,8 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 				return exec.Command("unshare", "--net", "sh", "-c", add).Run() == nil, nil
 			case "hosts":
 				return exec.Command(hosts, "--slow", "a=200mbit", "a", "true").Run() == nil, nil
+			case "profile":
+				return profile.Check() == nil, nil
 			case "userns":
 				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
 			}

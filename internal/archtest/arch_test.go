@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"internal/target/agent"},
 	{"internal/target/remote"},
 	// Effects and their orchestration.
-	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure"},
+	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/profile"},
 	{"internal/explain"},
 	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report", "internal/history"},
 	{"internal/experiment"},
@@ -42,7 +42,8 @@ var only = map[string][]string{
 	"github.com/vishvananda/netlink":            nil, // tests read back with it
 	"github.com/vishvananda/netns":              nil,
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
-	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/distance", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local"},
+	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/distance", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local", "internal/profile"},
+	"github.com/google/pprof/profile":           {"internal/profile"},
 	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/local", "internal/target/remote", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/nstest", "internal/terminal", "bench"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
 	"github.com/goccy/go-yaml/parser":           {"internal/strictyaml"},

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/profile"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -60,7 +61,19 @@ func Estimate(s study.Study) time.Duration {
 			}
 		}
 	}
+	if s.Profile {
+		around += profiles(s)
+	}
 	return around + time.Duration(s.Blocks)*block
+}
+
+// profiles returns the time of the profile trials.
+func profiles(s study.Study) (all time.Duration) {
+	s.Duration = profile.Window
+	for _, c := range s.Cells(Applies) {
+		all += profile.Blocks * cell(s, c)
+	}
+	return all
 }
 
 func cell(s study.Study, c study.Cell) time.Duration {

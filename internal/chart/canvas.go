@@ -56,6 +56,7 @@ const (
 // A canvas writes SVG. Consecutive elements of one style share a group, to keep charts small.
 type canvas struct {
 	b      strings.Builder
+	width  float64 // 0: that of all charts
 	height float64
 	style  string // of the open group; "" if none
 }
@@ -137,8 +138,13 @@ func (c *canvas) svg(alt string) string {
 	if c.style != "" {
 		body += "</g>\n"
 	}
-	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %s %s\" role=\"img\" aria-label=\"%s\">\n%s</svg>\n",
-		px(width), px(c.height), escape(alt), body)
+	w, class := width, ""
+	if c.width > 0 { // where the page is narrower, the figure scrolls
+		w, class = c.width, " class=\"wide\""
+		body = "<style>svg.wide{max-width:none;min-width:46rem}figure:has(.wide){overflow-x:auto}</style>\n" + body
+	}
+	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %s %s\"%s role=\"img\" aria-label=\"%s\">\n%s</svg>\n",
+		px(w), px(c.height), class, escape(alt), body)
 }
 
 // textWidth estimates the width of s in a sans-serif font: Helvetica's advance widths by class of

@@ -90,7 +90,7 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	for _, c := range vm.Checks() {
 		ds = append(ds, diagnosis{Check: c})
 	}
-	ds = append(ds, checkHistory())
+	ds = append(ds, checkProfile(), checkHistory())
 	return printDoctor(ds, asJSON, "the default study cannot run on this machine")
 }
 

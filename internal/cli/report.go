@@ -146,6 +146,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	}
 	if !rep.Unpaired { // a foreign file can have the same name
 		rawFiles(dir, &rep)
+		rep.Profiled, rep.Profiles = c.Profiles, profiles(dir, c.Profiles, &rep)
 	}
 	shipped, err := claim.Shipped()
 	if err != nil {

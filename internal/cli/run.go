@@ -184,6 +184,9 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	if r.study.Target.Exists() && r.at.machines == nil {
 		return nil, usage("%s holds a run on %s, and this command measures in the lab only; finish it with weir run --resume", cmp.Or(r.resume, r.dir), aboutTarget(r.study.Target))
 	}
+	if err := canProfile(r.study); err != nil {
+		return nil, err
+	}
 	d, err := r.open()
 	if err != nil {
 		return nil, err
@@ -207,6 +210,7 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	results, err := experiment.Run(ctx, experiment.Config{
 		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
 		Target: r.at, Version: r.version, Dir: d, Progress: p.event, Guest: r.guest, Others: r.at.others,
+		Profiler: profiler,
 	})
 	p.end()
 	if ctx.Err() != nil {

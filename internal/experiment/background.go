@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/profile"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/trial"
 	"github.com/weir-bench/weir/record"
@@ -243,6 +244,9 @@ func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {
 		Distance: c.Topology.Between(c.client.Host, c.server.Host), RTT: c.rtt,
 		Warmup: r.Study.Warmup, Duration: r.Study.Duration, Idle: r.idle,
 		Raw: func(name string, b []byte) error { return r.Dir.Raw(id, name, b) },
+	}
+	if r.profiler != nil {
+		s.Profiler, s.Duration = r.profiler, profile.Window
 	}
 	return s
 }

@@ -49,6 +49,8 @@ type Config struct {
 	// Others returns the CPU time in seconds of each program outside the run, by PID and name with a
 	// space between (sample.Others); nil where nothing can tell.
 	Others func() (sample.Counters, error)
+	// Profiler returns a sampler of the CPUs, for a study with profiles.
+	Profiler func() (trial.Profiler, error)
 	// Version of this program is stored with the facts of hosts that weir found.
 	Version string
 	// Guest is stored with every trial when the machine is a weir virtual machine.
@@ -86,7 +88,8 @@ type run struct {
 	repeated  map[int]int // the original of each block that is measured again
 	others    observer
 	episode   episode
-	left      error // what earlier episodes could not close
+	profiler  trial.Profiler // of the current trial; nil: it is not profiled
+	left      error          // what earlier episodes could not close
 }
 
 // Run completes the study. On error it returns the results stored so far.
@@ -128,7 +131,9 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 			}
 		}
 	}
-	err = r.again(ctx)
+	if err = r.again(ctx); err == nil {
+		err = r.profile(ctx)
+	}
 	return r.results, err
 }
 
@@ -142,7 +147,8 @@ func Finished(s study.Study, applies func(kind, factor string) bool, d *store.Di
 		}
 		r.blocks = last.Blocks
 	}
-	return len(d.Done()) >= r.trials(), nil
+	p, err := r.profiles()
+	return len(d.Done()) >= r.trials() && len(p.left) == 0, err
 }
 
 // trials returns the number of trials planned so far.

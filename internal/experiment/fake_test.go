@@ -298,7 +298,7 @@ func config(t *testing.T, m *machine, s study.Study, dir string) Config {
 	return c
 }
 
-func on(t *testing.T, d network.Driver, s topo.Spec) Network {
+func on(t testing.TB, d network.Driver, s topo.Spec) Network {
 	t.Helper()
 	topology, err := topo.New(s)
 	if err != nil {
@@ -307,7 +307,7 @@ func on(t *testing.T, d network.Driver, s topo.Spec) Network {
 	return Network{Driver: d, Topology: topology}
 }
 
-func results(t *testing.T, dir string) *store.Dir {
+func results(t testing.TB, dir string) *store.Dir {
 	t.Helper()
 	d, err := store.Open(dir)
 	if err != nil {

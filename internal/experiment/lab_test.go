@@ -170,7 +170,7 @@ func labStudy(blocks int) study.Study {
 	return s.Resolve()
 }
 
-func labConfig(t *testing.T, s study.Study, d *store.Dir, spec topo.Spec) Config {
+func labConfig(t testing.TB, s study.Study, d *store.Dir, spec topo.Spec) Config {
 	t.Helper()
 	return Config{
 		Study: s, Dir: d, Target: lab.Target{},

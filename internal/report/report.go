@@ -18,6 +18,7 @@ import (
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/profile"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
@@ -39,6 +40,9 @@ type Run struct {
 	Verdicts []explain.Verdict     // of runs that could refute findings
 	Problems []string              // results that could not be read
 	Dir      string
+	// Profiled holds the profile trials, which Results does not, and Profiles their samples, by trial.
+	Profiled []record.Result
+	Profiles map[string]*profile.Profile
 }
 
 // Analyze sets Analysis, which all sections use.
@@ -76,6 +80,7 @@ var sections = []func(source) []Section{
 	gapSection,
 	costSection,
 	probeSections,
+	profileSection,
 	claimSection,
 	hopSection,
 	toolSection,

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type Contents struct {
 	// Imported is imported.json; nil when a run measured the results.
 	Imported []byte
 	Results  []record.Result
+	Profiles []record.Result   // of the trials that were profiled; Results does not hold them
 	Hosts    map[string][]byte // by name
 	// Problems lists what could not be read. The rest is complete.
 	Problems []error
@@ -47,6 +49,11 @@ func Read(dir string) (Contents, error) {
 		return b
 	}
 	c.Probes, c.Others, c.Machines, c.Imported = optional(probesFile), optional(othersFile), optional(MachinesFile), optional(importFile)
+	if b := optional(ProfilesFile); b != nil {
+		profiles, problems := readResults(bytes.NewReader(b), filepath.Join(dir, ProfilesFile))
+		c.Profiles = profiles
+		c.note(problems...)
+	}
 	c.note(err)
 	if err == nil {
 		defer f.Close()

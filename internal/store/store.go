@@ -5,6 +5,7 @@
 //	blocks.json, again.json, capacity.json  decisions and measurements made once per run
 //	others.json          programs outside the run that used the machine
 //	machines.json        the machines that a target found, with their zones, in the order of hosts
+//	profiles.jsonl       one line per profile trial, like those of results.jsonl, which they are not part of
 //	hosts/<host>.json    facts of each host
 //	plans/<network>.jsonl  the steps that built each network
 //	results.jsonl        one line per trial, in the order of time
@@ -51,6 +52,8 @@ const (
 	MachinesFile = "machines.json"
 	resultsFile  = "results.jsonl"
 	importFile   = "imported.json"
+	// ProfilesFile holds the results of the trials that were profiled.
+	ProfilesFile = "profiles.jsonl"
 	cutFile      = "results.jsonl.cut"
 	logFile      = "weir.log"
 	rawDir       = "raw"

@@ -58,6 +58,7 @@ func (s Study) Encode() ([]byte, error) {
 	lineIfSet("precision", f.Precision)
 	lineIfSet("max-time", f.MaxTime)
 	lineIfSet("keep-disturbed", f.KeepDisturbed)
+	lineIfSet("profile", f.Profile)
 	lineIfSet("swap", f.Swap)
 	lineIfSet("pairs", f.Pairs)
 	lineIfSet("rounds", f.Rounds)

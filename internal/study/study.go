@@ -48,6 +48,7 @@
 //	one-at-a-time  false; with true, the pairs of a round are measured in turn
 //	keep-disturbed  false: trials that other programs disturbed count only if too few others remain,
 //	             with a mark; true: they count like all others, and no block is measured again
+//	profile      false; with true, further trials sample which functions of the kernel use the CPUs
 //	seed         0: the caller chooses one and records it
 //	hosts        2; with a target, the number of its machines
 //	pods         1 per host
@@ -91,6 +92,7 @@ type Study struct {
 	MaxTime   time.Duration `yaml:"max-time"` // 0 is none
 	// KeepDisturbed counts trials that something outside the run disturbed like all others.
 	KeepDisturbed bool          `yaml:"keep-disturbed"`
+	Profile       bool          // add trials that sample the CPUs, which no other result contains
 	Swap          bool          // client and server change places in half of the blocks
 	AllPairs      bool          `yaml:"-"` // every cell is measured between all pairs of hosts, see Rounds
 	Rounds        int           // with AllPairs: random rounds in a block (see the method rounds); 0: all

@@ -215,6 +215,7 @@ func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *exe
 			s.ask()
 			*at = s.readCost(ctx, e.client.edges.line(line))
 			x.watch.edge(ctx, *at)
+			x.profiled.edge(s, line)
 		}
 	})
 	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // writes to an output never fail

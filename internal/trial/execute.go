@@ -20,9 +20,10 @@ type execution struct {
 	background     []record.Value  // what the background did
 	watch          *watch          // nil: none
 	inside         []sample.Series // of watch, by host
-	clients        []float64       // deliveries per second of the other clients
-	backgroundErr  error           // why the background did not meet the trial's needs
-	settings       string          // the trial that has stored those that held; "" if unknown
+	profiled       profiled
+	clients        []float64 // deliveries per second of the other clients
+	backgroundErr  error     // why the background did not meet the trial's needs
+	settings       string    // the trial that has stored those that held; "" if unknown
 }
 
 // execute runs server and client of all setups concurrently and reads counters around them.

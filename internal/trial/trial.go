@@ -45,6 +45,8 @@ type Setup struct {
 	Condition string
 	// Snapshot remembers settings; nil reads them in every trial.
 	Snapshot *Snapshot
+	// Profiler samples the CPUs inside the window of a native probe; nil: nobody does.
+	Profiler Profiler
 	// Raw stores bytes under a name before anything parses them. Its error ends the run.
 	Raw func(name string, b []byte) error
 
@@ -252,7 +254,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) probe.Measur
 		}
 	}
 	r.Values = append(append(r.Values, x.background...), s.shares(m, x.clients)...)
-	if err := errors.Join(after, s.judge(r, m, x), s.bridges(r), s.queues(r), x.backgroundErr); err != nil {
+	if err := errors.Join(after, s.judge(r, m, x), s.bridges(r), s.queues(r), x.profiled.problem(s), x.backgroundErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
 	return m
@@ -268,6 +270,8 @@ func (s *Setup) keep(x *execution) error {
 	}
 	output("client", &x.client)
 	output("server", &x.server)
+	var errs [4]error
+	files[ProfileFile], errs[3] = x.profiled.file()
 	for i, c := range s.Background {
 		name := fmt.Sprintf("beside%d", i+1)
 		run[name] = [][]string{c.counter.argv, c.driver.argv}
@@ -277,7 +281,6 @@ func (s *Setup) keep(x *execution) error {
 		output(name, &c.counter)
 		output(name+".client", &c.driver)
 	}
-	var errs [3]error
 	files["commands.json"], errs[0] = json.MarshalIndent(run, "", "  ")
 	files["counters.json"], errs[1] = json.Marshal(x.readings.moved())
 	files["inside.jsonl"], errs[2] = sample.FormatSeries(x.inside)

@@ -1,0 +1,82 @@
+package report
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/profile"
+	"github.com/weir-bench/weir/record"
+)
+
+// profiledRun is the synthetic run with recorded profiles of udp-stream over host and vxlan-overlay.
+func profiledRun(t *testing.T) Run {
+	t.Helper()
+	r, dir := run(t), filepath.Join("..", "profile", "testdata")
+	f, err := os.Open(filepath.Join(dir, "profiles.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r.Profiles = map[string]*profile.Profile{}
+	for one, err := range record.All(f, "profiles.jsonl") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(filepath.Join(dir, one.Trial+".pb.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Profiles[one.Trial], err = profile.Parse(b); err != nil {
+			t.Fatal(err)
+		}
+		r.Profiled = append(r.Profiled, *one)
+	}
+	for _, trial := range []string{"profile-b001-bridge-udp-stream", "profile-b002-bridge-udp-stream"} {
+		r.Profiled = append(r.Profiled, record.Result{Trial: trial, Status: record.Skipped, Reason: "the device is missing",
+			Config: map[string]string{"network": "bridge", "probe": "udp-stream"}})
+	}
+	return r
+}
+
+func TestProfile(t *testing.T) {
+	r := profiledRun(t)
+	r.Analyze()
+	sections := profileSection(newSource(r))
+	if len(sections) != 1 || len(sections[0].Parts) != 1 {
+		t.Fatalf("%d sections", len(sections))
+	}
+	d := &Document{Sections: sections}
+	identify(d.Sections, "section", map[string]bool{})
+	var text bytes.Buffer
+	if err := Text(&text, d, 100); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "profile.txt", text.Bytes())
+	if n := strings.Count(text.String(), "the device is missing"); n != 1 {
+		t.Errorf("a reason of two trials is given %d times", n)
+	}
+	svg, err := sections[0].Parts[0].Figures[0].Chart.SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(svg) > 60_000 {
+		t.Errorf("the flame graph has %d bytes, want at most 60 kB", len(svg))
+	}
+	for _, want := range []string{"<title>vxlan and tunnels: ", "br_netfilter", "client"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the flame graph has no %q", want)
+		}
+	}
+}
+
+// A run without profiles has no section.
+func TestWithoutProfile(t *testing.T) {
+	r := run(t)
+	r.Analyze()
+	if s := profileSection(newSource(r)); s != nil {
+		t.Errorf("section %+v", s)
+	}
+}
