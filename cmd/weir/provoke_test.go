@@ -217,10 +217,13 @@ func rates(t *testing.T) map[string]float64 {
 			all[r.Config["probe"]] = append(all[r.Config["probe"]], headers*v.Value)
 		}
 	}
-	medians := map[string]float64{}
+	medians, part := map[string]float64{}, 1.0
+	if *provoke == 1 { // a machine that runs other tests, too, may soon carry half of it
+		part = 0.5
+	}
 	for probe, vs := range all {
 		slices.Sort(vs)
-		medians[probe] = vs[len(vs)/2]
+		medians[probe] = part * vs[len(vs)/2]
 	}
 	return medians
 }

@@ -20,10 +20,16 @@ func limitedBy(r *analysis.Row, limit func(*evidence.TCP) float64) (Number, bool
 	return Number{"share of TCP's busy time", "1", share}, ok
 }
 
-// buffers adds the run that raises TCP's buffers of a node.
-func (f *Finding) buffers(t *analysis.Table, node, key, value string) {
-	if t.Metric == "throughput" {
-		f.Test = &Test{Text: "Refuted if larger buffers add less than 2 % throughput", Metric: t.Metric, Factor: 1.02,
-			Fix: []plan.Step{{In: node, Sysctl: &plan.Sysctl{Key: key, Value: value}}}}
+// buffers adds the run that raises TCP's buffers of a node: the engine's by its own option, because the kernel's
+// setting does not concern a socket with a buffer of its own (SO_RCVBUF, tcp(7)).
+func (f *Finding) buffers(t *analysis.Table, r *analysis.Row, option, node, key string) {
+	if t.Metric != "throughput" {
+		return
 	}
+	f.Test = &Test{Text: "Refuted if larger buffers add less than 2 % throughput", Metric: t.Metric, Factor: 1.02}
+	if r.Observed["tool"] == "weir engine" {
+		f.Test.Options = map[string]string{option: "4194304"}
+		return
+	}
+	f.Test.Fix = []plan.Step{{In: node, Sysctl: &plan.Sysctl{Key: key, Value: "4096 131072 33554432"}}}
 }
