@@ -74,8 +74,8 @@ func (r Run) whoseWork(at analysis.Cell) string {
 			}
 			counters, busiest, most, all := e.Hosts[e.Sender.Host], "", 0.0, 0.0
 			for name, n := range counters {
-				cpu, ok := strings.CutPrefix(name, "softirq.")
-				if cpu, ok = strings.CutSuffix(cpu, ".net_rx"); !ok {
+				cpu, ok := strings.CutSuffix(strings.TrimPrefix(name, "softirq."), ".net_rx")
+				if !ok {
 					continue
 				}
 				if all += n; n > most || n == most && cpu < busiest {

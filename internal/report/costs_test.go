@@ -21,9 +21,7 @@ func costRun(pass map[string]float64, levels ...string) Run {
 	if levels == nil {
 		levels = []string{""}
 	}
-	for _, network := range []string{"host", "bridge", "vxlan", "vxlan-overlay", "bridged"} {
-		r.Networks = append(r.Networks, network)
-	}
+	r.Networks = []string{"host", "bridge", "vxlan", "vxlan-overlay", "bridged"}
 	for block := 1; block <= 16; block++ {
 		for _, network := range r.Networks {
 			for _, level := range levels {
