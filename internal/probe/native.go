@@ -82,7 +82,7 @@ func (n *native) measured(protocol string, h event.Head, values []record.Value, 
 			found[name] = strconv.FormatFloat(f, 'f', -1, 64)
 		}
 	}
-	m := Measured{Values: values, Observed: found, Protocol: protocol, Client: n.client, Server: n.server}
+	m := Measured{Values: values, Observed: found, Protocol: protocol, Client: n.client, Server: n.server, Window: h.Window}
 	if protocol != "tcp" {
 		m.Datagram = h.Size
 	}

@@ -151,6 +151,9 @@ type Measured struct {
 	// Client and Server are what the native probes' own threads read at the edges of the window: only
 	// CPU, Wait and TCP are set. They are zero for other tools.
 	Client, Server evidence.End
+	// Window is the time between these edges, s; 0 for other tools. A search can take more or less than
+	// the study's duration.
+	Window float64
 }
 
 func Delivered(p Probe, m Measured) float64 {

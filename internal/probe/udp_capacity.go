@@ -82,9 +82,9 @@ func (p UDPCapacity) Commands(w Window) (server, client []string) {
 
 // Parse reads capacity (packet/s, the highest carried rate, measured at arrival), goodput (bit/s of
 // payload at that rate), loss (at that rate, over all its phases), capacity.upper (packet/s, the
-// lowest rate that lost more, if any) and capacity.inverted (packet/s, a higher rate that lost
-// less, if any), and those of waits, of the whole search. Observed names the kind of capacity and its limit: the path, the sender or the
-// search time.
+// lowest rate that lost more, if any), capacity.inverted (packet/s, a higher rate that lost less, if
+// any), and those of waits, of the whole search. Observed names the kind of capacity and its limit: the
+// path, the sender or the search time.
 func (p UDPCapacity) Parse(out Output) (Measured, error) {
 	var r event.UDPSearch
 	n := parseNative(out, "udp-search", &r)

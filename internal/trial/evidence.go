@@ -33,6 +33,9 @@ func (s *Setup) evidence(r *record.Result, m probe.Measured, x *execution) *evid
 	if window, ok := r.Get("window"); ok {
 		t.Window = window.Value
 	}
+	if m.Window > 0 {
+		t.Window = m.Window
+	}
 	client, server := s.end(m.Client, s.Client, x.client.cpus), s.end(m.Server, s.Server, x.server.cpus)
 	hops := s.hops
 	if t.Sender, t.Receiver = client, server; m.Reversed {

@@ -143,7 +143,7 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// Counters that wrapped have grown.
+// Counters that wrapped have grown, and the window of a search is its own, not the trial's.
 func TestEvidenceOfWrappedCounters(t *testing.T) {
 	s, _, _, _ := setup()
 	x := &execution{}
@@ -156,6 +156,12 @@ func TestEvidenceOfWrappedCounters(t *testing.T) {
 		r.host(h, taken)
 	}
 	e := s.evidence(&record.Result{}, probe.Measured{Protocol: "udp"}, x)
+	if e.Window != 1 {
+		t.Errorf("a window of %g s, want the trial's", e.Window)
+	}
+	if e := s.evidence(&record.Result{}, probe.Measured{Window: 6}, x); e.Window != 6 {
+		t.Errorf("a window of %g s, want the engine's", e.Window)
+	}
 	if c := e.Hosts["h1"]; c["softnet.cpu0.dropped"] != 5 || len(c) != 1 || e.Seconds != 1 {
 		t.Errorf("hosts %v, %v s", e.Hosts, e.Seconds)
 	}
