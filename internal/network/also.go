@@ -102,6 +102,8 @@ func checkAlso(t topo.Topology, p plan.Plan, s plan.Step) error {
 		return fmt.Errorf("%s concerns only devices made later; use the factor rps", plan.DefaultRPS)
 	case s.Sysctl != nil && !netKey.MatchString(s.Sysctl.Key):
 		return fmt.Errorf("invalid sysctl %q: want a key of a network namespace, such as net.ipv4.tcp_rmem", s.Sysctl.Key)
+	case s.Sysctl != nil && machineKey.MatchString(s.Sysctl.Key):
+		return fmt.Errorf("%s is a setting of the whole machine, which weir does not change; set it with sysctl(8) before the run", s.Sysctl.Key)
 	case s.Set != nil && (s.Set.MTU < topo.MinMTU || s.Set.MTU > topo.MaxMTU):
 		return fmt.Errorf("invalid MTU %d: want %d to %d bytes", s.Set.MTU, topo.MinMTU, topo.MaxMTU)
 	}
@@ -113,7 +115,11 @@ func checkAlso(t topo.Topology, p plan.Plan, s plan.Step) error {
 
 // netKey matches sysctls that are safe to set from a study that somebody else wrote: below /proc/sys/net,
 // and of the namespace.
-var netKey = regexp.MustCompile(`^net\.[\w.-]+$`)
+var netKey = regexp.MustCompile(`^net(\.[\w-]+)+$`)
+
+// machineKey matches sysctls that a kernel before 5.13 shows in every network namespace although all share
+// the value: those of the neighbor table (neigh_sysctl_register, net/core/neighbour.c).
+var machineKey = regexp.MustCompile(`^net\.ipv[46]\.neigh\.default\.gc_`)
 
 // checkKind returns an error unless s has exactly one kind, which changes settings and nothing else.
 func checkKind(s plan.Step) error {
@@ -154,19 +160,21 @@ func placesOf(s plan.Step) []string {
 }
 
 // checkProgram refuses everything but two programs that change network namespaces and, used this way, start
-// nothing: tc(8) can run a shell (tc exec) and read commands from a file (-batch), nft(8) has options
-// that read files.
+// nothing and read no file: tc(8) can run a shell (tc exec), read commands from a file (-batch) and load
+// programs into the kernel (bpf); nft(8) has options and a statement (include) that read files.
 func checkProgram(e plan.Exec) error {
 	if !reflect.DeepEqual(e, plan.Exec{Argv: e.Argv}) {
 		return errors.New("exec has more than argv; leave out the rest")
 	}
+	readsFiles := func(a string) bool { return strings.HasPrefix(a, "-") || strings.Contains(a, "include") }
 	switch {
-	case len(e.Argv) > 1 && e.Argv[0] == "nft" && !slices.ContainsFunc(e.Argv, func(a string) bool { return strings.HasPrefix(a, "-") }):
+	case len(e.Argv) < 2:
+	case e.Argv[0] == "nft" && !slices.ContainsFunc(e.Argv, readsFiles):
 		return nil
-	case len(e.Argv) > 1 && e.Argv[0] == "tc" && slices.Contains([]string{"qdisc", "class", "filter"}, e.Argv[1]):
+	case e.Argv[0] == "tc" && slices.Contains([]string{"qdisc", "class", "filter"}, e.Argv[1]) && !slices.Contains(e.Argv, "bpf"):
 		return nil
 	}
-	return fmt.Errorf("exec: %q is not allowed: want nft with commands and no options, or tc qdisc, tc class or tc filter", strings.Join(e.Argv, " "))
+	return fmt.Errorf("exec: %q is not allowed: want nft with commands, without options and include, or tc qdisc, tc class or tc filter without bpf", strings.Join(e.Argv, " "))
 }
 
 // queued returns the device whose queue a step sets, or "".

@@ -103,7 +103,7 @@ func TestAlsoUnderConditions(t *testing.T) {
 
 func TestAlsoErrors(t *testing.T) {
 	const kinds = "want one of addr, exec, link, offload, rate, route, rule, set, sysctl"
-	const programs = "is not allowed: want nft with commands and no options, or tc qdisc, tc class or tc filter"
+	const programs = "is not allowed: want nft with commands, without options and include, or tc qdisc, tc class or tc filter without bpf"
 	two := topology(t, topo.Spec{Hosts: 2})
 	for _, c := range []struct {
 		s    plan.Step
@@ -121,9 +121,13 @@ func TestAlsoErrors(t *testing.T) {
 		{command("h1", "tc", "exec", "bpf", "import", "/tmp/x", "run", "sh"), `exec: "tc exec bpf import /tmp/x run sh" ` + programs},
 		{command("h1", "tc", "-batch", "/tmp/x"), `exec: "tc -batch /tmp/x" ` + programs},
 		{command("h1", "nft", "flush ruleset", "-f", "/tmp/x"), `exec: "nft flush ruleset -f /tmp/x" ` + programs},
+		{command("h1", "nft", `add table t; include "/etc/shadow"`), `exec: "nft add table t; include \"/etc/shadow\"" ` + programs},
+		{command("h1", "tc", "filter", "add", "dev", "eth0", "ingress", "bpf", "da", "obj", "/tmp/x.o"), `exec: "tc filter add dev eth0 ingress bpf da obj /tmp/x.o" ` + programs},
 		{command("h1", "/tmp/nft", "list"), `exec: "/tmp/nft list" ` + programs},
 		{setting("kernel.core_pattern"), `invalid sysctl "kernel.core_pattern": want a key of a network namespace, such as net.ipv4.tcp_rmem`},
 		{setting("net/../kernel/core_pattern"), `invalid sysctl "net/../kernel/core_pattern": want a key of a network namespace, such as net.ipv4.tcp_rmem`},
+		{setting("net..ipv4.neigh.default.gc_thresh3"), `invalid sysctl "net..ipv4.neigh.default.gc_thresh3": want a key of a network namespace, such as net.ipv4.tcp_rmem`},
+		{setting("net.ipv4.neigh.default.gc_thresh3"), "net.ipv4.neigh.default.gc_thresh3 is a setting of the whole machine, which weir does not change; set it with sysctl(8) before the run"},
 		{setting(plan.DefaultRPS), "net.core.rps_default_mask concerns only devices made later; use the factor rps"},
 		{mtu("h1", "eth0", 70000), "invalid MTU 70000: want 576 to 65535 bytes"},
 	} {
