@@ -2,6 +2,7 @@ package local
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"syscall"
 
@@ -27,19 +28,29 @@ func Qdiscs() ([]sample.Qdisc, error) {
 		return nil, fmt.Errorf("list queueing disciplines: %w", err)
 	}
 	defer n.close()
-	var all []sample.Qdisc
+	var found []sample.Qdisc
 	var devices []uint32
 	err = n.ask(unix.RTM_GETQDISC, unix.NLM_F_DUMP, make([]byte, sizeofTcMsg), func(m syscall.NetlinkMessage) {
 		if q, dev, ok := qdiscOf(m); ok {
-			all, devices = append(all, q), append(devices, dev)
+			found, devices = append(found, q), append(devices, dev)
 		}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list queueing disciplines: %w", err)
 	}
-	for i, dev := range devices {
-		if all[i].Dev, err = n.device(dev); err != nil {
+	return n.present(found, devices)
+}
+
+// present names the devices of disciplines, without those that are gone by now: on machines that others use,
+// devices come and go.
+func (n nlSocket) present(found []sample.Qdisc, devices []uint32) (all []sample.Qdisc, err error) {
+	for i, q := range found {
+		switch q.Dev, err = n.device(devices[i]); {
+		case errors.Is(err, unix.ENODEV):
+		case err != nil:
 			return nil, fmt.Errorf("name the device of a queueing discipline: %w", err)
+		default:
+			all = append(all, q)
 		}
 	}
 	return all, nil

@@ -144,11 +144,13 @@ var errOtherSys = errors.New("/sys does not show the devices of this network nam
 
 // steering reads the masks of CPUs of each device's queues.
 func steering(root fs.FS, devices map[string]evidence.Device, indices map[string]int) error {
-	for name, d := range devices {
-		dir := "sys/class/net/" + name
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(devices)) {
+		d, dir := devices[name], "sys/class/net/"+name
 		index, err := fs.ReadFile(root, dir+"/ifindex")
 		if err != nil {
-			return err
+			errs = append(errs, err)
+			continue
 		}
 		if strings.TrimSpace(string(index)) != strconv.Itoa(indices[name]) {
 			return errOtherSys
@@ -156,7 +158,7 @@ func steering(root fs.FS, devices map[string]evidence.Device, indices map[string
 		d.RPS, d.XPS = masks(root, dir+"/queues/rx-%d/rps_cpus"), masks(root, dir+"/queues/tx-%d/xps_cpus")
 		devices[name] = d
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // masks reads a file of each queue in hexadecimal; none if no queue has a mask.

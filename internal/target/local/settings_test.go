@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/sample"
 )
 
@@ -49,6 +50,28 @@ func TestQdiscOf(t *testing.T) {
 	cut := message(tcRoot)
 	for n := range cut.Data {
 		qdiscOf(syscall.NetlinkMessage{Header: cut.Header, Data: cut.Data[:n]}) // must not panic
+	}
+}
+
+// A device that vanishes while its discipline is read takes only its own counters along.
+func TestQdiscOfAVanishedDevice(t *testing.T) {
+	n, err := openNetlink(unix.NETLINK_ROUTE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.close()
+	got, err := n.present([]sample.Qdisc{{Kind: "gone"}, {Kind: "noqueue"}}, []uint32{1<<31 - 1, 1}) // lo is 1
+	if want := []sample.Qdisc{{Dev: "lo", Kind: "noqueue"}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+}
+
+// A device whose queues cannot be read leaves those of others known.
+func TestSteering(t *testing.T) {
+	root := fstest.MapFS{"sys/class/net/b/ifindex": {Data: []byte("2\n")}, "sys/class/net/b/queues/rx-0/rps_cpus": {Data: []byte("3\n")}}
+	devices := map[string]evidence.Device{"a": {}, "b": {}, "c": {}}
+	if err := steering(root, devices, map[string]int{"a": 1, "b": 2, "c": 3}); !errors.Is(err, fs.ErrNotExist) || !slices.Equal(devices["b"].RPS, []string{"3"}) {
+		t.Errorf("%+v, %v", devices, err)
 	}
 }
 
