@@ -177,7 +177,7 @@ const (
 
 // explain returns why no packet of a size came back.
 func (e *bouncer) explain(ctx context.Context, size int) error {
-	why := fmt.Errorf("engine: reach %v: no packet of %d bytes came back within %v (%d tries): %s", e.server, size, e.timeout, len(e.sent), summary(e.seen))
+	why := fmt.Errorf("engine: reach %v: no packet of %d bytes came back within %v (%d tries): %s", e.server, size, e.timeout, len(e.sent), summary(e.seen, e.server.Addr().Is6()))
 	carries, not, err := e.narrow(ctx, size)
 	switch {
 	case err != nil:
@@ -227,13 +227,25 @@ func (e *bouncer) narrow(ctx context.Context, size int) (carries, not int, err e
 	return carries, not, nil
 }
 
-func summary(seen map[string]int) string {
+// summary describes the errors seen. The kernel refuses packets to new neighbors while its table of them is
+// full (ENOBUFS, neigh_alloc, net/core/neighbour.c); at the far end, that loses the answer (EHOSTUNREACH).
+func summary(seen map[string]int, v6 bool) string {
 	if len(seen) == 0 {
 		return "saw neither EMSGSIZE nor an ICMP error: the path drops it silently, or no server answers"
 	}
 	var parts []string
+	full := false
 	for _, k := range slices.Sorted(maps.Keys(seen)) {
 		parts = append(parts, fmt.Sprintf("%s (%d times)", k, seen[k]))
+		full = full || strings.HasPrefix(k, "ENOBUFS") || strings.HasPrefix(k, "EHOSTUNREACH")
 	}
-	return strings.Join(parts, ", ")
+	all := strings.Join(parts, ", ")
+	if full {
+		ip := "ipv4"
+		if v6 {
+			ip = "ipv6"
+		}
+		all += fmt.Sprintf("; with many hosts or networks, the neighbor table can be full, which all network namespaces of a machine share: raise the sysctl net.%s.neigh.default.gc_thresh3 (1024 by default), or measure fewer at once", ip)
+	}
+	return all
 }

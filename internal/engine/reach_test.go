@@ -44,6 +44,19 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// A full neighbor table fails packets with errors that do not name it.
+func TestReachNamesTheNeighborTable(t *testing.T) {
+	for seen, want := range map[string]string{
+		"ENOBUFS when sending":                              "net.ipv6.neigh.default.gc_thresh3",
+		"EHOSTUNREACH by ICMPv6 type 1 code 3 from fd00::1": "net.ipv6.neigh.default.gc_thresh3",
+		"ECONNREFUSED by ICMPv6 type 1 code 4 from fd00::1": "",
+	} {
+		if got := summary(map[string]int{seen: 3}, true); !strings.HasPrefix(got, seen+" (3 times)") || strings.Contains(got, "gc_thresh3") != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("%s is explained by %q", seen, got)
+		}
+	}
+}
+
 func TestReachInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
