@@ -79,7 +79,7 @@ type run struct {
 	results   []record.Result
 	done      map[string]bool
 	idle      trial.Idle
-	snapshot  *trial.Snapshot     // of this block, of hosts that weir found
+	snapshot  *trial.Snapshot     // of this block
 	capacity  map[string]capacity // by capacityKey
 	described []description       // hosts that weir found
 	started   time.Time
@@ -274,6 +274,7 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 			switch {
 			case r.done[c.trial.ID]:
 				s.Raw = func(string, []byte) error { return nil }
+				s.Condition = "" // what it stores is dropped: no other trial can refer to its settings
 			case together != nil:
 				s.Raw = func(name string, b []byte) error { return together.Raw(c.trial.ID, name, b) }
 			}

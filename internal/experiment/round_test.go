@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -138,6 +139,55 @@ func TestResumeRound(t *testing.T) {
 		}
 		if raw(kept) != first || raw(lost) == other {
 			t.Errorf("raw output of a recorded trial is now %q, of a repeated one %q", raw(kept), raw(lost))
+		}
+	})
+}
+
+// No trial names settings that were dropped with the repetition of a trial that has a result.
+func TestSettingsOfAResumedRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "out")
+		s := fakeStudy(1)
+		s.Networks, s.Probes = s.Networks[:1], []study.Use{{Kind: "p", Name: "p"}, {Kind: "q", Name: "q"}, {Kind: "r", Name: "r"}}
+		c := pairsConfig(t, &machine{}, s, 4, dir)
+		rs, err := Run(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Dir.Close(); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, "results.jsonl")
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]int{}
+		killed := slices.IndexFunc(rs, func(r record.Result) bool {
+			seen[r.Config["pair"]]++
+			return seen[r.Config["pair"]] == 2 // its settings are an earlier trial's
+		})
+		lines := strings.SplitAfter(string(b), "\n")
+		if err := os.WriteFile(file, []byte(strings.Join(lines[:killed+1], "")), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if rs, err = Run(t.Context(), pairsConfig(t, &machine{}, s, 4, dir)); err != nil || len(rs) != 18 {
+			t.Fatalf("%d results, %v", len(rs), err)
+		}
+		raw := store.OpenRaw(dir)
+		defer raw.Close()
+		for _, r := range rs {
+			b, err := raw.Read(r.Trial, store.EvidenceFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := evidence.Parse(b)
+			if err != nil {
+				t.Fatalf("%s: %v", r.Trial, err)
+			}
+			if b, err := raw.Read(e.Settings, store.SettingsFile); b == nil || err != nil {
+				t.Errorf("%s names the settings of %q, which has none: %v", r.Trial, e.Settings, err)
+			}
 		}
 	})
 }
