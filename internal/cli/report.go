@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,6 +56,9 @@ write the pooled report.`,
 		RunE: func(_ *cobra.Command, as []string) error {
 			if !slices.Contains(names, format) {
 				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
+			}
+			if section != "" && (format == "csv" || format == "ratios") {
+				return usage("--section does not work with --format %s, which has one table and no sections", format)
 			}
 			runs, err := store.Runs(as[0])
 			if err != nil {
@@ -194,6 +198,8 @@ func rawFiles(dir string, rep *report.Run) {
 		problem(store.EvidenceFile, r.Trial, err)
 	}
 	stored := map[string]*evidence.Settings{} // by the trial that has the file; nil: none
+	// Blocks repeat each other's settings, a file for every pair of hosts: memory holds equal ones once.
+	equal := map[[sha256.Size]byte]*evidence.Settings{}
 	for _, r := range rep.Results {
 		t := rep.Evidence[r.Trial]
 		if t == nil || t.Settings == "" {
@@ -202,13 +208,14 @@ func rawFiles(dir string, rep *report.Run) {
 		s, known := stored[t.Settings]
 		if !known {
 			b, err := raw.Read(t.Settings, store.SettingsFile)
-			if err == nil && b != nil {
-				s, err = evidence.ParseSettings(b)
+			sum := sha256.Sum256(b)
+			if s = equal[sum]; s == nil && err == nil && b != nil {
+				if s, err = evidence.ParseSettings(b); err != nil {
+					s = nil
+				}
+				equal[sum] = s
 			}
-			if err != nil {
-				problem(store.SettingsFile, t.Settings, err)
-				s = nil
-			}
+			problem(store.SettingsFile, t.Settings, err)
 			stored[t.Settings] = s
 		}
 		if s != nil {
