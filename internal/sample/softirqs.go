@@ -10,9 +10,9 @@ import (
 var softirqNames = map[string]string{"NET_RX:": "net_rx", "NET_TX:": "net_tx"}
 
 // parseSoftirqs reads how often network softirqs ran from /proc/softirqs: softirq.net_rx and
-// softirq.net_tx on all CPUs, and softirq.cpu0.net_rx … on each. parseStat has their CPU time. The 32-bit counters per CPU wrap
-// (kstat_softirqs_cpu, include/linux/kernel_stat.h). The table has a row of CPU names, then a row
-// per softirq (show_softirqs, fs/proc/softirqs.c).
+// softirq.net_tx on all CPUs, and softirq.cpu0.net_rx … on each. parseStat has their CPU time. The 32-bit
+// counters per CPU wrap (kstat_softirqs_cpu, include/linux/kernel_stat.h). The table has a row of CPU
+// names, then a row per softirq (show_softirqs, fs/proc/softirqs.c).
 func parseSoftirqs(b []byte) (Counters, error) {
 	ls := lines(b)
 	cpus := strings.Fields(ls[0])
