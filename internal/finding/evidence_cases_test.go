@@ -169,7 +169,12 @@ var watchedCases = []watchedCase{
 		o.Receiver.Wait = 0.02
 		o.Sender.TCP.Retransmitted, o.Sender.TCP.RwndLimited = 6000, 0.03
 	}, want: "the receiver in h2p1 waited 40 % [40, 40] of the time for a CPU that other programs used", place: "h2p1"},
-	{protocol: "udp", name: "short waits", change: func(o observed) { o.Sender.Wait, o.Receiver.Wait = 0.0024, 0.0024 }},
+	{protocol: "udp", name: "waits for idle CPUs", change: func(o observed) { o.Sender.Wait, o.Receiver.Wait = 0.0024, 0.0085 }},
+	{protocol: "udp", name: "waits that nobody causes", change: func(o observed) {
+		o.Receiver.Wait = 0.02
+		o.set("cpu.used", "core", 1.75)
+		o.set("cpu.own", "core", 1.5)
+	}},
 	{rule: "receive-window", protocol: "tcp", change: func(o observed) { o.Sender.TCP.RwndLimited = 0.03 }, want: "the receiver's window held TCP back for 60 % [60, 60] of its busy time", place: "h2p1"},
 	{rule: "receive-window", protocol: "tcp", name: "of a small buffer", change: func(o observed) {
 		o.Sender.TCP.RwndLimited, o.Receiver.Wait, o.Observed["rcvbuf"] = 0.03, 0.02, "65536"
