@@ -70,7 +70,10 @@ func (o observed) lose(from int, packets float64) {
 
 // fail lets the ends notice a loss.
 func (o observed) fail(packets float64) {
-	o.Nodes["h1p1"]["tcp.RetransSegs"] += packets
+	if o.Protocol == "tcp" {
+		o.Nodes["h1p1"]["tcp.RetransSegs"] += packets
+		return
+	}
 	o.set("loss", "1", packets/o.Path[0].Data.Packets)
 }
 
