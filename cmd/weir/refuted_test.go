@@ -36,7 +36,9 @@ func TestRefuted(t *testing.T) {
 			}
 			found := m.testable(f)
 			if found == nil {
-				t.Errorf("%s: no finding with a test", f.Name)
+				if found := m.diagnosis()[f.cell()]; slices.Contains(found, f.Finds[0]) || !m.finds(t, f, f.Finds[0]) {
+					t.Errorf("%s: no finding with a test, only %v", f.Name, found)
+				}
 				continue
 			}
 			planted := *found.Test
