@@ -129,6 +129,10 @@ var watchedCases = []watchedCase{
 		o.resize(3, 6, 1512)
 		o.device("h1", "eth0", func(d *evidence.Device) { d.Kind, d.Features["tx-tcp6-segmentation"] = "", false })
 	}},
+	{protocol: "tcp", name: "a driver whose settings are unknown", change: func(o observed) {
+		o.resize(3, 6, 1512)
+		o.place("h1", func(p *evidence.Place) { p.Devices = nil })
+	}},
 	{protocol: "tcp", name: "small packets of others on a device", change: func(o observed) {
 		f := &o.hop("h1", "eth0").Data
 		f.Packets, f.Bytes = 80*f.Packets, 2*f.Bytes

@@ -66,7 +66,7 @@ func cut(t *evidence.Trial, s *evidence.Settings) int {
 			continue
 		}
 		d, known := deviceOf(s, h.In, h.Dev)
-		wire := known && d.Kind == "" && len(segmenting(s, t, h)) == 0
+		wire := !known || d.Kind == "" && len(segmenting(s, t, h)) == 0
 		if wire || h.Queue != nil && h.Queue.Kind == "tbf" {
 			return -1
 		}
