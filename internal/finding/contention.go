@@ -21,7 +21,7 @@ const (
 var contention = Rule{
 	ID:    "contention",
 	Title: "An end waits for a CPU",
-	Doc: "The engine's threads at one end were runnable and waited for a CPU for more than 20 % of the window (run_delay in schedstat), and other programs used 0.4 cores or more. Below that, waits are the time in which an idle CPU wakes up. " +
+	Doc: "The engine's threads at one end were runnable and waited for a CPU for more than 20 % of the window (run_delay in schedstat), and 0.4 cores or more went to other threads: of another program, of the network, or of more streams than there are CPUs. Below that, waits are the time in which an idle CPU wakes up. " +
 		"A program that does not run cannot empty its socket, open its window or acknowledge in time, so this outranks full socket buffers, closed windows and spurious retransmissions." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if used, known := others(r); known && used < leastOthers {
@@ -32,7 +32,7 @@ var contention = Rule{
 			of   func(*evidence.Trial) evidence.End
 		}{{"sender", func(t *evidence.Trial) evidence.End { return t.Sender }}, {"receiver", func(t *evidence.Trial) evidence.End { return t.Receiver }}} {
 			node := ""
-			share, ok := analysis.Exceeds(r.Evidence(), waited, func(o analysis.Observed) (wait, window float64) {
+			share, ok := analysis.ShareExceeds(r.Evidence(), waited, func(o analysis.Observed) (wait, window float64) {
 				e := end.of(o.Evidence)
 				node = e.Node
 				return e.Wait, o.Evidence.Window * threads(o)
@@ -41,7 +41,7 @@ var contention = Rule{
 				continue
 			}
 			f := Finding{Severity: Warning, Place: node, Number: &Number{"time that the " + end.name + " waited for a CPU", "1", share},
-				Text:   fmt.Sprintf("the %s in %s waited %s of the time for a CPU that other programs used", end.name, node, percent(share)),
+				Text:   fmt.Sprintf("the %s in %s waited %s of the time for a CPU that other threads used", end.name, node, percent(share)),
 				Remedy: "stop other programs on the machine, or give the ends CPUs of their own"}
 			if level := t.Config["stress"]; level != "" && level != "0" && level != "0%" {
 				f.Text += fmt.Sprintf(": the study's stress of %s", level)
