@@ -27,7 +27,7 @@ func TestHealthy(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%s %d", name, i/2+1), func(t *testing.T) {
 			if beside {
-				hog(t)
+				loadCPUs(t)
 			}
 			s := small(study.Use{Kind: "host"}, study.Use{Kind: sound})
 			s.Probes = []study.Use{{Kind: "udp-stream"}, {Kind: "tcp-stream"}, {Kind: "udp-rr"}}
@@ -60,8 +60,8 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// hog keeps all CPUs busy until the end of the test.
-func hog(t *testing.T) {
+// loadCPUs keeps all CPUs busy until the end of the test.
+func loadCPUs(t *testing.T) {
 	t.Helper()
 	cmd := weir("WEIR_TEST_HOG="+t.Name(), "engine", "hog", "--share", "100%")
 	in, err := cmd.StdinPipe() // a hog ends with its input

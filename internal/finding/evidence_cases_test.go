@@ -171,11 +171,11 @@ var watchedCases = []watchedCase{
 		o.device("h1", "eth0", func(d *evidence.Device) { d.MTU = 1400 })
 	}, want: "h1 fragments packets: 2 fragments per packet that the sender's device counts; the MTU of h1 eth0 is 1400, the path needs 1500 there", place: "h1 eth0"},
 	{protocol: "udp", name: "datagrams that are too large by design", change: func(o observed) {
-		o.Observed["datagram"] = "8000"
+		o.Observed["path.mtu"], o.Observed["path.overhead"] = "1400", "100" // of datagrams of 1398
 		o.Nodes["h1p1"]["ip.FragCreates"] = 6 * sentPackets
 	}},
 	{protocol: "udp", name: "datagrams that are too large for IPv6", change: func(o observed) {
-		o.Observed["datagram"] = "1415"
+		o.Observed["path.mtu"], o.Observed["path.overhead"] = "1430", "70" // datagrams of 1398 fit with IPv4
 		o.Nodes["h1p1"]["ip6.FragCreates"] = 2 * sentPackets
 		c := o.Nodes["h2p1"]
 		c["ip6.InReceives"], c["ip6.InDelivers"], c["ip.InReceives"], c["ip.InDelivers"] = sentPackets, sentPackets, 0, 0

@@ -232,7 +232,7 @@ func TestRefutingRuns(t *testing.T) {
 			o.Hosts["lab"]["softnet.dropped"] = 50
 			o.device("h1", "p1", func(d *evidence.Device) { d.RPS = []string{"2"} })
 		}, ""},
-		{"socket-buffer", "udp", "small", func(o observed) { full(o); o.Observed["rcvbuf"] = "32768" }, "loss 0.5"},
+		{"socket-buffer", "udp", "small", func(o observed) { full(o); o.Observed["rcvbuf"] = "32768" }, "loss 0.5 rcvbuf"},
 		{"socket-buffer", "udp", "as large as the kernel grants", func(o observed) { full(o); o.Observed["rcvbuf"] = "425984" }, ""},
 		{"receive-window", "tcp", "of a small buffer", func(o observed) { o.Sender.TCP.RwndLimited, o.Observed["rcvbuf"] = 0.03, "65536" }, "throughput 1.02 rcvbuf"},
 		{"receive-window", "tcp", "that adapts", func(o observed) { o.Sender.TCP.RwndLimited, o.Observed["rcvbuf"] = 0.03, "131072" }, "throughput 1.02"},
