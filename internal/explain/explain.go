@@ -152,11 +152,12 @@ func (r Run) verdict(s Statement) (last *Verdict) {
 	return last
 }
 
-// Tests returns the statements that a run can refute.
+// Tests returns the statements that a run can refute. The user's own are not among them: they are of a file
+// that --test must be given.
 func (x Explanation) Tests() (all []Statement) {
 	for _, n := range x.Networks {
 		for _, s := range slices.Concat(n.Statements, n.More) {
-			if s.Test != nil && len(s.Cells) > 0 {
+			if s.Test != nil && len(s.Cells) > 0 && s.Subject != Hypothesis {
 				all = append(all, s)
 			}
 		}

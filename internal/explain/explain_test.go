@@ -227,6 +227,8 @@ func TestMerged(t *testing.T) {
 	if !x.Says(a, a.Cells[0]) || !x.Says(b, b.Cells[0]) || x.Says(full("lost"), a.Cells[0]) {
 		t.Error("the explanation does not know what it says")
 	}
+	r.Verdicts = []Verdict{{Subject: Hypothesis, Cell: a.Cells[0], Text: "mine", Test: *lost().Test, Outcome: Open}}
+	x = New(r)
 	if tests := x.Tests(); len(tests) != 2 || tests[0].Subject != Sharing || tests[1].Rule != a.Rule {
 		t.Errorf("tests: %+v", tests)
 	}
