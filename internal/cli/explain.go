@@ -30,8 +30,8 @@ func explainCommand(version string) *cobra.Command {
 		Use:   "explain DIR",
 		Short: "Say why each network of a run costs what it costs",
 		Long: `Say in at most six statements per network what limits it, what a packet costs there, and
-what would change if the cause were gone, each with its interval and with what would
-refute it. Nothing is said about a cause without an effect.
+what would change if the cause were gone, with intervals and, where a run can refute it,
+with how. Nothing is said about a cause without an effect.
 
 --test runs what "Refuted if" asks for: for every such statement, the network as it
 was found and the same network without the supposed cause, in paired blocks, in a lab

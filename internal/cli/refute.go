@@ -179,6 +179,9 @@ func another(dir string, s study.Study) (bool, error) {
 // test measures what the runs lack, and judges each as soon as it has ended. The stored verdicts on
 // other statements stay.
 func (r *refutation) test(ctx context.Context, runs []refuting) (verdicts []explain.Verdict, _ error) {
+	if err := os.MkdirAll(filepath.Join(r.dir, testsDir), 0o777); err != nil {
+		return nil, exit(exitEnvironment, fmt.Errorf("%w: the results of --test are kept there; copy %s to where you can write, and test the copy", err, r.dir))
+	}
 	all, err := readVerdicts(r.dir)
 	if err != nil {
 		return nil, exit(exitEnvironment, err)

@@ -210,11 +210,11 @@ func (r Run) ratio(of, to cell) stat.Interval {
 // sharing passes is what makes it fast. Published streams without it keep half (claim tso-doubles-tcp).
 const unshared = 0.8
 
-// passes returns the first cell of a protocol's stream with what its packets carry, nil if the network has
-// none.
-func (r Run) passes(network, protocol string) *pass {
+// passes returns the cell of a protocol's stream whose packets carry most, nil if the network has none. GSO is
+// not compared: UDP shares passes then, too.
+func (r Run) passes(network, protocol string) (most *pass) {
 	for _, c := range r.cells(network) {
-		if c.table.Metric != "throughput" {
+		if c.table.Metric != "throughput" || c.row.Observed["send"] == "gso" {
 			continue
 		}
 		var sizes []float64
@@ -223,11 +223,11 @@ func (r Run) passes(network, protocol string) *pass {
 				sizes = append(sizes, path[0].Data.Size())
 			}
 		}
-		if sizes != nil {
-			return &pass{c, stat.Median(sizes, oneByOne)}
+		if p := (pass{c, stat.Median(sizes, oneByOne)}); p.size.N > 0 && (most == nil || p.size.Center > most.size.Center) {
+			most = &p
 		}
 	}
-	return nil
+	return most
 }
 
 // oneByOne is the confidence of intervals that are not compared.

@@ -1,6 +1,7 @@
 // Package explain says why a network costs what it costs: for each network at most six statements, the
-// answer first, each with its number, its interval and what would refute it. It makes them from the
-// findings, the costs and the bounds of an analyzed run, and plans and judges the runs that can refute them.
+// answer first, each with its number and its interval, and with what would refute it where a run can. It
+// makes them from the findings, the costs and the bounds of an analyzed run, and plans and judges the runs
+// that can refute them.
 //
 // It must not judge causes (package finding does), touch a file, or run anything.
 package explain

@@ -27,7 +27,9 @@ func (r Run) whatIfs(network string) (out []costmodel.Bound) {
 	for _, b := range all {
 		probes[b.Probe] = true
 	}
-	same := func(a, b costmodel.Bound) bool { return a.Probe == b.Probe || len(probes) > manyProbes && a.Unit == b.Unit }
+	same := func(a, b costmodel.Bound) bool {
+		return a.Probe == b.Probe || len(probes) > manyProbes && a.Unit == b.Unit
+	}
 	for _, b := range all {
 		switch i := slices.IndexFunc(out, func(x costmodel.Bound) bool { return same(x, b) }); {
 		case i < 0:

@@ -58,7 +58,7 @@ func modelParts(models []costmodel.Model, wakes []costmodel.Wake, baseline strin
 			About:  fmt.Sprintf("CPU time of a %s = pass + bytes × byte%s, fitted to %s of payload. \"Even at\" is the payload whose bytes cost as much as the pass, if it is no larger than those. \"Held out\" is the error of predictions for sizes that the fit did not have.", t.pass, segments(good), sizesOf(good[0])),
 			Tables: []Table{table("cost model table "+k, modelColumns(good)...).named(baseline)}}
 		if anyUnresolved(good) {
-			p.Notes = append(p.Notes, unresolvedNote)
+			p.Notes = append(p.Notes, unresolvedCosts)
 		}
 		p.Notes = append(append(p.Notes, refusals(all)...), crossings(costmodel.Crossings(good))...)
 		p.Notes = append(p.Notes, promise(good[0], wakes)...)
@@ -103,8 +103,8 @@ func modelColumns(models []costmodel.Model) []column {
 func resolved(i stat.Interval) bool { return !i.Bounded() || i.Lo > 0 }
 
 const (
-	unresolved     = "not resolved"
-	unresolvedNote = "Not resolved: the interval contains 0, so the run shows no such cost, only the most that it can be."
+	notResolved     = "not resolved"
+	unresolvedCosts = "Not resolved: the interval contains 0, so the run shows no such cost, only the most that it can be."
 )
 
 // coefficient returns a cost and its interval. Of one that can be 0 it writes only the upper end, because the
@@ -128,7 +128,7 @@ func coefficient(head, base string, keep int, models []costmodel.Model, get func
 		if i := get(m); i.N > 0 {
 			c = Cell{Text: fixed(i.Center*factor, d), Value: number(i.Center)}
 			if c.bounds(i); !resolved(i) {
-				c.Text = unresolved
+				c.Text = notResolved
 			}
 		}
 		return c

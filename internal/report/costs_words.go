@@ -58,7 +58,7 @@ func whatIf(b costmodel.Bound) string {
 	case resolved(b.Bridging):
 		parts[0] += fmt.Sprintf(", and veths and bridges %s", within(b.Bridging, "s", by))
 	default:
-		parts[0] += fmt.Sprintf("; veths and bridges are %s, at most %s", unresolved, unit.Format(b.Bridging.Hi*by, "s"))
+		parts[0] += fmt.Sprintf("; veths and bridges are %s, at most %s", notResolved, unit.Format(b.Bridging.Hi*by, "s"))
 	}
 	switch {
 	case b.Limit != nil && !b.Inside:
