@@ -101,6 +101,7 @@ var watchedCases = []watchedCase{
 		o.fail(100)
 	}, want: "the receive buffer in h2p1 was full", place: "h2p1", also: []string{"contention"}},
 	{protocol: "udp", name: "of a program that waits", rule: "contention", change: func(o observed) {
+		o.set("cpu.used", "core", 1.9)
 		o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Receiver.Wait = 100, 0.02
 		o.Observed["rcvbuf"] = "8388608"
 		o.fail(100)
@@ -203,9 +204,15 @@ var watchedCases = []watchedCase{
 	{protocol: "udp", name: "one number on two machines", change: func(o observed) { o.Receiver.CPUs, o.Receiver.Host = []int{0}, "other" }},
 	{rule: "contention", protocol: "tcp", change: func(o observed) {
 		o.Receiver.Wait = 0.02
+		o.set("cpu.used", "core", 1.9)
 		o.Sender.TCP.Retransmitted, o.Sender.TCP.RwndLimited = 6000, 0.03
 	}, want: "the receiver in h2p1 waited 40 % [40, 40] of the time for a CPU that other threads used", place: "h2p1"},
-	{protocol: "udp", name: "short waits", change: func(o observed) { o.Sender.Wait, o.Receiver.Wait = 0.0024, 0.0024 }},
+	{protocol: "udp", name: "waits for idle CPUs", change: func(o observed) { o.Sender.Wait, o.Receiver.Wait = 0.0024, 0.0085 }},
+	{protocol: "udp", name: "waits that nobody causes", change: func(o observed) {
+		o.Receiver.Wait = 0.02
+		o.set("cpu.used", "core", 1.75)
+		o.set("cpu.own", "core", 1.5)
+	}},
 	{rule: "receive-window", protocol: "tcp", change: func(o observed) { o.Sender.TCP.RwndLimited = 0.03 }, want: "the receiver's window held TCP back for 60 % [60, 60] of its busy time", place: "h2p1"},
 	{rule: "receive-window", protocol: "tcp", name: "of a small buffer", change: func(o observed) {
 		o.Sender.TCP.RwndLimited, o.Receiver.Wait, o.Observed["rcvbuf"] = 0.03, 0.02, "65536"
