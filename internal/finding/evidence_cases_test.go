@@ -241,6 +241,10 @@ var watchedCases = []watchedCase{
 		o.set("thread.h1.ovs-vswitchd/handler", "core", 0.4)
 		o.set("thread.h1.ovs-vswitchd", "core", 0.3)
 	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
+	{protocol: "udp", name: "a guest that computes", change: func(o observed) {
+		o.set("cpu.qemu-system-x86", "core", 1.2)
+		o.set("thread.h1.qemu-system-x86/CPU_0/TCG", "core", 0.8)
+	}},
 	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.set("cpu.dockerd", "core", 0.009) }},
 	{rule: "tool-limited", protocol: "tcp", change: func(observed) {}, want: "as fast as host, and the engine client is full in both", also: []string{"full-thread"}},
 	{rule: "unlike-peer", protocol: "udp", change: func(o observed) {

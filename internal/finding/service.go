@@ -20,7 +20,7 @@ var serviceInPath = Rule{
 	ID:    "service-in-path",
 	Title: "A program carries the packets",
 	Doc: "A service of the network used 0.3 µs of CPU time or more per packet, and 1 % of a CPU: packets pass it in user space. A daemon that only manages a network uses less at any packet rate; a relay takes 3 µs. " +
-		"More than half of the blocks, of at least three, must show it.",
+		"The time of QEMU is mostly that of its guest, so it is left out. More than half of the blocks, of at least three, must show it.",
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) (out []Finding) {
 		all := r.Evidence()
 		for _, p := range services(all) {
@@ -79,7 +79,7 @@ func services(trials []analysis.Observed) (all []service) {
 			if !ok {
 				continue
 			}
-			if _, known := o.Get("cpu." + name); known || strings.HasPrefix(name, "weir-relay") {
+			if _, known := o.Get("cpu." + name); known && !strings.HasPrefix(name, "qemu-") || strings.HasPrefix(name, "weir-relay") {
 				add(place, name, v.Name)
 			}
 		}
@@ -90,7 +90,7 @@ func services(trials []analysis.Observed) (all []service) {
 			name, ok := strings.CutPrefix(v.Name, "cpu.")
 			first, _, _ := strings.Cut(name, ".")
 			by := slices.ContainsFunc(placed, func(p service) bool { return p.name == name })
-			if ok && v.Unit == "core" && !by && !strings.Contains(name, "/") && !slices.Contains(notServices, first) {
+			if ok && v.Unit == "core" && !by && !strings.HasPrefix(name, "qemu-") && !strings.Contains(name, "/") && !slices.Contains(notServices, first) {
 				add("", name, v.Name)
 			}
 		}
