@@ -22,6 +22,7 @@ import (
 	"github.com/weir-bench/weir/internal/session"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/target/kube/fakekube"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/target/vm"
 )
 
@@ -118,7 +119,7 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 			case "hosts":
 				return exec.Command(hosts, "--slow", "a=200mbit", "a", "true").Run() == nil, nil
 			case "profile":
-				return profile.Check() == nil, nil
+				return profile.Check(local.CPUs()) == nil, nil
 			case "userns":
 				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
 			}

@@ -18,7 +18,7 @@ func canProfile(s study.Study) error {
 	if !s.Profile {
 		return nil
 	}
-	if err := profile.Check(); err != nil {
+	if err := profile.Check(local.CPUs()); err != nil {
 		return exit(exitEnvironment, fmt.Errorf("cannot profile: %w; or leave out --profile (profile: true in a study), and the rest of the study runs", err))
 	}
 	return nil
@@ -29,7 +29,7 @@ func profiler() (trial.Profiler, error) { return profile.NewRecorder(local.CPUs(
 // checkProfile is a line of weir doctor.
 func checkProfile() diagnosis {
 	c := facts.Check{Name: "profile", OK: true, Detail: "weir run --profile samples the kernel's functions (perf_event_open)"}
-	if err := profile.Check(); err != nil {
+	if err := profile.Check(local.CPUs()); err != nil {
 		c.OK, c.Detail = false, err.Error()
 	}
 	return diagnosis{Check: c}

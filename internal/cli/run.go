@@ -89,8 +89,8 @@ directory below -o: 001, 002 and so on.`,
 			if trace && s.Target.Exists() {
 				return usage("--trace: "+tracesHere, "--ssh and --kube")
 			}
-			if trace && vm.in {
-				return usage("--trace records packets on this machine, and --in-vm builds networks in another; leave one of them out")
+			if trace && (vm.in || ranInVM(first)) {
+				return usage("--trace records packets on this machine, and this run builds networks in a virtual machine (--in-vm); leave --trace out")
 			}
 			if err := check(s); err != nil {
 				return err

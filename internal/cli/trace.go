@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/packettrace"
@@ -37,7 +38,7 @@ func traceCommand() *cobra.Command {
 		Short: "Prove which path packets take, with the time of every hop",
 		Long: `Build a network, send requests through it one at a time, and record when the
 packets of each pass every device: in the kernel's tracepoints (BPF) as root, with
-packet sockets otherwise. Print the way there and back, hop by hop, without the time
+packet sockets otherwise. Print the path there and back, hop by hop, less the time
 that the recording itself takes (docs/trace.md).`,
 		Example: `  sudo weir trace -n vxlan-overlay
   sudo weir trace -n host,bridge,vxlan-overlay -o path.svg
@@ -54,6 +55,9 @@ that the recording itself takes (docs/trace.md).`,
 			}
 			if t.count < 1 || t.count > maxTraced {
 				return usage("--count: %d requests: want 1 to %d", t.count, maxTraced)
+			}
+			if err := event.Within("--size", t.size, event.MinDatagram, event.MaxDatagram, "bytes"); err != nil {
+				return usage("%w", err)
 			}
 			if len(networks) == 0 {
 				return usage("no network given: add -n %s", strings.Join(catalog.In(network.InLab), "|"))
@@ -152,7 +156,8 @@ func tracedStudy(c *cobra.Command, networks []string, nic string) (study.Study, 
 func drawTraces(file string, all []packettrace.Trace) error {
 	for _, t := range all {
 		if len(t.Request.Hops) == 0 {
-			continue // counters have no times
+			say(fmt.Sprintf("weir: note: no picture of %s: counters show no times", t.Network))
+			continue
 		}
 		svg, err := t.Picture().SVG()
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// Docker mounts the namespace of a network; other mounts are none.
+// Docker mounts the namespace of a network; other mounts do not count.
 func TestMounted(t *testing.T) {
 	root := fstest.MapFS{"proc/1/mountinfo": {Data: []byte(`22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 31 22 0:4 net:[4026532301] /run/docker/netns/1-abc rw shared:9 - nsfs nsfs rw

@@ -123,7 +123,7 @@ func TestNoProfile(t *testing.T) {
 func TestProfileInTheLab(t *testing.T) {
 	nstest.Need(t)
 	t.Parallel()
-	if err := profile.Check(); err != nil {
+	if err := profile.Check(local.CPUs()); err != nil {
 		t.Skipf("no profiles: %v", err)
 	}
 	dir, read := profileInLab(t, 1, 20*time.Millisecond)
@@ -149,7 +149,7 @@ func TestProfileInTheLab(t *testing.T) {
 	for _, x := range []profile.Row{d.Sum, d.Engine, d.Clock} {
 		t.Logf("%s: %.0f → %.0f, extra %.0f [%.0f, %.0f] ns per packet", x.Layer, x.Base, x.Here, x.Extra.Center, x.Extra.Lo, x.Extra.Hi)
 	}
-	// The server's clock contains the interrupts of the timers that wake it, which its samples do not (ADR 46).
+	// The server naps, and its clock is above its samples, probably by the interrupts of its timers (ADR 46).
 	t.Logf("by end: samples %.0f, clocks %.0f; both deviate by up to %.1f %%", d.Sampled, d.Clocked, 100*d.Agree())
 	if off := math.Abs(d.Sampled.Client/d.Clocked.Client - 1); off > 0.1 {
 		t.Errorf("the client's samples differ from its clock by %.1f %%, want at most 10 %%", 100*off)
@@ -166,7 +166,7 @@ func TestProfileInTheLab(t *testing.T) {
 // a run, which have the same windows; the rate needs a quiet machine: go test ./internal/experiment -run xxx -bench Profile -benchtime 5x
 func BenchmarkProfile(b *testing.B) {
 	nstest.Need(b)
-	if err := profile.Check(); err != nil {
+	if err := profile.Check(local.CPUs()); err != nil {
 		b.Skipf("no profiles: %v", err)
 	}
 	all := map[string][]float64{}

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
+
 	"github.com/weir-bench/weir/internal/engine/wire"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/sample"
@@ -42,7 +45,7 @@ func needBPF(t *testing.T) {
 	nstest.Need(t)
 	switch mode, why := Available(); {
 	case mode == ByBPF:
-	case errors.Is(why, ErrRefused), errors.Is(why, os.ErrNotExist): // of /sys/kernel/btf/vmlinux
+	case errors.Is(why, ErrRefused), errors.Is(why, btf.ErrNotSupported): // a kernel without types
 		t.Skipf("no BPF: %v", why)
 	default:
 		t.Fatal(why)
@@ -81,7 +84,7 @@ func kindsOf(events []Event, seq uint64) (kinds []string) {
 	return kinds
 }
 
-// A datagram over loopback passes four places, once each, and one in a namespace that was not named none.
+// A datagram over loopback passes four places, once each, and one in a namespace that was not named passes none.
 func TestRecord(t *testing.T) {
 	needBPF(t)
 	loopbackUp(t)
@@ -116,6 +119,24 @@ func TestRecord(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Looking whether a trace would work records nothing, not even packets without a device, which are in no namespace.
+func TestNowhere(t *testing.T) {
+	needBPF(t)
+	tracer, err := Record(map[uint32]string{nowhere: ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+	if err == nil {
+		_, err = unix.Write(fds[0], []byte("never read, so the kernel drops it"))
+		err = errors.Join(err, unix.Close(fds[0]), unix.Close(fds[1]))
+	}
+	events, lost, stopErr := tracer.Stop()
+	if err := errors.Join(err, stopErr); err != nil || len(events) > 0 || lost > 0 {
+		t.Errorf("%d events, %d lost, error %v: %+v", len(events), lost, err, events[:min(1, len(events))])
 	}
 }
 

@@ -59,7 +59,7 @@ func offset(s *btf.Struct, path string) (int16, error) {
 	}
 	inner, ok := btf.UnderlyingType(m.Type).(*btf.Struct)
 	if !ok {
-		return 0, fmt.Errorf("%s of struct %s is no structure, so it has no member %s", name, s.Name, rest)
+		return 0, fmt.Errorf("%s of struct %s is not a structure, so it has no member %s", name, s.Name, rest)
 	}
 	more, err := offset(inner, rest)
 	return int16(at/8) + more, err

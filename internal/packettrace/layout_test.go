@@ -58,7 +58,7 @@ func TestLayoutMissing(t *testing.T) {
 		"len of struct sk_buff is a bit field": func(ts map[string]*btf.Struct) {
 			ts["sk_buff"].Members[2].BitfieldSize = 3
 		},
-		"ns of struct net is no structure": func(ts map[string]*btf.Struct) { ts["net"].Members[1].Type = &btf.Int{} },
+		"ns of struct net is not a structure": func(ts map[string]*btf.Struct) { ts["net"].Members[1].Type = &btf.Int{} },
 	} {
 		types := kernelTypes()
 		change(types)

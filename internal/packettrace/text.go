@@ -49,7 +49,7 @@ func (t Trace) Notes() (notes []string) {
 			note("Without the trace, the sockets' own stamps say %s, of which %s pass before the first event (making the stamps): path ÷ stamps is %.2f.",
 				micro(t.Stamps), micro(t.Before), (t.Path+t.Before)/t.Stamps)
 		}
-		note("%d of %d requests and their replies took these ways. Times are their medians.", t.Usual, t.Requests)
+		note("%d of %d requests and their replies took these paths. Times are their medians.", t.Usual, t.Requests)
 	}
 	for _, d := range t.Drops {
 		note("dropped: %d in %s %s: %s", d.Packets, d.Node, d.Dev, d.Reason)

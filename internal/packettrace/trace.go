@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // A Recording is the input of New.
@@ -38,7 +37,7 @@ var ErrNothing = errors.New("no request was traced to its reply")
 func New(r Recording) (Trace, error) {
 	t := Trace{Format: Format, Network: r.Network, Client: r.Client, Server: r.Server, Size: r.Size, Mode: r.Mode}
 	if r.Why != nil {
-		t.Why = strings.ReplaceAll(r.Why.Error(), "\n", "; ")
+		t.Why = r.Why.Error()
 	}
 	var latest []transaction
 	var drops []marked

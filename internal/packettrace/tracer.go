@@ -104,7 +104,7 @@ func (t *Tracer) attach(p point, spec *ebpf.ProgramSpec) error {
 func refused(what string, err error) error {
 	verifier := (*ebpf.VerifierError)(nil)
 	if errors.Is(err, os.ErrPermission) && !errors.As(err, &verifier) { // the library's text guesses at limits of memory
-		return fmt.Errorf("%w: %s: %w; run weir as root of the machine (CAP_BPF and CAP_PERFMON), outside of any container", ErrRefused, what, os.ErrPermission)
+		return fmt.Errorf("%w: %s: %w; run weir as root of the machine (CAP_BPF and CAP_PERFMON), outside of any container, and before Linux 5.11 after ulimit -l unlimited", ErrRefused, what, os.ErrPermission)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
@@ -159,17 +159,21 @@ func InOrder(events []Event) {
 	slices.SortStableFunc(events, func(a, b Event) int { return int(max(-1, min(1, a.At-b.At))) })
 }
 
+// nowhere is the number of no namespace: the kernel's begin with 0xf0000000 (PROC_DYNAMIC_FIRST,
+// fs/proc/generic.c). 0 is what a program reads for a packet without a device.
+const nowhere = 1
+
 // Available returns the best mode for this process, and why no better one is: it loads the programs, and
 // records nothing.
 func Available() (mode string, why error) {
-	t, err := Record(map[uint32]string{0: ""}) // no namespace has this number
+	t, err := Record(map[uint32]string{nowhere: ""})
 	if err == nil {
 		return ByBPF, t.end()
 	}
 	if tap, tapErr := openTap(); tapErr != nil {
-		return ByCounters, errors.Join(err, tapErr)
+		return ByCounters, fmt.Errorf("%w; %w", err, tapErr)
 	} else if tapErr := tap.close(); tapErr != nil {
-		return ByCounters, errors.Join(err, tapErr)
+		return ByCounters, fmt.Errorf("%w; %w", err, tapErr)
 	}
 	return ByTaps, err
 }

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,10 +11,17 @@ import (
 
 // A sample is one sample of a CPU.
 type sample struct {
-	pid, tid uint32        // 0 for threads that this PID namespace hides, and for idle CPUs
+	pid, tid uint32        // 0 for threads that this PID namespace hides, and for idle CPUs; gone for threads at their end
 	at       time.Duration // by CLOCK_MONOTONIC
 	calls    []uint64      // addresses in the kernel, innermost first
 }
+
+// gone is the PID of a thread of any namespace that has ended, except for its last switch (perf_event_pid_type,
+// kernel/events/core.c).
+const gone = ^uint32(0)
+
+// outside reports whether a sample is of no process in this PID namespace.
+func (s sample) outside() bool { return s.pid == 0 || s.pid == gone }
 
 // sampleType is what the kernel puts into a sample, in the order of the fields above.
 const sampleType = unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN
@@ -28,6 +36,9 @@ const (
 // include/uapi/linux/perf_event.h): the kernel puts one before the addresses of each mode.
 const firstContext = ^uint64(4094)
 
+// errThrottled means that samples are missing, at a time that depends on the load.
+var errThrottled = errors.New("the kernel held samples back; as root: sysctl -w kernel.perf_event_max_sample_rate=100000")
+
 // samples reads the records of a ring buffer, in the machine's byte order.
 func samples(b []byte) (all []sample, err error) {
 	for at := 0; at < len(b); {
@@ -40,7 +51,11 @@ func samples(b []byte) (all []sample, err error) {
 			return nil, fmt.Errorf("perf record at byte %d: its size is %d, %d are left", at, size, len(rest))
 		}
 		at += size
-		if kind != unix.PERF_RECORD_SAMPLE { // throttling
+		switch kind {
+		case unix.PERF_RECORD_THROTTLE:
+			return nil, errThrottled
+		case unix.PERF_RECORD_SAMPLE:
+		default: // what an earlier, full buffer lost: take fails for a full one
 			continue
 		}
 		body := rest[headerSize:size]

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"encoding/binary"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -29,9 +30,7 @@ func sampled(pid uint32, calls ...uint64) []byte {
 const inKernel = ^uint64(127) // PERF_CONTEXT_KERNEL
 
 func TestSamples(t *testing.T) {
-	throttled := binary.NativeEndian.AppendUint32(nil, unix.PERF_RECORD_THROTTLE)
-	throttled = binary.NativeEndian.AppendUint16(binary.NativeEndian.AppendUint16(throttled, 0), headerSize)
-	b := slices.Concat(sampled(7, inKernel, 0xffffffff81000010, 0xffffffff81000020), throttled, sampled(0), sampled(9, inKernel, 0xffffffff81000030))
+	b := slices.Concat(sampled(7, inKernel, 0xffffffff81000010, 0xffffffff81000020), empty(unix.PERF_RECORD_LOST), sampled(0), sampled(9, inKernel, 0xffffffff81000030))
 	got, err := samples(b)
 	if err != nil {
 		t.Fatal(err)
@@ -42,16 +41,29 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// empty is a record of a header alone.
+func empty(kind uint32) []byte {
+	b := binary.NativeEndian.AppendUint32(nil, kind)
+	return binary.NativeEndian.AppendUint16(binary.NativeEndian.AppendUint16(b, 0), headerSize)
+}
+
+// Samples that the kernel held back are missing from the sums.
+func TestThrottled(t *testing.T) {
+	if _, err := samples(slices.Concat(sampled(7), empty(unix.PERF_RECORD_THROTTLE), sampled(7))); !errors.Is(err, errThrottled) {
+		t.Errorf("error %v, want %v", err, errThrottled)
+	}
+}
+
 func TestBadSamples(t *testing.T) {
 	good := sampled(7, inKernel, 1, 2)
 	long := slices.Clone(good)
 	binary.NativeEndian.PutUint64(long[headerSize+16:], 4)
-	empty := slices.Clone(good)
-	binary.NativeEndian.PutUint16(empty[6:], 0)
+	none := slices.Clone(good)
+	binary.NativeEndian.PutUint16(none[6:], 0)
 	short := slices.Clone(good[:headerSize])
 	binary.NativeEndian.PutUint16(short[6:], headerSize)
 	for name, b := range map[string][]byte{
-		"a header has": good[:4], "its size is 0": empty, "are left": good[:len(good)-1], "4 calls": long, "want at least": short,
+		"a header has": good[:4], "its size is 0": none, "are left": good[:len(good)-1], "4 calls": long, "want at least": short,
 	} {
 		if _, err := samples(b); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v", name, err)

@@ -8,6 +8,7 @@ package profile
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ const Kernel = "kernel"
 // process returns the outermost frame.
 func (s Stack) process() string { return s.Frames[0] }
 
-// maxSize bounds a file, bytes: 2 s of one CPU take 10 kB.
+// maxSize bounds an unpacked file, bytes: 2 s of two CPUs take 25 kB.
 const maxSize = 16 << 20
 
 // Write writes p as a gzipped pprof profile, without the kernel's addresses, which are secret.
@@ -75,12 +76,23 @@ func (p *Profile) Write(w io.Writer) error {
 
 // Parse reads a profile that Write has written.
 func Parse(b []byte) (*Profile, error) {
-	if len(b) > maxSize {
-		return nil, fmt.Errorf("profile of %d bytes: want at most %d", len(b), maxSize)
-	}
-	in, err := profile.Parse(bytes.NewReader(b))
+	unpacked, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("unpack profile: %w", err)
+	}
+	b, err = io.ReadAll(io.LimitReader(unpacked, maxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("unpack profile: %w", err)
+	}
+	if len(b) > maxSize {
+		return nil, fmt.Errorf("profile has more than %d bytes", maxSize)
+	}
+	in, err := profile.ParseUncompressed(b)
+	if err == nil {
+		err = in.CheckValid()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
 	}
 	p := &Profile{Duration: time.Duration(in.DurationNanos), Period: time.Duration(in.Period)}
 	if p.Duration <= 0 || p.Period <= 0 {

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bytes"
+	"compress/gzip"
 	"reflect"
 	"strings"
 	"testing"
@@ -43,6 +44,7 @@ func TestCollector(t *testing.T) {
 	c.add(sample{calls: []uint64{0x30, 0x44}})              // a softirq on an idle CPU
 	c.add(sample{calls: []uint64{0x30, 0x21, 0x11}})        // another program's packets
 	c.add(sample{calls: []uint64{0x21, 0x11}})              // another program
+	c.add(sample{pid: gone, calls: []uint64{0x21, 0x11}})   // one at its end
 	want := []Stack{{[]string{client}, 1}, {[]string{client, "do_syscall_64", "udp_sendmsg"}, 2}, {[]string{Kernel, "do_idle", "net_rx_action"}, 1}}
 	if got := c.stacks(); !reflect.DeepEqual(got, want) {
 		t.Errorf("stacks %v, want %v", got, want)
@@ -53,12 +55,17 @@ func TestCollector(t *testing.T) {
 func TestEnd(t *testing.T) {
 	const agent, serve = 1 << 30, 1<<30 + 1
 	c := collector{processes: map[uint32]string{agent: client, serve: server}}
-	all := []sample{{pid: agent, tid: 2, at: 5}, {pid: agent, tid: 2, at: 7}, {pid: agent, tid: 1, at: 9}, {pid: serve, tid: 3, at: 8}, {pid: serve, tid: 3, at: 10}, {at: 11}}
-	if got := c.end(all, 20); got != 7 {
-		t.Errorf("the window ended at %d, want 7", got)
+	all := []sample{{pid: agent, tid: 1, at: 90}, {pid: serve, tid: 3, at: 80}, {pid: serve, tid: 3, at: 100}, {at: 110}}
+	for i := range busy {
+		all = append(all, sample{pid: agent, tid: 2, at: time.Duration(i)})
 	}
-	if got := c.end(all[3:], 20); got != 20 {
-		t.Errorf("without a client it ended at %d, want 20", got)
+	if got := c.end(all, 200); got != busy-1 {
+		t.Errorf("the window ended at %d, want %d", got, busy-1)
+	}
+	for name, few := range map[string][]sample{"client": all[1:4], "busy client": all[:4+busy-1]} {
+		if got := c.end(few, 200); got != 200 {
+			t.Errorf("without a %s it ended at %d, want 200", name, got)
+		}
 	}
 }
 
@@ -72,6 +79,21 @@ func TestProgram(t *testing.T) {
 		if got := program([]byte(args)); got != want {
 			t.Errorf("%q is %q, want %q", args, got, want)
 		}
+	}
+}
+
+// A small file that unpacks to a large one is not read into memory.
+func TestParseHuge(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(make([]byte, maxSize+1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse(b.Bytes()); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("%d bytes unpacked to %d: error %v", b.Len(), maxSize+1, err)
 	}
 }
 

@@ -52,9 +52,10 @@ func NewRecorder(cpus []int) (*Recorder, error) {
 	return r, nil
 }
 
-// Check returns why this process cannot profile, and what to do.
-func Check() error {
-	r, err := NewRecorder([]int{0})
+// Check returns why this process cannot profile these CPUs, and what to do. It opens all of them: locked memory is
+// limited for all buffers together.
+func Check(cpus []int) error {
+	r, err := NewRecorder(cpus)
 	if err != nil {
 		return err
 	}
@@ -208,12 +209,12 @@ type collector struct {
 }
 
 // end returns when the window ended: at the last sample of the client's busiest thread, which ends with it. On a busy
-// machine, its mark arrives much later. Without a client it is when the sampling stopped.
+// machine, its mark arrives much later. Without a busy client it is when the sampling stopped.
 func (c *collector) end(all []sample, stopped time.Duration) time.Duration {
 	count, last := map[uint32]int{}, map[uint32]time.Duration{}
 	busiest := uint32(0)
 	for _, s := range all {
-		if s.pid == 0 || c.process(s.pid) != client {
+		if c.process(s) != client {
 			continue
 		}
 		count[s.tid]++
@@ -222,11 +223,15 @@ func (c *collector) end(all []sample, stopped time.Duration) time.Duration {
 			busiest = s.tid
 		}
 	}
-	if count[busiest] == 0 {
+	if count[busiest] < busy {
 		return stopped
 	}
 	return last[busiest]
 }
+
+// busy is how many samples a thread has at least whose last one ends the window: the next one would follow within a
+// few percent of the window.
+const busy = 50
 
 // add counts a sample. Outside this PID namespace it keeps only what works for packets: idle CPUs and programs
 // of others have nothing to do with the run.
@@ -234,7 +239,7 @@ func (c *collector) add(s sample) {
 	if int(s.pid) == os.Getpid() { // this process only coordinates
 		return
 	}
-	frames := []string{c.process(s.pid)}
+	frames := []string{c.process(s)}
 	for i, at := range slices.Backward(s.calls) {
 		if i > 0 {
 			at-- // a call returns behind itself, which can be in the next function
@@ -248,7 +253,7 @@ func (c *collector) add(s sample) {
 			frames = append(frames, name)
 		}
 	}
-	if s.pid == 0 && !forPackets(frames) {
+	if s.outside() && !forPackets(frames) {
 		return
 	}
 	c.counts[strings.Join(frames, separator)]++
@@ -275,15 +280,15 @@ func forPackets(frames []string) bool {
 	})
 }
 
-func (c *collector) process(pid uint32) string {
-	if pid == 0 {
+func (c *collector) process(s sample) string {
+	if s.outside() {
 		return Kernel
 	}
-	name, known := c.processes[pid]
+	name, known := c.processes[s.pid]
 	if !known {
-		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.pid))
 		name = program(args)
-		c.processes[pid] = name
+		c.processes[s.pid] = name
 	}
 	return name
 }

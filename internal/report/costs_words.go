@@ -35,7 +35,7 @@ func limits(b *costmodel.Busy) string {
 	if b.Full {
 		return name + " is full"
 	}
-	return name + " never waits for anything but a CPU, which other programs use as well"
+	return name + " waits for nothing but a CPU"
 }
 
 // closest names the busiest thread of a network that no thread limits.

@@ -22,7 +22,7 @@ func profileSection(s source) []Section {
 	cells := s.profiledCells()
 	x := Section{ID: "profile", Title: "Where the CPU time goes", Label: "Profile",
 		About: fmt.Sprintf("CPU time by layer of the kernel, from trials of their own that sampled the CPUs at 1 kHz (raw/profile-…/%s, for go tool pprof). "+
-			"A sample belongs to the layer of its innermost known function. A layer is a suggestion: removing it can save more or less, as far as others then change.", "profile.pb.gz")}
+			"A sample belongs to the layer of its innermost known function. A layer is a suggestion: removing it can save more or less, because other layers change with it.", "profile.pb.gz")}
 	if len(s.Profiled) == 0 || len(s.p.Networks) == 0 {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (s source) profilePart(title string, d profile.Difference) Section {
 	notes := []string{fmt.Sprintf("Each interval is over %s and holds by itself. The last row is what the engine's threads report by their own clocks for the same trials.", count(d.Blocks, "block"))}
 	if off := d.Agree(); off > agreed {
 		notes = append(notes, fmt.Sprintf("Samples and clocks differ by up to %s; on %s the client has %s ns by samples and %s by its clock, the server %s and %s. "+
-			"A clock charges a thread for the interrupt of the timer that wakes it, which no sample does, and some kernels charge no thread for softirqs. Trust the clock for the sum, and the samples for the shares.",
+			"Two causes are likely: a clock can charge a thread for the interrupt of the timer that wakes it, which no sample does, and some kernels charge no thread for softirqs. Take the sum from the clock, and the shares from the samples.",
 			percent(off), d.Network, fixed(d.Sampled.Client, 0), fixed(d.Clocked.Client, 0), fixed(d.Sampled.Server, 0), fixed(d.Clocked.Server, 0)))
 	}
 	return Section{ID: id, Title: fmt.Sprintf("%s: extra ns per %s by layer, %s over %s", title, d.Unit, d.Network, d.Baseline),

@@ -9,8 +9,8 @@ import (
 
 // traceSection shows the path of each network's packets, with the time of every hop.
 func traceSection(s source) []Section {
-	x := Section{ID: "trace", Title: "The way of a packet", Fold: true,
-		About: "Requests, one at a time, whose packets were recorded at every place that they pass. Times are medians without what the recording took."}
+	x := Section{ID: "trace", Title: "The path of a packet", Fold: true,
+		About: "Requests were sent one at a time, and their packets recorded at every place that they passed. Times are medians, less what the recording took."}
 	for _, t := range s.Traces {
 		part := Section{ID: "trace " + t.Network, Title: t.Network, Notes: t.Notes()}
 		if len(t.Request.Hops) > 0 {

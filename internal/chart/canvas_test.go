@@ -1,0 +1,25 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+)
+
+// Names come from networks, studies and devices: none becomes markup.
+func TestHostileNames(t *testing.T) {
+	const name = "</text><script>\"&style=\x00\x1b\xff"
+	foreign := oneTime(1, 2)
+	foreign.Alt, foreign.Panels[0].Axis, foreign.Panels[0].Lines[0].Name = name, name, name
+	for _, c := range []drawing{Ratios{[]Row{{Name: name, Color: 1, Value: 0.5, Label: name}}, name, name, name}, foreign,
+		Lanes{[]string{name}, []LanePanel{{name, []Stop{{0, 0, 0, name, ""}, {0, 1, 0, "eth0", name}}}}, [6]string{name}, name, name},
+		Flame{[]Frame{{Label: name, Long: name, Title: name, Value: 1}}, name, name, name}} {
+		svg, err := c.SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		wellFormed(t, svg)
+		if strings.Contains(svg, "<script") {
+			t.Error("a name became markup")
+		}
+	}
+}
