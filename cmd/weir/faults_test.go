@@ -116,6 +116,9 @@ func (f fault) how() string {
 		parts = append(parts, fmt.Sprintf("%d rules of nft that match nothing", f.Rules))
 	case len(n.Options) > 0:
 		parts = append(parts, "`"+study.AlsoKey+": "+n.Options[study.AlsoKey]+"`")
+		if f.Share > 0 {
+			parts[0] += fmt.Sprintf(" with $RATE at %.0f %% of what the path carries", 100*f.Share)
+		}
 	case n.Kind != sound:
 		parts = append(parts, "the network "+n.Kind)
 	}

@@ -27,12 +27,18 @@ func TestRefuted(t *testing.T) {
 		all, blocks = slices.DeleteFunc(all, func(f fault) bool { return f.Name != "drop-at-input" }), 8
 	}
 	capacity := rates(t)
+	judged, open := 0, 0
 	for _, b := range batches(all) {
 		m := measure(t, b.study(capacity), b.faults[0].OneCPU)
 		for _, f := range b.faults {
+			if len(f.Finds) == 0 || slices.Contains(untestable, f.Finds[0]) {
+				continue
+			}
 			found := m.testable(f)
 			if found == nil {
-				t.Logf("%s: no finding with a test", f.Name)
+				if found := m.diagnosis()[f.cell()]; slices.Contains(found, f.Finds[0]) || !m.finds(t, f, f.Finds[0]) {
+					t.Errorf("%s: no finding with a test, only %v", f.Name, found)
+				}
 				continue
 			}
 			planted := *found.Test
@@ -45,15 +51,26 @@ func TestRefuted(t *testing.T) {
 				t.Fatalf("%s: %d verdicts, want 2", f.Name, len(is))
 			}
 			t.Logf("%s, %s: %v %s; the planted finding: %v %s", f.Name, found.Rule, is[0].Ratio, is[0].Outcome, is[1].Ratio, is[1].Outcome)
-			if is[0].Outcome != explain.Stands && (*provoke == 1 || is[0].Outcome != explain.Open) {
-				t.Errorf("%s: the finding is %s, want %s: %s", f.Name, is[0].Outcome, explain.Stands, is[0].Statement())
-			}
-			if is[1].Outcome != explain.Refuted && (*provoke == 1 || is[1].Outcome != explain.Open) {
-				t.Errorf("%s: the planted finding is %s, want %s: %s", f.Name, is[1].Outcome, explain.Refuted, is[1].Statement())
+			for i, want := range []explain.Outcome{explain.Stands, explain.Refuted} {
+				judged++
+				switch got := is[i]; {
+				case got.Outcome == want:
+				case got.Outcome == explain.Open && got.Ratio.Bounded(): // a small effect on a noisy machine
+					open++
+				default:
+					t.Errorf("%s: %s, want %s: %s", f.Name, got.Outcome, want, got.Statement())
+				}
 			}
 		}
 	}
+	if 4*open > judged {
+		t.Errorf("%d of %d verdicts are open", open, judged)
+	}
 }
+
+// untestable names the rules that no run can refute: nothing of a study switches off a program that the network
+// consists of, or gives weir another CPU.
+var untestable = []string{"service-in-path", "same-cpu"}
 
 // testable returns the finding that names a fault, nil if no run can refute it.
 func (m measured) testable(f fault) *finding.Finding {

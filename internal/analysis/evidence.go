@@ -75,10 +75,10 @@ const LeastBlocks = 3
 // Exceeds returns part ÷ whole, both summed over all blocks, with an interval over blocks, and whether it is
 // reliably above a threshold: more than half of at least LeastBlocks blocks are above it, and the interval
 // excludes 0. A block whose whole is 0 says nothing. Sums suit blocks in which little happened: a median of
-// shares would count them like the others. The interval ends at 1 if every block does.
+// shares would count them like the others. part must not be below 0, so the interval is not, either.
 func Exceeds(all []Observed, threshold float64, of func(Observed) (part, whole float64)) (stat.Interval, bool) {
 	var parts, wholes []float64
-	above, most := 0, 0.0
+	above := 0
 	for i, j := 0, 0; i < len(all); i = j {
 		part, whole := 0.0, 0.0
 		for ; j < len(all) && all[j].Block == all[i].Block; j++ {
@@ -88,14 +88,34 @@ func Exceeds(all []Observed, threshold float64, of func(Observed) (part, whole f
 		if whole <= 0 {
 			continue
 		}
-		parts, wholes, most = append(parts, part), append(wholes, whole), max(most, part/whole)
+		parts, wholes = append(parts, part), append(wholes, whole)
 		if part/whole > threshold {
 			above++
 		}
 	}
 	v := stat.Sums(parts, wholes, single)
-	if most <= 1 {
-		v.Hi = min(v.Hi, 1)
-	}
+	v.Lo = max(v.Lo, 0)
 	return v, len(parts) >= LeastBlocks && 2*above > len(parts) && (!v.Bounded() || v.Lo > 0)
+}
+
+// ShareExceeds is Exceeds for a part of the whole, such as of the time: neither the share nor its interval is
+// above 1, although clocks at the edges of a window can count a little more than the window.
+func ShareExceeds(all []Observed, threshold float64, of func(Observed) (part, whole float64)) (stat.Interval, bool) {
+	v, ok := Exceeds(all, threshold, func(o Observed) (part, whole float64) {
+		part, whole = of(o)
+		return min(part, whole), whole
+	})
+	v.Hi = min(v.Hi, 1)
+	return v, ok
+}
+
+// Mostly reports whether something holds in more than half of the blocks, of at least LeastBlocks, and returns
+// the share of trials in which it does.
+func Mostly(all []Observed, holds func(Observed) bool) (stat.Interval, bool) {
+	return ShareExceeds(all, 0.5, func(o Observed) (part, whole float64) {
+		if holds(o) {
+			part = 1
+		}
+		return part, 1
+	})
 }

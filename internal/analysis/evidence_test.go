@@ -53,6 +53,28 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// A share of a whole is at most 1, and so is its interval, even where a clock counted more than the whole; neither
+// is below 0.
+func TestShareExceeds(t *testing.T) {
+	var all []Observed
+	for i, p := range []float64{60, 20, 60, 60, 20, 60} {
+		all = append(all, Observed{&record.Result{Block: i}, &evidence.Trial{Seconds: p}, nil})
+	}
+	of := func(o Observed) (float64, float64) { return o.Evidence.Seconds, 50 }
+	if v, ok := ShareExceeds(all, 0.5, of); !ok || v.Center != 0.8 || v.Hi != 1 || v.Lo < 0 {
+		t.Errorf("%v, %+v", ok, v)
+	}
+	if v, ok := Exceeds(all, 0.5, of); !ok || v.Center <= 0.9 || v.Hi <= 1 {
+		t.Errorf("a ratio above 1: %v, %+v", ok, v)
+	}
+	if v, ok := Exceeds(all, 0.5, func(o Observed) (float64, float64) { return max(0, o.Evidence.Seconds-59), 1 }); !ok || v.Lo <= 0 {
+		t.Errorf("%v, %+v", ok, v)
+	}
+	if v, ok := Mostly(all[1:3], func(Observed) bool { return true }); ok || v.Center != 1 {
+		t.Errorf("two blocks: %v, %+v", ok, v)
+	}
+}
+
 // A majority of blocks decides, of three or more, and only with an interval that excludes 0.
 func TestExceeds(t *testing.T) {
 	for _, c := range []struct {

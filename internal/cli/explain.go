@@ -29,9 +29,9 @@ func explainCommand(version string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain DIR",
 		Short: "Say why each network of a run costs what it costs",
-		Long: `Say in at most six lines per network what limits it, what a packet costs there, and
-what would change if the cause were gone, each with its interval and with what would
-refute it. Nothing is said about a cause without an effect.
+		Long: `Say in at most six statements per network what limits it, what a packet costs there, and
+what would change if the cause were gone, with intervals and, where a run can refute it,
+with how. Nothing is said about a cause without an effect.
 
 --test runs what "Refuted if" asks for: for every such statement, the network as it
 was found and the same network without the supposed cause, in paired blocks, in a lab
@@ -84,7 +84,7 @@ the commands that remove the cause there.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&md, "md", false, "print Markdown")
 	c.Flags().StringVar(&network, "network", "", "explain only this network")
-	c.Flags().BoolVarP(&behind, "evidence", "v", false, "also print the evidence behind each line, and lines beyond the first six")
+	c.Flags().BoolVarP(&behind, "evidence", "v", false, "also print the evidence behind each statement, and statements beyond the first six")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	c.Flags().BoolVar(&test, "test", false, "run what could refute each statement, in a lab on this machine")
 	c.Flags().BoolVar(&r.fast, "fast", false, "with --test: short windows")
@@ -119,7 +119,7 @@ func readVerdicts(dir string) ([]explain.Verdict, error) {
 	}
 	vs, err := explain.ParseVerdicts(b)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(testsDir, verdictsFile), err)
+		return nil, fmt.Errorf("%s: %w; move it away, and weir explain --test writes another", filepath.Join(testsDir, verdictsFile), err)
 	}
 	return vs, nil
 }

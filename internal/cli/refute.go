@@ -102,6 +102,9 @@ func (r *refutation) statements() (out []explain.Statement, _ error) {
 		if len(f.Cells) == 0 || f.Test == nil || f.Test.Metric == "" || !(f.Test.Factor > 0) || f.Test.Factor == 1 {
 			return nil, usage("--hypothesis %s: finding %d needs cells, and a test with a metric and a factor above 0 and not 1", r.hypotheses, i+1)
 		}
+		if !explain.Printable(f.Text, f.Test.Text, f.Test.Metric) {
+			return nil, usage("--hypothesis %s: finding %d has characters that do not print, such as a line break, in a text", r.hypotheses, i+1)
+		}
 		if r.network == "" || f.Cells[0].Network == r.network {
 			out = append(out, explain.Statement{Subject: explain.Hypothesis, Cells: f.Cells, Place: f.Place, Text: f.Text, Test: f.Test})
 		}
@@ -109,7 +112,7 @@ func (r *refutation) statements() (out []explain.Statement, _ error) {
 	return out, nil
 }
 
-// plan returns the runs, with the studies of those that an earlier command began.
+// plan returns the runs. It skips statements of weir's own that it cannot test, with the reason.
 func (r *refutation) plan(statements []explain.Statement) (runs []refuting, _ error) {
 	found, err := storedStudy(r.dir)
 	if err != nil {
@@ -120,26 +123,65 @@ func (r *refutation) plan(statements []explain.Statement) (runs []refuting, _ er
 	}
 	found.Blocks, found.KeepDisturbed = r.blocks, found.KeepDisturbed || r.keep
 	var dirs []string
+	var cannot error
 	for _, s := range statements {
 		x := refuting{Statement: s}
 		if x.study, err = explain.Refuting(found, s, catalog.Applies); err == nil {
 			err = check(x.study)
 		}
 		if err != nil {
-			return nil, exit(exitUsage, fmt.Errorf("cannot test %q: %w", s.Text, err))
+			cannot = exit(exitUsage, fmt.Errorf("cannot test %q: %w", s.Text, err))
+			if r.hypotheses != "" {
+				return nil, cannot
+			}
+			say(cannot.Error())
+			continue
 		}
 		x.dir = filepath.Join(testsDir, s.ID())
-		for n := 2; slices.Contains(dirs, x.dir); n++ {
+		for n := 2; ; n++ {
+			other, err := another(filepath.Join(r.dir, x.dir), x.study)
+			if err != nil {
+				return nil, err
+			}
+			if !other && !slices.Contains(dirs, x.dir) {
+				break
+			}
 			x.dir = filepath.Join(testsDir, fmt.Sprintf("%s-%d", s.ID(), n))
 		}
 		dirs, runs = append(dirs, x.dir), append(runs, x)
 	}
+	if runs == nil {
+		return nil, cannot
+	}
 	return runs, nil
+}
+
+// another reports whether a directory holds a run of another test, such as that of an earlier hypothesis about
+// the same cell. Blocks and windows can differ: an interrupted run continues with its own.
+func another(dir string, s study.Study) (bool, error) {
+	if !started(dir) {
+		return false, nil
+	}
+	stored, err := storedStudy(dir)
+	if err != nil {
+		return false, err
+	}
+	b, err := s.Encode()
+	if err == nil {
+		s, err = study.Load(b, "study.yaml")
+	}
+	what := func(s study.Study) string {
+		return fmt.Sprint(s.Networks, s.Probes, s.Factors, s.Compare, s.Topology)
+	}
+	return what(stored) != what(s), exit(exitEnvironment, err)
 }
 
 // test measures what the runs lack, and judges each as soon as it has ended. The stored verdicts on
 // other statements stay.
 func (r *refutation) test(ctx context.Context, runs []refuting) (verdicts []explain.Verdict, _ error) {
+	if err := os.MkdirAll(filepath.Join(r.dir, testsDir), 0o777); err != nil {
+		return nil, exit(exitEnvironment, fmt.Errorf("%w: the results of --test are kept there; copy %s to where you can write, and test the copy", err, r.dir))
+	}
 	all, err := readVerdicts(r.dir)
 	if err != nil {
 		return nil, exit(exitEnvironment, err)

@@ -8,7 +8,8 @@ import (
 )
 
 // even returns the payload at which bytes cost as much as a pass, and no estimate where a byte costs
-// nothing that the run can show.
+// nothing that the run can show, or beyond the largest size: no run has shown that the line goes on there,
+// and most passes cannot carry as much.
 func (m Model) even() stat.Interval {
 	if !(m.Byte.Lo > 0 && m.Pass.Lo > 0) {
 		return stat.Interval{}
@@ -18,8 +19,14 @@ func (m Model) even() stat.Interval {
 	for _, c := range m.by {
 		vs = append(vs, meeting(c[i], c[j]))
 	}
-	return shown(stat.Median(vs, confidence))
+	if even := shown(stat.Median(vs, confidence)); even.Center <= m.Largest() {
+		return even
+	}
+	return stat.Interval{}
 }
+
+// Largest returns the largest payload of a pass that the model was fitted to, bytes.
+func (m Model) Largest() float64 { return m.Points[len(m.Points)-1].payload() }
 
 // A Crossing is the payload at which two networks cost the same by their models: below it A is cheaper,
 // above it B.
@@ -45,7 +52,7 @@ func Crossings(models []Model) (out []Crossing) {
 				low, high = b, a
 			}
 			bytes := meet(low, high)
-			if largest := a.Points[len(a.Points)-1].payload(); bytes.Bounded() && bytes.Center <= largest {
+			if bytes.Bounded() && bytes.Center <= min(a.Largest(), b.Largest()) {
 				out = append(out, Crossing{Traffic: a.Traffic, A: low.Network, B: high.Network, End: a.End, Bytes: bytes})
 			}
 		}

@@ -33,7 +33,7 @@ type Model struct {
 	Segment stat.Interval `json:"segment,omitzero"` // s per datagram of a GSO buffer; N is 0 for other traffic
 	Byte    stat.Interval `json:"byte"`             // s per byte of payload
 	// Even is the payload at which bytes cost as much as the pass, bytes. It has no estimate where the
-	// cost of a byte may be 0.
+	// cost of a byte can be 0, or beyond the largest size.
 	Even   stat.Interval `json:"even,omitzero"`
 	Points []Point       `json:"points"` // by size
 	Blocks int           `json:"blocks"` // that have all sizes
@@ -41,7 +41,7 @@ type Model struct {
 	// size at a time, as shares.
 	MeanError    float64 `json:"meanError"`
 	LargestError float64 `json:"largestError"`
-	// Refused says why the model is none; "" means that it holds.
+	// Refused says why there is no model; "" means that it holds.
 	Refused string `json:"refused,omitempty"`
 
 	terms  []string
@@ -283,4 +283,13 @@ func (m Model) At(s Size) stat.Interval {
 		vs = append(vs, m.sum(c, s))
 	}
 	return stat.Median(vs, confidence)
+}
+
+// in predicts the cost of a pass in one block, s; false if the block is none of the model's.
+func (m Model) in(block int, s Size) (float64, bool) {
+	i, ok := slices.BinarySearch(m.blocks, block)
+	if !ok {
+		return 0, false
+	}
+	return m.sum(m.by[i], s), true
 }

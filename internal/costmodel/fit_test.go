@@ -148,11 +148,14 @@ func TestCoverage(t *testing.T) {
 func TestCrossings(t *testing.T) {
 	m := synthetic(6)
 	m.noise = 0.01
-	cheap, dear := truth{pass: 3e-6, byte: 2e-9, receiver: 1e-6}, truth{pass: 4e-6, byte: 0.5e-9, receiver: 1e-6}
+	cheap, dear := truth{pass: 2e-6, byte: 2e-9, receiver: 1e-6}, truth{pass: 3e-6, byte: 0.5e-9, receiver: 1e-6}
 	m.udp("host", cheap, nil, someSizes...)
 	m.udp("bridge", dear, nil, someSizes...)
 	models := Fit(m.run())
 	covers(t, "bytes that cost as much as a pass", models[0].Even, cheap.pass/cheap.byte)
+	if models[2].Even.N > 0 {
+		t.Errorf("bytes cost as much as a pass from %v on, and the largest size is %g", models[2].Even, models[2].Largest())
+	}
 	var found bool
 	for _, c := range Crossings(models) {
 		if c.End == Sender {

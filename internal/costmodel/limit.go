@@ -40,7 +40,7 @@ func (b *Bound) limit(row analysis.Row, guest bool) {
 		}
 	}
 	if b.Inside && b.Next != nil && b.Next.PerUnit > b.Limit.PerUnit-b.Encapsulation.Center {
-		b.Most = b.Limit.PerUnit / b.Next.PerUnit
+		b.Most = max(1, b.Limit.PerUnit/b.Next.PerUnit) // threads are sorted by share, and a sender that waits can come second
 	}
 }
 

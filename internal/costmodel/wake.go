@@ -2,6 +2,7 @@ package costmodel
 
 import (
 	"math"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
@@ -40,8 +41,11 @@ func Wakes(run *analysis.Run, models []Model) (out []Wake) {
 				ends = append(ends, m)
 			}
 		}
-		if len(ends) == 2 { // a sender and a receiver
-			out = append(out, g.wake(ends))
+		if len(ends) != 2 { // a sender and a receiver
+			continue
+		}
+		if w := g.wake(ends); w.Factor.N > 0 {
+			out = append(out, w)
 		}
 	}
 	return out
@@ -49,45 +53,49 @@ func Wakes(run *analysis.Run, models []Model) (out []Wake) {
 
 func (g group) wake(ends []Model) Wake {
 	w := Wake{Traffic: g.traffic, Network: g.network, Sizes: len(g.cells)}
-	blocks := common(g.cells)
+	// By size and block. The prediction is that of the same block, so intervals include the models' errors.
+	predicted, extra := make([][]float64, len(g.cells)), make([][]float64, len(g.cells))
 	var factors, extras []float64
-	by := make([][]float64, len(g.cells)) // extra cost by size and block
-	predicted := make([]float64, len(g.cells))
-	for i, c := range g.cells {
-		for _, m := range ends {
-			predicted[i] += m.At(c.size).Center
+	for _, b := range slices.DeleteFunc(common(g.cells), func(b int) bool { return !known(ends, b) }) {
+		sum, factor := 0.0, 0.0
+		for i, c := range g.cells {
+			busy := 0.0
+			for _, m := range ends {
+				v, _ := m.in(b, c.size)
+				busy += v
+			}
+			x := c.by[b].sender + c.by[b].receiver
+			predicted[i], extra[i] = append(predicted[i], busy), append(extra[i], x-busy)
+			sum, factor = sum+x-busy, factor+x/busy
 		}
-		for _, b := range blocks {
-			by[i] = append(by[i], c.by[b].sender+c.by[b].receiver-predicted[i])
-		}
-	}
-	for b := range blocks {
-		extra, factor := 0.0, 0.0
-		for i := range g.cells {
-			extra += by[i][b] / float64(len(g.cells))
-			factor += (by[i][b]/predicted[i] + 1) / float64(len(g.cells))
-		}
-		extras, factors = append(extras, extra), append(factors, factor)
+		n := float64(len(g.cells))
+		extras, factors = append(extras, sum/n), append(factors, factor/n)
 	}
 	w.Extra, w.Factor = stat.Median(extras, confidence), stat.Median(factors, confidence)
 	for i := range g.cells {
 		others, n := 0.0, 0.0
 		for j := range g.cells {
 			if j != i {
-				others, n = others+median(by[j]), n+1
+				others, n = others+median(extra[j]), n+1
 			}
 		}
-		wrong := math.Abs((predicted[i]+others/max(n, 1))/(predicted[i]+median(by[i])) - 1)
+		busy := median(predicted[i])
+		wrong := math.Abs((busy+others/max(n, 1))/(busy+median(extra[i])) - 1)
 		w.MeanError += wrong / float64(len(g.cells))
 		w.LargestError = max(w.LargestError, wrong)
 	}
 	switch {
 	case len(g.cells) < 2:
 		w.Refused = "one size shows a wake-up, and not that it is the same at other sizes"
-	case !(w.MeanError <= MostError):
-		w.Refused = "the wake-up differs between sizes"
 	case !w.Extra.Bounded():
 		w.Refused = "too few blocks for an interval"
+	case !(w.MeanError <= MostError): // also if it is not a number
+		w.Refused = "the wake-up differs between sizes"
 	}
 	return w
+}
+
+// known reports whether all models have a prediction for a block.
+func known(models []Model, block int) bool {
+	return !slices.ContainsFunc(models, func(m Model) bool { _, ok := m.in(block, Size{}); return !ok })
 }

@@ -1,6 +1,7 @@
 package costmodel
 
 import (
+	"math"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -25,21 +26,22 @@ type Bound struct {
 	OfMeasured stat.Interval `json:"ofMeasured,omitzero"`
 
 	// Free is how many times the work free encapsulation would let the sender do: Cost ÷ what remains. Its
-	// upper end covers that the remainder of the sum is encapsulation's: Cost ÷ (host + Bridging).
-	// FreeAll is that of a free network: Cost ÷ Host. N of both is 0 if Why says why there is no bound.
+	// upper end is at least that of Cost ÷ (host + Bridging), because what the sum lacks can be
+	// encapsulation's. FreeAll is that of a free network: Cost ÷ Host. N of both is 0 if Why says why there
+	// is no bound.
 	Free    stat.Interval `json:"free,omitzero"`
 	FreeAll stat.Interval `json:"freeAll,omitzero"`
 	Why     string        `json:"why,omitempty"`
 
-	// Limit is the thread that limits the network: one that fills a CPU, or the sender's if it would but for
-	// other programs. nil if there is none: then Free is of CPU time alone,
-	// and promises no throughput. Inside reports whether Limit does the encapsulation; if it does not,
-	// free encapsulation raises no throughput either.
+	// Limit is the thread that limits the network: one that fills a CPU, or the sender's if only other
+	// programs keep it from filling one. nil if there is none: then Free is of CPU time alone and promises
+	// no throughput. Inside reports whether Limit does the encapsulation; if it does not, free
+	// encapsulation raises no throughput either.
 	Limit  *Busy `json:"limit,omitempty"`
 	Inside bool  `json:"inside,omitempty"`
-	// Next is the busiest other thread, nil if no other uses much of a CPU; without a Limit, the busiest. Most is how many times the
-	// work it can do, if free encapsulation would make it the limit; otherwise Limit remains the limit,
-	// and Most is 0.
+	// Next is the busiest other thread, nil if no other uses much of a CPU; without a Limit, the busiest.
+	// Most is how many times the work it can do, at least 1, if free encapsulation would make it the limit;
+	// otherwise Limit remains the limit, and Most is 0.
 	Next *Busy   `json:"next,omitempty"`
 	Most float64 `json:"most,omitempty"`
 
@@ -102,9 +104,11 @@ func WhatIf(run *analysis.Run) (out []Bound) {
 			each := b.take(of, !n.guest)
 			b.limit(row, n.guest)
 			if b.bound(each); n.guest {
-				b.boundGuest()
+				b.boundGuest(each)
 			}
-			b.judge(of)
+			if b.Testable() {
+				b.judge(of)
+			}
 			out = append(out, b)
 		}
 	}
@@ -155,12 +159,14 @@ func unitOf(t *analysis.Table) string {
 	return "s/byte"
 }
 
-// A reading returns the sender's costs in one block, by network.
-type reading func(network string) float64
+// A reading returns the costs in one block, by network.
+type reading func(network string) cost
 
-func encapsulation(c reading) float64 { return c(tunnel) - c(host) }
+func encapsulation(c reading) float64 { return c(tunnel).sender - c(host).sender }
 
-func bridging(c reading) float64 { return 2 * (c(bridge) - c(host)) }
+func bridging(c reading) float64 { return 2 * (c(bridge).sender - c(host).sender) }
+
+func baseline(c reading) float64 { return c(host).sender }
 
 // perBlock computes a number from the costs of each block.
 type perBlock func(of func(reading) float64) []float64
@@ -175,28 +181,36 @@ func (b *Bound) take(of func(string) map[int]cost, sum bool) perBlock {
 	b.Blocks = len(blocks)
 	each := func(f func(reading) float64) (vs []float64) {
 		for _, n := range blocks {
-			vs = append(vs, f(func(network string) float64 { return of(network)[n].sender }))
+			vs = append(vs, f(func(network string) cost { return of(network)[n] }))
 		}
 		return vs
 	}
 	middle := func(f func(reading) float64) stat.Interval { return stat.Median(each(f), confidence) }
-	b.Host, b.Cost = middle(func(c reading) float64 { return c(host) }), middle(b.own)
+	b.Host, b.Cost = middle(baseline), middle(b.own)
 	b.Encapsulation = middle(encapsulation)
 	if sum {
-		all := func(c reading) float64 { return c(host) + bridging(c) + encapsulation(c) }
+		all := func(c reading) float64 { return baseline(c) + bridging(c) + encapsulation(c) }
 		b.Bridging, b.Sum = middle(bridging), middle(all)
-		b.OfMeasured = stat.Ratio(each(b.own), each(all), confidence)
+		b.OfMeasured = stat.Ratio(each(b.own), remaining(each(all)), confidence)
 	}
-	var rates []float64
-	for _, n := range blocks {
-		rates = append(rates, of(b.Network)[n].rate)
-	}
-	b.Rate = median(rates)
+	b.Rate = median(each(func(c reading) float64 { return c(b.Network).rate }))
 	b.Saved = scaled(b.Encapsulation, b.Rate)
 	return each
 }
 
-func (b *Bound) own(c reading) float64 { return c(b.Network) }
+func (b *Bound) own(c reading) float64 { return c(b.Network).sender }
+
+// remaining replaces values below 0, which noise leaves of small differences, by 0: a ratio to them is
+// beyond every other. Without them, only blocks that suit a small ratio would count.
+func remaining(vs []float64) []float64 {
+	for i, v := range vs {
+		vs[i] = max(0, v)
+	}
+	return vs
+}
+
+// tooNoisy is why there is no bound where too many blocks leave nothing of the path without encapsulation.
+const tooNoisy = "the run is too noisy to show what would remain of the path"
 
 func scaled(i stat.Interval, by float64) stat.Interval {
 	i.Center, i.Lo, i.Hi, i.SE = i.Center*by, i.Lo*by, i.Hi*by, i.SE*by
@@ -213,24 +227,31 @@ func (b *Bound) bound(each perBlock) {
 	case !(b.Encapsulation.Lo > 0):
 		b.Why = "the run shows no cost of encapsulation"
 	default:
-		b.Free = stat.Ratio(each(func(c reading) float64 { return b.own(c) - encapsulation(c) }), each(b.own), confidence)
-		b.FreeAll = stat.Ratio(each(func(c reading) float64 { return c(host) }), each(b.own), confidence)
+		own := each(b.own)
+		b.Free = stat.Ratio(remaining(each(func(c reading) float64 { return b.own(c) - encapsulation(c) })), own, confidence)
+		rest := b.Free
 		if b.Sum.N > 0 {
-			rest := stat.Ratio(each(func(c reading) float64 { return c(host) + bridging(c) }), each(b.own), confidence)
-			b.Free.Hi = max(b.Free.Hi, rest.Hi)
+			rest = stat.Ratio(remaining(each(func(c reading) float64 { return baseline(c) + bridging(c) })), own, confidence)
 		}
+		if !ended(b.Free) || !ended(rest) {
+			b.Free, b.Why = stat.Interval{}, tooNoisy
+			return
+		}
+		b.Free.Hi = max(b.Free.Hi, rest.Hi)
+		b.FreeAll = stat.Ratio(each(baseline), own, confidence)
 	}
 }
 
-// boundGuest sets Free by the thread that carries a guest's packets on its host. Its time is that of a
-// whole CPU, so only the cost of encapsulation has an error.
-func (b *Bound) boundGuest() {
-	b.FreeAll, b.Cost = stat.Interval{}, stat.Interval{}
-	if b.Free.N == 0 {
-		return
-	}
-	b.Free = stat.Interval{}
+// ended reports whether an interval has two finite ends: the upper one of a ratio to 0 is the largest number.
+func ended(i stat.Interval) bool { return i.Bounded() && i.Hi < math.MaxFloat64 }
+
+// boundGuest sets Free by the thread that carries a guest's packets on its host, because the guest's clock
+// does not contain that work.
+func (b *Bound) boundGuest(each perBlock) {
+	b.Free, b.FreeAll, b.Cost = stat.Interval{}, stat.Interval{}, stat.Interval{}
 	switch {
+	case b.Why != "" && b.Why != tooNoisy: // that was about the guest's clock
+		return
 	case b.Limit == nil:
 		b.Why = NoneFull
 		return
@@ -238,14 +259,12 @@ func (b *Bound) boundGuest() {
 		b.Why = "the thread that limits the network does not encapsulate"
 		return
 	}
-	e, whole := b.Encapsulation, b.Limit.PerUnit
-	if e.Hi >= whole {
-		b.Why = "encapsulation takes longer alone than the whole path takes the thread that limits it"
-		return
+	b.Why = ""
+	whole := func(c reading) float64 { return b.Limit.Share.Center / c(b.Network).rate }
+	b.Free = stat.Ratio(remaining(each(func(c reading) float64 { return whole(c) - encapsulation(c) })), each(whole), confidence)
+	if !ended(b.Free) {
+		b.Free, b.Why = stat.Interval{}, "encapsulation takes about as long alone as the whole path takes the thread that limits it"
 	}
-	b.Free = e
-	b.Free.Center, b.Free.Lo, b.Free.Hi = whole/(whole-e.Center), whole/(whole-e.Lo), whole/(whole-e.Hi)
-	b.Free.SE, b.Free.DF = 0, 0
 }
 
 // shared returns the blocks in which all networks have a cost, sorted.
@@ -256,6 +275,10 @@ func shared(of func(string) map[int]cost, networks ...string) []int {
 	}
 	return common(cells)
 }
+
+// Testable reports whether bridged is the network without its tunnel. Pods have a counterpart, and guests
+// have none: bridged would differ from them by the guests, too.
+func (b Bound) Testable() bool { return b.Cost.N > 0 }
 
 // judge compares the prediction with the network that lacks the tunnel, if the run has it.
 func (b *Bound) judge(of func(string) map[int]cost) {
@@ -269,16 +292,24 @@ func (b *Bound) judge(of func(string) map[int]cost) {
 		costs, fewer = append(costs, x.sender), append(fewer, y.sender)
 	}
 	b.Gain, b.GainCPU = stat.Ratio(rates, without, confidence), stat.Ratio(fewer, costs, confidence)
-	gain, _ := b.Gained()
-	switch {
-	case !b.Free.Bounded():
-	case !gain.Bounded() || gain.Lo <= 1 && gain.Hi > b.Free.Hi: // from no gain to beyond the bound
-		b.Verdict = Open
-	case gain.Lo > b.Free.Hi:
-		b.Verdict = Refuted
-	default:
-		b.Verdict = Stands
+	if gain, _ := b.Gained(); b.Free.Bounded() {
+		b.Verdict = Within(gain, b.Free.Hi)
 	}
+}
+
+// Within judges a gain by a bound on it. An interval above the bound refutes it. The bound stands if the
+// estimate is not above it, unless the interval reaches from no gain to beyond the bound: it would then
+// stand whatever is true.
+func Within(gain stat.Interval, bound float64) Verdict {
+	switch {
+	case !gain.Bounded() || gain.Lo <= 1 && gain.Hi > bound:
+		return Open
+	case gain.Lo > bound:
+		return Refuted
+	case gain.Center <= bound:
+		return Stands
+	}
+	return Open
 }
 
 // Gained returns what decides about Free: what bridged delivered, where the thread that encapsulates fills a

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -48,6 +49,37 @@ func TestRefuted(t *testing.T) {
 	m.segmentsOf(ofOverlay, truth{pass: 3e-6, byte: 0.29e-9, receiver: 0.5e-6}, 1398)
 	if b := one(t, m); b.Verdict != Refuted {
 		t.Errorf("free encapsulation gives %v, bridged gained %v: %s", b.Free, b.Gain, b.Verdict)
+	}
+}
+
+func TestWithin(t *testing.T) {
+	for _, c := range []struct {
+		lo, center, hi float64
+		want           Verdict
+	}{
+		{1.2, 1.3, 1.38, Stands}, {1.2, 1.3, 1.6, Stands}, {0.7, 0.8, 0.9, Stands},
+		{1.45, 1.6, 1.8, Refuted},
+		{1.19, 1.89, 3.01, Open}, {0.9, 1.2, 1.5, Open}, // the estimate is above the bound; nothing is excluded
+	} {
+		if got := Within(stat.Interval{Center: c.center, Lo: c.lo, Hi: c.hi, Confidence: confidence, N: 16}, 1.4); got != c.want {
+			t.Errorf("a gain of %g [%g, %g] with a bound of 1.4: %s, want %s", c.center, c.lo, c.hi, got, c.want)
+		}
+	}
+	if got := Within(stat.Interval{Center: 2, N: 3}, 1.4); got != Open {
+		t.Errorf("a gain without an interval: %s", got)
+	}
+}
+
+// Blocks in which noise leaves nothing of the path without encapsulation count as the largest gain: a bound
+// from the others would be too low.
+func TestNoBoundFromTheBlocksThatSuit(t *testing.T) {
+	m := synthetic(28)
+	m.noise, m.drift = 0.05, 0
+	m.udp("host", truth{pass: 0.1e-6, receiver: 0.1e-6}, nil, 18)
+	m.udp("vxlan", truth{pass: 6.9e-6, receiver: 0.1e-6}, nil, 18)
+	m.udp("vxlan-overlay", truth{pass: 7e-6, receiver: 0.1e-6}, nil, 18)
+	if b := one(t, m); b.Free.N > 0 || b.Why != tooNoisy {
+		t.Errorf("a bound of %v, %q", b.Free, b.Why)
 	}
 }
 
@@ -108,6 +140,21 @@ func TestLimitOnABusyMachine(t *testing.T) {
 	}
 }
 
+// A sender that waits for a CPU limits before a busier thread that does not wait.
+func TestLimitIsNotTheBusiest(t *testing.T) {
+	m := synthetic(29)
+	m.segmentsOf(ofOverlay, ofBridged, 1398)
+	m.threads("vxlan-overlay", map[string]float64{"h1.weir-engine-agent": 0.6, "h2.weir-engine-serve": 0.7})
+	o := options
+	o.Evidence = map[string]*evidence.Trial{}
+	for _, r := range m.all {
+		o.Evidence[r.Trial] = &evidence.Trial{Window: 1, Sender: evidence.End{CPU: 0.6, Wait: 0.39}}
+	}
+	if b := WhatIf(analysis.New(m.all, o))[0]; !b.Inside || b.Most != 1 {
+		t.Errorf("limit %+v, next %+v, from %g× on", b.Limit, b.Next, b.Most)
+	}
+}
+
 // threads replaces the threads of a network's trials.
 func (m *maker) threads(network string, share map[string]float64) {
 	for i := range m.all {
@@ -144,8 +191,12 @@ func TestGuests(t *testing.T) {
 		m.udp("host", ofHost, nil, 18)
 		m.udp("vxlan", ofTunnel, nil, 18)
 		m.udp("vm-vxlan", truth{pass: 9e-6, receiver: 1e-6}, nil, 18)
+		m.udp("bridged", ofBridged, nil, 18) // pods, which say nothing about a guest's tunnel
 		m.threads("vm-vxlan", c.threads)
 		b := one(t, m)
+		if b.Verdict != "" || b.Testable() {
+			t.Errorf("bridged pods judge a guest: %s", b.Verdict)
+		}
 		if b.Inside != c.inside || !strings.Contains(b.Why, c.why) || (b.Free.N > 0) != c.inside {
 			t.Errorf("%v: inside %v, %q, free %v", c.threads, b.Inside, b.Why, b.Free)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os/exec"
 	"path/filepath"
@@ -65,6 +66,20 @@ func TestPlantedLoss(t *testing.T) {
 	if _, err := exec.LookPath("fping"); err == nil {
 		probes["fping"] = probe.Fping{Interval: time.Millisecond}
 	}
+	wrong := lostBy(t, probes)
+	if len(wrong) > 0 { // a busy machine that stops for a whole window loses all of its packets, hardly twice
+		t.Logf("measuring again: %v", wrong)
+		maps.DeleteFunc(probes, func(name string, _ probe.Probe) bool { return wrong[name] == "" })
+		wrong = lostBy(t, probes)
+	}
+	for name, why := range wrong {
+		t.Errorf("%s: %s", name, why)
+	}
+}
+
+// lostBy measures what probes lose on the lossy path, and returns those that do not report the planted loss.
+func lostBy(t *testing.T, probes map[string]probe.Probe) (wrong map[string]string) {
+	t.Helper()
 	s := study.Default()
 	s.Name, s.Blocks, s.Seed, s.Warmup, s.Duration = "loss", 6, 7, 20*time.Millisecond, 200*time.Millisecond
 	s.Networks, s.Probes = []study.Use{{Kind: "host"}}, nil
@@ -80,26 +95,25 @@ func TestPlantedLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := analysis.New(rs, analysis.Options{KeepDisturbed: true})
-	for _, table := range run.Tables {
-		t.Run(table.Probe, func(t *testing.T) {
-			row, sent := table.Rows[0], 0.0
-			for _, r := range rs {
-				if r.Config[analysis.Probe] == table.Probe && r.Status == record.OK {
-					sent += asked(r)
-				}
+	wrong = map[string]string{}
+	for _, table := range analysis.New(rs, analysis.Options{KeepDisturbed: true}).Tables {
+		row, sent := table.Rows[0], 0.0
+		for _, r := range rs {
+			if r.Config[analysis.Probe] == table.Probe && r.Status == record.OK {
+				sent += asked(r)
 			}
-			// Of independent packets, fewer than one run in ten million is 5.5 standard errors off. A busy
-			// machine can lose some more.
-			far := 0.005 + 5.5*math.Sqrt(planted*(1-planted)/sent)
-			loss, ok := row.Loss()
-			if says := fmt.Sprintf("%.4f of %.0f, [%.4f, %.4f]", loss, sent, row.Lost.Lo, row.Lost.Hi); !ok || sent < 500 || math.Abs(loss-planted) > far {
-				t.Errorf("lost %s; %d of %d trials are ok; %s", says, row.OK, row.Trials(), row.Points[0].Reason)
-			} else {
-				t.Log("lost", says)
-			}
-		})
+		}
+		// Of independent packets, fewer than one run in ten million is 5.5 standard errors off. A busy
+		// machine can lose some more.
+		far := 0.005 + 5.5*math.Sqrt(planted*(1-planted)/sent)
+		loss, ok := row.Loss()
+		says := fmt.Sprintf("lost %.4f of %.0f, [%.4f, %.4f]", loss, sent, row.Lost.Lo, row.Lost.Hi)
+		t.Log(table.Probe, says)
+		if !ok || sent < 500 || math.Abs(loss-planted) > far {
+			wrong[table.Probe] = fmt.Sprintf("%s; %d of %d trials are ok; %s", says, row.OK, row.Trials(), row.Points[0].Reason)
+		}
 	}
+	return wrong
 }
 
 // asked returns how many packets or requests a trial sent.

@@ -56,23 +56,39 @@ func (r Run) costs(network string) []Statement {
 		return nil
 	}
 	s := Statement{Subject: Cost, Number: &finding.Number{Name: quantity(all[0].row.Own.Name) + ", " + network + " ÷ " + r.Baseline, Unit: "1", Value: all[0].ratio()}}
-	var probes []string
+	many := probesOf(all) > manyProbes
+	var keys []string
 	of := map[string][]cost{}
 	for _, c := range all {
-		if of[c.table.Probe] == nil {
-			probes = append(probes, c.table.Probe)
+		key := c.table.Probe
+		if many {
+			key = c.work
 		}
-		of[c.table.Probe] = append(of[c.table.Probe], c)
+		if of[key] == nil {
+			keys = append(keys, key)
+		}
+		of[key] = append(of[key], c)
 		s.Cells = append(s.Cells, c.table.Cell(*c.row))
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s%s: %s takes %s on %s and %s on %s; medians of %d blocks, by the clocks of the engine's threads at both ends",
 			r.Short(c.table.Probe), r.of(c.cell), c.work, measured(c.here, "s"), network, measured(c.there, "s"), r.Baseline, c.row.Own.Value.N))
 	}
 	var clauses []string
-	for i, probe := range probes {
-		clauses = append(clauses, r.clause(of[probe], i == 0))
+	for i, key := range keys {
+		clauses = append(clauses, r.clause(of[key], i == 0))
 	}
 	s.Text = strings.Join(clauses, "; ") + r.bytes(network, &s)
 	return []Statement{s}
+}
+
+// manyProbes is the number of probes beyond which a sentence sums them up by the work that they measure.
+const manyProbes = 3
+
+func probesOf(costs []cost) int {
+	probes := map[string]bool{}
+	for _, c := range costs {
+		probes[c.table.Probe] = true
+	}
+	return len(probes)
 }
 
 // bytes says whether the passes or the bytes cost, if the run measured enough sizes for a model.
@@ -81,24 +97,31 @@ func (r Run) bytes(network string, s *Statement) string {
 		if m.Network != network || m.End != costmodel.Sender || m.Kind != costmodel.UDP || m.Refused != "" {
 			continue
 		}
-		s.Evidence = append(s.Evidence, fmt.Sprintf("model of the sender, %s: %s per pass and %s per KiB; held-out sizes are %.1f %% off on average, at most %.1f %%",
-			m.Kind, measured(m.Pass, "s"), measured(scaled(m.Byte, 1024), "s"), 100*m.MeanError, 100*m.LargestError))
-		switch more := scaled(m.Byte, 1024); {
-		case !more.Bounded() || more.Lo <= 0:
-			return ". The pass costs, not the bytes: no cost of a byte is shown"
+		each, resolved := measured(scaled(m.Byte, 1024), "s"), m.Byte.Lo > 0
+		perKiB := each + " per KiB"
+		if !resolved {
+			perKiB = "no resolved cost per byte"
+		}
+		s.Evidence = append(s.Evidence, fmt.Sprintf("model of the sender, %s: %s per packet and %s; held-out sizes are %.1f %% off on average, at most %.1f %%",
+			m.Kind, measured(m.Pass, "s"), perKiB, 100*m.MeanError, 100*m.LargestError))
+		switch {
+		case !resolved:
+			return ". The cost is per packet: the run shows none per byte"
 		case m.Even.Bounded():
-			return fmt.Sprintf(". 1 KiB more costs its sender %s: the bytes cost as much as the pass from %s on", measured(more, "s"), measured(m.Even, "byte"))
+			return fmt.Sprintf(". 1 KiB more costs its sender %s: the bytes cost as much as the packet from %s on", each, measured(m.Even, "byte"))
+		case m.Pass.Lo > m.Byte.Hi*m.Largest():
+			return fmt.Sprintf(". The cost is per packet, not per byte: 1 KiB more costs its sender %s", each)
 		}
 	}
 	return ""
 }
 
-// clause sums up the costs of one probe: one cost, or the range over several conditions. Only the first clause
-// of a sentence has a verb.
+// clause sums up the costs of one probe, or of one kind of work: one cost, or the range over several
+// conditions or probes. Only the first clause of a sentence has a verb.
 func (r Run) clause(of []cost, first bool) string {
 	c, in, verb, instead, most := of[0], "", " ", " instead of ", "×"
 	if first {
-		verb, instead, most = " costs ", " of CPU time instead of "+r.Baseline+"'s ", "× "+r.Baseline+"'s CPU time"
+		verb, instead, most = " costs ", " of CPU time at both ends instead of "+r.Baseline+"'s ", "× "+r.Baseline+"'s CPU time at both ends"
 	}
 	if len(r.Tables) > 1 {
 		in = " (" + r.Short(c.table.Probe) + ")"
@@ -108,7 +131,11 @@ func (r Run) clause(of []cost, first bool) string {
 	}
 	order := func(a, b cost) int { return cmp.Compare(a.ratio().Center, b.ratio().Center) }
 	lo, hi := slices.MinFunc(of, order).ratio(), slices.MaxFunc(of, order).ratio()
-	return fmt.Sprintf("%s%s%s× to %s%s under %d conditions%s", c.work, verb, fixed(lo.Center, 2), fixed(hi.Center, 2), most, len(of), in)
+	over := fmt.Sprintf(" under %d conditions%s", len(of), in)
+	if n := probesOf(of); n > 1 {
+		over = fmt.Sprintf(" across %d probes", n)
+	}
+	return fmt.Sprintf("%s%s%s× to %s%s%s", c.work, verb, fixed(lo.Center, 2), fixed(hi.Center, 2), most, over)
 }
 
 // bare is an estimate without its interval, which is in the evidence: the ratio has one of its own.
@@ -183,11 +210,11 @@ func (r Run) ratio(of, to cell) stat.Interval {
 // sharing passes is what makes it fast. Published streams without it keep half (claim tso-doubles-tcp).
 const unshared = 0.8
 
-// passes returns the first cell of a protocol's stream with what its packets carry, nil if the network has
-// none.
-func (r Run) passes(network, protocol string) *pass {
+// passes returns the cell of a protocol's stream whose packets carry most, nil if the network has none. GSO is
+// not compared: UDP shares passes then, too.
+func (r Run) passes(network, protocol string) (most *pass) {
 	for _, c := range r.cells(network) {
-		if c.table.Metric != "throughput" {
+		if c.table.Metric != "throughput" || c.row.Observed["send"] == "gso" {
 			continue
 		}
 		var sizes []float64
@@ -196,11 +223,11 @@ func (r Run) passes(network, protocol string) *pass {
 				sizes = append(sizes, path[0].Data.Size())
 			}
 		}
-		if sizes != nil {
-			return &pass{c, stat.Median(sizes, oneByOne)}
+		if p := (pass{c, stat.Median(sizes, oneByOne)}); p.size.N > 0 && (most == nil || p.size.Center > most.size.Center) {
+			most = &p
 		}
 	}
-	return nil
+	return most
 }
 
 // oneByOne is the confidence of intervals that are not compared.

@@ -1,6 +1,7 @@
 // Package explain says why a network costs what it costs: for each network at most six statements, the
-// answer first, each with its number, its interval and what would refute it. It makes them from the
-// findings, the costs and the bounds of an analyzed run, and plans and judges the runs that can refute them.
+// answer first, each with its number and its interval, and with what would refute it where a run can. It
+// makes them from the findings, the costs and the bounds of an analyzed run, and plans and judges the runs
+// that can refute them.
 //
 // It must not judge causes (package finding does), touch a file, or run anything.
 package explain
@@ -152,11 +153,12 @@ func (r Run) verdict(s Statement) (last *Verdict) {
 	return last
 }
 
-// Tests returns the statements that a run can refute.
+// Tests returns the statements that a run can refute. The user's own are not among them: they are of a file
+// that --test must be given.
 func (x Explanation) Tests() (all []Statement) {
 	for _, n := range x.Networks {
 		for _, s := range slices.Concat(n.Statements, n.More) {
-			if s.Test != nil && len(s.Cells) > 0 {
+			if s.Test != nil && len(s.Cells) > 0 && s.Subject != Hypothesis {
 				all = append(all, s)
 			}
 		}

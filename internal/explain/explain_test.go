@@ -227,7 +227,50 @@ func TestMerged(t *testing.T) {
 	if !x.Says(a, a.Cells[0]) || !x.Says(b, b.Cells[0]) || x.Says(full("lost"), a.Cells[0]) {
 		t.Error("the explanation does not know what it says")
 	}
+	r.Verdicts = []Verdict{{Subject: Hypothesis, Cell: a.Cells[0], Text: "mine", Test: *lost().Test, Outcome: Open}}
+	x = New(r)
 	if tests := x.Tests(); len(tests) != 2 || tests[0].Subject != Sharing || tests[1].Rule != a.Rule {
 		t.Errorf("tests: %+v", tests)
+	}
+}
+
+// On a machine whose CPUs others use, a bound is judged by work per CPU time, and the sentence says that
+// number.
+func TestVerdictIsOnTheNumberStated(t *testing.T) {
+	rs, o := built("host", "bridge", "vxlan", "vxlan-overlay", "bridged")
+	for i := range rs {
+		e := o.Evidence[rs[i].Trial]
+		e.Window, e.Sender.CPU, e.Sender.Wait = 1, 0.6, 0.39
+		for j := range rs[i].Values {
+			v := &rs[i].Values[j]
+			if v.Name == "cpu.own.client" {
+				v.Value *= 0.6
+			}
+			if rs[i].Config["network"] == "bridged" && !strings.Contains(v.Name, ".per.") {
+				v.Value /= 2 // it had half of the time, so less arrived
+			}
+		}
+	}
+	r := run(rs, o)
+	said := r.bounds("vxlan-overlay")[0].Text
+	for _, b := range r.whatIfs("vxlan-overlay") {
+		gain, delivered := b.Gained()
+		if delivered || b.Verdict != costmodel.Stands || !strings.Contains(said, times(gain)+" the work per CPU time") {
+			t.Errorf("%s: judged %v, %s; the sentence: %s", b.Probe, gain, b.Verdict, said)
+		}
+	}
+}
+
+// What bridge-nf costs is part of the cost with bridge-nf, and of no other.
+func TestHookOfItsCell(t *testing.T) {
+	rs, o := built("host", "bridge", "vxlan", "vxlan-overlay")
+	r := run(rs, o)
+	hook := costmodel.Hook{Cell: cellsOf("vxlan-overlay", "udp-stream")[0], Unit: "s/packet", Extra: stat.Interval{Center: 1e-6, Lo: 0.9e-6, Hi: 1.1e-6, Confidence: 0.95, N: 12}}
+	for _, levels := range []map[string]string{nil, {"bridge-nf": "on"}} {
+		hook.Levels = levels
+		r.Hooks = []costmodel.Hook{hook}
+		if said := strings.Contains(r.parts("vxlan-overlay")[0].Text, "bridge-nf"); said != (levels == nil) {
+			t.Errorf("a hook with levels %v in a cell without any: said %v", levels, said)
+		}
 	}
 }

@@ -14,7 +14,9 @@ func (r Run) missing() (out []string) {
 		return []string{"These results are imported: nothing observed the path or the CPU time. weir run -n host,vxlan-overlay measures both."}
 	case !r.Known():
 		return []string{"This run has no evidence of its path: an older version of weir measured it. weir run -n " + networks + " measures it again, with evidence."}
-	case r.Baseline == "" || len(r.Networks) < 2:
+	case r.Baseline == "" && len(r.Networks) > 1:
+		out = append(out, "Nothing divides these costs: the study compares no network with a baseline. {to: {network: "+r.Networks[0]+"}} under compare adds one.")
+	case len(r.Networks) < 2:
 		out = append(out, "Nothing divides these costs: the run compares no network with a baseline. weir run -n host,"+r.Networks[len(r.Networks)-1]+" adds one.")
 	}
 	var foreign []string

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -52,7 +53,11 @@ func Refuting(found study.Study, s Statement, applies func(kind, factor string) 
 	pair := study.Contrast{Of: study.Levels{}, To: map[string]string{}, Value: t.Metric, Text: fixedName + " ÷ found"}
 	change := func(factor, from, to string) { pair.To[factor], pair.Of[factor] = from, []string{to} }
 	if len(t.Fix) > 0 {
+		before, _ := network.Also()
 		other := network.And(t.Fix...)
+		if after, err := other.Also(); err != nil || len(after) != len(before)+len(t.Fix) {
+			return out, fmt.Errorf("a study cannot hold the steps of the fix: %w", cmp.Or(err, errors.New("a step was lost")))
+		}
 		other.Name = unused(fixedName, study.Names(out.Networks))
 		out.Networks = append(out.Networks, other)
 		change("network", network.Name, other.Name)
@@ -171,7 +176,7 @@ func Read(s Statement, run *analysis.Run, findings []finding.Finding) Verdict {
 		v.readBound(run)
 	} else if len(run.Contrasts) > 0 && len(run.Contrasts[0].Rows) > 0 {
 		row := run.Contrasts[0].Rows[0]
-		v.Ratio, v.Reason = row.Ratio, row.Missing
+		v.Ratio, v.Reason = row.Ratio, cmp.Or(row.Missing, v.Reason)
 	}
 	v.Outcome = Judge(v.Test, v.Ratio, shown)
 	return v

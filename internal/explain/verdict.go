@@ -3,8 +3,10 @@ package explain
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/stat"
 )
@@ -42,12 +44,8 @@ func Judge(t finding.Test, ratio stat.Interval, shown bool) Outcome {
 		return NotReproduced
 	case !ratio.Bounded():
 		return Open
-	case t.AtMost && ratio.Lo > t.Factor:
-		return Refuted
-	case t.AtMost && ratio.Center <= t.Factor:
-		return Stands
-	case t.AtMost:
-		return Open
+	case t.AtMost: // a bound of this run is judged in the same way
+		return Outcome(costmodel.Within(ratio, t.Factor))
 	case more && ratio.Hi < t.Factor, !more && ratio.Lo > t.Factor:
 		return Refuted
 	case more && ratio.Lo > 1, !more && ratio.Hi < 1:
@@ -117,7 +115,15 @@ func ParseVerdicts(b []byte) ([]Verdict, error) {
 		return nil, err
 	}
 	if f.Format != verdictsFormat {
-		return nil, fmt.Errorf("verdicts have format %d, this version of weir reads %d", f.Format, verdictsFormat)
+		return nil, fmt.Errorf("verdicts have format %d, and this version of weir reads %d", f.Format, verdictsFormat)
+	}
+	for i, v := range f.Verdicts {
+		if !slices.Contains([]Outcome{Stands, Refuted, Open, NotReproduced}, v.Outcome) {
+			return nil, fmt.Errorf("verdict %d is %q, none of those that weir gives", i+1, v.Outcome)
+		}
+		if !Printable(v.Text, v.Test.Text, v.Test.Metric, v.Reason, v.Dir) {
+			return nil, fmt.Errorf("verdict %d has characters that do not print", i+1)
+		}
 	}
 	return f.Verdicts, nil
 }

@@ -45,6 +45,7 @@ func TestJudge(t *testing.T) {
 		{"far below the bound", most, between(1, 1.1), true, Stands},
 		{"beyond the bound", most, between(1.45, 1.6), true, Refuted},
 		{"about the bound", most, between(1.35, 1.6), true, Open},
+		{"from no gain to beyond the bound", most, between(0.9, 1.6), true, Open},
 	} {
 		if got := Judge(c.test, c.ratio, c.shown); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -63,7 +64,7 @@ func TestVerdictsRoundTrip(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	for _, bad := range []string{"", "[]", `{"format": 2}`} {
+	for _, bad := range []string{"", "[]", `{"format": 2}`, `{"format": 1, "verdicts": [{"outcome": "true"}]}`, `{"format": 1, "verdicts": [{"outcome": "open", "text": "\u001b[2J"}]}`} {
 		if _, err := ParseVerdicts([]byte(bad)); err == nil {
 			t.Errorf("%q: no error", bad)
 		}

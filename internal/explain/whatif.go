@@ -20,13 +20,18 @@ func under(c analysis.Cell) string {
 }
 
 // whatIfs returns the bounds of a network, one per probe: of several conditions, the one in which free
-// encapsulation would give most.
+// encapsulation would give most. Of many probes, it returns one per unit of work.
 func (r Run) whatIfs(network string) (out []costmodel.Bound) {
-	for _, b := range r.Bounds {
-		if b.Network != network {
-			continue
-		}
-		switch i := slices.IndexFunc(out, func(x costmodel.Bound) bool { return x.Probe == b.Probe }); {
+	all := slices.DeleteFunc(slices.Clone(r.Bounds), func(b costmodel.Bound) bool { return b.Network != network })
+	probes := map[string]bool{}
+	for _, b := range all {
+		probes[b.Probe] = true
+	}
+	same := func(a, b costmodel.Bound) bool {
+		return a.Probe == b.Probe || len(probes) > manyProbes && a.Unit == b.Unit
+	}
+	for _, b := range all {
+		switch i := slices.IndexFunc(out, func(x costmodel.Bound) bool { return same(x, b) }); {
 		case i < 0:
 			out = append(out, b)
 		case b.Free.Center > out[i].Free.Center:
@@ -57,15 +62,20 @@ func (r Run) parts(network string) []Statement {
 		cost, _ := inWork(b.Cost, b.Unit)
 		host, _ := inWork(b.Host, b.Unit)
 		more := cost.Center - host.Center
-		text := fmt.Sprintf("of +%s per %s (%s%s), encapsulation is %s", measured(stat.Interval{Center: more, N: 1}, "s"), work, r.Short(b.Probe), under(b.Cell), measured(e, "s"))
+		whose := "the sender's"
+		if clauses != nil {
+			whose = "its"
+		}
+		text := fmt.Sprintf("of %s +%s per %s (%s%s), encapsulation is %s", whose, measured(stat.Interval{Center: more, N: 1}, "s"), work, r.Short(b.Probe), under(b.Cell), measured(e, "s"))
 		if bridging, _ := inWork(b.Bridging, b.Unit); b.Bridging.Bounded() && b.Bridging.Lo > 0 {
 			text += ", veths and bridges " + measured(bridging, "s")
+		} else if b.Bridging.Bounded() {
+			text += ", veths and bridges not resolved"
 		}
 		for _, h := range r.Hooks {
-			if h.Network == network && h.Probe == b.Probe {
+			if h.Cell.String() == b.Cell.String() { // the bound with the hook; others do not contain its cost
 				extra, _ := inWork(h.Extra, h.Unit)
 				text += "; bridge-nf-call-iptables is " + measured(extra, "s") + " of it"
-				break
 			}
 		}
 		clauses = append(clauses, text)
@@ -89,8 +99,7 @@ func (r Run) parts(network string) []Statement {
 // or in a run of their own.
 func (r Run) bounds(network string) []Statement {
 	s := Statement{Subject: Bound}
-	var most, verdicts []string
-	var cpu, hardware string
+	var most, limits, verdicts []string
 	for _, b := range r.whatIfs(network) {
 		if !b.Free.Bounded() || b.Free.Contains(1) {
 			if b.Why != "" {
@@ -99,31 +108,37 @@ func (r Run) bounds(network string) []Statement {
 			continue
 		}
 		name := r.Short(b.Probe) + under(b.Cell)
-		most = append(most, times(b.Free)+" for "+name)
+		most, limits = append(most, times(b.Free)+" for "+name), append(limits, limitOf(b))
 		s.Cells = append(s.Cells, b.Cell)
 		if s.Number == nil || b.Free.Hi/b.Free.Lo < s.Number.Value.Hi/s.Number.Value.Lo { // the easiest to refute
 			s.Number = &finding.Number{Name: "work with free encapsulation ÷ work now", Unit: "1", Value: b.Free}
-			s.Test = r.bridgedTest(b)
+			if s.Test = nil; b.Testable() {
+				s.Test = r.bridgedTest(b)
+			}
 			last := len(s.Cells) - 1
 			s.Cells[0], s.Cells[last] = s.Cells[last], s.Cells[0] // the first is tested
 		}
-		if gain, what := gainOf(b); gain.N > 0 && b.Verdict != "" {
-			verdicts = append(verdicts, fmt.Sprintf("%s%s for %s (%s)", times(gain), what, name, b.Verdict))
-		}
-		switch {
-		case b.Limit == nil:
-			cpu = "; no thread is full, so this is CPU time, not throughput"
-		case !b.Inside:
-			cpu = fmt.Sprintf("; %s limits throughput and does not encapsulate, so this is CPU time only", finding.Describe(b.Limit.Thread).Subject)
-		case b.Most > 0 && b.Next != nil:
-			hardware = fmt.Sprintf("; %s would limit at %s×", finding.Describe(b.Next.Thread).Subject, fixed(b.Most, 2))
+		if gain, delivered := b.Gained(); gain.N > 0 && b.Verdict != "" {
+			verdicts = append(verdicts, fmt.Sprintf("%s%s for %s (%s)", times(gain), ofWork(delivered), name, b.Verdict))
 		}
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: at %s, free encapsulation would save %s", name, rate(b), measured(b.Saved, "core")))
 	}
 	if most == nil {
 		return nil
 	}
-	s.Text = "free encapsulation would give at most " + list(most) + cpu + hardware
+	common := ""
+	if len(slices.Compact(slices.Clone(limits))) == 1 {
+		if limits[0] != "" {
+			common = "; " + limits[0]
+		}
+	} else {
+		for i, l := range limits {
+			if l != "" {
+				most[i] += " (" + l + ")"
+			}
+		}
+	}
+	s.Text = "free encapsulation would give at most " + list(most) + common
 	if verdicts != nil {
 		s.Test = nil // this run was it
 		s.Text += ". Refuted if bridging the same pods without the tunnel gains more: it gained " + list(verdicts)
@@ -131,12 +146,26 @@ func (r Run) bounds(network string) []Statement {
 	return []Statement{s}
 }
 
-// gainOf returns what bridging without the tunnel gained, and of what if that is not throughput.
-func gainOf(b costmodel.Bound) (stat.Interval, string) {
-	if b.Inside {
-		return b.Gain, ""
+// limitOf says what limits the network that a bound is about, "" if it is the thread that encapsulates, and
+// remains it.
+func limitOf(b costmodel.Bound) string {
+	switch {
+	case b.Limit == nil:
+		return "no thread is full, so this is work per CPU time, not throughput"
+	case !b.Inside:
+		return fmt.Sprintf("%s limits throughput and does not encapsulate, so this is work per CPU time", finding.Describe(b.Limit.Thread).Subject)
+	case b.Most > 0 && b.Next != nil:
+		return fmt.Sprintf("from %s× on, %s would be the limit", fixed(b.Most, 2), finding.Describe(b.Next.Thread).Subject)
 	}
-	return b.GainCPU, " the work per CPU time"
+	return ""
+}
+
+// ofWork says what a gain is of if that is not what arrived.
+func ofWork(delivered bool) string {
+	if delivered {
+		return ""
+	}
+	return " the work per CPU time"
 }
 
 func rate(b costmodel.Bound) string {
@@ -148,8 +177,8 @@ func rate(b costmodel.Bound) string {
 
 // bridgedTest is the run that can refute a bound.
 func (r Run) bridgedTest(b costmodel.Bound) *finding.Test {
-	_, what := gainOf(b)
-	return &finding.Test{Text: fmt.Sprintf("Refuted if bridging the same pods without the tunnel gains more than %s×%s for %s", fixed(b.Free.Hi, 2), what, r.Short(b.Probe)),
+	_, delivered := b.Gained()
+	return &finding.Test{Text: fmt.Sprintf("Refuted if bridging the same pods without the tunnel gains more than %s×%s for %s", fixed(b.Free.Hi, 2), ofWork(delivered), r.Short(b.Probe)),
 		Network: costmodel.Without, Metric: "throughput", Factor: b.Free.Hi, AtMost: true}
 }
 
@@ -157,8 +186,11 @@ func (r Run) bridgedTest(b costmodel.Bound) *finding.Test {
 func (v *Verdict) readBound(run *analysis.Run) {
 	for _, b := range costmodel.WhatIf(run) {
 		if b.Network == v.Cell.Network && b.Probe == v.Cell.Probe { // its levels do not vary in this run
-			v.Ratio, _ = gainOf(b)
-			v.Reason = b.Why
+			if b.Why != "" { // this run has no bound to compare with
+				v.Reason = b.Why
+				continue
+			}
+			v.Ratio, _ = b.Gained()
 		}
 	}
 }

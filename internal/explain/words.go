@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/stat"
@@ -75,10 +77,8 @@ func fixed(v float64, digits int) string {
 }
 
 func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	_, first := utf8.DecodeRuneInString(s)
+	return strings.ToUpper(s[:first]) + s[first:]
 }
 
 // sentence ends a text with a full stop and begins it with a capital.
@@ -87,6 +87,13 @@ func sentence(s string) string {
 		return s
 	}
 	return s + "."
+}
+
+// Printable reports whether texts of others have no characters that a terminal obeys.
+func Printable(texts ...string) bool {
+	return !slices.ContainsFunc(texts, func(s string) bool {
+		return strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+	})
 }
 
 // list joins parts as prose does: "a, b and c".

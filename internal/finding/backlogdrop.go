@@ -13,14 +13,16 @@ var backlogDrop = Rule{
 		"puts each packet into the backlog of a CPU; with net.core.netdev_max_backlog packets in it, enqueue_to_backlog (net/core/dev.c) drops the packet and counts it twice: as dropped in the CPU's line of " +
 		"softnet_stat, and as a receive drop of the device. The counter of the CPU covers the whole machine, so the rule takes those that a device of the path counts too, per packet of that device: " +
 		"packets that the CPUs process would be counted once for every device of the path." + majority,
-	Check: lost(atBacklog, func(r *analysis.Row, l *loss) Finding {
+	Check: lost(atBacklog, func(t *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{
 			Text:   fmt.Sprintf("the backlog of the CPU that receives for %s was full: it dropped %s of %s packets (%s)", l.place, count(l.lost), count(l.of), percent(l.Share)),
 			Remedy: "raise net.core.netdev_max_backlog, or give the packets of that CPU to more CPUs",
 		}
 		if d, ok := deviceOf(settings(r), l.hop.In, l.hop.Dev); ok && len(d.RPS) > 0 {
 			f.Evidence = append(f.Evidence, fmt.Sprintf("receive packet steering is on there, mask %s, so another CPU than the sender's processes them", d.RPS[0]))
-			f.Test = &Test{Levels: map[string]string{"rps": "off"}}
+			if level := t.Config["rps"]; level != "" && level != "off" {
+				f.Test = &Test{Levels: map[string]string{"rps": "off"}}
+			}
 		}
 		return f
 	}),

@@ -53,7 +53,7 @@ func netfilter(r *analysis.Row) (Finding, bool) {
 	return Finding{Severity: Note, Number: &Number{"CPU time, on ÷ off", "1", cost},
 		Text:   fmt.Sprintf("bridges pass packets to netfilter: that costs %.2f× the CPU time %s [%.2f, %.2f]", cost.Center, perWork(r), cost.Lo, cost.Hi),
 		Remedy: "without rules that need it, switch it off: sysctl net.bridge.bridge-nf-call-iptables=0",
-		Test:   &Test{Text: "Refuted if switching it off saves no CPU time " + perWork(r), Metric: r.Own.Name, Factor: 1 / cost.Lo}}, true
+		Test:   &Test{Text: fmt.Sprintf("Refuted if switching it off saves less than %s %% of the CPU time %s", digits(100*(1-1/cost.Lo)), perWork(r)), Metric: r.Own.Name, Factor: 1 / cost.Lo}}, true
 }
 
 // onlyHere returns the steps that switch off what a row has on and its baseline off, if the devices of their

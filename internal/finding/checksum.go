@@ -18,12 +18,12 @@ var checksumOff = Rule{
 		}
 		s := settings(r)
 		off := checksums(s, at)
-		if !ok || len(off) == 0 || t.Config["offload"] == "off" {
+		if !ok || len(off) == 0 || t.Config["offload"] == "off" || loaded(t) {
 			return nil
 		}
 		f := Finding{Severity: Note, Place: at.In + " " + at.Dev, Number: &size,
 			Text: fmt.Sprintf("the kernel computes checksums and segments before %s %s: %s B per packet there", at.In, at.Dev, count(at.Data.Size()))}
-		f.switchOn(r, at, append(off, segmenting(s, at)...))
+		f.switchOn(r, at, append(off, segmenting(s, last(r).Evidence, at)...))
 		return []Finding{f}
 	}),
 }

@@ -12,7 +12,7 @@ var dropOnPath = Rule{
 	Doc: "The first loss on the path is more than 0.2 % of packets that one device counts and the next one does not, or that a device counts as dropped, and neither a queue, nor a CPU's backlog, nor a small MTU explains it. " +
 		"Counts of devices are compared only where packets have one size: elsewhere they were cut or joined. A drop shows again at the devices before it in the same call, so the last device in a row is named. " +
 		"Without retransmissions or missing answers at the ends nothing is reported. 0.2 %, because devices also count other packets, such as ARP." + majority,
-	Check: lost(atDevice, func(r *analysis.Row, l *loss) Finding {
+	Check: lost(atDevice, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{
 			Text:   fmt.Sprintf("%s of %s packets (%s) %s", count(l.lost), count(l.of), percent(l.Share), l.verb),
 			Remedy: "look for a filter or a traffic-control action there: nft list ruleset, tc filter show",

@@ -1,8 +1,11 @@
 package finding
 
 import (
+	"slices"
+
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/record"
 )
 
 // A watchedCase is a change of a trial's evidence and the findings that it makes.
@@ -28,6 +31,19 @@ var watchedCases = []watchedCase{
 			h.Data.Packets, h.Data.Bytes = 2*h.Data.Packets, 2*h.Data.Bytes
 		}
 	}},
+	{protocol: "udp", name: "other packets of a probe that reports no loss", change: func(o observed) {
+		o.lose(4, 300)
+		o.Values = slices.DeleteFunc(o.Values, func(v record.Value) bool { return v.Name == "loss" })
+	}},
+	{rule: "drop-on-path", protocol: "udp", name: "at a guest's tap", change: func(o observed) {
+		for i := range o.Path {
+			if o.Path[i].By = ""; o.Path[i].Dev == "p1" {
+				o.Path[i].By = "QEMU"
+			}
+		}
+		o.lose(2, 300)
+		o.hop("h1", "p1").Data.Drops = 300
+	}, want: "were lost at h1 p1", place: "h1 p1"},
 	{rule: "drop-on-path", protocol: "udp", name: "before IP", change: func(o observed) {
 		o.lose(len(o.Path), 300)
 	}, want: "reached h2p1 eth0 and did not reach IP", place: "h2p1 eth0"},
@@ -85,6 +101,7 @@ var watchedCases = []watchedCase{
 		o.fail(100)
 	}, want: "the receive buffer in h2p1 was full", place: "h2p1", also: []string{"contention"}},
 	{protocol: "udp", name: "of a program that waits", rule: "contention", change: func(o observed) {
+		o.set("cpu.used", "core", 1.9)
 		o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Receiver.Wait = 100, 0.02
 		o.Observed["rcvbuf"] = "8388608"
 		o.fail(100)
@@ -102,7 +119,7 @@ var watchedCases = []watchedCase{
 	{rule: "segmentation-lost", protocol: "tcp", change: func(o observed) {
 		o.resize(3, 6, 1512)
 		o.device("h1", "eth0", func(d *evidence.Device) { d.Features["tx-udp_tnl-segmentation"] = false })
-	}, want: "segmentation is lost at h1 eth0: 48,000 B per packet on vx0, 1,512 B on eth0, 32 times as many packets; tx-udp_tnl-segmentation is off there; switch it on: ethtool -K eth0 tx-udp_tnl-segmentation on", place: "h1 eth0"},
+	}, want: "segmentation is lost at h1 eth0: 48,000 B per packet on vx0, 1,512 B on eth0, 32 times as many packets; tx-udp_tnl-segmentation is off there; switch on what the device can: ethtool -K eth0 tx-udp_tnl-segmentation on", place: "h1 eth0"},
 	{rule: "segmentation-lost", protocol: "tcp", name: "by a program's device", change: func(o observed) {
 		o.resize(2, 6, 1464)
 		o.device("h1", "vx0", func(d *evidence.Device) {
@@ -111,7 +128,20 @@ var watchedCases = []watchedCase{
 	}, want: "33 times as many packets\n", place: "h1 vx0"},
 	{protocol: "tcp", name: "a driver that counts the wire", change: func(o observed) {
 		o.resize(3, 6, 1512)
-		o.device("h1", "eth0", func(d *evidence.Device) { d.Kind = "" })
+		o.device("h1", "eth0", func(d *evidence.Device) { d.Kind, d.Features["tx-tcp6-segmentation"] = "", false })
+	}},
+	{protocol: "tcp", name: "a driver whose settings are unknown", change: func(o observed) {
+		o.resize(3, 6, 1512)
+		o.place("h1", func(p *evidence.Place) { p.Devices = nil })
+	}},
+	{protocol: "tcp", name: "small packets of others on a device", change: func(o observed) {
+		f := &o.hop("h1", "eth0").Data
+		f.Packets, f.Bytes = 80*f.Packets, 2*f.Bytes
+	}},
+	{protocol: "tcp", name: "packets that are cut in few blocks", change: func(o observed) {
+		if o.Block%3 == 0 {
+			o.resize(3, 6, 1512)
+		}
 	}},
 	{protocol: "tcp", name: "somewhat smaller packets", change: func(o observed) { o.resize(3, 6, 3100) }},
 	{rule: "no-segmentation", protocol: "tcp", change: func(o observed) {
@@ -120,7 +150,7 @@ var watchedCases = []watchedCase{
 		o.device("h1p1", "eth0", func(d *evidence.Device) {
 			d.Features["tx-tcp-segmentation"], d.Features["tx-generic-segmentation"] = false, false
 		})
-	}, want: "h1p1 eth0 gets 1,464 B per packet; tx-generic-segmentation, tx-tcp-segmentation are off there", place: "h1p1 eth0"},
+	}, want: "h1p1 eth0 gets 1,464 B per packet; tx-generic-segmentation, tx-tcp-segmentation are off there; switch on what the device can: ethtool -K eth0 tx-generic-segmentation on tx-tcp-segmentation on", place: "h1p1 eth0"},
 	{protocol: "tcp", name: "small writes", change: func(o observed) {
 		o.resize(0, len(o.Path), 130)
 		o.Nodes["h2p1"] = sample.Counters{}
@@ -141,9 +171,16 @@ var watchedCases = []watchedCase{
 		o.device("h1", "eth0", func(d *evidence.Device) { d.MTU = 1400 })
 	}, want: "h1 fragments packets: 2 fragments per packet that the sender's device counts; the MTU of h1 eth0 is 1400, the path needs 1500 there", place: "h1 eth0"},
 	{protocol: "udp", name: "datagrams that are too large by design", change: func(o observed) {
-		o.Observed["datagram"] = "8000"
+		o.Observed["path.mtu"], o.Observed["path.overhead"] = "1400", "100" // of datagrams of 1398
 		o.Nodes["h1p1"]["ip.FragCreates"] = 6 * sentPackets
 	}},
+	{protocol: "udp", name: "datagrams that are too large for IPv6", change: func(o observed) {
+		o.Observed["path.mtu"], o.Observed["path.overhead"] = "1430", "70" // datagrams of 1398 fit with IPv4
+		o.Nodes["h1p1"]["ip6.FragCreates"] = 2 * sentPackets
+		c := o.Nodes["h2p1"]
+		c["ip6.InReceives"], c["ip6.InDelivers"], c["ip.InReceives"], c["ip.InDelivers"] = sentPackets, sentPackets, 0, 0
+	}},
+	{protocol: "icmp", name: "echoes of unknown size", change: func(o observed) { o.Nodes["h1p1"]["ip.FragCreates"] = 2 * sentPackets }},
 	{rule: "learned-mtu", protocol: "tcp", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 1280} })
 	}, want: "h1p1 learned a path MTU of 1280 to 10.0.0.2", place: "h1p1"},
@@ -167,9 +204,15 @@ var watchedCases = []watchedCase{
 	{protocol: "udp", name: "one number on two machines", change: func(o observed) { o.Receiver.CPUs, o.Receiver.Host = []int{0}, "other" }},
 	{rule: "contention", protocol: "tcp", change: func(o observed) {
 		o.Receiver.Wait = 0.02
+		o.set("cpu.used", "core", 1.9)
 		o.Sender.TCP.Retransmitted, o.Sender.TCP.RwndLimited = 6000, 0.03
-	}, want: "the receiver in h2p1 waited 40 % [40, 40] of the time for a CPU that other programs used", place: "h2p1"},
-	{protocol: "udp", name: "short waits", change: func(o observed) { o.Sender.Wait, o.Receiver.Wait = 0.0024, 0.0024 }},
+	}, want: "the receiver in h2p1 waited 40 % [40, 40] of the time for a CPU that other threads used", place: "h2p1"},
+	{protocol: "udp", name: "waits for idle CPUs", change: func(o observed) { o.Sender.Wait, o.Receiver.Wait = 0.0024, 0.0085 }},
+	{protocol: "udp", name: "waits that nobody causes", change: func(o observed) {
+		o.Receiver.Wait = 0.02
+		o.set("cpu.used", "core", 1.75)
+		o.set("cpu.own", "core", 1.5)
+	}},
 	{rule: "receive-window", protocol: "tcp", change: func(o observed) { o.Sender.TCP.RwndLimited = 0.03 }, want: "the receiver's window held TCP back for 60 % [60, 60] of its busy time", place: "h2p1"},
 	{rule: "receive-window", protocol: "tcp", name: "of a small buffer", change: func(o observed) {
 		o.Sender.TCP.RwndLimited, o.Receiver.Wait, o.Observed["rcvbuf"] = 0.03, 0.02, "65536"

@@ -70,7 +70,10 @@ func (o observed) lose(from int, packets float64) {
 
 // fail lets the ends notice a loss.
 func (o observed) fail(packets float64) {
-	o.Nodes["h1p1"]["tcp.RetransSegs"] += packets
+	if o.Protocol == "tcp" {
+		o.Nodes["h1p1"]["tcp.RetransSegs"] += packets
+		return
+	}
 	o.set("loss", "1", packets/o.Path[0].Data.Packets)
 }
 
@@ -141,6 +144,9 @@ func watched(protocol string, change func(observed)) ([]record.Result, analysis.
 		r := &rs[i]
 		t, s := healthy(protocol)
 		r.Observed["path.mtu"], r.Observed["path.overhead"] = "1450", "50"
+		if protocol == "udp" {
+			r.Observed["datagram"] = "1398"
+		}
 		r.Values = append(r.Values, record.Value{Name: "cpu.own.per.bit", Unit: "s/bit", Value: 1e-9 * (1 + 0.001*float64(i%7))}, record.Value{Name: "packet.rate", Unit: "packet/s", Value: 1e5})
 		if protocol == "udp" {
 			r.Values = append(r.Values, record.Value{Name: "loss", Unit: "1"})
@@ -198,6 +204,56 @@ func TestWatchedRules(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A test changes what it can: where the study itself, the kernel or the probe sets the cause, it would change
+// nothing and refute a true finding, or could not be built.
+func TestRefutingRuns(t *testing.T) {
+	queue := func(o observed) {
+		o.lose(2, 300)
+		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Packets: 9700, Drops: 300}
+	}
+	full := func(o observed) {
+		o.Nodes["h2p1"]["udp.RcvbufErrors"] = 100
+		o.fail(100)
+	}
+	for _, c := range []struct {
+		rule, protocol, name string
+		change               func(observed)
+		want                 string // "" for none
+	}{
+		{"queue-drop", "udp", "of nobody", queue, "loss 0.5"},
+		{"queue-drop", "udp", "of the study", func(o observed) { queue(o); o.Observed["link"] = "1e9" }, ""},
+		{"queue-drop", "tcp", "of nobody", queue, "throughput 1.05"},
+		{"backlog-drop", "udp", "of masks that the study does not set", func(o observed) {
+			o.lose(1, 50)
+			o.hop("h1p1", "eth0").Data.Drops, o.hop("h1", "p1").Data.Drops = 50, 50
+			o.Hosts["lab"]["softnet.dropped"] = 50
+			o.device("h1", "p1", func(d *evidence.Device) { d.RPS = []string{"2"} })
+		}, ""},
+		{"socket-buffer", "udp", "small", func(o observed) { full(o); o.Observed["rcvbuf"] = "32768" }, "loss 0.5 rcvbuf"},
+		{"socket-buffer", "udp", "as large as the kernel grants", func(o observed) { full(o); o.Observed["rcvbuf"] = "425984" }, ""},
+		{"receive-window", "tcp", "of a small buffer", func(o observed) { o.Sender.TCP.RwndLimited, o.Observed["rcvbuf"] = 0.03, "65536" }, "throughput 1.02 rcvbuf"},
+		{"receive-window", "tcp", "that adapts", func(o observed) { o.Sender.TCP.RwndLimited, o.Observed["rcvbuf"] = 0.03, "131072" }, "throughput 1.02"},
+	} {
+		found := 0
+		for _, f := range Check(analysis.New(watched(c.protocol, c.change))) {
+			if f.Rule != c.rule {
+				continue
+			}
+			found++
+			got := ""
+			if x := f.Test; x != nil {
+				got = strings.Join(append([]string{x.Metric, fmt.Sprint(x.Factor)}, slices.Sorted(maps.Keys(x.Options))...), " ")
+			}
+			if got != c.want {
+				t.Errorf("%s %s: test %q, want %q", c.rule, c.name, got, c.want)
+			}
+		}
+		if found != 1 {
+			t.Errorf("%s %s: %d findings", c.rule, c.name, found)
+		}
 	}
 }
 

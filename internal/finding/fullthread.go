@@ -41,7 +41,7 @@ var fullThread = Rule{
 // without evidence, or if it is less than nine tenths.
 func receives(r *analysis.Row, t analysis.Thread) string {
 	const nearly = 0.9
-	share, ok := analysis.Exceeds(r.Evidence(), nearly, func(o analysis.Observed) (here, all float64) {
+	share, ok := analysis.ShareExceeds(r.Evidence(), nearly, func(o analysis.Observed) (here, all float64) {
 		e, c := o.Evidence.Sender, o.Evidence.Hosts[o.Evidence.Sender.Host]
 		if len(e.CPUs) != 1 || e.Node != t.Place {
 			return 0, 0

@@ -22,6 +22,7 @@ type gap struct {
 	why      string       // evidence besides the counts
 	hop      evidence.Hop // zero at the receiver
 	need     float64      // MTU that the plan needs there
+	missing  bool         // the loss is a difference of two counts, which also hold packets of others
 }
 
 // A loss is a gap over the blocks of a row.
@@ -72,7 +73,7 @@ func firstLoss(r *analysis.Row) *loss {
 		if step.rule == atQueue || step.rule == atBacklog || step.rule == atSocket {
 			least = countedLoss
 		}
-		share, ok := analysis.Exceeds(all, least, func(o analysis.Observed) (lost, of float64) {
+		share, ok := analysis.ShareExceeds(all, least, func(o analysis.Observed) (lost, of float64) {
 			if i := slices.IndexFunc(trials[o.Trial], step.same); i >= 0 {
 				return trials[o.Trial][i].lost, trials[o.Trial][i].of
 			}
@@ -126,11 +127,11 @@ func gaps(o analysis.Observed, sizes map[string]float64) []gap {
 }
 
 // effective reports whether the ends noticed a loss: without retransmissions or missing answers, packets were
-// joined on the way.
+// joined on the way, or others had them. If the probe does not report its loss, only counters of drops count.
 func effective(o analysis.Observed, g gap) bool {
 	if o.Evidence.Protocol != "tcp" {
 		v, known := o.Get("loss")
-		return !known || v.Value >= 0.3*g.lost/g.of
+		return known && v.Value >= 0.3*g.lost/g.of || !known && !g.missing
 	}
 	return retransmitted(o.Evidence) > 0.1*g.lost
 }
@@ -157,8 +158,11 @@ func (l *ladder) add(rule string, at int, lost, of float64, verb, why string) {
 	i := min((at+1)/2, len(l.path)-1)
 	hop := l.path[i]
 	need, _ := planned(l.o, i)
-	l.gaps = append(l.gaps, gap{rule, hop.In + " " + hop.Dev, at, lost, of, verb, why, hop, need})
+	l.gaps = append(l.gaps, gap{rule, hop.In + " " + hop.Dev, at, lost, of, verb, why, hop, need, false})
 }
+
+// last returns the gap that was added last.
+func (l *ladder) last() *gap { return &l.gaps[len(l.gaps)-1] }
 
 // queues adds what queueing disciplines dropped, except by the study's own loss between hosts.
 func (l *ladder) queues() {
@@ -226,8 +230,10 @@ func (l *ladder) counts() {
 			}
 			lost -= l.counted(2*ref, 2*(i+2))
 			l.add(rule, 2*i-1, lost, of, fmt.Sprintf("vanished between %s %s and %s %s", before.In, before.Dev, h.In, h.Dev), "no counter of a drop shows them")
+			g := l.last()
+			g.missing = true
 			if rule == atDevice && before.In == h.In { // a filter takes packets after a device has counted them
-				l.gaps[len(l.gaps)-1].place = before.In + " " + before.Dev
+				g.place = before.In + " " + before.Dev
 			}
 		}
 		ref = i
@@ -270,6 +276,11 @@ func (l *ladder) narrow(i int) bool {
 	return known && float64(d.MTU) < need && float64(d.MTU) < size
 }
 
+// encapsulating lists how packets get from one device to the next with headers around them, and back without
+// (plan.Hop.By). Other programs move packets as they are, or also move them so: no MTU is then too small that
+// fits the path's.
+var encapsulating = []string{"vxlan", "geneve", "a program", "docker", "felix", "flanneld", "weaver"}
+
 // planned returns the MTU that the plan needs at hop i of a trial's path, 0 if it is unknown, and how many of
 // these bytes encapsulation adds there.
 func planned(o analysis.Observed, i int) (mtu, overhead float64) {
@@ -278,7 +289,7 @@ func planned(o analysis.Observed, i int) (mtu, overhead float64) {
 	}
 	inside := false
 	for _, h := range o.Evidence.Path[:i+1] {
-		if h.By != "" && h.By != "route" {
+		if slices.Contains(encapsulating, h.By) {
 			inside = !inside
 		}
 	}
@@ -315,10 +326,11 @@ func (l *ladder) receiver() {
 	if last := l.path[n-1]; last.In == t.Receiver.Node && octets > 0 && sameSize(last.Data.Size(), octets/in) && l.o.Observed["path.loss"] == "" {
 		lost := last.Data.Packets - in - l.counted(2*(n-1), 2*n)
 		l.add(atDevice, 2*n-1, lost, last.Data.Packets, "reached "+last.In+" "+last.Dev+" and did not reach IP", "a filter at ingress takes packets there")
+		l.last().missing = true
 	}
 	unfinished := both(c, "ip", "ReasmReqds") - both(c, "ip", "ReasmOKs")
 	lost := in - both(c, "ip", "InDelivers") - unfinished - c["ip.ForwDatagrams"] - c["ip6.OutForwDatagrams"]
-	l.gaps = append(l.gaps, gap{rule: atInput, place: t.Receiver.Node, at: 2 * n, lost: lost, of: in})
+	l.gaps = append(l.gaps, gap{rule: atInput, place: t.Receiver.Node, at: 2 * n, lost: lost, of: in, missing: true})
 	if full := both(c, "udp", "RcvbufErrors"); full > 0 && t.Protocol == "udp" {
 		l.gaps = append(l.gaps, gap{rule: atSocket, place: t.Receiver.Node, at: 2*n + 1, lost: full, of: full + both(c, "udp", "InDatagrams")})
 	}

@@ -18,9 +18,9 @@ var learnedMTU = Rule{
 		plannedMTU, overhead := number(r.Observed["path.mtu"]), number(r.Observed["path.overhead"])
 		var at, to string
 		var learned int
-		size, ok := analysis.Exceeds(r.Evidence(), 0, func(o analysis.Observed) (mtu, trials float64) {
-			if o.Settings == nil || plannedMTU == 0 {
-				return 0, 0
+		share, ok := analysis.Mostly(r.Evidence(), func(o analysis.Observed) (smaller bool) {
+			if o.Settings == nil {
+				return false
 			}
 			for _, node := range slices.Sorted(maps.Keys(o.Settings.Places)) {
 				expect := plannedMTU // of the ends; hosts see outer packets
@@ -29,23 +29,22 @@ var learnedMTU = Rule{
 				}
 				for _, far := range slices.Sorted(maps.Keys(o.Settings.Places[node].PathMTU)) {
 					if v := o.Settings.Places[node].PathMTU[far]; float64(v) < expect {
-						at, to, learned, mtu = node, far, v, float64(v)
+						at, to, learned, smaller = node, far, v, true
 					}
 				}
 			}
-			return mtu, 1
+			return smaller
 		})
 		if !ok {
 			return nil
 		}
-		f := Finding{Severity: Warning, Place: at, Number: &Number{"path MTU", "byte", size},
+		f := Finding{Severity: Warning, Place: at, Number: &Number{"trials with a smaller path MTU", "1", share},
 			Text:   fmt.Sprintf("%s learned a path MTU of %d to %s: smaller than the plan's %.0f", at, learned, to, plannedMTU),
 			Remedy: "find the device with the small MTU, then forget what was learned: ip route flush cache"}
-		last := r.Evidence()[len(r.Evidence())-1]
-		if hop, mtu, need, ok := tooSmall(last); ok {
+		if hop, mtu, need, ok := tooSmall(last(r)); ok {
 			f.Place = hop.In + " " + hop.Dev
 			f.Text += fmt.Sprintf("; the MTU of %s is %d, the path needs %.0f there", f.Place, mtu, need)
-			f.Test = lessCPU(r, 0.98, raise(last)...)
+			f.Test = lessCPU(r, 0.98, raise(last(r))...)
 		}
 		return []Finding{f}
 	}),

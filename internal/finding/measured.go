@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
@@ -27,36 +28,38 @@ func measured(check func(*analysis.Table, *analysis.Row) []Finding) func(*analys
 
 // lost turns what to say about a loss into the check of a rule: it reports the first loss of the path if it is
 // of the rule's kind.
-func lost(rule string, say func(*analysis.Row, *loss) Finding) func(*analysis.Run) []Finding {
-	return measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
+func lost(rule string, say func(*analysis.Table, *analysis.Row, *loss) Finding) func(*analysis.Run) []Finding {
+	return measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		l := firstLoss(r)
 		if l == nil || l.rule != rule {
 			return nil
 		}
-		f := say(r, l)
+		f := say(t, r, l)
 		f.Severity, f.Place = Warning, l.place
 		f.Number = &Number{Name: "lost", Unit: "1", Value: l.Share}
 		f.Evidence = append([]string{fmt.Sprintf("%s of %s packets, in %d blocks", count(l.lost), count(l.of), l.Share.N)}, f.Evidence...)
 		if l.why != "" {
 			f.Evidence = append(f.Evidence, l.why)
 		}
-		if f.Test != nil {
-			f.Test.lessLoss(r)
-		}
+		f.lessLoss(t, r)
 		return []Finding{f}
 	})
 }
 
-// lessLoss predicts what fixing a loss does. A stream that loses datagrams loses half of them at most; one that
-// sends them again is faster.
-func (t *Test) lessLoss(r *analysis.Row) {
-	if r.Lost.N > 0 {
-		t.Metric, t.Factor = "loss", 0.5
-		t.Text = "Refuted if removing the cause does not halve the loss"
-		return
+// lessLoss completes the test of a loss. A probe that loses datagrams loses half of them at most without the
+// cause; one that sends them again is faster. There is no test if the probe reports neither a loss nor a rate.
+func (f *Finding) lessLoss(t *analysis.Table, r *analysis.Row) {
+	switch {
+	case f.Test == nil:
+	case r.Lost.N > 0:
+		f.Test.Metric, f.Test.Factor = "loss", 0.5
+		f.Test.Text = "Refuted if removing the cause does not halve the loss"
+	case strings.HasSuffix(t.Unit, "/s"):
+		f.Test.Metric, f.Test.Factor = t.Metric, 1.05
+		f.Test.Text = "Refuted if removing the cause adds less than 5 % " + t.Metric
+	default:
+		f.Test = nil
 	}
-	t.Metric, t.Factor = "throughput", 1.05
-	t.Text = "Refuted if removing the cause adds less than 5 % throughput"
 }
 
 // lessCPU predicts a cost that falls to the factor at least; nil if the trials measured no cost.
@@ -119,9 +122,22 @@ func threads(o analysis.Observed) float64 { return max(1, number(o.Observed["str
 // then the program is the limit, not its buffer.
 func receiverBusy(r *analysis.Row) (share stat.Interval, full bool) {
 	const busy = 0.9
-	return analysis.Exceeds(r.Evidence(), busy, func(o analysis.Observed) (cpu, window float64) {
+	return analysis.ShareExceeds(r.Evidence(), busy, func(o analysis.Observed) (cpu, window float64) {
 		return o.Evidence.Receiver.CPU, o.Evidence.Window * threads(o)
 	})
+}
+
+// loaded reports whether a background load shares the path's devices: then mean sizes of packets and counts of
+// fragments are not the probe's alone.
+func loaded(t *analysis.Table) bool { return t.Config["load"] != "" && t.Config["load"] != "idle" }
+
+// last returns the row's last trial with evidence.
+func last(r *analysis.Row) analysis.Observed { return r.Evidence()[len(r.Evidence())-1] }
+
+// overIPv6 reports whether the receiver got a trial's packets by IPv6.
+func overIPv6(t *evidence.Trial) bool {
+	c := t.Nodes[t.Receiver.Node]
+	return c["ip6.InReceives"] > c["ip.InReceives"]
 }
 
 // settings returns what held in the row's last trial that knows it; nil if none does.

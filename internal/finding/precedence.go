@@ -16,8 +16,9 @@ var explains = map[string][]string{
 	// Without checksums a device cannot segment; a sender that segments leaves nothing to cut.
 	"checksum-off":    {"no-segmentation", "segmentation-lost"},
 	"no-segmentation": {"segmentation-lost"},
-	// A program that cannot keep up drops at its own device (see follows).
-	"service-in-path": {atDevice},
+	// A program that cannot keep up drops at its own device (see follows), and the ends wait for the CPU that it
+	// uses.
+	"service-in-path": {atDevice, "contention"},
 	// What does not fit is cut, dropped or learned about.
 	atMTU:           {"learned-mtu"},
 	"fragmentation": {"learned-mtu"},
@@ -45,7 +46,7 @@ func follows(f Finding, all []Finding) bool {
 			continue
 		}
 		near := cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ")
-		if slices.Contains(explains[cause.Rule], f.Rule) && !f.certain && (near || cause.Rule != "service-in-path") {
+		if slices.Contains(explains[cause.Rule], f.Rule) && !f.certain && (near || cause.Rule != "service-in-path" || f.Rule != atDevice) {
 			return true
 		}
 		if f.Rule == "unlike-peer" && cause.Number != nil && cause.Rule != "contention" && cause.Rule != "same-cpu" {

@@ -12,13 +12,21 @@ var queueDrop = Rule{
 	Title: "A queue drops packets",
 	Doc: "The first loss on the path is a queueing discipline that drops more than 0.1 % of its packets: it is shorter than the bursts it gets. " +
 		"Its counter counts nothing else, so little is enough. Drops of the study's own loss between hosts do not count." + majority,
-	Check: lost(atQueue, func(r *analysis.Row, l *loss) Finding {
-		hop := l.hop
-		return Finding{
+	Check: lost(atQueue, func(t *analysis.Table, r *analysis.Row, l *loss) Finding {
+		f := Finding{
 			Text: fmt.Sprintf("the queue of %s dropped %s of its packets: %s of %s", l.place, percent(l.Share), count(l.lost), count(l.of)),
 			// A limit without bursts drops too, but then it also holds packets back: see queue-limited.
 			Remedy: "give the queue more room, or send in smaller bursts",
-			Test:   &Test{Fix: []plan.Step{{In: hop.In, Rate: &plan.Rate{Dev: hop.Dev}}}},
 		}
+		switch {
+		case r.Wire.Link > 0 && l.hop.Queue.Kind == "tbf":
+			f.Remedy = "the study limits the link: send less than it carries"
+			if level := t.Config["link"]; level != "" && level != "none" {
+				f.Test = &Test{Levels: map[string]string{"link": "none"}}
+			}
+		case r.Wire.Link == 0 && r.Observed["path.delay"] == "": // no step of the study would be replaced
+			f.Test = &Test{Fix: []plan.Step{{In: l.hop.In, Rate: &plan.Rate{Dev: l.hop.Dev}}}}
+		}
+		return f
 	}),
 }

@@ -27,7 +27,7 @@ var receiveWindow = Rule{
 		if size := number(r.Observed["rcvbuf"]); size > 0 && size < usualTCP {
 			f.Evidence, f.certain = append(f.Evidence, "the buffer has "+count(size)+" bytes"), true
 		}
-		f.buffers(t, r, "rcvbuf", node, "net.ipv4.tcp_rmem")
+		f.buffers(t, r, f.certain, "rcvbuf", node, "net.ipv4.tcp_rmem")
 		return []Finding{f}
 	}),
 }

@@ -14,12 +14,13 @@ var sameCPU = Rule{
 		"It must hold in more than half of the blocks, of at least three.",
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
 		cpu, place := 0, ""
-		share, ok := analysis.Exceeds(r.Evidence(), 0.5, func(o analysis.Observed) (same, trials float64) {
+		share, ok := analysis.Mostly(r.Evidence(), func(o analysis.Observed) bool {
 			a, b := o.Evidence.Sender, o.Evidence.Receiver
-			if a.Host == b.Host && len(a.CPUs) == 1 && slices.Equal(a.CPUs, b.CPUs) {
-				cpu, place, same = a.CPUs[0], a.Node, 1
+			if a.Host != b.Host || len(a.CPUs) != 1 || !slices.Equal(a.CPUs, b.CPUs) {
+				return false
 			}
-			return same, 1
+			cpu, place = a.CPUs[0], a.Node
+			return true
 		})
 		if !ok {
 			return nil

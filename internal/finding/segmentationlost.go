@@ -11,16 +11,16 @@ var segmentationLost = Rule{
 	Title: "Packets are cut to wire size on the path",
 	Doc: "With segmentation offload one TCP packet stands for many, until a device cannot do it: the kernel cuts the packet before that device, and all that follows costs per small packet. " +
 		"The rule compares neighboring devices: more than 4,500 bytes per packet before, less than 3,000 after. Healthy paths carry tens of kB on every device. " +
-		"A physical device with its offloads on is left out, because drivers count what is on the wire; so is a token bucket, which cuts packets to limit them." + majority,
-	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
+		"A physical device with its offloads on is left out, because drivers count what is on the wire; so is a token bucket, which cuts packets to limit them, and a cell with a background load, whose packets share the devices." + majority,
+	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		c := cutAt(r)
-		if c == nil {
+		if c == nil || loaded(t) {
 			return nil
 		}
 		f := Finding{Severity: Note, Place: c.after.In + " " + c.after.Dev, Number: &c.times,
 			Text: fmt.Sprintf("segmentation is lost at %s %s: %s B per packet on %s, %s B on %s, %s times as many packets",
 				c.after.In, c.after.Dev, count(c.before.Data.Size()), c.before.Dev, count(c.after.Data.Size()), c.after.Dev, digits(c.times.Value.Center))}
-		f.switchOn(r, c.after, segmenting(settings(r), c.after))
+		f.switchOn(r, c.after, segmenting(settings(r), last(r).Evidence, c.after))
 		if c.joined.Dev != "" {
 			f.Evidence = append(f.Evidence, fmt.Sprintf("%s joins them again: %s B per packet on %s", c.joined.In, count(c.joined.Data.Size()), c.joined.Dev))
 		}

@@ -21,7 +21,7 @@ var sendBuffer = Rule{
 		f := Finding{Severity: Warning, Place: node, Number: &share,
 			Text:   fmt.Sprintf("the send buffer held TCP back for %s of its busy time", percent(share.Value)),
 			Remedy: "raise the sender's buffer (net.ipv4.tcp_wmem), or let it adapt: no SO_SNDBUF"}
-		f.buffers(t, r, "sndbuf", node, "net.ipv4.tcp_wmem")
+		f.buffers(t, r, true, "sndbuf", node, "net.ipv4.tcp_wmem")
 		return []Finding{f}
 	}),
 }

@@ -20,7 +20,7 @@ var spurious = Rule{
 			return nil
 		}
 		again, sizes := 0.0, meanSizes(r.Evidence())
-		share, ok := analysis.Exceeds(r.Evidence(), sentAgain, func(o analysis.Observed) (part, segments float64) {
+		share, ok := analysis.ShareExceeds(r.Evidence(), sentAgain, func(o analysis.Observed) (part, segments float64) {
 			t := o.Evidence.Sender.TCP
 			if t == nil {
 				return 0, 0

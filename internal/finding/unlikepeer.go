@@ -16,8 +16,7 @@ var unlikePeer = Rule{
 	Doc: "A path has the same devices on both sides, in mirrored order. A pair with one name whose MTU, offloads, largest packets, queueing discipline or packet steering differ is often a mistake. " +
 		"By itself that has no effect that a run shows, so it is reported only next to a finding about the same cell at another place.",
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) (out []Finding) {
-		all, s := r.Evidence(), settings(r)
-		path := all[len(all)-1].Evidence.Path
+		s, path := settings(r), last(r).Evidence.Path
 		for i := range len(path) / 2 {
 			near, far := path[i], path[len(path)-1-i]
 			a, known := deviceOf(s, near.In, near.Dev)

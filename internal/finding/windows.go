@@ -11,7 +11,7 @@ const limited = 0.3
 
 // limitedBy returns the share of the sender's busy time that a limit took.
 func limitedBy(r *analysis.Row, limit func(*evidence.TCP) float64) (Number, bool) {
-	share, ok := analysis.Exceeds(r.Evidence(), limited, func(o analysis.Observed) (part, busy float64) {
+	share, ok := analysis.ShareExceeds(r.Evidence(), limited, func(o analysis.Observed) (part, busy float64) {
 		if t := o.Evidence.Sender.TCP; t != nil {
 			return limit(t), t.Busy
 		}
@@ -20,14 +20,15 @@ func limitedBy(r *analysis.Row, limit func(*evidence.TCP) float64) (Number, bool
 	return Number{"share of TCP's busy time", "1", share}, ok
 }
 
-// buffers adds the run that raises TCP's buffers of a node: the engine's by its own option, because the kernel's
-// setting does not concern a socket with a buffer of its own (SO_RCVBUF, tcp(7)).
-func (f *Finding) buffers(t *analysis.Table, r *analysis.Row, option, node, key string) {
+// buffers adds the run that raises TCP's buffers of a node: a buffer of the engine's own by its option, because the
+// kernel's setting does not concern that socket (SO_RCVBUF, tcp(7)); otherwise by the setting, because an
+// option would end the adaption to the path.
+func (f *Finding) buffers(t *analysis.Table, r *analysis.Row, own bool, option, node, key string) {
 	if t.Metric != "throughput" {
 		return
 	}
 	f.Test = &Test{Text: "Refuted if larger buffers add less than 2 % throughput", Metric: t.Metric, Factor: 1.02}
-	if r.Observed["tool"] == "weir engine" {
+	if own && r.Observed["tool"] == "weir engine" {
 		f.Test.Options = map[string]string{option: "4194304"}
 		return
 	}

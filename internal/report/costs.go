@@ -55,9 +55,12 @@ func modelParts(models []costmodel.Model, wakes []costmodel.Wake, baseline strin
 		t := traffic[good[0].Kind]
 		title := comma(t.name, levelText(good[0].Levels))
 		p := Section{ID: "cost model " + k, Title: "Cost model: " + title, Label: title, In: inDetail,
-			About:  fmt.Sprintf("CPU time of a %s = pass + bytes × byte%s, fitted to %s of payload. Even is the payload whose bytes cost as much as the pass. Held out is the error of predictions for sizes that the fit did not have.", t.pass, segments(good), sizesOf(good[0])),
+			About:  fmt.Sprintf("CPU time of a %s = pass + bytes × byte%s, fitted to %s of payload. \"Even at\" is the payload whose bytes cost as much as the pass, if it is no larger than those. \"Held out\" is the error of predictions for sizes that the fit did not have.", t.pass, segments(good), sizesOf(good[0])),
 			Tables: []Table{table("cost model table "+k, modelColumns(good)...).named(baseline)}}
-		p.Notes = append(refusals(all), crossings(costmodel.Crossings(good))...)
+		if anyUnresolved(good) {
+			p.Notes = append(p.Notes, unresolvedCosts)
+		}
+		p.Notes = append(append(p.Notes, refusals(all)...), crossings(costmodel.Crossings(good))...)
 		p.Notes = append(p.Notes, promise(good[0], wakes)...)
 		parts = append(parts, p)
 	}
@@ -84,23 +87,64 @@ func sizesOf(m costmodel.Model) string {
 }
 
 func modelColumns(models []costmodel.Model) []column {
-	with := func(head, base string, keep int, get func(costmodel.Model) stat.Interval) []column {
-		value := numbers(head, base, keep, models, func(m costmodel.Model) (float64, bool) { return center(get(m)) })
-		for i, m := range models {
-			value.cells[i].bounds(get(m))
-		}
-		return []column{value, intervals(base, models, get)}
-	}
 	errors := layout(Column{Head: "held out", Keep: 8}, models, func(m costmodel.Model) Cell {
 		return Cell{Text: fmt.Sprintf("%.1f %%, at most %.1f %%", 100*m.MeanError, 100*m.LargestError), Value: number(m.MeanError)}
 	})
 	cs := []column{names("network", models, func(m costmodel.Model) string { return m.Network }),
 		layout(Column{Head: "end", Left: true, Keep: 9}, models, func(m costmodel.Model) Cell { return Cell{Text: m.End} })}
-	cs = append(cs, with("pass", "s", 9, func(m costmodel.Model) stat.Interval { return m.Pass })...)
-	cs = append(cs, with("segment", "s", 7, func(m costmodel.Model) stat.Interval { return m.Segment })...)
-	cs = append(cs, with("byte", "s/byte", 8, func(m costmodel.Model) stat.Interval { return m.Byte })...)
-	cs = append(cs, with("even at", "byte", 4, func(m costmodel.Model) stat.Interval { return m.Even })...)
+	cs = append(cs, coefficient("pass", "s", 9, models, func(m costmodel.Model) stat.Interval { return m.Pass })...)
+	cs = append(cs, coefficient("segment", "s", 7, models, func(m costmodel.Model) stat.Interval { return m.Segment })...)
+	cs = append(cs, coefficient("byte", "s/byte", 8, models, func(m costmodel.Model) stat.Interval { return m.Byte })...)
+	cs = append(cs, coefficient("even at", "byte", 4, models, func(m costmodel.Model) stat.Interval { return m.Even })...)
 	return append(cs, errors)
+}
+
+// resolved reports whether a run shows a cost: its interval lies above 0.
+func resolved(i stat.Interval) bool { return !i.Bounded() || i.Lo > 0 }
+
+const (
+	notResolved     = "not resolved"
+	unresolvedCosts = "Not resolved: the interval contains 0, so the run shows no such cost, only the most that it can be."
+)
+
+// coefficient returns a cost and its interval. Of one that can be 0 it writes only the upper end, because the
+// estimate is noise, which can be below 0.
+func coefficient(head, base string, keep int, models []costmodel.Model, get func(costmodel.Model) stat.Interval) []column {
+	var centers, ends []float64
+	for _, m := range models {
+		switch i := get(m); {
+		case i.N == 0:
+		case resolved(i):
+			centers = append(centers, i.Center)
+		default:
+			ends = append(ends, i.Hi)
+		}
+	}
+	if centers == nil {
+		centers = ends
+	}
+	factor, label, d := inOneUnit(base, centers)
+	return []column{layout(Column{Head: head, Unit: label, Base: base, Keep: keep}, models, func(m costmodel.Model) (c Cell) {
+		if i := get(m); i.N > 0 {
+			c = Cell{Text: fixed(i.Center*factor, d), Value: number(i.Center)}
+			if c.bounds(i); !resolved(i) {
+				c.Text = notResolved
+			}
+		}
+		return c
+	}), layout(Column{Head: "interval", Base: base, Kind: "interval", Keep: 5}, models, func(m costmodel.Model) Cell {
+		i := get(m)
+		c := intervalCell(i, factor, d)
+		if !resolved(i) {
+			c.Text = "at most " + fixed(i.Hi*factor, d)
+		}
+		return c
+	})}
+}
+
+// anyUnresolved reports whether a table of models has a cost that the run does not resolve.
+func anyUnresolved(models []costmodel.Model) bool {
+	return slices.ContainsFunc(models, func(m costmodel.Model) bool { return !resolved(m.Pass) || !resolved(m.Segment) || !resolved(m.Byte) })
 }
 
 // manyBounds is the number of bounds from which sentences say only the largest.

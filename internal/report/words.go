@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/stat"
@@ -64,10 +65,8 @@ func comma(name, more string) string {
 }
 
 func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	_, first := utf8.DecodeRuneInString(s)
+	return strings.ToUpper(s[:first]) + s[first:]
 }
 
 // ratioDigits returns the decimals that the intervals support and their ends need.
