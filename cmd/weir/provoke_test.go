@@ -308,7 +308,7 @@ func TestFaults(t *testing.T) {
 	for range *provoke {
 		once(all)
 	}
-	if *provoke == 1 { // one miss of one is no evidence yet
+	if *provoke == 1 { // a single miss proves nothing yet
 		again := slices.DeleteFunc(slices.Clone(all), func(f fault) bool { return missed[f.Name] == 0 && wrong[f.Name] == nil })
 		if len(again) > 0 {
 			clear(missed)
