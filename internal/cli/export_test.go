@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"maps"
 	"os"
 	"regexp"
@@ -61,5 +62,16 @@ func TestDoctorCases(t *testing.T) {
 		{Class: "weir.doctor", Name: "note", State: export.Skipped, Why: "detail", Text: "fix"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// Trials that failed are broken checks: their claims could not be judged.
+func TestClaimCases(t *testing.T) {
+	if got := claimCases(nil, nil); len(got) != 0 {
+		t.Errorf("no outcome: %+v", got)
+	}
+	got := claimCases(nil, errors.New("1 of 2 trials failed"))
+	if len(got) != 1 || got[0].State != export.Errored || got[0].Why != "1 of 2 trials failed" {
+		t.Errorf("failed trials: %+v", got)
 	}
 }
