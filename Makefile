@@ -2,11 +2,16 @@
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
+# What builds a release (scripts/dist).
+export NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
+export CYCLONEDX := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 # Debian packages with the tools that the tests drive.
 PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
 	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
 	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 PACKAGES += openssh-server openssh-client
+PACKAGES += rpm qemu-user # of scripts/dist-test
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
 export CGO_ENABLED := 0
@@ -17,7 +22,7 @@ FLANNEL := $(shell sed -n 's|.*flannel-io/flannel \(v[^ ]*\).*|\1|p' tools/flann
 KUBE := $(shell sed -n 's|.*k8s.io/kubernetes \(v[^ ]*\).*|\1|p' tools/kube/go.mod)
 SPARKYFISH := $(shell sed -n 's|.*chrissnell/sparkyfish v0.0.0-[0-9]*-\(.......\).*|\1|p' tools/sparkyfish/go.mod)
 
-.PHONY: run build test tools flanneld sparkyfish kube check golden bench coverage results provoke startup fuzz clean
+.PHONY: run build dist dist-test test tools flanneld sparkyfish kube check golden bench coverage results provoke startup fuzz clean
 
 run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
@@ -25,7 +30,13 @@ run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; 
 build:
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/weir ./cmd/weir
 
-test: tools check ## run all tests, with the real tools
+dist: ## build a release in dist/: archives, packages, an image, checksums
+	./scripts/dist
+
+dist-test: dist ## install that release in clean file systems, run it there, and build it again
+	./scripts/dist-test
+
+test: tools check dist-test ## run all tests, with the real tools
 	./scripts/test
 
 tools: ## install missing tools that the tests need
@@ -74,6 +85,7 @@ check:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
 	go vet ./...
 	go run $(STATICCHECK) ./...
+	go run $(ACTIONLINT)
 
 golden: ## rewrite the golden files; review the diff before you commit it
 	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u) -update
@@ -127,4 +139,4 @@ fuzz: ## fuzz every parser for T each
 	done
 
 clean:
-	rm -rf bin
+	rm -rf bin dist
