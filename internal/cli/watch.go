@@ -57,8 +57,8 @@ func (w *watcher) watch(ctx context.Context) error {
 			return exit(exitEnvironment, err)
 		}
 		begun := time.Now()
-		if !running {
-			w.ratios.next = time.Time{}
+		if !running { // read everything, and compute the last ratios at any cost
+			w.size, w.ratios.next = -1, time.Time{}
 		}
 		if err := w.look(); err != nil {
 			return err
