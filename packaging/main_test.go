@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,7 +25,7 @@ func plain(text string) string {
 func TestPages(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("SOURCE_DATE_EPOCH", "1767225600")
-	if err := write("v1.2.3", dir); err != nil {
+	if err := writeDocs("v1.2.3", dir); err != nil {
 		t.Fatal(err)
 	}
 	pages := 0
@@ -51,5 +53,33 @@ func TestPages(t *testing.T) {
 		if b, err := os.ReadFile(filepath.Join(dir, "completions", name)); err != nil || !strings.Contains(string(b), "__complete") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// The list names this test's own modules, with checksums, and is the same every time.
+func TestSBOM(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first, second bytes.Buffer
+	for _, b := range []*bytes.Buffer{&first, &second} {
+		if err := writeSBOM(b, "v1.2.3", self); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var list bom
+	if err := json.Unmarshal(first.Bytes(), &list); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Errorf("%v:\n%s", err, &first)
+	}
+	found := map[string]bool{}
+	for _, c := range list.Components {
+		found[c.Name] = c.Version != "" && strings.HasPrefix(c.PURL, "pkg:golang/"+c.Name+"@") && (c.Name == "std" || strings.HasPrefix(c.Properties[0].Value, "h1:"))
+	}
+	if !found["std"] || !found["github.com/spf13/cobra"] || list.Metadata.Component.Version != "v1.2.3" || len(list.Dependencies[0].DependsOn) != len(list.Components) {
+		t.Errorf("%s", &first)
+	}
+	if err := writeSBOM(&first, "v1.2.3", "main.go"); err == nil {
+		t.Error("a text: no error")
 	}
 }
