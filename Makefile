@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
-export NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.48.0
+export NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 # Debian packages with the tools that the tests drive.
 PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
 	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
