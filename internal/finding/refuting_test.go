@@ -13,7 +13,7 @@ func TestServiceTest(t *testing.T) {
 	for network, want := range map[string]string{"relay": "vxlan-overlay cpu.per.bit 0.75 ", "vx": "weir has no network on which"} {
 		rs, o := watched("udp", func(o observed) {
 			o.set("thread.h1.weir-relay", "core", 0.7)
-			o.set("cpu.used", "core", 1.4)
+			o.set("cpu.own", "core", 0.7)
 			o.set("cpu.per.bit", "s/bit", 2e-9)
 		})
 		for i := range rs {
