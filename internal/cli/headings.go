@@ -57,7 +57,7 @@ var commandHeadings = []struct {
 	{"Measure", []string{"run", "reproduce", "figure", "import", "engine"}},
 	{"Read results", []string{"report", "explain", "compare", "pool"}},
 	{"Look into a network", []string{"plan", "lab", "trace"}},
-	{"Prepare", []string{"doctor", "list", "image"}},
+	{"Prepare", []string{"doctor", "list", "schema", "image"}},
 }
 
 // groupCommands sorts the commands of root, those of no heading last.
