@@ -132,7 +132,7 @@ that is measured, cannot do it; 4 interrupted, can be resumed.`,
 		return usage("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(runCommand(version), reproduceCommand(version), figureCommand(version), reportCommand(), explainCommand(version), compareCommand(), poolCommand(), importCommand(), planCommand(), labCommand(),
-		listCommand(), schemaCommand(), doctorCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand())
+		listCommand(), schemaCommand(), doctorCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), redirectCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand())
 	groupCommands(root)
 	return root
 }
