@@ -130,7 +130,7 @@ startup: ## time until each network is ready, in 10 rounds; needs an idle machin
 	go run ./bench -startup -blocks 10 > docs/startup.csv.new
 	mv docs/startup.csv.new docs/startup.csv
 
-S ?= weir-results/all/cni-comparison
+S ?= $(D)/claims/quick/001
 .PHONY: screenshots
 screenshots: build ## take the pictures of the docs again, of the results in S
 	./scripts/install-tools chromium
