@@ -7,6 +7,7 @@ PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps ope
 	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
 	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 PACKAGES += openssh-server openssh-client
+PACKAGES += poppler-utils
 PACKAGES += chromium
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
