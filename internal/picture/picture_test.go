@@ -322,7 +322,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, svg string) {
 		d, err := read(svg)
-		if err != nil || d.width*d.height > 1e5 || len(d.shapes) > 200 {
+		if err != nil || d.width*d.height > 2e4 || len(d.shapes) > 50 {
 			return
 		}
 		if err := PNG(new(bytes.Buffer), svg); err != nil {
