@@ -270,3 +270,26 @@ func (c *PooledCell) budget(of stat.Pooled) Budget {
 	b.Combined = math.Hypot(math.Hypot(b.Within, b.Between), b.TypeB)
 	return b
 }
+
+// RatioOver returns a cell's ratio over some of the runs, by their place: that of a single run with its own
+// interval, that of several pooled, at the confidence of all pooled ratios. N is 0 if none has it.
+func (p *Pooled) RatioOver(c PooledCell, runs []int) stat.Interval {
+	return p.over(c, runs, ratioOfRun)
+}
+
+// ValueOver does the same for the value, as PooledCell.Value does for all runs.
+func (p *Pooled) ValueOver(c PooledCell, runs []int) stat.Interval {
+	return p.over(c, runs, valueOfRun)
+}
+
+func (p *Pooled) over(c PooledCell, runs []int, of func(CellRun) stat.Interval) stat.Interval {
+	var some PooledCell
+	for _, i := range runs {
+		some.PerRun = append(some.PerRun, c.PerRun[i])
+	}
+	all := some.counted(of)
+	if len(all) == 1 {
+		return all[0]
+	}
+	return stat.Pool(all, p.Each).Interval
+}

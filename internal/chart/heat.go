@@ -72,13 +72,14 @@ func (v Heat) SVG() (string, error) {
 			c.shut()
 		}
 	}
-	x, y := left, bottom+16
+	legend := num(hi) + "  " + v.Axis
+	x, y := max(14, min(left, width-textWidth(legend, smallSize)-box*float64(len(heats))-4)), bottom+16
 	c.text(inkMuted, end, smallSize, x-4, y+box-2, "0")
 	for n := range heats {
 		c.rect(heats[n], x, y, box, box)
 		x += box
 	}
-	c.text(inkMuted, start, smallSize, x+4, y+box-2, num(hi)+"  "+v.Axis)
+	c.text(inkMuted, start, smallSize, x+4, y+box-2, legend)
 	return c.svg(v.Alt), nil
 }
 

@@ -28,9 +28,25 @@ const (
 
 func (v Sheet) SVG() (string, error) {
 	c := newCanvas(0)
-	y := 8.0
+	y, whole := 8.0, sheetWidth
+	drawn := make([]string, len(v.Panes))
+	sizes := make([][2]float64, len(v.Panes))
+	for i, p := range v.Panes {
+		var err error
+		if drawn[i], err = p.Chart.SVG(); err != nil {
+			return "", err
+		}
+		size := &sizes[i]
+		if _, err := fmt.Sscanf(drawn[i], "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %f %f\"", &size[0], &size[1]); err != nil {
+			return "", fmt.Errorf("chart: pane %q is not a drawing of this package: %w", p.Title, err)
+		}
+		if size[0] < sheetWidth { // wider ones keep their size: their text would be too small
+			size[0], size[1] = sheetWidth, size[1]*sheetWidth/size[0]
+		}
+		whole = max(whole, size[0])
+	}
 	lines := func(s string, in ink, size float64) {
-		for _, l := range wrap(s, sheetWidth, size) {
+		for _, l := range wrap(s, whole, size) {
 			y += size * 1.3
 			c.text(in, start, size, 0, y, l)
 		}
@@ -38,24 +54,15 @@ func (v Sheet) SVG() (string, error) {
 	lines(v.Title, inkFG, 16)
 	lines(v.Subtitle, inkMuted, textSize)
 	y += 8
-	for _, p := range v.Panes {
-		one, err := p.Chart.SVG()
-		if err != nil {
-			return "", err
-		}
-		var w, h float64
-		if _, err := fmt.Sscanf(one, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %f %f\"", &w, &h); err != nil {
-			return "", fmt.Errorf("chart: pane %q is not a drawing of this package: %w", p.Title, err)
-		}
+	for i, p := range v.Panes {
 		if p.Title != "" {
 			y += 6
 			lines(p.Title, inkFG, 13.5)
 			y += 6
 		}
-		h *= sheetWidth / w
 		c.flush()
-		c.b.WriteString(strings.Replace(one, "<svg ", fmt.Sprintf("<svg y=\"%s\" width=\"%s\" height=\"%s\" ", px(y), px(sheetWidth), px(h)), 1))
-		y += h + 6
+		c.b.WriteString(strings.Replace(drawn[i], "<svg ", fmt.Sprintf("<svg y=\"%s\" width=\"%s\" height=\"%s\" ", px(y), px(sizes[i][0]), px(sizes[i][1])), 1))
+		y += sizes[i][1] + 6
 	}
 	if v.Measured != "" {
 		y += 14
@@ -63,7 +70,7 @@ func (v Sheet) SVG() (string, error) {
 		c.text(inkMuted, start, smallSize, 16, y, v.Measured)
 	}
 	if v.Published != "" {
-		for i, l := range wrap(v.Published, sheetWidth-16, smallSize) {
+		for i, l := range wrap(v.Published, whole-16, smallSize) {
 			y += 15
 			if i == 0 {
 				c.published(6, y-4)
@@ -77,7 +84,7 @@ func (v Sheet) SVG() (string, error) {
 	}
 	c.flush()
 	return Standalone(fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"%s %s %s %s\" role=\"img\" aria-label=\"%s\">\n%s</svg>\n",
-		px(-margin), px(-margin/2), px(sheetWidth+2*margin), px(y+10+margin), escape(v.Title+" "+v.Subtitle), c.b.String())), nil
+		px(-margin), px(-margin/2), px(whole+2*margin), px(y+10+margin), escape(v.Title+" "+v.Subtitle), c.b.String())), nil
 }
 
 // wrap breaks s at spaces into lines of at most w.

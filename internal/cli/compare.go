@@ -17,6 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 func compareCommand() *cobra.Command {
@@ -129,11 +130,40 @@ func loadSide(dirs []string) (s side, err error) {
 		}
 		warn(rep.Problems)
 		s.runs = append(s.runs, rep.Analysis)
-		conditions := map[string][]byte{"study": settings(rep.Study)}
-		maps.Copy(conditions, rep.Hosts)
-		s.facts = append(s.facts, conditions)
+		s.facts = append(s.facts, conditions(rep))
 	}
 	return s, nil
+}
+
+// conditions returns what the numbers of a run depend on, as JSON by name.
+func conditions(rep report.Run) map[string][]byte {
+	c := map[string][]byte{"study": settings(rep.Study), "found": versions(rep.Results)}
+	maps.Copy(c, rep.Hosts)
+	return c
+}
+
+// versions returns, as JSON, the versions of products that the trials of a run found.
+func versions(results []record.Result) []byte {
+	all := map[string]map[string]bool{}
+	for _, r := range results {
+		for k, v := range r.Observed {
+			if strings.HasSuffix(k, ".version") || strings.HasPrefix(k, "cluster.") || k == "cni.plugins" {
+				if all[k] == nil {
+					all[k] = map[string]bool{}
+				}
+				all[k][v] = true
+			}
+		}
+	}
+	found := map[string]string{}
+	for k, vs := range all {
+		found[k] = strings.Join(slices.Sorted(maps.Keys(vs)), ", ")
+	}
+	b, err := json.Marshal(found)
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // settings returns, as JSON, the settings of a study that change its numbers.

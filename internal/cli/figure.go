@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -60,8 +59,6 @@ what is missing there. --from DIR measures nothing.`,
 				return usage("--all draws every figure; it cannot be combined with names of figures")
 			case d.from != nil && (d.dir != "" || d.fast):
 				return usage("--from draws existing results; it cannot be combined with --results or --fast")
-			case strings.HasSuffix(d.out, ".png") || strings.HasSuffix(d.out, ".pdf"):
-				return usage("-o %s: weir draws SVG, such as %s.svg; a browser prints that in other formats", d.out, strings.TrimSuffix(d.out, filepath.Ext(d.out)))
 			case len(as) == 0 && !all:
 				return listFigures(shipped, d.json)
 			}
@@ -70,7 +67,10 @@ what is missing there. --from DIR measures nothing.`,
 					return err
 				}
 			}
-			if len(d.figures) > 1 && (d.out == "-" || strings.HasSuffix(d.out, ".svg")) {
+			if d.format, err = pictureFormat(d.format, d.out); err != nil {
+				return err
+			}
+			if len(d.figures) > 1 && d.oneFile() {
 				return usage("-o %s: %d figures need a directory", d.out, len(d.figures))
 			}
 			return d.run(c.Context())
@@ -80,7 +80,8 @@ what is missing there. --from DIR measures nothing.`,
 	c.Flags().BoolVar(&d.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
 	c.Flags().StringArrayVar(&d.from, "from", nil, "results directory, or directory of several runs, to draw instead of measuring; repeatable")
 	c.Flags().StringVar(&d.dir, "results", "", "directory for the results of each study (default weir-results/figure-TIME)")
-	c.Flags().StringVarP(&d.out, "output", "o", "", "file for the picture, or directory for several (default FIGURE.svg)")
+	c.Flags().StringVarP(&d.out, "output", "o", "", "file for the picture, or directory for several (default FIGURE.FORMAT)")
+	c.Flags().StringVar(&d.format, "format", "", "svg, png or pdf (default: that of -o, or svg)")
 	c.Flags().StringVar(&spread, "spread", "interval", "interval: median and interval; sd: mean and standard deviation")
 	c.Flags().BoolVar(&d.look.Absolute, "absolute", false, "draw values in their unit instead of ratios")
 	c.Flags().BoolVar(&d.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
@@ -97,7 +98,13 @@ type drawing struct {
 	figures []figure.Figure
 	from    []string
 	out     string
+	format  string // of the pictures
 	look    figure.Look
+}
+
+// oneFile reports whether out is a file, not a directory.
+func (d *drawing) oneFile() bool {
+	return d.out == "-" || slices.Contains(pictures, strings.TrimPrefix(filepath.Ext(d.out), "."))
 }
 
 func figureIDs(fs []figure.Figure) (ids []string) {
@@ -238,7 +245,7 @@ func (d *drawing) again() string {
 		flag string
 		set  bool
 	}{{"--fast", d.fast}, {"--keep-disturbed", d.keep}, {"--spread sd", d.look.SD}, {"--absolute", d.look.Absolute},
-		{"--json", d.json}, {"--md", d.md}, {"-o " + d.out, d.out != ""}} {
+		{"--json", d.json}, {"--md", d.md}, {"--format " + d.format, d.format == "png" || d.format == "pdf"}, {"-o " + d.out, d.out != ""}} {
 		if f.set {
 			argv = append(argv, f.flag)
 		}
@@ -306,16 +313,16 @@ func (d *drawing) pictures(rs []figure.Result) (map[string]string, error) {
 			continue
 		}
 		file := d.out
-		if len(d.figures) > 1 || !strings.HasSuffix(file, ".svg") && file != "-" {
+		if len(d.figures) > 1 || !d.oneFile() {
 			if file != "" {
 				if err := os.MkdirAll(file, 0o755); err != nil {
 					return nil, exit(exitEnvironment, err)
 				}
 			}
-			file = filepath.Join(file, r.ID+".svg")
+			file = filepath.Join(file, r.ID+"."+d.format)
 		}
-		if err := writeTo(file, func(w io.Writer) error { _, err := io.WriteString(w, svg); return err }); err != nil {
-			return nil, exit(exitEnvironment, err)
+		if err := writePicture(file, d.format, svg, r.Caption); err != nil {
+			return nil, err
 		}
 		drawn[r.ID] = file
 	}

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,15 +102,38 @@ func pool(dirs []string, keep bool) (*report.Document, error) {
 	}
 	p := analysis.Pool(as, 0)
 	if len(runs) > 1 && !slices.ContainsFunc(p.Cells, func(c analysis.PooledCell) bool { return c.Counted() > 1 }) {
-		var each []string
-		for _, r := range runs {
-			each = append(each, fmt.Sprintf("%s measures %s on %s", r.Dir, strings.Join(r.Probes, ", "), strings.Join(r.Networks, ", ")))
-		}
-		return nil, usage("no cell has results in more than one run: %s; pool runs of one study", strings.Join(each, "; "))
+		return nil, usage("no cell has results in more than one run: %s; pool runs of one study", measures(runs))
 	}
 	doc := report.Pooled(runs, p)
 	if slices.ContainsFunc(runs, func(r report.Run) bool { return r.Unpaired }) {
-		doc.Warnings = append(doc.Warnings, "imported results, unpaired: a ratio of such a run divides geometric means of files, not values of the same block")
+		doc.Warnings = append(doc.Warnings, unpairedWarning)
 	}
 	return doc, nil
+}
+
+const unpairedWarning = "imported results, unpaired: a ratio of such a run divides geometric means of files, not values of the same block"
+
+// measures says what each of several runs measures, for errors about runs with nothing in common.
+func measures(runs []report.Run) string {
+	var each []string
+	for _, r := range runs {
+		text := fmt.Sprintf("%s measures %s on %s", r.Dir, strings.Join(r.Probes, ", "), strings.Join(r.Networks, ", "))
+		if slices.ContainsFunc(runs, func(other report.Run) bool { return other.Baseline != r.Baseline }) {
+			text += ", relative to " + cmp.Or(r.Baseline, "nothing")
+		}
+		levels := map[string]map[string]bool{}
+		for _, t := range r.Analysis.Tables {
+			for factor, level := range t.Config {
+				if levels[factor] == nil {
+					levels[factor] = map[string]bool{}
+				}
+				levels[factor][level] = true
+			}
+		}
+		for _, factor := range slices.Sorted(maps.Keys(levels)) {
+			text += fmt.Sprintf(", with %s %s", factor, strings.Join(slices.SortedFunc(maps.Keys(levels[factor]), analysis.Natural), " and "))
+		}
+		each = append(each, text)
+	}
+	return strings.Join(each, "; ")
 }

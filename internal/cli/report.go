@@ -39,34 +39,64 @@ var formats = map[string]func(io.Writer, *report.Document) error{
 }
 
 func reportCommand() *cobra.Command {
-	var format, out, section string
+	var format, out, section, figure string
 	var keep bool
 	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json", "gobench", "openmetrics", "customBiggerIsBetter", "customSmallerIsBetter"}
 	c := &cobra.Command{
-		Use:   "report DIR",
-		Short: "Write the report of stored results again",
+		Use:   "report DIR...",
+		Short: "Write the report of stored results again, or one about several runs",
 		Long: `Write the report of stored results again. For a series of runs (weir run --runs),
 write the pooled report.
+
+Several directories make one page. Runs of different machines stand side by side;
+two of one machine are before and after, with the changes that weir compare finds;
+more are a series over time, with what changed between them. The page says which of
+these it shows, and why.
+
+--figure draws one chart of the report, or a figure of a document with the published
+values (weir figure), as a picture for a talk or a paper.
 
 Other tools read the formats gobench (benchstat), openmetrics (Prometheus, GitLab),
 customBiggerIsBetter and customSmallerIsBetter (github-action-benchmark); docs/exports.md
 describes them and the columns of csv and ratios.`,
 		Example: `  weir report results
+  weir report before after --format html -o change.html
+  weir report week-*/ --format html -o weeks.html
+  weir report results --figure list
+  weir report results --figure thesis-12 -o throughput.pdf
   weir report results --format html -o report.html
   weir report results --format md --section costs
   weir report results --format csv > results.csv
   weir report results --format ratios > ratios.csv
   weir report results --format gobench | benchstat -col /network -`,
-		Args: args(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, as []string) error {
-			if !slices.Contains(names, format) {
-				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
+		Args: args(cobra.MinimumNArgs(1)),
+		RunE: func(c *cobra.Command, as []string) error {
+			switch {
+			case figure == "list":
+				return listPictures(as, keep)
+			case figure != "":
+				if !c.Flags().Changed("format") {
+					format = ""
+				}
+				if !c.Flags().Changed("output") {
+					out = ""
+				}
+				return drawPicture(as, keep, figure, format, out)
+			case slices.Contains(pictures, format):
+				return usage("--format %s needs --figure: --figure list shows the names", format)
+			case !slices.Contains(names, format):
+				return usage("unknown format %q: want %s; with --figure %s", format, strings.Join(names, ", "), strings.Join(pictures, ", "))
+			case len(as) > 1:
+				return writeTogether(as, keep, format, section, out)
 			}
 			if section != "" && (format == "csv" || format == "ratios" || exports[format] != nil) {
 				return usage("--section does not work with --format %s, which has no sections", format)
 			}
 			runs, err := store.Runs(as[0])
 			if err != nil {
+				if len(newResults(as, false).runs) > 0 {
+					err = fmt.Errorf("%w; weir index %s makes a page of the runs below it", err, as[0])
+				}
 				return usage("cannot read results from %w", err)
 			}
 			if exports[format] != nil {
@@ -94,31 +124,30 @@ describes them and the columns of csv and ratios.`,
 			return writeTo(out, func(w io.Writer) error { return formats[format](w, doc) })
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg, png or pdf")
+	c.Flags().StringVar(&figure, "figure", "", "draw this figure alone; list shows their names")
 	c.Flags().StringVar(&section, "section", "", "write this section alone, such as costs")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
-	_ = c.RegisterFlagCompletionFunc("format", complete(names))
+	_ = c.RegisterFlagCompletionFunc("format", complete(append(names, pictures...)))
 	return c
 }
 
-// load reads a results directory, complete or not. With keep, disturbed trials count even if the
-// study excludes them.
-func load(dir string, keep bool) (report.Run, error) {
+// readRun reads a results directory, complete or not, without the raw files of trials. With keep, disturbed
+// trials count even if the study excludes them.
+func readRun(dir string, keep bool) (rep report.Run, s study.Study, c store.Contents, err error) {
 	// The results of a long run dominate memory until the end; the garbage collector's default
 	// would let as much garbage pile up again.
 	debug.SetGCPercent(50)
-	c, err := store.Read(dir)
-	if err != nil {
-		return report.Run{}, usage("cannot read results from %s: %w", dir, err)
+	if c, err = store.Read(dir); err != nil {
+		return rep, s, c, usage("cannot read results from %s: %w", dir, err)
 	}
-	rep := report.Run{Name: filepath.Base(dir), Study: c.Study, Results: c.Results, Hosts: c.Hosts, Dir: dir}
+	rep = report.Run{Name: filepath.Base(dir), Study: c.Study, Results: c.Results, Hosts: c.Hosts, Dir: dir}
 	for _, p := range c.Problems {
 		rep.Problems = append(rep.Problems, p.Error())
 	}
-	s, err := study.Load(c.Study, filepath.Join(dir, "study.yaml"))
-	if err != nil {
-		return rep, exit(exitUsage, err)
+	if s, err = study.Load(c.Study, filepath.Join(dir, "study.yaml")); err != nil {
+		return rep, s, c, exit(exitUsage, err)
 	}
 	s.KeepDisturbed = s.KeepDisturbed || keep
 	rep.Name, rep.Question, rep.Options = s.Name, s.Question, experiment.Reading(s)
@@ -143,14 +172,23 @@ func load(dir string, keep bool) (report.Run, error) {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("%s: %v: hosts have numbers instead of names", store.MachinesFile, err))
 		}
 	}
-	if rep.Verdicts, err = readVerdicts(dir); err != nil {
-		rep.Problems = append(rep.Problems, fmt.Sprintf("%v: no verdicts of refuting runs", err))
-	}
 	rep.Target = s.Target
 	rep.Unpaired = c.Imported != nil
 	rep.Words = map[string]probe.Info{}
 	for _, p := range probes {
 		rep.Words[p.Name] = p.Info
+	}
+	return rep, s, c, nil
+}
+
+// load reads a results directory and analyzes it. See readRun.
+func load(dir string, keep bool) (report.Run, error) {
+	rep, s, c, err := readRun(dir, keep)
+	if err != nil {
+		return rep, err
+	}
+	if rep.Verdicts, err = readVerdicts(dir); err != nil {
+		rep.Problems = append(rep.Problems, fmt.Sprintf("%v: no verdicts of refuting runs", err))
 	}
 	rep.Command = []string{"weir", "run", report.StudyFile}
 	if ranInVM(dir) {

@@ -41,12 +41,12 @@ func schemaOf(t *testing.T, name, title string, v any, strict bool) map[string]a
 	return s
 }
 
-// versions are the formats of documents that have one.
-var versions = map[string]int{"record.Result": record.Format, "report.Document": report.Format, "analysis.Comparison": analysis.ComparisonFormat}
+// formatVersions are the formats of documents that have one.
+var formatVersions = map[string]int{"record.Result": record.Format, "report.Document": report.Format, "analysis.Comparison": analysis.ComparisonFormat}
 
 // override returns the schema of a field whose Go type says less than is true; nil for others.
 func (g *generator) override(typ, field string) map[string]any {
-	if v, ok := versions[typ]; ok && field == "Format" {
+	if v, ok := formatVersions[typ]; ok && field == "Format" {
 		return map[string]any{"const": v}
 	}
 	switch typ + "." + field {

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/picture"
+	"github.com/weir-bench/weir/internal/report"
+)
+
+// pictures are the formats of a figure, and the ends of their files' names.
+var pictures = []string{"svg", "png", "pdf"}
+
+// pictureFormat returns the stated format, or that of a file's name, or svg.
+func pictureFormat(stated, file string) (string, error) {
+	end := strings.TrimPrefix(filepath.Ext(file), ".")
+	switch {
+	case stated != "" && !slices.Contains(pictures, stated):
+		return "", usage("unknown format %q of a figure: want %s", stated, strings.Join(pictures, ", "))
+	case stated != "" && slices.Contains(pictures, end) && end != stated:
+		return "", usage("--format %s does not fit -o %s", stated, file)
+	case stated != "":
+		return stated, nil
+	case slices.Contains(pictures, end):
+		return end, nil
+	}
+	return "svg", nil
+}
+
+// writePicture writes an SVG in one of the formats to a file, or to stdout if that is "-".
+func writePicture(file, format, svg, title string) (err error) {
+	var b bytes.Buffer
+	switch format {
+	case "png":
+		err = picture.PNG(&b, svg)
+	case "pdf":
+		err = picture.PDF(&b, svg, title)
+	default:
+		b.WriteString(svg)
+	}
+	if err != nil {
+		return err
+	}
+	if missing, err := picture.Missing(svg); err == nil && missing != "" && format != "svg" {
+		warn([]string{fmt.Sprintf("%s: the font of %s lacks %s; --format svg uses the fonts of its reader", file, strings.ToUpper(format), missing)})
+	}
+	if err := writeTo(file, func(w io.Writer) error { _, err := b.WriteTo(w); return err }); err != nil {
+		return exit(exitEnvironment, err)
+	}
+	return nil
+}
+
+// drawPicture draws a figure of the report of some directories, or of a document with their results.
+func drawPicture(dirs []string, keep bool, id, format, file string) error {
+	format, err := pictureFormat(format, file)
+	if err != nil {
+		return err
+	}
+	svg, title, err := figureOf(dirs, keep, id)
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		file = id + "." + format
+	}
+	if err := writePicture(file, format, svg, title); err != nil {
+		return err
+	}
+	if file != "-" {
+		fmt.Printf("picture: %s\n", file)
+	}
+	return nil
+}
+
+func figureOf(dirs []string, keep bool, id string) (svg, title string, err error) {
+	shipped, err := figure.Shipped()
+	if err != nil {
+		return "", "", err
+	}
+	if i := slices.Index(figureIDs(shipped), id); i >= 0 {
+		from := newResults(dirs, keep)
+		r, err := from.figure(shipped[i])
+		if err != nil {
+			return "", "", err
+		}
+		if r.Size() == 0 {
+			return "", "", exit(exitEnvironment, fmt.Errorf("nothing was measured: %s; weir figure %s measures it", from.nothing(shipped[i:i+1]), id))
+		}
+		svg, err = r.SVG(figure.Look{})
+		return svg, r.Caption, err
+	}
+	doc, err := document(dirs, keep)
+	if err != nil {
+		return "", "", err
+	}
+	all := doc.Figures()
+	i := slices.IndexFunc(all, func(f report.Figure) bool { return f.ID == id })
+	if i < 0 {
+		near := ""
+		var ids []string
+		for _, f := range all {
+			ids = append(ids, f.ID)
+		}
+		if ids = nearIDs(append(ids, figureIDs(shipped)...), id); ids != nil {
+			near = " near it: " + strings.Join(ids, ", ") + ";"
+		}
+		return "", "", usage("unknown figure %q;%s --figure list shows all", id, near)
+	}
+	svg, err = doc.Picture(all[i]).SVG()
+	return svg, all[i].Caption, err
+}
+
+// listPictures lists the figures that directories have: those of their report, and those of documents.
+func listPictures(dirs []string, keep bool) error {
+	shipped, err := figure.Shipped()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "figure\tcaption")
+	from, found := newResults(dirs, keep), false
+	for _, f := range shipped {
+		if f.Measured() && slices.ContainsFunc(from.of(f.Study.Name), func(one storedRun) bool { return covers(one.study, []figure.Figure{f}) }) {
+			fmt.Fprintf(w, "%s\t%s (%s, %s)\n", f.ID, f.Caption, f.Document, f.Place)
+			found = true
+		}
+	}
+	doc, err := document(dirs, keep)
+	if err != nil && !found { // a directory of many studies has no report of its own
+		return err
+	}
+	if err == nil {
+		for _, f := range doc.Figures() {
+			fmt.Fprintf(w, "%s\t%s\n", f.ID, f.Caption)
+		}
+	}
+	return w.Flush()
+}

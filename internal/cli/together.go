@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"io"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/store"
+)
+
+// writeTogether writes one page about the runs of several directories.
+func writeTogether(dirs []string, keep bool, format, section, out string) error {
+	if section != "" {
+		return usage("--section needs a single directory, such as %s", dirs[0])
+	}
+	if format == "ratios" || formats[format] == nil {
+		return usage("--format %s needs a single directory, such as %s", format, dirs[0])
+	}
+	doc, err := together(dirs, keep)
+	if err != nil {
+		return err
+	}
+	return writeTo(out, func(w io.Writer) error { return formats[format](w, doc) })
+}
+
+// together returns the page about the runs of several directories.
+func together(dirs []string, keep bool) (*report.Document, error) {
+	if _, err := runDirs(dirs); err != nil { // a run named twice
+		return nil, err
+	}
+	var groups []report.Group
+	var all []report.Run
+	for _, dir := range dirs {
+		runs, err := store.Runs(dir)
+		if err != nil {
+			return nil, usage("cannot read results from %w", err)
+		}
+		var g report.Group
+		for _, run := range runs {
+			rep, err := load(run, keep)
+			if err != nil {
+				return nil, err
+			}
+			g.Runs, g.Facts = append(g.Runs, rep), append(g.Facts, conditions(rep))
+		}
+		groups, all = append(groups, g), append(all, g.Runs...)
+	}
+	doc := report.Together(groups)
+	if doc == nil {
+		return nil, usage("no cell has results in more than one of these: %s; name runs that share a probe, a network and the levels of all factors", measures(all))
+	}
+	if slices.ContainsFunc(all, func(r report.Run) bool { return r.Unpaired }) {
+		doc.Warnings = append(doc.Warnings, unpairedWarning)
+	}
+	return doc, nil
+}
+
+// document returns the report of one run, the pooled one of a series, or the page about several directories.
+func document(dirs []string, keep bool) (*report.Document, error) {
+	if len(dirs) > 1 {
+		return together(dirs, keep)
+	}
+	runs, err := store.Runs(dirs[0])
+	if err != nil {
+		return nil, usage("cannot read results from %w", err)
+	}
+	if runs[0] != dirs[0] {
+		return pool(runs, keep)
+	}
+	rep, err := load(dirs[0], keep)
+	if err != nil {
+		return nil, err
+	}
+	return report.New(rep), nil
+}

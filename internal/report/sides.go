@@ -1,0 +1,192 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// beforeAfter fills a page with what networks cost on both sides, and the changes.
+func (t combined) beforeAfter(d *Document) {
+	var sides [2][]*analysis.Run
+	var conditions []map[string][]byte
+	for n, l := range t.lanes {
+		for _, i := range l.runs {
+			sides[n], conditions = append(sides[n], t.runs[i].Analysis), append(conditions, t.facts[i])
+		}
+	}
+	c := analysis.Compare(sides[0], sides[1], 0)
+	compared := Comparison(c)
+	compared.Sections[0].Figures = t.byProbe(t.sideChart)
+	c.Differ = facts.Differ(conditions) // the page has a table of its own
+	d.Analysis = c
+	sure := fmt.Sprintf("all changes hold together with %s %% confidence", trim(100*c.Confidence))
+	if !slices.ContainsFunc(c.Changes, func(x analysis.Change) bool { return x.Ratio.Bounded() }) {
+		sure = "one run a side cannot tell a change from the difference between runs"
+	}
+	d.Head = append(d.Head, Fact{"how sure", sure})
+	d.Sections = append([]Section{t.changeAnswer(c)}, compared.Sections...)
+	d.Sections = append(d.Sections, t.differ(), t.perRun())
+}
+
+// changeAnswer has a sentence for each network: what became worse or better, and what shows no change.
+func (t combined) changeAnswer(c analysis.Comparison) Section {
+	x := Section{ID: "answer", Title: "Answer", Box: true, About: capital(t.why) + ".", Notes: t.runs[0].datapath()}
+	kinds := []string{"WORSE", "better", "~", "cannot tell"}
+	words := []string{"worse: ", "better: ", "no change shown ~: ", "cannot tell: "}
+	networks := groups[string, [2]string]{} // kinds and texts
+	for _, one := range c.Changes {
+		d := ratioDigits(one.A.Interval, one.B.Interval)
+		text := fmt.Sprintf("%s %s× → %s×", comma(comma(t.words.short(one.Probe), levelText(one.Levels)), one.Compared), fixed(one.A.Center, d), fixed(one.B.Center, d))
+		if r := one.Ratio; r.Bounded() {
+			text += fmt.Sprintf(" (%s×%s)", fixed(r.Center, ratioDigits(r.Interval)), interval(r.Interval, false))
+		}
+		kind := verdict(one)
+		if kind == "" { // beyond the bound of 0, or not: a bounded change has a verdict
+			kind = "~"
+		}
+		networks.add(one.Network, [2]string{kind, text})
+	}
+	for _, n := range networks.keys {
+		var parts []string
+		for i, kind := range kinds {
+			var of []string
+			for _, one := range networks.of[n] {
+				if one[0] == kind {
+					of = append(of, one[1])
+				}
+			}
+			if of != nil {
+				parts = append(parts, words[i]+strings.Join(of, ", "))
+			}
+		}
+		x.Lines = append(x.Lines, Line{Network: n, Text: strings.Join(parts, "; ") + "."})
+	}
+	return x
+}
+
+// sideBySide fills a page with a column for each machine.
+func (t combined) sideBySide(d *Document) {
+	answer := Section{ID: "answer", Title: "Answer", Box: true, About: capital(t.why) + ".",
+		Notes: []string{"Ratios of a network are in the order of the machines; the table has their intervals. They compare what networks cost relative to each machine's own baseline; " +
+			"absolute values also compare the machines."}}
+	of := t.compared()
+	var networks groups[string, analysis.PooledCell]
+	for _, c := range of {
+		if c.Ratio.N > 0 {
+			networks.add(c.Network, c)
+		}
+	}
+	for _, n := range networks.keys {
+		answer.Lines = append(answer.Lines, Line{Network: n, Text: t.sideClauses(networks.of[n])})
+	}
+	ratioTable := []column{t.cells(of)}
+	valueTable := []column{t.cells(t.p.Cells)}
+	for _, l := range t.lanes {
+		pair := ratios(of, l.name, func(c analysis.PooledCell) (stat.Interval, bool) { return t.p.RatioOver(c, l.runs), false })
+		pair[0].Unit = l.about
+		ratioTable = append(ratioTable, pair[:2]...)
+		valueTable = append(valueTable, layout(Column{Head: l.name, Unit: l.about, Keep: 8}, t.p.Cells, func(c analysis.PooledCell) Cell {
+			v := t.p.ValueOver(c, l.runs)
+			if v.N == 0 {
+				return Cell{}
+			}
+			return Cell{Text: unit.Format(v.Center, c.Unit), Value: number(v.Center)}
+		}))
+	}
+	x := Section{ID: "ratios", Title: "What networks cost on each machine, " + t.divisor(), Tables: []Table{table("sides", ratioTable...)},
+		About: "An interval of one run covers only this run; that of several covers their differences.", Figures: t.byProbe(t.sideChart)}
+	for i, c := range of {
+		x.Tables[0].Rows[i].Network = c.Network
+	}
+	values := Section{ID: "values", Title: "Absolute values", Tables: []Table{table("side-values", valueTable...)}}
+	for i, c := range t.p.Cells {
+		values.Tables[0].Rows[i].Network = c.Network
+	}
+	d.Head = append(d.Head, Fact{"how sure", fmt.Sprintf("the ratios of each machine hold together with %s %% confidence", trim(100*t.p.Confidence))})
+	d.Sections = []Section{answer, x, values, t.differ(), t.perRun(), t.method()}
+}
+
+// sideClauses says, probe by probe, what a network costs on each machine.
+func (t combined) sideClauses(cells []analysis.PooledCell) string {
+	var probes groups[string, analysis.PooledCell]
+	for _, c := range cells {
+		probes.add(comma(t.words.short(c.Probe), c.Compared), c)
+	}
+	var parts []string
+	for _, what := range probes.keys {
+		var on []string
+		for _, l := range t.lanes {
+			on = append(on, t.span(probes.of[what], l))
+		}
+		parts = append(parts, what+" "+strings.Join(on, " / "))
+	}
+	return strings.Join(parts, ", ") + " (" + t.divisor() + ")."
+}
+
+// span returns the ratio of one cell in a lane, or the range of several.
+func (t combined) span(cells []analysis.PooledCell, l lane) string {
+	text, lo, hi := "–", math.Inf(1), math.Inf(-1)
+	for _, c := range cells {
+		if i := t.p.RatioOver(c, l.runs); i.N > 0 {
+			lo, hi = min(lo, i.Center), max(hi, i.Center)
+			text = fixed(i.Center, ratioDigits(i)) + "×"
+		}
+	}
+	if hi > lo {
+		text = fixed(lo, 2) + "× to " + fixed(hi, 2) + "×"
+	}
+	return text
+}
+
+// byProbe returns a figure for each probe, condition and comparison.
+func (t combined) byProbe(draw func(cells []analysis.PooledCell, caption string) Chart) (out []Figure) {
+	var conditions groups[[3]string, analysis.PooledCell]
+	for _, c := range t.compared() {
+		if c.Ratio.N > 0 {
+			conditions.add([3]string{c.Probe, levelText(c.Levels), c.Compared}, c)
+		}
+	}
+	for _, k := range conditions.keys {
+		cells := conditions.of[k]
+		caption := comma(t.words.under(k[0], cells[0].Levels), k[2])
+		out = append(out, Figure{ID: strings.Join(append([]string{"lanes"}, k[:]...), " "), Caption: caption, Probe: k[0], Chart: draw(cells, caption)})
+	}
+	return out
+}
+
+// scale names the line at 1 and the axis of a chart of ratios.
+func (s several) scale(c analysis.PooledCell) (one, axis string) {
+	one, of := s.p.Baseline, "÷ "+s.p.Baseline
+	if c.Compared != "" {
+		one, of = "no difference", "ratio"
+	}
+	return one, fmt.Sprintf("%s %s (%s)", metricName(c.Metric), of, better(c.Unit))
+}
+
+// sideChart has a group of rows for each network, a row for each lane.
+func (t combined) sideChart(cells []analysis.PooledCell, caption string) Chart {
+	g := chart.Grouped{}
+	g.One, g.Axis = t.scale(cells[0])
+	var alt []string
+	for _, c := range cells {
+		group := chart.RowGroup{Name: c.Network}
+		for _, l := range t.lanes {
+			if i := t.p.RatioOver(c, l.runs); i.N > 0 {
+				label := fixed(i.Center, ratioDigits(i)) + "×"
+				group.Rows = append(group.Rows, chartRow(l.name, color(t.p.Networks, t.p.Baseline, c.Network), i, 1, label))
+				alt = append(alt, fmt.Sprintf("%s %s %s", c.Network, l.name, label))
+			}
+		}
+		g.Groups = append(g.Groups, group)
+	}
+	g.Alt = fmt.Sprintf("Ratios, %s: %s.", caption, strings.Join(alt, "; "))
+	return g
+}

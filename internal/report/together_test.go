@@ -1,0 +1,261 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/record"
+)
+
+// groups returns the runs of repeated, each as a directory of its own or, with per, several in one.
+func asGroups(runs []Run, per int) (out []Group) {
+	for i, r := range runs {
+		if i%per == 0 {
+			out = append(out, Group{})
+		}
+		g := &out[len(out)-1]
+		g.Runs = append(g.Runs, r)
+		conditions := map[string][]byte{"study": []byte(`{"duration":"1s"}`), "found": []byte(`{"flannel.version":"v0.28.4"}`)}
+		for name, b := range r.Hosts {
+			conditions[name] = b
+		}
+		g.Facts = append(g.Facts, conditions)
+	}
+	return out
+}
+
+// later moves a run in time.
+func later(r Run, by time.Duration) Run {
+	var rs []record.Result
+	for _, x := range r.Results {
+		x.Start = x.Start.Add(by)
+		rs = append(rs, x)
+	}
+	r.Results = rs
+	r.Analyze()
+	return r
+}
+
+func everyMedium(t *testing.T, d *Document) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"html": func(b *bytes.Buffer) error { return HTML(b, d) },
+		"md":   func(b *bytes.Buffer) error { return Markdown(b, d) },
+		"txt":  func(b *bytes.Buffer) error { return Text(b, d, 100) },
+		"json": func(b *bytes.Buffer) error { return JSON(b, d) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "not drawn") {
+			t.Errorf("%s: a chart was not drawn", name)
+		}
+		out[name] = b.String()
+	}
+	return out
+}
+
+// More than two runs of one machine are a series, in the order of time whatever the order of the arguments.
+func TestSeriesOverTime(t *testing.T) {
+	runs := repeated(t)
+	runs[4] = later(runs[4], 20*24*time.Hour)
+	runs[0], runs[3] = runs[3], runs[0]
+	d := Together(asGroups(runs, 1))
+	if d == nil {
+		t.Fatal("the runs have nothing in common")
+	}
+	out := everyMedium(t, d)
+	golden(t, "together-series.md", []byte(out["md"]))
+	for _, want := range []string{"Series over time: more than two runs of Example 3 GHz (8 CPUs)", "003 to 004: kernel 6.12.9 → 6.12.10", "004 to 005: kernel 6.12.10 → 6.12.9"} {
+		if !strings.Contains(out["md"], want) {
+			t.Errorf("Markdown lacks %q", want)
+		}
+	}
+	charts := 0
+	for _, f := range d.Figures() {
+		svg, err := f.Chart.SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(f.ID, "lanes") {
+			charts++
+			for _, want := range []string{">Jun 7<", ">Jun 27<", ">a<", ">b<"} {
+				if !strings.Contains(svg, want) {
+					t.Errorf("%s lacks %q", f.ID, want)
+				}
+			}
+		}
+	}
+	if charts != 4 {
+		t.Errorf("%d charts of probes, want 4", charts)
+	}
+}
+
+// Two groups of one machine are before and after, the earlier one first, with the verdict of a comparison.
+func TestBeforeAfter(t *testing.T) {
+	var before, after []Run
+	for i, r := range repeated(t) {
+		r.Dir = "old/" + string(rune('1'+i))
+		before = append(before, r)
+		r.Dir = "new/" + string(rune('1'+i))
+		r.Results = append([]record.Result(nil), r.Results...)
+		for n, x := range r.Results {
+			if x.Config["network"] == "vxlan-overlay" && x.Config["probe"] == "tcp-stream" {
+				x.Values = append([]record.Value(nil), x.Values...)
+				for k := range x.Values {
+					x.Values[k].Value *= 0.5
+				}
+				r.Results[n] = x
+			}
+		}
+		after = append(after, later(r, 48*time.Hour))
+	}
+	groups := append(asGroups(after, 5), asGroups(before, 5)...)
+	for _, c := range groups[0].Facts {
+		c["found"] = []byte(`{"flannel.version":"v0.29.0"}`)
+	}
+	d := Together(groups)
+	out := everyMedium(t, d)
+	golden(t, "together-before.md", []byte(out["md"]))
+	for _, want := range []string{"Before and after: ", "WORSE", "worse: TCP 0.65× → 0.32× (0.50×", "| flannel.version | v0.28.4 | v0.29.0 |", "| before (A) | after (B) |"} {
+		if !strings.Contains(out["md"], want) {
+			t.Errorf("Markdown lacks %q", want)
+		}
+	}
+	if !strings.Contains(out["json"], `"worse": true`) {
+		t.Error("JSON lacks the verdict")
+	}
+}
+
+// Runs of different machines stand side by side, those of one machine in one column.
+func TestMachinesSideBySide(t *testing.T) {
+	groups := asGroups(repeated(t), 1)
+	for i, g := range groups[3:] {
+		g.Runs[0].Hosts = map[string][]byte{"bench-1": []byte(`{"kernel":"6.1.0","cpu":"Other(R) CPU @ 2 GHz","cpus":64}`)}
+		g.Facts[0]["bench-1"] = g.Runs[0].Hosts["bench-1"]
+		groups[3+i] = g
+	}
+	d := Together(groups)
+	out := everyMedium(t, d)
+	golden(t, "together-machines.md", []byte(out["md"]))
+	for _, want := range []string{"Machines side by side: the runs are of Example 3 GHz (8 CPUs) and Other @ 2 GHz (64 CPUs)", "| kernel | 6.12.9 | 6.1.0 |"} {
+		if !strings.Contains(out["md"], want) {
+			t.Errorf("Markdown lacks %q", want)
+		}
+	}
+	row := ""
+	for _, l := range strings.Split(out["md"], "\n") {
+		if strings.HasPrefix(l, "| vxlan-overlay, TCP |") && strings.Count(l, "×") == 2 {
+			row = l
+		}
+	}
+	if row == "" || strings.Count(row, "[") != 2 {
+		t.Errorf("no row with a ratio and an interval for each machine: %q", row)
+	}
+}
+
+// Runs without a cell in common have no page.
+func TestNothingInCommon(t *testing.T) {
+	runs := repeated(t)[:2]
+	var rs []record.Result
+	for _, x := range runs[0].Results {
+		if x.Config["probe"] == "udp-rr" {
+			rs = append(rs, x)
+		}
+	}
+	runs[0].Results = rs
+	rs = nil
+	for _, x := range runs[1].Results {
+		if x.Config["probe"] != "udp-rr" {
+			rs = append(rs, x)
+		}
+	}
+	runs[1].Results = rs
+	runs[0].Analyze()
+	runs[1].Analyze()
+	if d := Together(asGroups(runs, 1)); d != nil {
+		t.Errorf("a page: %s", d.Census)
+	}
+}
+
+// The facts that explain most come first, and what several hosts have in common is said once.
+func TestDifferences(t *testing.T) {
+	a := map[string][]byte{"n1": []byte(`{"kernel":"1","weir":"a","mitigations":{"x":"on"},"settings":{}}`), "n2": []byte(`{"kernel":"1","settings":{}}`),
+		"study": []byte(`{"duration":"1s"}`), "found": []byte(`{"cluster.cni":"calico 3.1"}`)}
+	b := map[string][]byte{"n1": []byte(`{"kernel":"2","weir":"b","mitigations":{"x":"off"},"settings":{"tso":{"value":"off"}}}`), "n2": []byte(`{"kernel":"2","settings":{}}`),
+		"study": []byte(`{"duration":"2s"}`), "found": []byte(`{"cluster.cni":"calico 3.2"}`)}
+	var got []string
+	for _, c := range differences([]map[string][]byte{a, b}) {
+		got = append(got, c.String())
+	}
+	want := "kernel 1 → 2; weir a → b; cluster.cni calico 3.1 → calico 3.2; tso default → off; study.duration 1s → 2s; mitigations.x on → off"
+	if strings.Join(got, "; ") != want {
+		t.Errorf("differences: %s\nwant: %s", strings.Join(got, "; "), want)
+	}
+	for n, want := range map[int]string{0: "a", 25: "z", 26: "aa", 27: "ab", 52: "ba"} {
+		if got := letters(n); got != want {
+			t.Errorf("letter %d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestProcessor(t *testing.T) {
+	for want, f := range map[string]facts.Facts{
+		"Intel Xeon @ 2.20GHz (4 CPUs)":       {CPU: "Intel(R) Xeon(R) CPU @ 2.20GHz", CPUs: 4},
+		"AMD EPYC 7763 (1 CPU)":               {CPU: "AMD EPYC 7763 64-Core Processor", CPUs: 1},
+		"machine (2 CPUs in qemu-tcg)":        {CPUs: 2, Guest: "qemu-tcg"},
+		"Example 3 GHz (8 CPUs)":              {CPU: "Example  3 GHz", CPUs: 8, Product: "unnamed"},
+		"implementer 0x41 part 0xd0c (1 CPU)": {CPU: "implementer 0x41 part 0xd0c", CPUs: 1},
+	} {
+		if got := processor(f); got != want {
+			t.Errorf("%+v is %q, want %q", f, got, want)
+		}
+	}
+}
+
+// Hostile names are text, and links stay below the index.
+func TestIndex(t *testing.T) {
+	runs := repeated(t)
+	named := func(dir string, reported bool, runs ...Run) Indexed {
+		x := Entry(runs)
+		x.Dir, x.Reported = dir, reported
+		return x
+	}
+	broken := Indexed{Dir: "half\n<b>", Problem: "study.yaml: line 1: <script>"}
+	d := Index("all <i>", []Indexed{named("javascript:alert(1)", true, runs[0]), named(`q"?#%<script>alert(1)</script>`, true, later(runs[1], time.Hour)),
+		named("series", true, runs...), named("none", false, runs[2]), broken})
+	var b bytes.Buffer
+	if err := HTML(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, want := range []string{`href="javascript%3Aalert%281%29/report.html"`, "%3Cscript%3E", "Runs in all &lt;i&gt;", "half\uFFFD&lt;b&gt;", "8 runs; incomplete or broken: 1"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	for _, not := range []string{"<script>alert", `href="javascript:`, "<b>\n"} {
+		if strings.Contains(page, not) {
+			t.Errorf("the page has %s", not)
+		}
+	}
+	rows := d.Sections[0].Tables[0].Rows
+	var order []string
+	for _, r := range rows {
+		order = append(order, r.Cells[0].Text)
+	}
+	if got := strings.Join(order, " "); got != `q"?#%<script>alert(1)</script> none javascript:alert(1) series` {
+		t.Errorf("order %s", got)
+	}
+	if rows[1].Cells[0].Link != "" || rows[0].Cells[0].Link == "" {
+		t.Error("the link is not that of a report that exists")
+	}
+	if d := Index("empty", nil); d.Sections[0].About != "No complete run." || len(d.Sections) != 1 {
+		t.Errorf("empty index: %+v", d)
+	}
+}
