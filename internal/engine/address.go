@@ -42,6 +42,9 @@ func splitHost(s string) (host string, port uint16, err error) {
 			port = uint16(n)
 		}
 	}
+	if err == nil && strings.Contains(host, ":") { // as in [x:y]:1, which is no address
+		_, err = netip.ParseAddr(host)
+	}
 	if err != nil || strings.ContainsAny(host, " \t\n/[]") {
 		return "", 0, fmt.Errorf("%q is not HOST, HOST:PORT or [ADDR]:PORT with a port from 0 to 65535", s)
 	}
