@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"os"
@@ -81,7 +82,7 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 			e.Defer(func() { // a failed script leaves its topologies up
 				up, _ := filepath.Glob(filepath.Join(e.WorkDir, "run", "weir", "*.sock"))
 				for _, socket := range up {
-					_ = session.Down(socket)
+					_ = session.Down(context.Background(), socket)
 				}
 			})
 			e.Setenv("RECORDED", recorded) // recorded output of tools
