@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -59,12 +60,12 @@ func (p *progress) event(e experiment.Event) {
 	}
 	if !p.live {
 		if e.Result == nil && e.Done == 0 && e.Text != "" && p.block == 0 {
-			fmt.Fprintln(os.Stderr, e.Text)
+			say(e.Text)
 			p.block = -1
 		}
 		return
 	}
-	line := fmt.Sprintf("%s%s %d/%d%s  %s", p.prefix(), bar(e.Done, e.Total), e.Done, e.Total, p.left(e.Left), p.text)
+	line := foreign.Text(fmt.Sprintf("%s%s %d/%d%s  %s", p.prefix(), bar(e.Done, e.Total), e.Done, e.Total, p.left(e.Left), p.text))
 	if r := []rune(line); len(r) >= p.width {
 		line = string(r[:p.width-1])
 	}
@@ -73,7 +74,7 @@ func (p *progress) event(e experiment.Event) {
 
 func (p *progress) say(line string) {
 	p.end()
-	fmt.Fprintln(os.Stderr, line)
+	say(line)
 }
 
 func (p *progress) end() {
@@ -110,4 +111,4 @@ func bar(done, total int) string {
 }
 
 // say prints a line about the whole command.
-func say(line string) { fmt.Fprintln(os.Stderr, line) }
+func say(line string) { fmt.Fprintln(os.Stderr, foreign.Text(line)) }

@@ -121,9 +121,9 @@ func (r *run) describe(ctx context.Context, site *target.Site) error {
 			r.tell(Event{Warning: fmt.Sprintf("%s: its facts are unknown: %v", d.name, errs[i])})
 			continue
 		}
-		file := "hosts/" + fileName(d.name) + ".json"
+		file := fileName(d.name)
 		before := description{name: d.name + " so far"}
-		if b, err := r.stored(file); err == nil && b != nil && json.Unmarshal(b, &before) == nil {
+		if b, err := r.stored("hosts/" + file + ".json"); err == nil && b != nil && json.Unmarshal(b, &before) == nil {
 			r.compare(before, d)
 		}
 		alike := func(other description) bool { return other.Kernel == d.Kernel }
@@ -131,7 +131,10 @@ func (r *run) describe(ctx context.Context, site *target.Site) error {
 			r.compare(r.described[0], d)
 		}
 		r.described = append(r.described, d)
-		if err := r.Dir.JSON(file, d); err != nil {
+		if _, err := r.Dir.Describe(file, d, func(b []byte) bool {
+			var had description
+			return json.Unmarshal(b, &had) == nil && had.Weir == d.Weir && had.Kernel == d.Kernel
+		}); err != nil {
 			return err
 		}
 	}
