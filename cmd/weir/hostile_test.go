@@ -66,7 +66,7 @@ func TestIgnoredSignals(t *testing.T) {
 	if got := p.status(t); got != 0 {
 		t.Errorf("status %d, want 0\n%s", got, &p.stderr)
 	}
-	if c, err := store.Read(dir); err != nil || len(c.Results) != 100 {
+	if c, err := store.Read(dir); err != nil || len(c.Results) < 100 { // disturbed blocks are measured again
 		t.Errorf("%d trials, %v", len(c.Results), err)
 	}
 }
