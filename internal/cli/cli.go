@@ -150,6 +150,7 @@ that is measured, cannot do it; 4 interrupted, can be resumed.`,
 	})
 	root.AddCommand(runCommand(version), reproduceCommand(version), figureCommand(version), reportCommand(), explainCommand(version), compareCommand(), poolCommand(), importCommand(), planCommand(), labCommand(),
 		listCommand(), doctorCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand())
+	groupCommands(root)
 	return root
 }
 

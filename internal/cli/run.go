@@ -137,7 +137,7 @@ directory below -o: 001, 002 and so on.`,
 	c.Flags().BoolVar(&trace, "trace", false, "after the trials, trace 100 requests through each network (weir trace)")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
-	return c
+	return headings(c, studyHeadings)
 }
 
 func check(s study.Study) error {

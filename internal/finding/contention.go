@@ -22,7 +22,7 @@ var contention = Rule{
 	ID:    "contention",
 	Title: "An end waits for a CPU",
 	Doc: "The engine's threads at one end were runnable and waited for a CPU for more than 20 % of the window (run_delay in schedstat), and 0.4 cores or more went to other threads: of another program, of the network, or of more streams than there are CPUs. Below that, waits are the time in which an idle CPU wakes up. " +
-		"A program that does not run cannot empty its socket, open its window or acknowledge in time, so this outranks full socket buffers, closed windows and spurious retransmissions." + majority,
+		"A program that does not run cannot empty its socket, open its window or acknowledge in time, so this outranks full socket buffers, closed windows and spurious retransmissions." + majority + certainly,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if used, known := others(r); known && used < leastOthers {
 			return nil
@@ -37,7 +37,7 @@ var contention = Rule{
 				node = e.Node
 				return e.Wait, o.Evidence.Window * threads(o)
 			})
-			if !ok {
+			if !ok || !clearly(share, waited) {
 				continue
 			}
 			f := Finding{Severity: Warning, Place: node, Number: &Number{"time that the " + end.name + " waited for a CPU", "1", share},

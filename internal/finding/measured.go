@@ -16,6 +16,14 @@ import (
 // majority ends the Doc of rules that analysis.Exceeds decides.
 const majority = " More than half of the blocks, of at least three, must show it, and the interval over blocks must exclude 0."
 
+// certainly ends the Doc of rules whose threshold separates an effect from what sound networks show too.
+const certainly = " The whole interval must lie above the threshold: sound networks come near it."
+
+// clearly reports whether a share's whole interval lies above a threshold.
+func clearly(share stat.Interval, threshold float64) bool {
+	return share.Bounded() && share.Lo > threshold
+}
+
 // measured turns a check of a row into a Check. Rows without evidence are left out.
 func measured(check func(*analysis.Table, *analysis.Row) []Finding) func(*analysis.Run) []Finding {
 	return rows(func(t *analysis.Table, r *analysis.Row) []Finding {

@@ -11,7 +11,7 @@ var receiveWindow = Rule{
 	ID:    "receive-window",
 	Title: "The receiver's window limits TCP",
 	Doc: "TCP waited for the receiver's window for more than 30 % of the time in which it had data to send (tcpi_rwnd_limited of tcpi_busy_time): the receive buffer is too small for the path, or the receiving program too slow. " +
-		"If that program uses 90 % of a CPU, it is the limit, and the rule is silent. A buffer smaller than the kernel's default, 131,072 bytes, is the cause even where the program waits for a CPU." + majority,
+		"If that program uses 90 % of a CPU, it is the limit, and the rule is silent. A buffer smaller than the kernel's default, 131,072 bytes, is the cause even where the program waits for a CPU." + majority + certainly,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if _, full := receiverBusy(r); full {
 			return nil

@@ -11,7 +11,7 @@ var sendBuffer = Rule{
 	ID:    "send-buffer",
 	Title: "The send buffer limits TCP",
 	Doc: "TCP had room in its window and nothing to send for more than 30 % of its busy time, because the send buffer held no more (tcpi_sndbuf_limited of tcpi_busy_time). " +
-		"A smaller share has no effect that can be measured." + majority,
+		"A smaller share has no effect that can be measured." + majority + certainly,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		share, ok := limitedBy(r, func(t *evidence.TCP) float64 { return t.SndbufLimited })
 		if !ok {

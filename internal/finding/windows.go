@@ -17,7 +17,7 @@ func limitedBy(r *analysis.Row, limit func(*evidence.TCP) float64) (Number, bool
 		}
 		return 0, 0
 	})
-	return Number{"share of TCP's busy time", "1", share}, ok
+	return Number{"share of TCP's busy time", "1", share}, ok && clearly(share, limited)
 }
 
 // buffers adds the run that raises TCP's buffers of a node: a buffer of the engine's own by its option, because the

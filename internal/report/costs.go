@@ -49,7 +49,7 @@ func modelParts(models []costmodel.Model, wakes []costmodel.Wake, baseline strin
 	for _, k := range by.keys {
 		all := by.of[k]
 		good := slices.DeleteFunc(slices.Clone(all), func(m costmodel.Model) bool { return m.Refused != "" })
-		if good == nil {
+		if len(good) == 0 {
 			continue
 		}
 		t := traffic[good[0].Kind]

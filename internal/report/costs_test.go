@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
@@ -94,6 +96,20 @@ func TestCostsThatContradict(t *testing.T) {
 	}
 	if text := string(costsOf(t, costRun(with("bridged", 3e-6)))); !strings.Contains(text, "Refuted.") {
 		t.Errorf("not refuted:\n%s", text)
+	}
+}
+
+// A run whose models are all refused has a report.
+func TestCostsOfRefusedModels(t *testing.T) {
+	r := costRun(passCosts)
+	r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Block > 2 }) // too few for intervals
+	r.Analyze()
+	models := costmodel.Fit(r.Analysis)
+	if len(models) == 0 || slices.ContainsFunc(models, func(m costmodel.Model) bool { return m.Refused == "" }) {
+		t.Fatalf("want models, all refused: %+v", models)
+	}
+	if parts := modelParts(models, nil, "host"); parts != nil {
+		t.Errorf("parts of refused models: %+v", parts)
 	}
 }
 

@@ -297,7 +297,7 @@ func (s several) budget() Section {
 
 // method explains the numbers.
 func (s several) method() Section {
-	return Section{ID: "method", Title: "Method", Notes: []string{
+	return Section{ID: "method", Title: "Method", In: full, Notes: []string{
 		fmt.Sprintf("Each run divides every block by %s of the same block. A pooled ratio treats the logarithms of the runs' ratios as a random sample: differences between runs count as uncertainty.", s.divides()),
 		fmt.Sprintf("The spread between runs is Paule and Mandel's estimate; the interval is Hartung and Knapp's, with t of one degree of freedom fewer than runs. All ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", trim(100*s.p.Confidence), trim(100*s.p.Each)),
 		"Next run is the prediction interval of one more run of this kind, with 95 % confidence by itself; it needs four runs.",
