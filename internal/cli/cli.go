@@ -78,7 +78,7 @@ func Main(version string, args []string) int {
 	defer stop()
 	root := command(version)
 	root.SetArgs(args)
-	err := rootless.Room(toStart)
+	err := exit(exitEnvironment, rootless.Room(toStart))
 	if err == nil {
 		err = caught(func() error { return root.ExecuteContext(ctx) })
 	}

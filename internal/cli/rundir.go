@@ -31,16 +31,16 @@ func (r *runner) open() (*store.Dir, error) {
 	if r.study.Seed == 0 {
 		r.study.Seed = rand.Uint64()>>1 + 1
 	}
+	resolved, err := r.study.Encode()
+	if err != nil {
+		return nil, exit(exitUsage, err)
+	}
 	r.dir = r.newDir()
 	d, err := store.Create(r.dir)
 	if err != nil {
 		return nil, exit(exitEnvironment, err)
 	}
-	resolved, err := r.study.Encode()
-	if err == nil {
-		err = d.File("study.yaml", resolved)
-	}
-	if err == nil {
+	if err = d.File("study.yaml", resolved); err == nil {
 		err = d.JSON(store.BegunFile, begun{r.version, hash(resolved)})
 	}
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Room returns an error that wraps ErrForbidden if limits leave this process fewer than need further
+// Room returns an error if limits leave this process fewer than need further
 // processes and threads. The Go runtime ends a program that cannot start a thread with a trace.
 func Room(need int) error {
 	if left, limit := ofUser(), "ulimit -u"; left < need {
@@ -19,11 +19,15 @@ func Room(need int) error {
 	}
 	b, _ := os.ReadFile("/proc/self/cgroup") // without one, no group limits anything
 	for line := range strings.Lines(string(b)) {
-		group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::")
-		if !ok {
-			continue // version 1
+		controller, group, _ := strings.Cut(strings.TrimSpace(line), ":/")
+		top := "/sys/fs/cgroup"
+		switch {
+		case strings.HasSuffix(controller, ":pids"): // version 1
+			top += "/pids"
+		case controller != "0:":
+			continue
 		}
-		for dir := filepath.Join("/sys/fs/cgroup", group); len(dir) >= len("/sys/fs/cgroup"); dir = filepath.Dir(dir) {
+		for dir := filepath.Join(top, group); len(dir) >= len(top); dir = filepath.Dir(dir) {
 			most, current := number(filepath.Join(dir, "pids.max")), number(filepath.Join(dir, "pids.current"))
 			if left := most - current; most >= 0 && current >= 0 && left < need {
 				return noRoom(left, need, filepath.Join(dir, "pids.max"))
@@ -34,7 +38,7 @@ func Room(need int) error {
 }
 
 func noRoom(left, need int, limit string) error {
-	return fmt.Errorf("%w: %s leaves room for %d further processes and threads, and this needs up to %d; raise it", ErrForbidden, limit, max(left, 0), need)
+	return fmt.Errorf("%s leaves room for %d further processes and threads, and this needs up to %d; raise it", limit, max(left, 0), need)
 }
 
 // ofUser returns how many processes and threads this user can still start. The kernel does not limit root

@@ -269,7 +269,7 @@ func TestRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NPROC, &had) }()
-	if err := rootless.Room(1); !errors.Is(err, rootless.ErrForbidden) || !strings.Contains(err.Error(), "ulimit -u leaves room for 0") {
+	if err := rootless.Room(1); err == nil || !strings.Contains(err.Error(), "ulimit -u leaves room for 0") {
 		t.Error(err)
 	}
 }
