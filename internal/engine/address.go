@@ -31,7 +31,7 @@ func splitHost(s string) (host string, port uint16, err error) {
 	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
 		bare = s[1 : len(s)-1]
 	}
-	if a, err := netip.ParseAddr(bare); err == nil && !strings.ContainsAny(a.Zone(), ":[]") {
+	if a, err := netip.ParseAddr(bare); err == nil && !strings.ContainsAny(a.Zone(), ": \t\n/[]") {
 		return bare, port, nil
 	}
 	if strings.Contains(s, ":") {

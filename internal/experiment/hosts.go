@@ -121,9 +121,15 @@ func (r *run) describe(ctx context.Context, site *target.Site) error {
 			r.tell(Event{Warning: fmt.Sprintf("%s: its facts are unknown: %v", d.name, errs[i])})
 			continue
 		}
-		file := fileName(d.name)
-		before := description{name: d.name + " so far"}
-		if b, err := r.stored("hosts/" + file + ".json"); err == nil && b != nil && json.Unmarshal(b, &before) == nil {
+		var before description // the last part of the run with other facts, or this one
+		if _, err := r.Dir.Describe(fileName(d.name), d, func(b []byte) bool {
+			before = description{}
+			return json.Unmarshal(b, &before) == nil && before.Weir == d.Weir && before.Kernel == d.Kernel
+		}); err != nil {
+			return err
+		}
+		if before.Weir != "" {
+			before.name = d.name + " so far"
 			r.compare(before, d)
 		}
 		alike := func(other description) bool { return other.Kernel == d.Kernel }
@@ -131,12 +137,6 @@ func (r *run) describe(ctx context.Context, site *target.Site) error {
 			r.compare(r.described[0], d)
 		}
 		r.described = append(r.described, d)
-		if _, err := r.Dir.Describe(file, d, func(b []byte) bool {
-			var had description
-			return json.Unmarshal(b, &had) == nil && had.Weir == d.Weir && had.Kernel == d.Kernel
-		}); err != nil {
-			return err
-		}
 	}
 	return context.Cause(ctx)
 }

@@ -87,7 +87,7 @@ var ErrGone = errors.New("the results directory was removed or replaced during t
 func (d *Dir) intact() error {
 	mine, err := d.results.Stat()
 	if err != nil {
-		return err
+		return nil // writing will say what is wrong
 	}
 	if at, err := os.Stat(filepath.Join(d.path, resultsFile)); err != nil || !os.SameFile(at, mine) || mine.Size() < d.size {
 		return fmt.Errorf("%s: %w", d.path, ErrGone)
