@@ -139,6 +139,7 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 			"status":   status,
 			"trials":   listTrials,
 			"hog":      hog,
+			"valid":    valid,
 		},
 	}
 }

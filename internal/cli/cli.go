@@ -73,10 +73,11 @@ const (
 
 // Main runs the command line and returns the exit status.
 func Main(version string, args []string) int {
+	version = releaseOf(version, buildInfo())
 	remote.Version = version
 	ctx, stop := interruptible()
 	defer stop()
-	root := command(version)
+	root := Command(version)
 	root.SetArgs(args)
 	err := exit(exitEnvironment, rootless.Room(toStart))
 	if err == nil {
@@ -126,7 +127,8 @@ func interruptible() (context.Context, func()) {
 	return ctx, func() { signal.Stop(sigs); close(sigs); cancel(nil) }
 }
 
-func command(version string) *cobra.Command {
+// Command returns the command line, from which the manual pages and completions of a release are made.
+func Command(version string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "weir",
 		Short: "Measure what a container network costs, and explain why",
@@ -149,7 +151,7 @@ that is measured, cannot do it; 4 interrupted, can be resumed.`,
 		return usage("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(runCommand(version), reproduceCommand(version), figureCommand(version), reportCommand(), explainCommand(version), compareCommand(), poolCommand(), importCommand(), planCommand(), labCommand(),
-		listCommand(), doctorCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand())
+		listCommand(), schemaCommand(), doctorCommand(), versionCommand(version), watchCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand())
 	groupCommands(root)
 	return root
 }

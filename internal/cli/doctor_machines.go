@@ -19,7 +19,7 @@ import (
 
 // doctorMachines checks the machines of a study's target by connecting to them and opening each of
 // the study's networks.
-func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs, asJSON bool) error {
+func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs, p doctorPrinter) error {
 	at, err := placeOf(s, programs)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs
 			ds = append(ds, diagnosis{check, check.Name != hostNetwork})
 		}
 		if last := ds[len(ds)-1]; last.Needed && !last.OK {
-			return printDoctor(ds, asJSON, otherwise)
+			return p.print(ds, otherwise)
 		}
 	}
 	connected := false
@@ -54,7 +54,7 @@ func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs
 	default:
 		return failed
 	}
-	return printDoctor(ds, asJSON, otherwise)
+	return p.print(ds, otherwise)
 }
 
 // hostNetwork is the check of a cluster without which pods can be measured, but not the baseline.

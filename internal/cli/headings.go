@@ -55,9 +55,9 @@ var commandHeadings = []struct {
 	commands []string
 }{
 	{"Measure", []string{"run", "reproduce", "figure", "import", "engine"}},
-	{"Read results", []string{"report", "explain", "compare", "pool"}},
+	{"Read results", []string{"report", "explain", "compare", "pool", "watch"}},
 	{"Look into a network", []string{"plan", "lab", "trace"}},
-	{"Prepare", []string{"doctor", "list", "image"}},
+	{"Prepare", []string{"doctor", "list", "schema", "image"}},
 }
 
 // groupCommands sorts the commands of root, those of no heading last.

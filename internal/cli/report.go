@@ -43,28 +43,36 @@ var formats = map[string]func(io.Writer, *report.Document) error{
 func reportCommand() *cobra.Command {
 	var format, out, section string
 	var keep bool
-	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json"}
+	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json", "gobench", "openmetrics", "customBiggerIsBetter", "customSmallerIsBetter"}
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Write the report of stored results again",
 		Long: `Write the report of stored results again. For a series of runs (weir run --runs),
-write the pooled report.`,
+write the pooled report.
+
+Other tools read the formats gobench (benchstat), openmetrics (Prometheus, GitLab),
+customBiggerIsBetter and customSmallerIsBetter (github-action-benchmark); docs/exports.md
+describes them and the columns of csv and ratios.`,
 		Example: `  weir report results
   weir report results --format html -o report.html
   weir report results --format md --section costs
   weir report results --format csv > results.csv
-  weir report results --format ratios > ratios.csv`,
+  weir report results --format ratios > ratios.csv
+  weir report results --format gobench | benchstat -col /network -`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, as []string) error {
 			if !slices.Contains(names, format) {
 				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
 			}
-			if section != "" && (format == "csv" || format == "ratios") {
-				return usage("--section does not work with --format %s, which has one table and no sections", format)
+			if section != "" && (format == "csv" || format == "ratios" || exports[format] != nil) {
+				return usage("--section does not work with --format %s, which has no sections", format)
 			}
 			runs, err := store.Runs(as[0])
 			if err != nil {
 				return usage("cannot read results from %w", err)
+			}
+			if exports[format] != nil {
+				return writeExport(runs, keep, format, out)
 			}
 			if series := runs[0] != as[0]; series && format == "csv" {
 				return usage("--format csv needs a single run, such as %s", runs[0])
@@ -88,7 +96,7 @@ write the pooled report.`,
 			return writeTo(out, func(w io.Writer) error { return formats[format](w, doc) })
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV) or json")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter")
 	c.Flags().StringVar(&section, "section", "", "write this section alone, such as costs")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
@@ -110,7 +118,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	for _, p := range c.Problems {
 		rep.Problems = append(rep.Problems, p.Error())
 	}
-	if by := versions(c.Hosts); len(by) > 1 {
+	if by := measuredBy(c.Hosts); len(by) > 1 {
 		rep.Problems = append(rep.Problems, "parts of this run are by weir "+strings.Join(by, ", ")+": versions can differ in their results; hosts/ has the facts of each part")
 	}
 	s, err := study.Load(c.Study, filepath.Join(dir, "study.yaml"))
@@ -175,8 +183,8 @@ func load(dir string, keep bool) (report.Run, error) {
 	return rep, nil
 }
 
-// versions returns the versions of weir that measured parts of a run, sorted.
-func versions(hosts map[string][]byte) (all []string) {
+// measuredBy returns the versions of weir that measured parts of a run, sorted.
+func measuredBy(hosts map[string][]byte) (all []string) {
 	for _, b := range hosts {
 		var by struct{ Weir string }
 		if json.Unmarshal(b, &by) == nil && by.Weir != "" {

@@ -221,7 +221,7 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 			return nil, r.stopped(err)
 		}
 	}
-	p := newProgress(d.Log)
+	p := newProgress(d.Log, r.study, d.Results)
 	p.name, p.series = r.name, r.ofSeries
 	results, err := experiment.Run(ctx, experiment.Config{
 		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
