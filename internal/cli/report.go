@@ -157,7 +157,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	for _, p := range probes {
 		rep.Words[p.Name] = p.Info
 	}
-	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
+	rep.Command = []string{"weir", "run", report.StudyFile}
 	if ranInVM(dir) {
 		rep.Command = append(rep.Command, "--in-vm")
 	}
@@ -199,7 +199,7 @@ func measuredBy(hosts map[string][]byte) (all []string) {
 // held. Older runs lack some of it, and trials of less than a second have no samples.
 func rawFiles(dir string, rep *report.Run) {
 	rep.Inside, rep.Evidence, rep.Settings = map[string][]sample.Series{}, map[string]*evidence.Trial{}, map[string]*evidence.Settings{}
-	raw := store.OpenRaw(dir)
+	raw, trials := store.OpenRaw(dir), evidence.Parser{}
 	problem := func(name, trial string, err error) {
 		if err != nil {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("%s of %s: %v", name, trial, err))
@@ -216,7 +216,7 @@ func rawFiles(dir string, rep *report.Run) {
 		b, err := raw.Read(r.Trial, store.EvidenceFile)
 		if err == nil && b != nil {
 			var t *evidence.Trial
-			if t, err = evidence.Parse(b); err == nil {
+			if t, err = trials.Parse(b); err == nil {
 				rep.Evidence[r.Trial] = t
 			}
 		}
