@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,6 +42,11 @@ func TestMain(m *testing.M) {
 	}
 	if filepath.Base(os.Args[0]) == "kubectl" { // see inCluster
 		os.Exit(fakekube.Main(os.Args[1:]))
+	}
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} { // weir ignores what it inherits as ignored, as from nohup
+		if strings.HasSuffix(os.Args[0], ".test") && signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	run := func() { os.Exit(cli.Main("test", os.Args[1:])) }
 	testscript.Main(m, map[string]func(){"weir": run, "kubectl-weir": run})
@@ -81,7 +89,7 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 			e.Defer(func() { // a failed script leaves its topologies up
 				up, _ := filepath.Glob(filepath.Join(e.WorkDir, "run", "weir", "*.sock"))
 				for _, socket := range up {
-					_ = session.Down(socket)
+					_ = session.Down(context.Background(), socket)
 				}
 			})
 			e.Setenv("RECORDED", recorded) // recorded output of tools

@@ -62,7 +62,7 @@ func TestRunOverSSH(t *testing.T) {
 "$0" doctor --ssh a,b > doctor
 "$0" run s.yaml -o out & run=$!
 until [ -s out/results.jsonl ]; do sleep .1; kill -0 $run; done
-kill -INT $run
+kill -TERM $run
 wait $run && exit 9 || [ $? = 4 ]
 cp -r out other
 sed -i 's/"cpu": "/"cpu": "another /' other/hosts/*.json

@@ -62,3 +62,28 @@ func TestADRs(t *testing.T) {
 		}
 	}
 }
+
+var testName = regexp.MustCompile("`(Test\\w+)`")
+
+// The page on security names a test for every promise.
+func TestSecurityTests(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := testName.FindAllSubmatch(b, -1)
+	if len(names) == 0 {
+		t.Fatal("docs/security.md names no test")
+	}
+	var all strings.Builder
+	files(t, func(name string, b []byte) {
+		if strings.HasSuffix(name, "_test.go") {
+			all.Write(b)
+		}
+	})
+	for _, m := range names {
+		if !strings.Contains(all.String(), "\nfunc "+string(m[1])+"(t *testing.T) {") {
+			t.Errorf("docs/security.md names %s, which does not exist", m[1])
+		}
+	}
+}

@@ -15,7 +15,6 @@ import (
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
-	"github.com/weir-bench/weir/internal/unit"
 )
 
 // Prepared is a study with its drivers and probes.
@@ -72,8 +71,8 @@ func spec(of study.Study, k topo.Kernel) (topo.Spec, error) {
 	}
 	var err error
 	if t.Link != "" {
-		if s.Rate, err = unit.ParseRate(t.Link); err != nil {
-			err = fmt.Errorf("link: %w", err)
+		if s.Rate, err = condition.ParseLink(t.Link); err != nil {
+			err = fmt.Errorf("link: %w; leave it out for no limit", err)
 		}
 	}
 	return s, err
@@ -210,19 +209,25 @@ func (p *Prepared) Load(name string) (pr probe.Probe, err error) {
 
 // checkCells tries every probe and every change of conditions.
 func (p *Prepared) checkCells() error {
+	changes := map[string]condition.Changed{} // by network and conditions, which many cells share
 	for _, c := range p.study.Cells(Applies) {
 		pr, err := p.Probe(c.Probe, c.Levels)
 		if err != nil {
 			return err
 		}
 		n := p.Networks[c.Network]
-		change, err := condition.Change(n.Driver, n.Topology, condition.Of(c.Levels))
+		key := fmt.Sprintf("%q %q", c.Network, condition.Of(c.Levels)) // %q sorts a map
+		change, known := changes[key]
+		if !known {
+			change, err = condition.Change(n.Driver, n.Topology, condition.Of(c.Levels))
+		}
 		if errors.Is(err, plan.ErrRebuild) {
 			continue // the run skips these trials only
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Network, err)
 		}
+		changes[key] = change
 		if err := checkClients(c, pr, change); err != nil {
 			return placed(p.study.FactorPos("clients"), err)
 		}
@@ -308,6 +313,11 @@ func (p *Prepared) Probe(name string, levels map[string]string) (probe.Probe, er
 	u.Options = options
 	if err := u.Decode(pr); err != nil {
 		return nil, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		if strictyaml.Unset(pr, key) { // the probe would use its default under this name
+			return nil, at(u, fmt.Errorf("%s: %s: %s is not a value that it can use; leave it out for the default", name, key, options[key]))
+		}
 	}
 	if c, ok := pr.(interface{ Check() error }); ok {
 		if err := c.Check(); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target/remote"
 )
@@ -64,6 +65,12 @@ func (i *interruption) Error() string {
 // Signal is for package rootless, which passes the signal on.
 func (i *interruption) Signal() syscall.Signal { return i.signal }
 
+// How many threads and processes a command needs at least, and one that builds networks.
+const (
+	toStart = 12
+	toBuild = 64
+)
+
 // Main runs the command line and returns the exit status.
 func Main(version string, args []string) int {
 	version = releaseOf(version, buildInfo())
@@ -72,7 +79,10 @@ func Main(version string, args []string) int {
 	defer stop()
 	root := Command(version)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := exit(exitEnvironment, rootless.Room(toStart))
+	if err == nil {
+		err = caught(func() error { return root.ExecuteContext(ctx) })
+	}
 	var e *exitError
 	var i *interruption
 	switch {
@@ -86,17 +96,22 @@ func Main(version string, args []string) int {
 		e = &exitError{exitCheck, err}
 	}
 	if msg := e.Error(); msg != "" {
-		fmt.Fprintln(os.Stderr, "weir:", msg)
+		fmt.Fprintln(os.Stderr, "weir:", foreign.Text(msg))
 	}
 	return e.code
 }
 
-// interruptible returns a context that SIGINT, SIGTERM or SIGHUP cancels. A second signal ends the
-// process at once, and with it, as process 1 of the lab, all others.
+// interruptible returns a context that SIGINT, SIGTERM or SIGHUP cancels, unless whoever started this process
+// has it ignored, as nohup(1) does. A second signal ends the process at once, and with it, as process 1 of
+// the lab, all others.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	sigs := make(chan os.Signal, 2)
-	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(sigs, s)
+		}
+	}
 	go func() {
 		s, ok := <-sigs
 		if !ok {
@@ -126,8 +141,10 @@ that is measured, cannot do it; 4 interrupted, can be resumed.`,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          args(cobra.NoArgs),
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: notEmpty,
+		Args:              args(cobra.NoArgs),
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("weir {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/explain"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 )
@@ -119,7 +120,7 @@ func explained(dir string, keep bool) (report.Run, error) {
 
 // readVerdicts returns the verdicts that are stored below a results directory; none if no run has tested it.
 func readVerdicts(dir string) ([]explain.Verdict, error) {
-	b, err := os.ReadFile(filepath.Join(dir, testsDir, verdictsFile))
+	b, err := foreign.ReadFile(filepath.Join(dir, testsDir, verdictsFile), maxFacts)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

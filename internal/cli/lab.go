@@ -146,12 +146,12 @@ func labDown(name *string) *cobra.Command {
 		Use:   "down",
 		Short: "Remove the lab and end everything in it",
 		Args:  args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
 			socket, err := socketOf(*name)
 			if err != nil {
 				return err
 			}
-			return exit(exitEnvironment, session.Down(socket))
+			return exit(exitEnvironment, session.Down(c.Context(), socket))
 		},
 	}
 }

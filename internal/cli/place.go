@@ -146,6 +146,9 @@ func others() (sample.Counters, error) { return sample.Others(rootless.Outside()
 // waits for it.
 func inLab(ctx context.Context, f func() error) error {
 	if !rootless.Inside() {
+		if err := rootless.Room(toBuild); err != nil {
+			return exit(exitEnvironment, err)
+		}
 		if err := local.KeepSysctls(); err != nil {
 			return exit(exitEnvironment, err)
 		}

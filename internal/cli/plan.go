@@ -8,8 +8,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/study"
@@ -25,10 +27,12 @@ type topologyFlags struct {
 	link    string
 	nic     string
 	loss    string
+	flags   *pflag.FlagSet
 }
 
 func (t *topologyFlags) register(c *cobra.Command) {
 	f := c.Flags()
+	t.flags = f
 	f.StringVarP(&t.network, "network", "n", "", "network: a name, or {use: NAME, OPTION: VALUE…}; "+strings.Join(catalog.In(network.InLab), ", "))
 	f.IntVar(&t.spec.Hosts, "hosts", 0, "number of hosts (default 2, or fewer if the network takes fewer)")
 	f.IntVar(&t.spec.Pods, "pods", 0, "pods per host (default 1, or 2 on a single host)")
@@ -60,7 +64,7 @@ func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 		return on, p, exit(exitUsage, err)
 	}
 	if t.link != "" {
-		if t.spec.Rate, err = unit.ParseRate(t.link); err != nil {
+		if t.spec.Rate, err = condition.ParseLink(t.link); err != nil {
 			return on, p, usage("--link: %w", err)
 		}
 	}
@@ -71,6 +75,14 @@ func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 	}
 	if t.spec.NIC, err = topo.ParseNIC(t.nic); err != nil {
 		return on, p, usage("--nic: %w", err)
+	}
+	for _, name := range []string{"hosts", "pods", "mtu"} {
+		if f := t.flags.Lookup(name); f.Changed && f.Value.String() == "0" { // else the default
+			return on, p, usage("--%s 0: want 1 or more, or leave it out", name)
+		}
+	}
+	if entry.Hosts > 0 && t.spec.Hosts > entry.Hosts {
+		return on, p, usage("--hosts %d: %s has at most %d", t.spec.Hosts, u.Kind, entry.Hosts)
 	}
 	t.spec.Kernel = thisMachine.kernel()
 	driver, err := entry.Driver(u)
@@ -105,6 +117,9 @@ without connecting to them; weir doctor connects.`,
   weir plan --kube -N bench | kubectl apply -n bench --dry-run=server -f -`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if asJSON && asDiagram {
+				return usage("--json and --diagram cannot be combined; use one")
+			}
 			var networks []string
 			if t.network != "" {
 				networks = []string{t.network}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -60,7 +61,7 @@ func (p *progress) event(e experiment.Event) {
 	case e.Result != nil:
 		p.line(e.Result.Block, e.Done, e.Total, e.Left)
 	case e.Done == 0 && e.Text != "" && p.block == 0:
-		fmt.Fprintln(p.out, e.Text)
+		fmt.Fprintln(p.out, foreign.Text(e.Text))
 		p.block = -1
 	}
 }
@@ -77,10 +78,11 @@ func (p *progress) line(block, done, total int, left time.Duration) {
 func (p *progress) draw(done, total int, left time.Duration) {
 	cols, _ := p.screen.size()
 	p.screen.draw(append(p.ratios.lines(cols-echo),
-		fmt.Sprintf("%s%s %d/%d%s  %s", p.prefix(), bar(done, total), done, total, p.left(left), p.text)))
+		fmt.Sprintf("%s%s %d/%d%s  %s", p.prefix(), bar(done, total), done, total, p.left(left), foreign.Text(p.text))))
 }
 
 func (p *progress) say(line string) {
+	line = foreign.Text(line)
 	if p.screen != nil {
 		p.screen.print(line)
 		return
@@ -177,4 +179,4 @@ func (r *ratios) lines(width int) []string {
 }
 
 // say prints a line about the whole command.
-func say(line string) { fmt.Fprintln(os.Stderr, line) }
+func say(line string) { fmt.Fprintln(os.Stderr, foreign.Text(line)) }

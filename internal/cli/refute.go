@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
@@ -92,7 +93,7 @@ func (r *refutation) statements() (out []explain.Statement, _ error) {
 		_, x := report.Explanation(r.rep, r.network, true)
 		return x.Tests(), nil
 	}
-	b, err := os.ReadFile(r.hypotheses)
+	b, err := foreign.ReadFile(r.hypotheses, maxFacts)
 	var own []finding.Finding
 	if err == nil {
 		err = json.Unmarshal(b, &own)

@@ -3,11 +3,13 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -146,6 +148,9 @@ func readRun(dir string, keep bool) (rep report.Run, s study.Study, c store.Cont
 	for _, p := range c.Problems {
 		rep.Problems = append(rep.Problems, p.Error())
 	}
+	if by := measuredBy(c.Hosts); len(by) > 1 {
+		rep.Problems = append(rep.Problems, "parts of this run are by weir "+strings.Join(by, ", ")+": versions can differ in their results; hosts/ has the facts of each part")
+	}
 	if s, err = study.Load(c.Study, filepath.Join(dir, "study.yaml")); err != nil {
 		return rep, s, c, exit(exitUsage, err)
 	}
@@ -216,6 +221,18 @@ func load(dir string, keep bool) (report.Run, error) {
 	return rep, nil
 }
 
+// measuredBy returns the versions of weir that measured parts of a run, sorted.
+func measuredBy(hosts map[string][]byte) (all []string) {
+	for _, b := range hosts {
+		var by struct{ Weir string }
+		if json.Unmarshal(b, &by) == nil && by.Weir != "" {
+			all = append(all, by.Weir)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // rawFiles reads what the trials sampled inside their windows, what they observed, and the settings that
 // held. Older runs lack some of it, and trials of less than a second have no samples.
 func rawFiles(dir string, rep *report.Run) {
@@ -275,7 +292,7 @@ func rawFiles(dir string, rep *report.Run) {
 
 func warn(problems []string) {
 	for _, p := range problems {
-		fmt.Fprintln(os.Stderr, "weir:", p)
+		say("weir: " + p)
 	}
 }
 
@@ -284,12 +301,16 @@ func writeTo(out string, write func(io.Writer) error) (err error) {
 	to := os.Stdout
 	if out != "" && out != "-" {
 		if to, err = os.Create(out); err != nil {
-			return err
+			return exit(exitEnvironment, err)
 		}
-		defer func() { err = errors.Join(err, to.Close()) }()
+		defer func() { err = cmp.Or(err, exit(exitEnvironment, to.Close())) }()
 	}
 	b := bufio.NewWriter(to)
-	return errors.Join(write(b), b.Flush())
+	err = cmp.Or(write(b), b.Flush())
+	if file := (*fs.PathError)(nil); errors.As(err, &file) {
+		err = exit(exitEnvironment, err)
+	}
+	return err
 }
 
 func writeReports(d interface{ File(string, []byte) error }, doc *report.Document) error {

@@ -12,7 +12,9 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 )
@@ -38,7 +40,7 @@ func storedStudy(dir string) (study.Study, error) {
 		return study.Study{}, usage("%s: holds imported results, which no run can continue; add files with weir import -o %s FILE…", dir, dir)
 	}
 	file := filepath.Join(dir, "study.yaml")
-	b, err := os.ReadFile(file)
+	b, err := foreign.ReadFile(file, strictyaml.MaxSource)
 	if err != nil {
 		return study.Study{}, usage("no run to resume in %s: %w", dir, err)
 	}
@@ -120,11 +122,14 @@ func (r *runner) openAny(ctx context.Context) (*target.Site, string, error) {
 	return nil, "", exit(exitEnvironment, errors.Join(errs...))
 }
 
+// maxFacts bounds the facts of a machine, bytes.
+const maxFacts = 64 << 20
+
 // recognize compares the machines of a site with those whose facts the directory hosts holds. A machine
 // without facts is new: no trial of the run has used it.
 func recognize(ctx context.Context, site *target.Site, hosts string) error {
 	for _, h := range site.Hosts() {
-		b, err := os.ReadFile(filepath.Join(hosts, h.Name+".json"))
+		b, err := foreign.ReadFile(filepath.Join(hosts, h.Name+".json"), maxFacts)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,13 +18,11 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
-	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report"
-	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
-	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -84,11 +81,14 @@ directory below -o: 001, 002 and so on.`,
 			if vm.in && resume != "" && !ranInVM(first) {
 				return usage("--in-vm: the run in %s was started on this machine itself; resume it without --in-vm", resume)
 			}
-			s, err := f.study(c, as)
-			if resume != "" {
-				s, err = storedStudy(first)
-			}
-			if err != nil {
+			quietPipes()
+			var s study.Study
+			if err := patiently(c.Context(), "reading the study", func() (err error) {
+				if s, err = f.study(c, as); resume != "" {
+					s, err = storedStudy(first)
+				}
+				return err
+			}); err != nil {
 				return err
 			}
 			if vm.in && s.Target.Exists() {
@@ -100,7 +100,7 @@ directory below -o: 001, 002 and so on.`,
 			if trace && (vm.in || ranInVM(first)) {
 				return usage("--trace records packets on this machine, and this run builds networks in a virtual machine (--in-vm); leave --trace out")
 			}
-			if err := check(s); err != nil {
+			if err := patiently(c.Context(), "planning the study", func() error { return check(s) }); err != nil {
 				return err
 			}
 			programs, err := f.target.program()
@@ -212,12 +212,15 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 			d.Close()
 		}
 	}()
-	prepared, err := catalog.Prepare(r.study, r.at.kernel())
-	if err != nil {
-		return nil, exit(exitUsage, err)
+	var prepared *catalog.Prepared
+	if err := patiently(ctx, "planning the study", func() (err error) {
+		prepared, err = catalog.Prepare(r.study, r.at.kernel())
+		return exit(exitUsage, err)
+	}); err != nil {
+		return nil, err
 	}
 	if r.at.machines == nil { // facts of other machines come from their agents
-		if err := r.describe(d, "local.json"); err != nil {
+		if err := r.describe(d, "local"); err != nil {
 			return nil, r.stopped(err)
 		}
 	}
@@ -240,12 +243,14 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 }
 
 func (r *runner) resumeHint() string {
-	return "continue with: " + cmp.Or(r.resumeCmd, "weir run --resume "+r.dir)
+	return "continue with: " + cmp.Or(r.resumeCmd, "weir run --resume "+plan.ShellWord(r.dir))
 }
 
 // stopped adds the resume hint to the error that ended a run.
 func (r *runner) stopped(err error) error {
 	switch {
+	case errors.Is(err, store.ErrGone):
+		return exit(exitCheck, err)
 	case strings.Contains(err.Error(), "--resume"): // package store has added it
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		err = fmt.Errorf("%w: make room, then %s", err, r.resumeHint())
@@ -255,72 +260,37 @@ func (r *runner) stopped(err error) error {
 	return exit(exitEnvironment, err)
 }
 
-func (r *runner) open() (*store.Dir, error) {
-	if r.resume != "" {
-		r.dir = r.resume
-		d, err := store.Open(r.resume)
-		return d, exit(exitEnvironment, err)
-	}
-	if r.study.Seed == 0 {
-		r.study.Seed = rand.Uint64()>>1 + 1
-	}
-	r.dir = r.newDir()
-	d, err := store.Create(r.dir)
-	if err != nil {
-		return nil, exit(exitEnvironment, err)
-	}
-	resolved, err := r.study.Encode()
-	if err == nil {
-		err = d.File("study.yaml", resolved)
-	}
-	if err == nil {
-		err = d.JSON("probes.json", catalog.Describe(r.study))
-	}
-	if err != nil {
-		d.Close()
-		return nil, exit(exitEnvironment, fmt.Errorf("%w: make room, or use another -o", err))
-	}
-	return d, nil
-}
-
-// newDir returns the directory for the results: the chosen one, or one named after study and time.
-func (r *runner) newDir() string {
-	return cmp.Or(r.dir, filepath.Join("weir-results", r.study.Name+"-"+time.Now().Format("20060102-150405")))
-}
-
-func (r *runner) describe(d *store.Dir, file string) error {
-	f, err := local.Host().Facts(context.Background()) // at once
-	if err != nil {
-		return err
-	}
-	return d.JSON("hosts/"+file, struct {
-		Weir     string `json:"weir"`     // version of this program
-		Rootless bool   `json:"rootless"` // started by an ordinary user
-		facts.Facts
-	}{r.version, rootless.Unprivileged(), f})
-}
-
-// report prints and stores the report, and fails if trials are not ok.
+// report stores and prints the report, and fails if trials are not ok.
 func (r *runner) report(d *store.Dir) error {
 	rep, err := load(r.dir, false)
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}
-	doc, format := report.New(rep), "text"
-	if r.json {
-		format = "json"
-	}
-	if err := formats[format](os.Stdout, doc); err != nil {
-		return err
-	}
+	doc := report.New(rep)
 	if err := writeReports(d, doc); err != nil {
 		return r.stopped(err)
 	}
 	remember(rep)
-	if !r.json {
-		fmt.Printf("\nreport: %s\n", filepath.Join(r.dir, "report.html"))
+	if err := printReport(doc, r.json, r.dir); err != nil {
+		return err
 	}
 	return verdict(rep.Results)
+}
+
+// printReport prints a report whose files are in dir.
+func printReport(doc *report.Document, asJSON bool, dir string) error {
+	page, format := filepath.Join(dir, "report.html"), "text"
+	if asJSON {
+		format = "json"
+	}
+	err := formats[format](os.Stdout, doc)
+	if err == nil && !asJSON {
+		_, err = fmt.Printf("\nreport: %s\n", page)
+	}
+	if err != nil {
+		return exit(exitCheck, fmt.Errorf("cannot print the report: %w; it is in %s", err, page))
+	}
+	return nil
 }
 
 // width returns the terminal width of stdout in columns; 100 without a terminal.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
@@ -82,7 +83,7 @@ func (s *series) prepare() (todo []int, err error) {
 	} else {
 		s.dir = s.resume
 	}
-	s.resumeCmd = "weir run --resume " + s.dir
+	s.resumeCmd = "weir run --resume " + plan.ShellWord(s.dir)
 	for n := 1; n <= s.Runs; n++ {
 		done, err := s.nth(n).finished()
 		if err != nil {
@@ -91,7 +92,7 @@ func (s *series) prepare() (todo []int, err error) {
 		if !done {
 			todo = append(todo, n)
 		} else if len(todo) > 0 {
-			return nil, exit(exitEnvironment, fmt.Errorf("%s: run %d is finished and run %d is not; finish that one with weir run --resume %s", s.dir, n, todo[0], store.RunDir(s.dir, todo[0])))
+			return nil, exit(exitEnvironment, fmt.Errorf("%s: run %d is finished and run %d is not; finish that one with weir run --resume %s", s.dir, n, todo[0], plan.ShellWord(store.RunDir(s.dir, todo[0]))))
 		}
 	}
 	return todo, nil
@@ -201,18 +202,11 @@ func (s *series) report(d *store.SeriesDir, dirs []string) error {
 	if err != nil { // no result to pool, for which the trials have the reasons
 		return cmp.Or(verdict(all), err)
 	}
-	format := "text"
-	if s.json {
-		format = "json"
-	}
-	if err := formats[format](os.Stdout, doc); err != nil {
-		return err
-	}
 	if err := writeReports(d, doc); err != nil {
 		return s.stopped(err)
 	}
-	if !s.json {
-		fmt.Printf("\nreport: %s\n", filepath.Join(s.dir, "report.html"))
+	if err := printReport(doc, s.json, s.dir); err != nil {
+		return err
 	}
 	return verdict(all)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/unit"
@@ -111,7 +113,7 @@ func (f *studyFlags) base(c *cobra.Command, as []string) (study.Study, error) {
 	case slices.Contains(studyNames(), as[0]):
 		return shippedStudy(as[0])
 	}
-	b, err := os.ReadFile(as[0])
+	b, err := foreign.ReadFile(as[0], strictyaml.MaxSource)
 	if err != nil {
 		return study.Study{}, fmt.Errorf("study %s: %w; shipped studies: %s", as[0], err, strings.Join(studyNames(), ", "))
 	}
@@ -170,7 +172,7 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 	err := errors.Join(
 		set(c, "networks", &s.Networks, f.networks, uses),
 		set(c, "probes", &s.Probes, f.probes, uses),
-		set(c, "precision", &s.Precision, f.precision, unit.ParsePercent),
+		set(c, "precision", &s.Precision, f.precision, precision),
 		set(c, "pairs", &s.AllPairs, f.pairs, study.ParsePairs),
 		set(c, "loss", &s.Topology.Distance.Loss, f.loss, unit.ParsePercent),
 		set(c, "nic", &s.Topology.NIC, f.nic, topo.ParseNIC),
@@ -201,6 +203,15 @@ func (f *studyFlags) comparisons(c *cobra.Command, s *study.Study) error {
 		fmt.Fprintf(os.Stderr, "weir: note: %v; this comparison is left out\n", err)
 	}
 	return nil
+}
+
+// precision refuses 0, which would be none.
+func precision(s string) (float64, error) {
+	v, err := unit.ParsePercent(s)
+	if err == nil && v == 0 {
+		err = fmt.Errorf("invalid precision %s: want %g %% or more, or leave it out", s, 100*study.MinPrecision)
+	}
+	return v, err
 }
 
 func set[T, V any](c *cobra.Command, flag string, to *T, value V, parse func(V) (T, error)) (err error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -87,7 +88,7 @@ func (r *runner) measureInVM(ctx context.Context) (_ *store.Dir, err error) {
 			d.Close()
 		}
 	}()
-	if err := r.describe(d, hostOfVM); err != nil {
+	if err := r.describe(d, strings.TrimSuffix(hostOfVM, ".json")); err != nil {
 		return nil, r.stopped(err)
 	}
 	// The guest sees this directory, but not the targets of symbolic links.

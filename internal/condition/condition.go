@@ -241,16 +241,21 @@ func setLink(level string, t *topo.Topology) error {
 		t.Rate = 0
 		return nil
 	}
-	rate, err := unit.ParseRate(level)
+	rate, err := ParseLink(level)
 	if err != nil {
 		return fmt.Errorf("%w; a link without a limit is \"none\"", err)
 	}
-	if rate < minRate || rate > maxRate {
-		return fmt.Errorf("%s is outside %s to %s; a link without a limit is \"none\"",
-			level, unit.Format(minRate, "bit/s"), unit.Format(maxRate, "bit/s"))
-	}
 	t.Rate = rate
 	return nil
+}
+
+// ParseLink reads the rate of a host's link, bit/s.
+func ParseLink(s string) (float64, error) {
+	rate, err := unit.ParseRate(s)
+	if err == nil && (rate < minRate || rate > maxRate) {
+		err = fmt.Errorf("%s is outside %s to %s", s, unit.Format(minRate, "bit/s"), unit.Format(maxRate, "bit/s"))
+	}
+	return rate, err
 }
 
 func setNIC(level string, t *topo.Topology) (err error) {

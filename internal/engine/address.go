@@ -31,7 +31,7 @@ func splitHost(s string) (host string, port uint16, err error) {
 	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
 		bare = s[1 : len(s)-1]
 	}
-	if a, err := netip.ParseAddr(bare); err == nil && !strings.ContainsAny(a.Zone(), ":[]") {
+	if a, err := netip.ParseAddr(bare); err == nil && !strings.ContainsAny(a.Zone(), ": \t\n/[]") {
 		return bare, port, nil
 	}
 	if strings.Contains(s, ":") {
@@ -41,6 +41,9 @@ func splitHost(s string) (host string, port uint16, err error) {
 			n, err = strconv.ParseUint(number, 10, 16)
 			port = uint16(n)
 		}
+	}
+	if err == nil && strings.Contains(host, ":") { // as in [x:y]:1, which is no address
+		_, err = netip.ParseAddr(host)
 	}
 	if err != nil || strings.ContainsAny(host, " \t\n/[]") {
 		return "", 0, fmt.Errorf("%q is not HOST, HOST:PORT or [ADDR]:PORT with a port from 0 to 65535", s)

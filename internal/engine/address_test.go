@@ -19,7 +19,7 @@ func TestSplitHost(t *testing.T) {
 			t.Errorf("%q: %q, %d, %v; want %q, %d", tc.in, host, port, err, tc.host, tc.port)
 		}
 	}
-	for _, in := range []string{"a:", "a:x", "a:65536", "a:-1", "a b", "http://a", "a/b", "[fd00::1", "fe80::1%eth0:1", "[a]", "fd00::1]:7"} {
+	for _, in := range []string{"a:", "a:x", "a:65536", "a:-1", "a b", "http://a", "a/b", "[fd00::1", "fe80::1%eth0:1", "[a]", "fd00::1]:7", "[:]:0", "[x:y]:1"} {
 		if host, port, err := splitHost(in); err == nil {
 			t.Errorf("%q: %q, %d, want an error", in, host, port)
 		}
@@ -39,7 +39,7 @@ func TestParseListen(t *testing.T) {
 
 // A host that was read can be written with its port and read again.
 func FuzzSplitHost(f *testing.F) {
-	for _, s := range []string{"a", "a:1", "[::1]:1", "::1", "fe80::1%eth0", ":1", "[a]:1"} {
+	for _, s := range []string{"a", "a:1", "[::1]:1", "::1", "fe80::1%eth0", ":1", "[a]:1", "[:]:0"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -47,6 +47,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 var (
@@ -55,6 +56,20 @@ var (
 	// ErrEnvironment is in the chain of errors caused by the setup of this machine.
 	ErrEnvironment = errors.New("engine: environment")
 )
+
+// environmental is an error whose chain has ErrEnvironment, without its words.
+type environmental struct{ error }
+
+func (e environmental) Unwrap() error        { return e.error }
+func (e environmental) Is(target error) bool { return target == ErrEnvironment }
+
+// stayOn restricts this process to CPUs.
+func stayOn(cpus []int) error {
+	if err := sock.StayOn(cpus); err != nil {
+		return environmental{err}
+	}
+	return nil
+}
 
 // memoryLimit, in bytes, is where the garbage collector runs although it is off.
 const memoryLimit = 512 << 20
@@ -161,7 +176,7 @@ func (e events) end() {
 
 func (e events) print(v any) error {
 	if e.console != nil {
-		return e.write(inWords(v))
+		return e.write(foreign.Text(inWords(v))) // the other end names some of it
 	}
 	line, err := event.Line(v)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 
 const (
 	pingTimeout = time.Second // after the last request; replies after that are lost
-	minInterval = 100 * time.Microsecond
 	maxPings    = 1 << 24
 )
 
@@ -66,7 +65,7 @@ func parsePing(args []string, out *events, help io.Writer) (*pinger, error) {
 	}
 	err = cmp.Or(err,
 		event.Within("size", p.size, 0, event.MaxDatagram, "bytes"),
-		event.Within("interval", p.interval, minInterval, wire.MaxTime, ""),
+		event.Within("interval", p.interval, event.MinPing, event.MaxPing, ""),
 		event.Within("duration", *duration, 0, wire.MaxTime, ""),
 		event.Within("warm-up", p.warmup, 0, wire.MaxTime, ""),
 		event.Within("count", *count, 0, maxPings, ""))

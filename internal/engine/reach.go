@@ -33,7 +33,8 @@ type blockedError struct {
 	what event.Blocked
 }
 
-func (e *blockedError) Unwrap() error { return e.error }
+func (e *blockedError) Unwrap() error        { return e.error }
+func (e *blockedError) Is(target error) bool { return target == ErrEnvironment }
 
 // blockedTCP returns err as a blockedError if it is one of connecting.
 func blockedTCP(err error) error {

@@ -51,7 +51,7 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 	if err != nil {
 		return err
 	}
-	if err := sock.StayOn(c.cpus); err != nil {
+	if err := stayOn(c.cpus); err != nil {
 		return err
 	}
 	sock.RoomFor(c.Streams)
@@ -65,7 +65,7 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 			return sock.Canceled(ctx, sock.ErrStopped)
 		}
 		if err != nil {
-			return fmt.Errorf("engine: %w", err)
+			return environmental{fmt.Errorf("engine: %w", err)}
 		}
 	}
 	run := map[string]func(context.Context, config, *sock.Stopper, events) (any, error){
@@ -117,6 +117,12 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	if err == nil {
 		c.token, err = source.read()
 	}
+	fs.Visit(func(f *flag.Flag) {
+		never := f.Name == "size" || f.Name == "batch" || f.Name == "inflight" || f.Name == "rate" && c.Workload == "udp-open"
+		if never && f.Value.String() == "0" { // else the default would be used without a word
+			err = cmp.Or(err, fmt.Errorf("--%s 0: want more, or leave it out for the default", f.Name))
+		}
+	})
 	if err != nil {
 		return c, fmt.Errorf("%w: run: %w", ErrUsage, err)
 	}
@@ -187,6 +193,15 @@ func parseFlags(fs *flag.FlagSet, out *events, args []string, help func(pos []st
 			return nil, fmt.Errorf("%w: %s: %s is missing; %s", ErrUsage, fs.Name(), name, see)
 		}
 		pos = append(pos, "")
+	}
+	var empty error
+	fs.Visit(func(f *flag.Flag) {
+		if v, ok := f.Value.(flag.Getter); ok && v.Get() == "" { // as of an unset variable of a script
+			empty = fmt.Errorf("%w: %s: --%s is empty: give it a value, or leave it out", ErrUsage, fs.Name(), f.Name)
+		}
+	})
+	if empty != nil {
+		return nil, empty
 	}
 	if f := fs.Lookup("json"); f != nil && f.Value.String() == "false" {
 		out.console = &console{w: out.w}

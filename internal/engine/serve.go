@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +39,8 @@ type server struct {
 
 	mu      sync.Mutex
 	fds     map[int]bool // open sockets
+	waiting []stranger   // connections that no run has admitted, oldest first
+	turned  int          // connections that ended so
 	runs    map[uint32]*serverRun
 	ended   int           // runs
 	changed chan struct{} // closed, and replaced, when a run begins or ends
@@ -57,7 +61,7 @@ func serveMain(ctx context.Context, args []string, out *events, help io.Writer) 
 // listenAndServe serves until it has served enough or ctx is canceled, and then returns the cause.
 // It binds TCP before UDP, so a server that answers over UDP also accepts connections.
 func listenAndServe(ctx context.Context, c serveConfig, out events) error {
-	if err := sock.StayOn(c.cpus); err != nil {
+	if err := stayOn(c.cpus); err != nil {
 		return err
 	}
 	sock.RoomFor(1)
@@ -173,15 +177,63 @@ func (s *server) close() {
 	}
 }
 
-// open registers a socket unless too many are open or the server is stopping.
-func (s *server) open(fd int) bool {
+// A stranger is a connection that no run has admitted yet.
+type stranger struct {
+	fd   int
+	peer netip.Addr
+}
+
+// open registers a socket unless too many are open or the server is stopping. For a new connection of peer,
+// one of the others that no run has admitted makes room: the oldest of the address that has most of them.
+// So silent connections, and those of one address, lock nobody else out.
+func (s *server) open(fd int, peer netip.Addr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.fds) >= maxConns || s.stop.Stopped() {
+	if s.stop.Stopped() {
 		return false
 	}
+	if len(s.fds) >= maxConns {
+		of := map[netip.Addr]int{}
+		for _, w := range s.waiting {
+			of[w.peer]++
+		}
+		i, most := -1, 0
+		for n, w := range s.waiting {
+			if of[w.peer] > most {
+				i, most = n, of[w.peer]
+			}
+		}
+		if i < 0 {
+			return false
+		}
+		unix.Shutdown(s.waiting[i].fd, unix.SHUT_RDWR) // wakes its thread, which closes it
+		delete(s.fds, s.waiting[i].fd)
+		s.waiting = slices.Delete(s.waiting, i, i+1)
+	}
 	s.fds[fd] = true
+	if peer.IsValid() {
+		s.waiting = append(s.waiting, stranger{fd, peer})
+	}
 	return true
+}
+
+// known ends the wait of a connection: a run has admitted it, or it ends.
+func (s *server) known(fd int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = slices.DeleteFunc(s.waiting, func(w stranger) bool { return w.fd == fd })
+}
+
+// turn counts a connection that ended without a run. Automatic garbage collection is off for the sake of
+// measurements, so between them the server gives back what strangers have cost it.
+func (s *server) turn() {
+	s.mu.Lock()
+	s.turned++
+	collect := s.turned%maxConns == 0 && len(s.runs) == 0
+	s.mu.Unlock()
+	if collect {
+		debug.FreeOSMemory()
+	}
 }
 
 // drop closes a socket. The lock keeps close from shutting down another socket with the same
@@ -218,16 +270,20 @@ func (s *server) accept(listener int) error {
 			unix.Close(fd)
 			continue
 		}
-		if !s.open(fd) {
+		if !s.open(fd, peer.Addr()) {
 			refuse(fd, errFull)
+			s.turn()
 			continue
 		}
 		s.wg.Add(1)
 		sock.OnThread(func() error {
 			defer s.wg.Done()
 			run := s.handle(fd, peer.Addr())
+			s.known(fd)
 			s.drop(fd) // before the run ends: a server that ends with it resets connections
-			s.leave(run)
+			if s.leave(run); run == nil {
+				s.turn()
+			}
 			return nil
 		})
 	}

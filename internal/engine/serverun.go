@@ -123,7 +123,7 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve fun
 		return nil, err
 	}
 	u, err := newUDPServer(udp, at.Addr(), new(sock.Stopper), &s.meter)
-	if err = cmp.Or(err, sock.SetTimeouts(udp, sock.Tick)); err == nil && !s.open(udp) {
+	if err = cmp.Or(err, sock.SetTimeouts(udp, sock.Tick)); err == nil && !s.open(udp, netip.Addr{}) {
 		err = errFull
 	}
 	if err != nil {

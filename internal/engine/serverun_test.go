@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -149,24 +151,58 @@ func flood(fd int) {
 	}
 }
 
+// Silent connections lock nobody out: the oldest of the address with most of them makes room.
 func TestFull(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
-	var last net.Conn
-	for range maxConns { // and the one that listens
+	var silent []net.Conn
+	dial := func(from string) net.Conn {
+		conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial("tcp", h.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
+	}
+	other := dial("127.0.0.2") // the oldest, and the only one of its address
+	for range 2 * maxConns {
+		silent = append(silent, dial("127.0.0.1"))
+	}
+	if _, err := silent[0].Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the oldest connection: %v, want its end", err)
+	}
+	if out, err := person(t, append(short("tcp-stream", h.addr, "--streams", "3"), "--token", testToken)...); err != nil {
+		t.Errorf("a client with the token: %v\n%s", err, out)
+	}
+	if _, err := io.WriteString(other, "x\n"); err != nil {
+		t.Error(err)
+	}
+	if said, err := bufio.NewReader(other).ReadString('\n'); err != nil || !strings.Contains(said, "error") {
+		t.Errorf("the connection of another address: %q, %v, want an answer", said, err)
+	}
+}
+
+// Connections that become no run leave no garbage, although automatic collection is off.
+func TestStrangersLeaveNothing(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	h := admitting(t, loopbacks[0], nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range maxConns {
 		conn, err := net.Dial("tcp", h.addr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
-		last = conn
+		_, _ = io.WriteString(conn, "x\n")
+		_, _ = bufio.NewReader(conn).ReadString('\n') // an error, or the end
+		conn.Close()
 	}
-	var a wire.Accepted
-	said, err := bufio.NewReader(last).ReadString('\n')
-	if err == nil {
-		err = wire.StrictJSON([]byte(said), &a)
-	}
-	if err != nil || a.Error != errFull.Error() {
-		t.Errorf("%q, %v, want %q", said, err, errFull)
+	deadline := time.Now().Add(20 * time.Second)
+	for after.NumForcedGC == before.NumForcedGC {
+		if time.Now().After(deadline) {
+			t.Fatal("no collection")
+		}
+		time.Sleep(time.Millisecond) // no event announces it
+		runtime.ReadMemStats(&after)
 	}
 }
 

@@ -39,6 +39,9 @@ func (s *server) handle(fd int, peer netip.Addr) *serverRun {
 		return nil
 	}
 	run, err := s.hello(fd, peer)
+	if err == nil {
+		s.known(fd)
+	}
 	a := wire.Accepted{Weir: wire.Version}
 	var serve func()
 	if err == nil {

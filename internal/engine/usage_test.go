@@ -27,6 +27,13 @@ func TestUsage(t *testing.T) {
 		{"serve 127.0.0.1:1 more", `unexpected argument "more"`},
 		{"run sctp 127.0.0.1:1", "one of tcp-crr, tcp-rr, tcp-stream, udp-open, udp-rr, udp-search, udp-stream"},
 		{"run udp-rr 127.0.0.1:0", "port 0"},
+		{"run udp-rr 127.0.0.1:1 --size 0", "--size 0: want more, or leave it out"},
+		{"run udp-stream 127.0.0.1:1 --batch 0", "--batch 0: want more"},
+		{"run udp-rr 127.0.0.1:1 --inflight 0", "--inflight 0: want more"},
+		{"run udp-open 127.0.0.1:1 --rate 0", "--rate 0: want more"},
+		{"run udp-stream 127.0.0.1:1 --send=", "--send is empty: give it a value"},
+		{"run tcp-rr 127.0.0.1:1 --cc=", "--cc is empty"},
+		{"serve --token=", "--token is empty"},
 		{"run udp-rr 127.0.0.1:1 --size 15", "size 15 is outside 16..65507"},
 		{"run tcp-rr 127.0.0.1:1 --duration 0s", "duration 0s is outside"},
 		{"run tcp-rr 127.0.0.1:1 --rate 1", "--rate is only for tcp-stream, udp-open, udp-stream"},
@@ -107,6 +114,15 @@ func TestParseCPUs(t *testing.T) {
 	for _, s := range []string{"", "a", "-1", "1-", "1024", "2-1", "0,,1", "0 1", "99999999999999999999"} {
 		if got, err := parseCPUs(s); err == nil || !strings.Contains(err.Error(), "not a list of CPUs") {
 			t.Errorf("%q: %v, %v, want an error", s, got, err)
+		}
+	}
+}
+
+// What this machine or the way to another one lacks is not a mistake in the command line.
+func TestEnvironment(t *testing.T) {
+	for _, args := range []string{"run tcp-rr 127.0.0.1:1 --timeout 10ms", "run tcp-rr nonesuch.invalid --timeout 100ms", "serve 127.0.0.1:0 --cpu 1023", "run tcp-rr 127.0.0.1:1 --cpu 1023"} {
+		if out, err := person(t, strings.Fields(args)...); !errors.Is(err, ErrEnvironment) || errors.Is(err, ErrUsage) {
+			t.Errorf("%s: %v\n%s", args, err, out)
 		}
 	}
 }

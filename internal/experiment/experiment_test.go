@@ -278,7 +278,7 @@ func TestAppendFails(t *testing.T) {
 			return 1e9, nil
 		}
 		rs, err := Run(t.Context(), c)
-		if !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), "the trial is not recorded") {
+		if !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), "cannot be stored") {
 			t.Errorf("error %v", err)
 		}
 		if want := plannedIDs(s, 3)[:2]; len(rs) != 2 || n != 3 || !slices.Equal(ids(t, dir), want) {

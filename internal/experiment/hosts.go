@@ -121,9 +121,15 @@ func (r *run) describe(ctx context.Context, site *target.Site) error {
 			r.tell(Event{Warning: fmt.Sprintf("%s: its facts are unknown: %v", d.name, errs[i])})
 			continue
 		}
-		file := "hosts/" + fileName(d.name) + ".json"
-		before := description{name: d.name + " so far"}
-		if b, err := r.stored(file); err == nil && b != nil && json.Unmarshal(b, &before) == nil {
+		var before description // the last part of the run with other facts, or this one
+		if _, err := r.Dir.Describe(fileName(d.name), d, func(b []byte) bool {
+			before = description{}
+			return json.Unmarshal(b, &before) == nil && before.Weir == d.Weir && before.Kernel == d.Kernel
+		}); err != nil {
+			return err
+		}
+		if before.Weir != "" {
+			before.name = d.name + " so far"
 			r.compare(before, d)
 		}
 		alike := func(other description) bool { return other.Kernel == d.Kernel }
@@ -131,9 +137,6 @@ func (r *run) describe(ctx context.Context, site *target.Site) error {
 			r.compare(r.described[0], d)
 		}
 		r.described = append(r.described, d)
-		if err := r.Dir.JSON(file, d); err != nil {
-			return err
-		}
 	}
 	return context.Cause(ctx)
 }

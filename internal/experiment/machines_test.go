@@ -249,13 +249,13 @@ func TestFactsOfMachines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, m := filepath.Join(t.TempDir(), "out"), machines(2)
 		for _, tc := range []struct {
-			weir, kernel string
-			blocks       int
-			want         []string
+			file, weir, kernel string
+			blocks             int
+			want               []string
 		}{
-			{"1", "6.1", 1, nil},
-			{"1", "6.5", 2, []string{"the kernel differs: 6.1 on h2 so far, 6.5 on h2", "the kernel differs: 6.1 on h1, 6.5 on h2; results depend on it"}},
-			{"2", "6.5", 3, []string{"the version of weir differs: 1 on h1 so far, 2 on h1", "the version of weir differs: 1 on h2", "the kernel differs: 6.1 on h1, 6.5 on h2"}},
+			{"h2", "1", "6.1", 1, nil},
+			{"h2-2", "1", "6.5", 2, []string{"the kernel differs: 6.1 on h2 so far, 6.5 on h2", "the kernel differs: 6.1 on h1, 6.5 on h2; results depend on it"}},
+			{"h2-3", "2", "6.5", 3, []string{"the version of weir differs: 1 on h1 so far, 2 on h1", "the version of weir differs: 1 on h2", "the kernel differs: 6.1 on h1, 6.5 on h2"}},
 		} {
 			m.hosts["h2"].kernel = tc.kernel
 			c := config(t, m, one(tc.blocks), dir)
@@ -270,7 +270,7 @@ func TestFactsOfMachines(t *testing.T) {
 				t.Fatal(err)
 			}
 			var d struct{ Weir, Kernel string }
-			b, err := c.Dir.ReadFile("hosts/h2.json")
+			b, err := c.Dir.ReadFile("hosts/" + tc.file + ".json")
 			if err = errors.Join(err, json.Unmarshal(b, &d)); err != nil || d.Weir != tc.weir || d.Kernel != tc.kernel {
 				t.Errorf("%s, %v", b, err)
 			}

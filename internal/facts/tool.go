@@ -7,7 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -107,9 +109,15 @@ func (t ToolInfo) Find(ctx context.Context) (path, version string, err error) {
 // administrators' programs, which Debian omits from other users' PATH, those of CNI plugins, and
 // the one with programs that make builds.
 func Find(name string) string {
+	if strings.Contains(name, "/") { // a path, not a name to look for
+		path, _ := exec.LookPath(name)
+		return path
+	}
 	dirs := append([]string{"", "/usr/sbin", "/sbin"}, PluginDirs()...)
 	if cache, err := os.UserCacheDir(); err == nil {
-		dirs = append(dirs, filepath.Join(cache, "weir", "bin"))
+		if dir := filepath.Join(cache, "weir", "bin"); own(dir) {
+			dirs = append(dirs, dir)
+		}
 	}
 	for _, dir := range dirs {
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
@@ -117,6 +125,17 @@ func Find(name string) string {
 		}
 	}
 	return ""
+}
+
+// own reports whether only this user, or the one who called sudo(8), can put programs into a directory. HOME
+// can be another user's, whose programs this one must not run.
+func own(dir string) bool {
+	var stat syscall.Stat_t
+	if err := syscall.Stat(dir, &stat); err != nil {
+		return false
+	}
+	by := strconv.Itoa(int(stat.Uid))
+	return stat.Mode&0o002 == 0 && (by == strconv.Itoa(os.Geteuid()) || by == os.Getenv("SUDO_UID"))
 }
 
 // PluginDirs returns the directories of CNI plugins: CNI_PATH, or the usual one and Debian's.

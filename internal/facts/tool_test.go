@@ -155,3 +155,45 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+// Programs in the cache of another user, or of everybody, do not run.
+func TestForeignCache(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("SUDO_UID", "")
+	dir := filepath.Join(cache, "weir", "bin")
+	planted := filepath.Join(dir, "weir-test-planted")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(planted, []byte("#!/bin/sh\n"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if got := Find("weir-test-planted"); got != planted {
+		t.Errorf("own directory: found %q", got)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if got := Find("weir-test-planted"); got != "" {
+		t.Errorf("a directory that everybody can write to: found %s", got)
+	}
+	if os.Getuid() != 0 {
+		return
+	}
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, 1234, 1234)); err != nil {
+		t.Fatal(err)
+	}
+	if got := Find("weir-test-planted"); got != "" {
+		t.Errorf("another user's directory: found %s", got)
+	}
+	t.Setenv("SUDO_UID", "1234")
+	if got := Find("weir-test-planted"); got != planted {
+		t.Errorf("the directory of the user who called sudo: found %q", got)
+	}
+}
+
+// A path is not looked for under its last name.
+func TestFindPath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if got := Find("./sh"); got != "" {
+		t.Errorf("found %s", got)
+	}
+}

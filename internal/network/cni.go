@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
+	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -28,11 +29,14 @@ type CNI struct {
 // file name. The file is read with the study, so the network does not depend on it later.
 type Conflist string
 
+// maxConflist bounds a conflist, bytes.
+const maxConflist = 1 << 20
+
 // UnmarshalText reads the JSON in b, or in the file that b names.
 func (c *Conflist) UnmarshalText(b []byte) error {
 	s := strings.TrimSpace(string(b))
 	if !strings.HasPrefix(s, "{") {
-		b, err := os.ReadFile(s)
+		b, err := foreign.ReadFile(s, maxConflist)
 		if err != nil {
 			return err
 		}
@@ -86,8 +90,8 @@ func (n CNI) list(dev string, mtu int) (*conflist, error) {
 		if err := json.Unmarshal([]byte(n.Conflist), l); err != nil {
 			return nil, fmt.Errorf("conflist: %w", err)
 		}
-		if len(l.Plugins) == 0 {
-			return nil, errors.New("the conflist has no plugins")
+		if len(l.Plugins) == 0 || slices.ContainsFunc(l.Plugins, func(p plugin) bool { return p == nil }) {
+			return nil, errors.New("the conflist has no plugins, or one that is null")
 		}
 		if _, own := l.Plugins[0]["mtu"]; !own {
 			l.Plugins[0]["mtu"] = mtu

@@ -21,11 +21,13 @@ type VM struct {
 const (
 	maxVMCPUs   = 255
 	minVMMemory = 256 << 20
+	maxVMMemory = 1 << 44 // more than any machine has
 )
 
 func (v VM) check(name string) error {
 	return cmp.Or(
 		refuse(v.Memory < minVMMemory, fmt.Sprintf("%s: invalid memory %d: want %d bytes (256 MiB) or more, for the kernel and the programs", name, v.Memory, minVMMemory)),
+		refuse(v.Memory > maxVMMemory, fmt.Sprintf("%s: invalid memory %d: want at most %d bytes", name, v.Memory, int64(maxVMMemory))),
 		checkRange(name, "cpus", v.CPUs, 1, maxVMCPUs),
 		checkRange(name, "queues", v.Queues, 1, v.CPUs),
 		checkOneOf(name, "vhost", v.VHost, "auto", "on", "off"))

@@ -89,6 +89,22 @@ func perStream(rate Bitrate, streams int) string {
 	return strconv.FormatUint(max(1, uint64(rate)/uint64(or(streams, 1))), 10)
 }
 
+// checkRate returns an error if perStream would change a rate by more than its rounding, a thousandth.
+func checkRate(tool string, rate Bitrate, streams int) error {
+	if each := float64(rate) / float64(or(streams, 1)); rate > 0 && each < 1000 {
+		return fmt.Errorf("%s: rate %v is below 1000 bit/s per stream: it takes whole bits only", tool, float64(rate))
+	}
+	return nil
+}
+
+// tcpOnly returns an error if a congestion control is asked of UDP, which has none.
+func tcpOnly(tool string, udp bool, cc string) error {
+	if udp && cc != "" {
+		return fmt.Errorf("%s: cc: UDP has no congestion control; leave it out", tool)
+	}
+	return checkCC(cc)
+}
+
 // maxStreams is a number of streams that every tool supports.
 const maxStreams = 128
 

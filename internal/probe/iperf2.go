@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -44,7 +45,7 @@ func (p Iperf2) Info() Info {
 }
 
 func (p Iperf2) Check() error {
-	return checkStream("iperf", p.UDP, p.size(), iperf2MinUDP, or(p.Streams, 1))
+	return cmp.Or(checkStream("iperf", p.UDP, p.size(), iperf2MinUDP, or(p.Streams, 1)), checkRate("iperf", p.Rate, p.Streams), tcpOnly("iperf", p.UDP, p.CC))
 }
 
 // Commands implements Probe. The server exits after one connection per stream. Units are bytes and

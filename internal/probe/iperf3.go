@@ -47,8 +47,19 @@ func (p Iperf3) Check() error {
 	if p.GSO && !p.UDP {
 		return errors.New("iperf3: gso needs UDP: set udp, or use iperf3-udp")
 	}
-	return nil
+	size := bulkSize(p.UDP, p.Size)
+	if !p.UDP && size > iperf3MaxTCP {
+		return fmt.Errorf("iperf3: size: %d is more than %d bytes, its largest write", size, iperf3MaxTCP)
+	}
+	return cmp.Or(checkStream("iperf3", p.UDP, size, iperf3MinUDP, or(p.Streams, 1)), checkRate("iperf3", p.Rate, p.Streams), tcpOnly("iperf3", p.UDP, p.CC))
 }
+
+// Bounds of iperf3's writes and datagrams, bytes (MAX_BLOCKSIZE and MIN_UDP_BLOCKSIZE with 64-bit counters,
+// iperf_api.h).
+const (
+	iperf3MaxTCP = 1 << 20
+	iperf3MinUDP = 16
+)
 
 // Commands implements Probe. The server exits after one client, so no state outlives a trial;
 // SIGTERM ends it earlier.

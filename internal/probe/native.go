@@ -34,6 +34,14 @@ func engineRun(w Window, workload string, size int, flags ...string) (server, cl
 	return server, append(client, flags...)
 }
 
+// checkCC bounds the name of a congestion control (TCP_CA_NAME_MAX, include/net/tcp.h).
+func checkCC(name string) error {
+	if len(name) > 15 {
+		return fmt.Errorf("cc: %q is longer than 15 bytes", name)
+	}
+	return nil
+}
+
 func or[T comparable](v, def T) T { return cmp.Or(v, def) }
 
 // A native collects the first error in a result of `weir engine`, and what both ends used.

@@ -51,13 +51,15 @@ func (p NetperfRR) Info() Info {
 	return i
 }
 
-func (p Netperf) Check() error { return checkStream("netperf", p.UDP, bulkSize(p.UDP, p.Size), 1, 1) }
+func (p Netperf) Check() error {
+	return cmp.Or(checkStream("netperf", p.UDP, bulkSize(p.UDP, p.Size), 1, 1), tcpOnly("netperf", p.UDP, p.CC))
+}
 
 func (p NetperfRR) Check() error {
 	if p.UDP && p.Connect {
 		return fmt.Errorf("netperf: connect needs TCP: UDP has no connections")
 	}
-	return checkStream("netperf", p.UDP, or(p.Size, defaultMessage), 1, 1)
+	return cmp.Or(checkStream("netperf", p.UDP, or(p.Size, defaultMessage), 1, 1), tcpOnly("netperf", p.UDP, p.CC))
 }
 
 // Commands implements Probe. Without -R 1, netperf sends UDP past the routing table (SO_DONTROUTE).

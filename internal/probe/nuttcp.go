@@ -33,8 +33,8 @@ func (p Nuttcp) Info() Info {
 }
 
 func (p Nuttcp) Check() error {
-	if p.Rate > 0 && p.Rate < 1000 {
-		return fmt.Errorf("nuttcp: rate %v is below 1000 bit/s, its unit", float64(p.Rate))
+	if kbit := p.Rate / 1000; kbit != Bitrate(int(kbit)) {
+		return fmt.Errorf("nuttcp: rate %v is not a whole number of kbit/s, its unit", float64(p.Rate))
 	}
 	return checkStream("nuttcp", p.UDP, bulkSize(p.UDP, p.Size), nuttcpMinUDP, or(p.Streams, 1))
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -27,6 +28,11 @@ func (p Ping) Info() Info {
 		Differs:  "median, after a warm-up",
 		Direct:   directICMP,
 	}
+}
+
+func (p Ping) Check() error {
+	return cmp.Or(event.Within("ping: size", or(p.Size, defaultEcho), 0, event.MaxDatagram, "bytes"),
+		event.Within("ping: interval", or(p.Interval, defaultInterval), event.MinPing, event.MaxPing, ""))
 }
 
 func (p Ping) Commands(w Window) (server, client []string) {

@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"cmp"
+
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weir-bench/weir/internal/engine/event"
@@ -23,7 +25,9 @@ func (p TCPCRR) Info() Info {
 	}
 }
 
-func (p TCPCRR) Check() error { return event.CheckMessages("tcp-crr", or(p.Size, defaultMessage), 1) }
+func (p TCPCRR) Check() error {
+	return cmp.Or(event.CheckMessages("tcp-crr", or(p.Size, defaultMessage), 1), checkCC(p.CC))
+}
 
 func (p TCPCRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "tcp-crr", or(p.Size, defaultMessage), w.chooseCC("--cc", p.CC)...)

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/weir-bench/weir/internal/engine/event"
@@ -25,7 +26,7 @@ func (p TCPRR) Info() Info {
 }
 
 func (p TCPRR) Check() error {
-	return event.CheckMessages("tcp-rr", or(p.Size, defaultMessage), or(p.Inflight, 1))
+	return cmp.Or(event.CheckMessages("tcp-rr", or(p.Size, defaultMessage), or(p.Inflight, 1)), checkCC(p.CC))
 }
 
 func (p TCPRR) Commands(w Window) (server, client []string) {

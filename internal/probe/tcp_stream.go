@@ -11,13 +11,13 @@ import (
 
 // TCPStream measures the rate at which TCP payload arrives.
 type TCPStream struct {
-	Streams  int     `yaml:"streams"`  // connections, each with a thread at both ends; default 1
-	Rate     Bitrate `yaml:"rate"`     // bit/s of payload, all streams together; default unlimited
-	Size     int     `yaml:"size"`     // bytes per write; default 128 KiB
-	CC       string  `yaml:"cc"`       // congestion control; default cubic
-	Discard  bool    `yaml:"discard"`  // the receiver drops bytes in the kernel instead of copying them, as applications must
-	Zerocopy bool    `yaml:"zerocopy"` // send with MSG_ZEROCOPY; on one machine the kernel still copies, at a higher cost
-	DSCP     int     `yaml:"dscp"`     // of the packets of both ends, 0 to 63
+	Streams  int     `yaml:"streams"`          // connections, each with a thread at both ends; default 1
+	Rate     Bitrate `yaml:"rate"`             // bit/s of payload, all streams together; default unlimited
+	Size     int     `yaml:"size"`             // bytes per write; default 128 KiB
+	CC       string  `yaml:"cc"`               // congestion control; default cubic
+	Discard  bool    `yaml:"discard"`          // the receiver drops bytes in the kernel instead of copying them, as applications must
+	Zerocopy bool    `yaml:"zerocopy"`         // send with MSG_ZEROCOPY; on one machine the kernel still copies, at a higher cost
+	DSCP     int     `yaml:"dscp" zero:"used"` // of the packets of both ends, 0 to 63
 	Buffers
 }
 
@@ -32,7 +32,8 @@ func (p TCPStream) Info() Info {
 }
 
 func (p TCPStream) Check() error {
-	return cmp.Or(event.CheckPaced(float64(p.Rate), or(p.Streams, 1)), event.Within("dscp:", p.DSCP, 0, event.MaxDSCP, ""), p.Buffers.check())
+	return cmp.Or(event.Within("streams:", or(p.Streams, 1), 1, maxStreams, ""), event.CheckMessages("tcp-stream", or(p.Size, defaultWrite), 1),
+		checkCC(p.CC), event.CheckPaced(float64(p.Rate), or(p.Streams, 1)), event.Within("dscp:", p.DSCP, 0, event.MaxDSCP, ""), p.Buffers.check())
 }
 
 func (p TCPStream) Pace(rate float64) (Probe, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-const hostile = `<script>alert(1)</script>|"'&{{.}}` + "\x1b[31m\n`rm`*_"
+const hostile = `<script>alert(1)</script>|"'&{{.}}` + "\x1b[31m\n`rm`*_\u202e"
 
 // edges are unusual runs, and text that their report must contain.
 var edges = []struct {
@@ -94,6 +94,15 @@ var edges = []struct {
 			}
 		}
 	}, "script"},
+	{"values and levels without names", func(r *Run) {
+		for i := range r.Results {
+			x := &r.Results[i]
+			x.Config["ends"], x.Config["pair"], x.Config[""] = []string{"", "pod-pod"}[i%2], []string{"h1-h2", ""}[i%2], ""
+			for n := range x.Values {
+				x.Values[n].Name, x.Values[n].Unit = "", ""
+			}
+		}
+	}, ""},
 	{"broken histograms", func(r *Run) {
 		for i := range r.Results {
 			for n := range r.Results[i].Values {
@@ -165,8 +174,10 @@ func TestEdges(t *testing.T) {
 			if data, _, _ := strings.Cut(rest, "</script>"); !json.Valid([]byte(data)) {
 				t.Errorf("html: the data of the script is not valid: %s", data)
 			}
-			if strings.Contains(out["text"], "\x1b") {
-				t.Error("text: a name moves the cursor")
+			for _, medium := range []string{"text", "markdown"} {
+				if strings.ContainsAny(out[medium], "\x1b\u202e") {
+					t.Errorf("%s: a name moves the cursor, or reverses the text", medium)
+				}
 			}
 			for _, l := range strings.Split(out["markdown"], "\n") {
 				if strings.Contains(l, "<script") {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // Markdown writes a document for a project page or an issue.
@@ -28,7 +30,7 @@ func markdown(w io.Writer, d *Document, m Medium) error {
 	for _, s := range visible(d.Sections, m) {
 		mdSection(b, s, "##", s.Title)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := io.WriteString(w, foreign.Text(b.String()))
 	return err
 }
 

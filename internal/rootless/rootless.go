@@ -80,6 +80,9 @@ func Reexec(ctx context.Context) (int, error) {
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGQUIT) // the user wants the goroutines of the second process
 	defer signal.Stop(quit)
+	pause := make(chan os.Signal, 1)
+	signal.Notify(pause, syscall.SIGTSTP) // Ctrl-Z
+	defer signal.Stop(pause)
 	err = cmd.Start()
 	readyEnd.Close()
 	if err != nil {
@@ -89,12 +92,16 @@ func Reexec(ctx context.Context) (int, error) {
 	defer close(done)
 	go func() {
 		var s os.Signal
-		select {
-		case <-ctx.Done():
-			s = Ending(context.Cause(ctx))
-		case s = <-quit:
-		case <-done:
-			return
+		for s == nil {
+			select {
+			case <-ctx.Done():
+				s = Ending(context.Cause(ctx))
+			case s = <-quit:
+			case <-pause:
+				fmt.Fprintln(os.Stderr, "weir: this cannot be paused: programs and timers of the networks would run on, and numbers be wrong; end it with Ctrl-C, and continue a run with weir run --resume DIR")
+			case <-done:
+				return
+			}
 		}
 		_, _ = ready.Read(make([]byte, 1)) // returns when the second process is ready or has exited
 		_ = cmd.Process.Signal(s)
@@ -103,7 +110,7 @@ func Reexec(ctx context.Context) (int, error) {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-			return 0, fmt.Errorf("lab process killed by signal %d (%v)", ws.Signal(), ws.Signal())
+			return 0, fmt.Errorf("lab process killed by signal %d (%v); if it was a run, continue it with weir run --resume DIR", ws.Signal(), ws.Signal())
 		}
 		return exit.ExitCode(), nil
 	}
@@ -163,11 +170,30 @@ func explain(err error) error {
 	return fmt.Errorf("%w: start in new user, network, mount and PID namespaces: %w; %s", ErrForbidden, err, fix)
 }
 
+// orphanStatus is the exit status of a second process without a first one. Nobody reads it.
+const orphanStatus = 3
+
+// orphaned reports whether the first process is gone, by the write end of its pipe. The kernel signals only
+// deaths after the second process has asked for that, and there the usual check, whether the parent is still
+// the same, says nothing: outside this PID namespace every parent is 0.
+func orphaned(fd int) bool {
+	poll := []unix.PollFd{{Fd: int32(fd)}}
+	_, err := unix.Poll(poll, 0)
+	return err == nil && poll[0].Revents&unix.POLLERR != 0
+}
+
 // Setup completes the second process with mounts that match the new namespaces: the /proc of the
 // old PID namespace would show a foreign process under this ID. The process gets signals from then
 // on and must already handle them.
 func Setup() error {
-	defer os.NewFile(readyFD, "ready").Close()
+	ready := os.NewFile(readyFD, "ready")
+	defer ready.Close()
+	if orphaned(readyFD) {
+		os.Exit(orphanStatus)
+	}
+	// This process group is in the background of the terminal: with stty tostop the kernel would stop a program
+	// that prints, but not process 1, whose writes would fail for ever instead (tty_check_change, drivers/tty).
+	signal.Ignore(syscall.SIGTTOU)
 	unix.CloseOnExec(outsideFD) // programs of the run see only their own processes
 	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -191,5 +192,84 @@ func TestSecondProcessKilled(t *testing.T) {
 	}
 	if got := status(t, cmd, cmd.Wait()); killed != 1 || got != 100 || !strings.Contains(out.String(), "lab process killed by signal 9 (killed)") {
 		t.Errorf("killed %d processes, status %d\n%s", killed, got, out)
+	}
+}
+
+// A first process that died before the kernel would signal its death leaves no second one behind.
+func TestOrphaned(t *testing.T) {
+	nstest.Need(t)
+	ready, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside, err := os.Open("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer outside.Close()
+	cmd, out := command("die") // runs until it is killed
+	cmd.Env = append(os.Environ(), "WEIR_INSIDE=1")
+	cmd.ExtraFiles = []*os.File{end, outside}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}}
+	ready.Close() // as its death would
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end.Close()
+	late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	if got := status(t, cmd, cmd.Wait()); !late.Stop() || got != 3 {
+		t.Errorf("status %d, want 3\n%s", got, out)
+	}
+}
+
+// Ctrl-Z does not stop only half of the processes: it stops none, and says why.
+func TestNoPause(t *testing.T) {
+	nstest.Need(t)
+	cmd, out := command("wait")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdout.Read(make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGUSR2} {
+		if err := cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in.Close()
+	if got := status(t, cmd, cmd.Wait()); got != int(syscall.SIGTERM) {
+		t.Errorf("status %d\n%s", got, out)
+	}
+}
+
+func TestRoom(t *testing.T) {
+	if err := rootless.Room(1); err != nil {
+		t.Error(err)
+	}
+	if os.Getuid() == 0 {
+		t.Skip("the kernel does not limit root")
+	}
+	var had unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &had); err != nil {
+		t.Fatal(err)
+	}
+	small := had
+	small.Cur = 1
+	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &small); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NPROC, &had) }()
+	if err := rootless.Room(1); err == nil || !strings.Contains(err.Error(), "ulimit -u leaves room for 0") {
+		t.Error(err)
 	}
 }

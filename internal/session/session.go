@@ -6,7 +6,6 @@
 package session
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +28,8 @@ import (
 type request struct {
 	Node string   `json:"node,omitempty"`
 	Argv []string `json:"argv,omitempty"` // empty: only list the nodes
+	Dir  string   `json:"dir,omitempty"`  // the client's
+	Env  []string `json:"env,omitempty"`  // the client's
 	Down bool     `json:"down,omitempty"` // end the topology
 }
 
@@ -46,25 +47,73 @@ func Socket(name string) (string, error) {
 	if !nameOK.MatchString(name) {
 		return "", fmt.Errorf("%w %q: use 1 to 64 letters, digits, '.', '_' and '-'", ErrName, name)
 	}
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("weir-%d", os.Getuid()))
-	if run := os.Getenv("XDG_RUNTIME_DIR"); run != "" {
-		dir = filepath.Join(run, "weir")
+	var errs []error
+	for _, dir := range places() {
+		err := private(dir)
+		if err == nil {
+			return filepath.Join(dir, name+".sock"), nil
+		}
+		errs = append(errs, err)
 	}
+	return "", errors.Join(errs...)
+}
+
+// places lists where sockets can be, the best first. In the directory for temporary files, which comes last,
+// every user can take the name first.
+func places() []string {
+	if run := os.Getenv("XDG_RUNTIME_DIR"); run != "" {
+		return []string{filepath.Join(run, "weir")}
+	}
+	uid := os.Getuid()
+	dirs := []string{filepath.Join(os.TempDir(), fmt.Sprintf("weir-%d", uid))}
+	if uid == 0 {
+		return append([]string{"/run/weir-labs"}, dirs...)
+	}
+	return dirs
+}
+
+// private makes a directory that only this user can enter, unless it is there.
+func private(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+		return err
 	}
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(st.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("%s is not a directory that only you can enter: remove it, or set XDG_RUNTIME_DIR", dir)
+		return fmt.Errorf("%s is not a directory that only you can enter: remove it, or set XDG_RUNTIME_DIR", dir)
 	}
-	return filepath.Join(dir, name+".sock"), nil
+	return nil
 }
 
 // errEnded is the error for a program whose topology ends first.
 var errEnded = errors.New("the topology ended")
+
+// errUnreachable ends a topology whose socket is gone, as when the user's runtime directory is removed at
+// logout: nobody could end it any more.
+var errUnreachable = errors.New("its socket was removed")
+
+// watchEvery is how often a topology looks for its socket.
+const watchEvery = time.Second
+
+func watch(ctx context.Context, socket string, end context.CancelCauseFunc) {
+	mine, err := os.Lstat(socket)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		var now os.FileInfo
+		if now, err = os.Lstat(socket); err == nil && !os.SameFile(mine, now) {
+			break
+		}
+	}
+	end(errUnreachable)
+}
 
 // Serve answers requests until ctx ends or a request ends the topology, and then ends running
 // programs. It replaces the socket of a killed process; if the socket answers, the error is ErrUp.
@@ -73,6 +122,8 @@ func Serve(ctx context.Context, socket string, nodes map[string]target.Node) err
 	defer cancel(nil)
 	if _, err := Nodes(socket); err == nil {
 		return ErrUp
+	} else if errors.Is(err, ErrSilent) {
+		return err
 	}
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -86,12 +137,14 @@ func Serve(ctx context.Context, socket string, nodes map[string]target.Node) err
 	defer stop()
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	wg.Go(func() { watch(ctx, socket, cancel) })
 	for {
 		c, err := l.AcceptUnix()
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
+			cancel(err)
 			return err
 		}
 		wg.Go(func() {
@@ -111,7 +164,9 @@ func Serve(ctx context.Context, socket string, nodes map[string]target.Node) err
 func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, down func()) {
 	var rep reply
 	defer func() { _ = json.NewEncoder(c).Encode(rep) }() // a disconnected client needs no answer
+	_ = c.SetReadDeadline(time.Now().Add(hearing))        // a socket has deadlines
 	req, files, err := receive(c)
+	_ = c.SetReadDeadline(time.Time{})
 	defer func() {
 		for _, f := range files {
 			f.Close()
@@ -136,7 +191,7 @@ func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, 
 			_, _ = c.Read(make([]byte, 1))
 			cancel()
 		}()
-		err := nodes[req.Node].Run(ctx, target.Cmd{Argv: req.Argv, Stdin: files[0], Stdout: files[1], Stderr: files[2]})
+		err := nodes[req.Node].Run(ctx, target.Cmd{Argv: req.Argv, Dir: req.Dir, Env: req.Env, Stdin: files[0], Stdout: files[1], Stderr: files[2]})
 		var state interface {
 			ExitCode() int
 			Sys() any
@@ -154,93 +209,3 @@ func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, 
 }
 
 func names(nodes map[string]target.Node) []string { return slices.Sorted(maps.Keys(nodes)) }
-
-// maxRequest, bytes, exceeds any typed command line. The kernel's limit for a message is higher.
-const maxRequest = 128 << 10
-
-func receive(c *net.UnixConn) (req request, files []*os.File, err error) {
-	buf, oob := make([]byte, maxRequest), make([]byte, syscall.CmsgSpace(3*4))
-	n, on, _, _, err := c.ReadMsgUnix(buf, oob)
-	if err != nil {
-		return req, nil, err
-	}
-	msgs, err := syscall.ParseSocketControlMessage(oob[:on])
-	if err != nil {
-		return req, nil, err
-	}
-	for _, m := range msgs {
-		fds, err := syscall.ParseUnixRights(&m)
-		if err != nil {
-			return req, files, err
-		}
-		for _, fd := range fds {
-			files = append(files, os.NewFile(uintptr(fd), "client"))
-		}
-	}
-	return req, files, json.Unmarshal(buf[:n], &req)
-}
-
-// ErrDown: no such topology is up. ErrUp: one already is. ErrName: the name is invalid.
-var (
-	ErrDown = errors.New("no topology of this name is up")
-	ErrUp   = errors.New("a topology of this name is up")
-	ErrName = errors.New("topology name")
-)
-
-func ask(socket string, req request, files []*os.File) (rep reply, err error) {
-	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
-	if err != nil {
-		return rep, fmt.Errorf("%w: %w", ErrDown, err)
-	}
-	defer c.Close()
-	b, err := json.Marshal(req)
-	if err != nil {
-		return rep, err
-	}
-	if len(b) > maxRequest {
-		return rep, fmt.Errorf("the command line has %d bytes: want at most %d", len(b), maxRequest)
-	}
-	var fds []int
-	for _, f := range files {
-		fds = append(fds, int(f.Fd()))
-	}
-	if _, _, err := c.WriteMsgUnix(b, syscall.UnixRights(fds...), nil); err != nil {
-		return rep, err
-	}
-	if err := json.NewDecoder(bufio.NewReader(c)).Decode(&rep); err != nil {
-		return rep, fmt.Errorf("the topology ended: %w", err)
-	}
-	if rep.Error != "" {
-		return rep, errors.New(rep.Error)
-	}
-	return rep, nil
-}
-
-// Nodes lists the nodes of the topology behind socket.
-func Nodes(socket string) ([]string, error) {
-	rep, err := ask(socket, request{}, nil)
-	return rep.Nodes, err
-}
-
-// Exec runs argv on a node with this process's standard streams and returns its exit status.
-func Exec(socket, node string, argv []string) (int, error) {
-	rep, err := ask(socket, request{Node: node, Argv: argv}, []*os.File{os.Stdin, os.Stdout, os.Stderr})
-	return rep.Exit, err
-}
-
-// Down ends the topology and returns when its processes are gone.
-func Down(socket string) error {
-	if _, err := ask(socket, request{Down: true}, nil); err != nil {
-		return err
-	}
-	lock, err := openLock(socket)
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	for {
-		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
-			return err
-		}
-	}
-}

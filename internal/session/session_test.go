@@ -101,7 +101,7 @@ func TestExec(t *testing.T) {
 			t.Errorf("%+v: status %d, error %v", c, status, err)
 		}
 	}
-	if _, err := Exec(socket, "a", []string{strings.Repeat("x", maxRequest)}); err == nil || !strings.Contains(err.Error(), "at most") {
+	if _, err := Exec(socket, "a", []string{strings.Repeat("x", maxRequest)}); err == nil || !strings.Contains(err.Error(), "want less than") {
 		t.Errorf("a command line that is too long: %v", err)
 	}
 }
@@ -121,7 +121,7 @@ func TestDownEndsPrograms(t *testing.T) {
 		told <- err
 	}()
 	wait(t, started)
-	if err := Down(socket); err != nil {
+	if err := Down(t.Context(), socket); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(socket); !errors.Is(err, os.ErrNotExist) {
@@ -134,7 +134,7 @@ func TestDownEndsPrograms(t *testing.T) {
 	if err := wait(t, ended); err != nil {
 		t.Error(err)
 	}
-	if err := Down(socket); !errors.Is(err, ErrDown) {
+	if err := Down(t.Context(), socket); !errors.Is(err, ErrDown) {
 		t.Errorf("the second Down: %v", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestClientGone(t *testing.T) {
 		return context.Cause(ctx)
 	}))
 	c := dial(t, socket)
-	if _, _, err := c.WriteMsgUnix([]byte(`{"node":"a","argv":["sleep"]}`), syscall.UnixRights(0, 1, 2), nil); err != nil {
+	if _, _, err := c.WriteMsgUnix([]byte(`{"node":"a","argv":["sleep"]}`+"\n"), syscall.UnixRights(0, 1, 2), nil); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, started)
@@ -177,7 +177,7 @@ func TestOddClients(t *testing.T) {
 		{"{", "unexpected end"},
 	} {
 		odd := dial(t, socket)
-		if _, err := odd.Write([]byte(c.send)); err != nil {
+		if _, err := odd.Write([]byte(c.send + "\n")); err != nil {
 			t.Fatal(err)
 		}
 		buf := make([]byte, 1000)
@@ -190,7 +190,7 @@ func TestOddClients(t *testing.T) {
 	before := descriptors(t)
 	for range 20 { // files attached to nonsense are closed
 		odd := dial(t, socket)
-		if _, _, err := odd.WriteMsgUnix([]byte("junk"), syscall.UnixRights(0, 1, 2), nil); err != nil {
+		if _, _, err := odd.WriteMsgUnix([]byte("junk\n"), syscall.UnixRights(0, 1, 2), nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := odd.Read(make([]byte, 1000)); err != nil {
@@ -253,31 +253,30 @@ func TestSocketInTheWay(t *testing.T) {
 // Of two concurrent starts of one name, one succeeds.
 func TestLock(t *testing.T) {
 	socket, _ := serve(t, runs(nil))
-	name, err := lock(t.Context(), socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := lock(t.Context(), socket); !errors.Is(err, ErrUp) {
-		t.Errorf("taken and up: %v", err)
+	if _, err := claim(t.Context(), socket); !errors.Is(err, ErrUp) {
+		t.Errorf("up: %v", err)
 	}
 	other := filepath.Join(t.TempDir(), "other")
-	first, err := lock(t.Context(), other)
+	first, err := claim(t.Context(), other)
 	if err != nil {
 		t.Fatal(err)
 	}
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
-	if _, err := lock(ctx, other); !errors.Is(err, why) {
+	if _, err := claim(ctx, other); !errors.Is(err, why) {
 		t.Errorf("taken and not up yet: %v", err)
 	}
-	time.AfterFunc(50*time.Millisecond, func() { first.Close() })
-	again, err := lock(t.Context(), other)
+	// Down removes the file before it releases it: the next one must lock the new file.
+	time.AfterFunc(50*time.Millisecond, func() { os.Remove(other + ".lock"); first.Close() })
+	again, err := claim(t.Context(), other)
 	if err != nil {
 		t.Fatalf("free after a while: %v", err)
 	}
+	if !same(again) {
+		t.Error("the lock is on a file that has no name any more")
+	}
 	again.Close()
-	name.Close()
 }
 
 func TestSocketName(t *testing.T) {

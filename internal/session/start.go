@@ -14,45 +14,70 @@ import (
 
 // openLock opens the file that a session's first process keeps locked throughout its life.
 func openLock(socket string) (*os.File, error) {
-	return os.OpenFile(socket+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	return os.OpenFile(socket+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 }
 
 // ending bounds the end of a session that no longer answers.
 const ending = 5 * time.Second
 
-// lock locks the name of socket. The error is ErrUp when a topology has it.
-func lock(ctx context.Context, socket string) (*os.File, error) {
-	f, err := openLock(socket)
-	if err != nil {
-		return nil, err
-	}
+// claim locks the name of socket for a new topology. The error is ErrUp when another one has it.
+func claim(ctx context.Context, socket string) (*os.File, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, ending, fmt.Errorf("%w, or is coming up, or does not end", ErrUp))
 	defer cancel()
+	return lock(ctx, socket, func() error {
+		_, err := Nodes(socket)
+		switch {
+		case err == nil:
+			return ErrUp
+		case errors.Is(err, ErrSilent):
+			return err
+		}
+		return nil
+	})
+}
+
+// lock waits for the lock of socket until ctx is done or free fails.
+func lock(ctx context.Context, socket string, free func() error) (*os.File, error) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
+		if err := free(); err != nil {
+			return nil, err
+		}
+		f, err := openLock(socket)
+		if err != nil {
+			return nil, err
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil && same(f) {
 			return f, nil
 		}
-		if _, up := Nodes(socket); up == nil {
-			err = ErrUp
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(err, f.Close())
+		f.Close()
+		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, err
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), f.Close())
+			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// same reports whether an open file still has its name: Down removes that of a lock.
+func same(f *os.File) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Lstat(f.Name())
+	return err == nil && os.SameFile(mine, now)
 }
 
 // Start runs this program with args, detached from the terminal, and returns the nodes once it
 // serves the socket. If it ends earlier, the error is its output.
 func Start(ctx context.Context, socket string, args []string) ([]string, error) {
-	name, err := lock(ctx, socket)
+	name, err := claim(ctx, socket)
 	if err != nil {
 		return nil, err
 	}

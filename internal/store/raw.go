@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/plan"
 )
 
 // Raw stores bytes of a trial in raw/<trial>/<name>. Call it before parsing the bytes and before
@@ -20,14 +23,24 @@ func (d *Dir) Raw(trial, name string, b []byte) error {
 	if err := d.checkRaw(trial, name); err != nil {
 		return err
 	}
-	dir := filepath.Join(d.path, rawDir, trial)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("%s: %w", d.path, err)
+	dir := filepath.Join(rawDir, trial)
+	err := d.root.MkdirAll(dir, 0o777)
+	if err == nil {
+		err = d.create(filepath.Join(dir, name), b)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
+	if err != nil {
 		return d.notKept(err)
 	}
 	return nil
+}
+
+func (d *Dir) create(name string, b []byte) error {
+	f, err := fresh(d.root, name)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Close())
 }
 
 func (d *Dir) checkRaw(trial, name string) error {
@@ -39,16 +52,12 @@ func (d *Dir) checkRaw(trial, name string) error {
 	return nil
 }
 
-func (d *Dir) notKept(err error) error {
-	return fmt.Errorf("%s: %w; make room, then continue with --resume %s", d.path, err, d.path)
-}
-
 // A Round holds the raw bytes of trials that run at once until Close writes them as one file: with
 // hundreds of hosts, a directory per trial would be a million of them. Its methods are safe for
 // concurrent use.
 type Round struct {
 	dir  *Dir
-	file string
+	file string // below the directory
 
 	mu    sync.Mutex
 	files []rawFile // in the order of Raw
@@ -65,7 +74,7 @@ func (d *Dir) Round(first string) (*Round, error) {
 	if err := d.checkRaw(first, first+roundExt); err != nil {
 		return nil, err
 	}
-	return &Round{dir: d, file: filepath.Join(d.path, rawDir, first+roundExt)}, nil
+	return &Round{dir: d, file: filepath.Join(rawDir, first+roundExt)}, nil
 }
 
 const roundExt = ".zip"
@@ -106,10 +115,10 @@ func (r *Round) Close() error {
 	}
 	err := w.Close()
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(r.file), 0o777)
+		err = r.dir.root.MkdirAll(rawDir, 0o777)
 	}
 	if err == nil {
-		err = WriteFile(r.file, out.Bytes())
+		err = replace(r.dir.root, r.file, out.Bytes())
 	}
 	if err != nil {
 		return r.dir.notKept(err)
@@ -119,14 +128,17 @@ func (r *Round) Close() error {
 
 // keepEarlier copies the entries of other trials from an earlier file.
 func (r *Round) keepEarlier(w *zip.Writer) error {
-	earlier, err := zip.OpenReader(r.file)
+	b, err := r.dir.ReadFile(r.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("%s: raw bytes of an earlier attempt: %w; move the file away, then continue with --resume %s", r.file, err, r.dir.path)
+	var earlier *zip.Reader
+	if err == nil {
+		earlier, err = zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	}
-	defer earlier.Close()
+	if err != nil {
+		return fmt.Errorf("%s: raw bytes of an earlier attempt: %w; move the file away, then continue with --resume %s", filepath.Join(r.dir.path, r.file), err, plan.ShellWord(r.dir.path))
+	}
 	again := map[string]bool{}
 	for _, f := range r.files {
 		again[trialOf(f.name)] = true
@@ -155,15 +167,20 @@ const (
 	SettingsFile = "settings.json"
 )
 
-// maxRaw bounds one raw file in a round's file, which can come from elsewhere.
-const maxRaw = 1 << 30
+// Directories can come from elsewhere: maxRaw bounds a raw file, also inside a round's file, and maxResults
+// that of all results. Bytes.
+const (
+	maxRaw     = 1 << 30
+	maxResults = 16 << 30
+)
 
 // A RawDir reads raw files of a results directory. It is not safe for concurrent use.
 type RawDir struct {
 	path   string
 	rounds map[string]string // file by trial; nil before the first look
-	open   *zip.ReadCloser   // the last one, because trials of a round follow each other
-	opened string            // its file
+	open   *zip.Reader       // the last one, because trials of a round follow each other
+	opened string            // its name
+	file   *os.File          // its file
 }
 
 // OpenRaw returns a reader of the raw files of the results in dir. It opens nothing yet.
@@ -176,7 +193,7 @@ func (d *RawDir) Read(trial, name string) ([]byte, error) {
 			return nil, fmt.Errorf("%s: trial: %w", d.path, err)
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(d.path, trial, name))
+	b, err := foreign.ReadFile(filepath.Join(d.path, trial, name), maxRaw)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return b, err
 	}
@@ -234,11 +251,20 @@ func (d *RawDir) turnTo(file string) error {
 	if err := d.Close(); err != nil {
 		return err
 	}
-	z, err := zip.OpenReader(file)
+	f, err := foreign.Open(file, maxResults)
 	if err != nil {
+		return fmt.Errorf("raw bytes of a round: %w", err)
+	}
+	info, err := f.Stat()
+	var z *zip.Reader
+	if err == nil {
+		z, err = zip.NewReader(f, info.Size())
+	}
+	if err != nil {
+		f.Close()
 		return fmt.Errorf("%s: raw bytes of a round: %w", file, err)
 	}
-	d.open, d.opened = z, file
+	d.open, d.opened, d.file = z, file, f
 	return nil
 }
 
@@ -247,7 +273,7 @@ func (d *RawDir) Close() error {
 	if d.open == nil {
 		return nil
 	}
-	err := d.open.Close()
-	d.open, d.opened = nil, ""
+	err := d.file.Close()
+	d.open, d.opened, d.file = nil, "", nil
 	return err
 }

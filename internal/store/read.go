@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -34,15 +37,15 @@ type Contents struct {
 // directory.
 func Read(dir string) (Contents, error) {
 	c := Contents{}
-	study, studyErr := os.ReadFile(filepath.Join(dir, studyFile))
-	f, err := os.Open(filepath.Join(dir, resultsFile))
+	study, studyErr := foreign.ReadFile(filepath.Join(dir, studyFile), maxFile)
+	f, err := foreign.Open(filepath.Join(dir, resultsFile), maxResults)
 	if err != nil && studyErr != nil {
 		return c, fmt.Errorf("%s: not a results directory: %w", dir, errors.Join(studyErr, err))
 	}
 	c.Study = study
 	c.note(studyErr)
 	optional := func(name string) []byte {
-		b, err := os.ReadFile(filepath.Join(dir, name))
+		b, err := foreign.ReadFile(filepath.Join(dir, name), maxRaw)
 		if !errors.Is(err, fs.ErrNotExist) {
 			c.note(err)
 		}
@@ -84,7 +87,7 @@ func (c *Contents) readHosts(dir string) {
 		if !ok || strings.HasPrefix(name, ".") {
 			continue // foreign, or a file that WriteFile has not finished
 		}
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		b, err := foreign.ReadFile(filepath.Join(dir, e.Name()), maxFile)
 		c.note(err)
 		if err == nil {
 			c.Hosts[name] = b
@@ -92,21 +95,50 @@ func (c *Contents) readHosts(dir string) {
 	}
 }
 
-// readResults reads lines. The first of two lines for one trial counts.
+// maxFile bounds the study and the facts of a host, bytes.
+const maxFile = 64 << 20
+
+// maxValue bounds the values of a result: sums and squares of more would be infinite.
+const maxValue = 1e150
+
+// countable returns an error if a result has a value that no statistic can hold.
+func countable(r *record.Result, file string) error {
+	for _, v := range r.Values {
+		if !(math.Abs(v.Value) <= maxValue) {
+			return fmt.Errorf("%s: trial %q does not count: its %.40q is %g, beyond ±%g", file, r.Trial, v.Name, v.Value, maxValue)
+		}
+	}
+	return nil
+}
+
+// readResults reads lines. Of two lines for one trial, the first counts, unless it says that nothing was
+// measured: then the trial was tried again.
 func readResults(r io.Reader, file string) ([]record.Result, []error) {
 	var results []record.Result
 	var problems []error
-	seen := map[string]bool{}
+	seen := map[string]int{} // index in results
+	replaced := 0
 	for res, err := range record.All(r, file) {
-		switch {
-		case err != nil:
-			problems = append(problems, err)
-		case seen[res.Trial]:
-			problems = append(problems, fmt.Errorf("%s: trial %q occurs twice: the first one counts", file, res.Trial))
-		default:
-			seen[res.Trial] = true
-			results = append(results, *res)
+		if err == nil {
+			err = countable(res, file)
 		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		switch i, twice := seen[res.Trial]; {
+		case twice && !again(results[i]):
+			problems = append(problems, fmt.Errorf("%s: trial %q occurs twice: the first one counts", file, res.Trial))
+			continue
+		case twice:
+			results[i].Trial = "" // marks it; the new one keeps the order of time
+			replaced++
+		}
+		seen[res.Trial] = len(results)
+		results = append(results, *res)
+	}
+	if replaced > 0 {
+		results = slices.DeleteFunc(results, func(r record.Result) bool { return r.Trial == "" && again(r) })
 	}
 	return results, problems
 }

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/plan"
 )
 
 // runsFile marks the directory of a series: complete runs of one study, in the subdirectories 001,
@@ -72,7 +75,7 @@ func holdsRun(dir string) bool {
 // ReadSeries reads the plan of the series in dir. Without one, the error is fs.ErrNotExist.
 func ReadSeries(dir string) (s Series, err error) {
 	file := filepath.Join(dir, runsFile)
-	b, err := os.ReadFile(file)
+	b, err := foreign.ReadFile(file, maxFile)
 	if err != nil {
 		return s, err
 	}
@@ -96,7 +99,7 @@ func CreateSeries(dir string, s Series) error {
 		return fmt.Errorf("%s: cannot hold results: %w; use another -o", dir, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, runsFile)); err == nil {
-		return fmt.Errorf("%s: already holds a series of runs; continue with --resume %s, or use another -o", dir, dir)
+		return fmt.Errorf("%s: already holds a series of runs; continue with --resume %s, or use another -o", dir, plan.ShellWord(dir))
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		if err == nil {
@@ -120,7 +123,7 @@ type SeriesDir struct {
 
 // OpenSeries opens the directory of a series to start or continue it.
 func OpenSeries(dir string) (*SeriesDir, error) {
-	f, err := os.Open(filepath.Join(dir, runsFile))
+	f, err := foreign.Open(filepath.Join(dir, runsFile), maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: nothing to resume: %w", dir, err)
 	}

@@ -6,9 +6,11 @@
 //	others.json          programs outside the run that used the machine
 //	machines.json        the machines that a target found, with their zones, in the order of hosts
 //	profiles.jsonl       one line per profile trial, like those of results.jsonl, which they are not part of
-//	hosts/<host>.json    facts of each host
+//	begun.json           the version of weir that began the run, and what it began: a hash of study.yaml
+//	hosts/<host>.json    facts of each host; <host>-2.json if it, or weir, was another one when the run was resumed
 //	plans/<network>.jsonl  the steps that built each network
-//	results.jsonl        one line per trial, in the order of time
+//	results.jsonl        one line per trial, in the order of time; of a trial that was skipped or failed and
+//	                     tried again, the last one counts
 //	raw/<trial>/<file>   bytes that the tools of a trial printed, counters, and inside.jsonl: CPUs, threads and
 //	                     devices inside its window (sample.Series)
 //	raw/<trial>.zip      the same, as <trial>/<file>, of all trials that ran at once; <trial> is the first one
@@ -41,6 +43,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -48,6 +52,8 @@ const (
 	studyFile  = "study.yaml"
 	probesFile = "probes.json"
 	othersFile = "others.json"
+	// BegunFile says what the run began with.
+	BegunFile = "begun.json"
 	// MachinesFile names the machines that a target found, in the order of hosts.
 	MachinesFile = "machines.json"
 	resultsFile  = "results.jsonl"
@@ -65,7 +71,8 @@ const (
 type Dir struct {
 	Log io.Writer
 
-	path    string
+	path    string   // for messages, and to find out whether it still leads to root
+	root    *os.Root // all files are opened below it: no symbolic link leads outside
 	results *os.File // locked; positioned at the end by O_APPEND
 	log     *os.File
 
@@ -116,11 +123,11 @@ func vacant(dir string) error {
 				return fmt.Errorf("%s: %w", dir, err)
 			}
 			if info.Size() > 0 {
-				return fmt.Errorf("%s: already holds results; continue with --resume %s, or use another -o", dir, dir)
+				return fmt.Errorf("%s: already holds results; continue with --resume %s, or use another -o", dir, plan.ShellWord(dir))
 			}
 		case rawDir, cutFile:
-			return fmt.Errorf("%s: already holds %s of a run; continue with --resume %s, or use another -o", dir, name, dir)
-		case studyFile, probesFile, MachinesFile, logFile, logsDir, "hosts", "plans":
+			return fmt.Errorf("%s: already holds %s of a run; continue with --resume %s, or use another -o", dir, name, plan.ShellWord(dir))
+		case studyFile, probesFile, BegunFile, MachinesFile, logFile, logsDir, "hosts", "plans":
 			if _, err := os.Stat(filepath.Join(dir, resultsFile)); err != nil {
 				foreign = append(foreign, name)
 			}
@@ -156,7 +163,14 @@ func Open(dir string) (*Dir, error) {
 
 // open opens and locks results.jsonl; flag is 0 or O_CREATE.
 func open(dir string, flag int) (*Dir, error) {
-	results, err := os.OpenFile(filepath.Join(dir, resultsFile), os.O_RDWR|os.O_APPEND|flag, 0o666)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot hold results: %w; use another -o", dir, err)
+	}
+	results, err := own(root, resultsFile, os.O_RDWR|os.O_APPEND|flag)
+	if err != nil {
+		root.Close()
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: nothing to resume: %w", dir, err)
@@ -166,21 +180,23 @@ func open(dir string, flag int) (*Dir, error) {
 	// The lock is on the file, because NFS cannot lock directories. It ends with the process.
 	if err := unix.Flock(int(results.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		results.Close()
+		root.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, fmt.Errorf("%s: another run is writing to it: %w; wait until it ends, or use another -o", dir, err)
 		}
 		return nil, fmt.Errorf("%s: cannot lock %s: %w", dir, resultsFile, err)
 	}
-	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	log, err := own(root, logFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		results.Close()
+		root.Close()
 		return nil, fmt.Errorf("%s: cannot hold results: %w; use another -o", dir, err)
 	}
-	return &Dir{Log: log, path: dir, results: results, log: log, done: map[string]bool{}, write: results.Write, sync: results.Sync}, nil
+	return &Dir{Log: log, path: dir, root: root, results: results, log: log, done: map[string]bool{}, write: results.Write, sync: results.Sync}, nil
 }
 
 func (d *Dir) load() error {
-	b, err := os.ReadFile(d.results.Name())
+	b, err := foreign.ReadFrom(d.root, resultsFile, maxResults)
 	if err != nil {
 		return err
 	}
@@ -207,7 +223,7 @@ func (d *Dir) cut(rest []byte, size int64) error {
 	if len(rest) == 0 {
 		return nil
 	}
-	f, err := os.OpenFile(filepath.Join(d.path, cutFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	f, err := own(d.root, cutFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -234,11 +250,29 @@ func (d *Dir) Results() []record.Result {
 	return slices.Clone(d.lines)
 }
 
+// Retry makes the trials that were skipped or failed count as not done and returns their number: the cause
+// can be gone. Their lines stay, and the results that follow replace them (see readResults).
+func (d *Dir) Retry() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := len(d.lines)
+	d.lines = slices.DeleteFunc(d.lines, func(r record.Result) bool {
+		if again(r) {
+			delete(d.done, r.Trial)
+		}
+		return again(r)
+	})
+	return before - len(d.lines)
+}
+
+// again reports whether another line can replace that of r: nothing was measured.
+func again(r record.Result) bool { return r.Status == record.Skipped || r.Status == record.Failed }
+
 // Close releases the directory and its lock.
 func (d *Dir) Close() error {
-	return errors.Join(d.log.Close(), d.results.Close()) // the lock goes with the file
+	return errors.Join(d.log.Close(), d.results.Close(), d.root.Close()) // the lock goes with the file
 }
 
 func (d *Dir) ReadFile(name string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(d.path, name))
+	return foreign.ReadFrom(d.root, name, maxRaw)
 }

@@ -2,15 +2,20 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -40,6 +45,10 @@ func (d *Dir) Append(rs ...*record.Result) error {
 	if len(rs) == 0 {
 		return nil
 	}
+	if err := d.intact(); err != nil {
+		d.broken = err
+		return err
+	}
 	if err := d.append(lines.Bytes()); err != nil {
 		return err
 	}
@@ -63,7 +72,7 @@ func (d *Dir) append(line []byte) error {
 		return nil
 	}
 	// A line that is possibly not on the disk counts as not written.
-	err = fmt.Errorf("%s: the trial is not recorded: %w; make room, then continue with --resume %s", d.results.Name(), err, d.path)
+	err = fmt.Errorf("%s: the trial is not recorded: %w; make room, then continue with --resume %s", d.results.Name(), err, plan.ShellWord(d.path))
 	if cutErr := errors.Join(d.results.Truncate(d.size), d.sync()); cutErr != nil {
 		err = errors.Join(err, fmt.Errorf("%s: cannot remove the incomplete last line before --resume: %w", d.results.Name(), cutErr))
 		d.broken = err
@@ -71,16 +80,45 @@ func (d *Dir) append(line []byte) error {
 	return err
 }
 
+// ErrGone means that the directory of a run is no longer the one in which it began.
+var ErrGone = errors.New("the results directory was removed or replaced during the run, or its results.jsonl was shortened; nothing more is recorded")
+
+// intact returns ErrGone unless the path still leads to results, with all that the run has written.
+func (d *Dir) intact() error {
+	mine, err := d.results.Stat()
+	if err != nil {
+		return nil // writing will say what is wrong
+	}
+	if at, err := os.Stat(filepath.Join(d.path, resultsFile)); err != nil || !os.SameFile(at, mine) || mine.Size() < d.size {
+		return fmt.Errorf("%s: %w", d.path, ErrGone)
+	}
+	return nil
+}
+
+// orGone returns why a file could not be written: ErrGone, or else err.
+func (d *Dir) orGone(err error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if gone := d.intact(); err != nil && gone != nil {
+		return gone
+	}
+	return err
+}
+
+func (d *Dir) notKept(err error) error {
+	return d.orGone(fmt.Errorf("%s: %w; make room, then continue with --resume %s", d.path, err, plan.ShellWord(d.path)))
+}
+
 // Logs creates the directory for the logs of a network's services, and returns its path.
 func (d *Dir) Logs(network string) (string, error) {
 	if err := checkName(network); err != nil {
 		return "", fmt.Errorf("%s: logs of network %q: %w", d.path, network, err)
 	}
-	dir := filepath.Join(d.path, logsDir, network)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return "", fmt.Errorf("%s: %w", d.path, err)
+	dir := filepath.Join(logsDir, network)
+	if err := d.root.MkdirAll(dir, 0o777); err != nil {
+		return "", d.notKept(err)
 	}
-	return dir, nil
+	return filepath.Join(d.path, dir), nil
 }
 
 // File writes study.yaml, a report, hosts/<host>.json or plans/<network>.jsonl: name is a file
@@ -99,12 +137,35 @@ func (d *Dir) File(name string, b []byte) error {
 	if !ok && (base == resultsFile || base == cutFile || base == logFile || base == rawDir || base == "hosts" || base == "plans") {
 		return fmt.Errorf("%s: file %q: want a file that is written as a whole", d.path, name)
 	}
+	var err error
 	if folder != "" {
-		if err := os.MkdirAll(filepath.Join(d.path, folder), 0o777); err != nil {
-			return fmt.Errorf("%s: %w", d.path, err)
+		err = d.root.MkdirAll(folder, 0o777)
+	}
+	if err == nil {
+		err = replace(d.root, filepath.Join(folder, base), b)
+	}
+	if err != nil {
+		return d.orGone(fmt.Errorf("%s: %w", d.path, err))
+	}
+	return nil
+}
+
+// Describe writes hosts/NAME.json. If the file is there, from an earlier part of the run, and not the same, it
+// stays, and the new one is NAME-2.json, and so on: each part keeps the facts under which it ran. kept names
+// the file.
+func (d *Dir) Describe(name string, facts any, same func(before []byte) bool) (kept string, err error) {
+	for n := 1; ; n++ {
+		if kept = "hosts/" + name + ".json"; n > 1 {
+			kept = fmt.Sprintf("hosts/%s-%d.json", name, n)
+		}
+		b, err := d.ReadFile(kept)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return kept, d.JSON(kept, facts)
+		case err != nil || same(b):
+			return kept, err
 		}
 	}
-	return WriteFile(filepath.Join(d.path, folder, base), b)
 }
 
 func (d *Dir) JSON(name string, v any) error {
@@ -118,20 +179,59 @@ func (d *Dir) JSON(name string, v any) error {
 // WriteFile replaces a file atomically: readers of path see either the old or the new bytes, even
 // after a power cut. Each path can have only one writer at a time.
 func WriteFile(path string, b []byte) error {
-	dir, base := filepath.Split(path)
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(replace(root, filepath.Base(path), b), root.Close())
+}
+
+// replace is WriteFile below root.
+func replace(root *os.Root, name string, b []byte) error {
+	dir, base := filepath.Split(name)
 	temp := filepath.Join(dir, "."+base+".tmp")
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	f, err := fresh(root, temp)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(b)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(temp))
+		return errors.Join(err, root.Remove(temp))
 	}
-	if err := os.Rename(temp, path); err != nil {
-		return errors.Join(err, os.Remove(temp))
+	if err := root.Rename(temp, name); err != nil {
+		return errors.Join(err, root.Remove(temp))
 	}
-	return syncDir(filepath.Dir(path))
+	at, err := root.Open(filepath.Join(".", dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(at.Sync(), at.Close())
+}
+
+// fresh creates a file that did not exist. What a killed run, or someone else, has left under the name goes.
+func fresh(root *os.Root, name string) (*os.File, error) {
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+}
+
+// own opens a file to write to its end. It refuses what someone else can have put in its place to redirect
+// the writer: links of both kinds, devices and pipes.
+func own(root *os.Root, name string, flag int) (*os.File, error) {
+	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file (%v)", filepath.Join(root.Name(), name), info.Mode().Type())
+	}
+	f, err := root.OpenFile(name, flag|unix.O_NONBLOCK, 0o666) // a pipe would wait for its reader
+	if err != nil {
+		return nil, err
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Nlink > 1 {
+		f.Close()
+		return nil, cmp.Or(err, fmt.Errorf("%s: has %d names, so that writing to it would change another file", f.Name(), stat.Nlink))
+	}
+	return f, nil
 }
 
 // syncDir makes the names in dir survive a power cut.

@@ -183,6 +183,21 @@ func fieldNames(t reflect.Type) []string {
 	return names
 }
 
+// Unset reports whether the key of the struct that v points to holds an integer, time or text that is zero: as if
+// it had not been set. A field tagged zero:"used" never does.
+func Unset(v any, key string) bool {
+	f, ok := field(reflect.ValueOf(v).Elem(), key)
+	if !ok || !f.IsZero() || !f.CanInt() && !f.CanUint() && f.Kind() != reflect.String {
+		return false
+	}
+	for _, one := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {
+		if name, ok := fieldName(one); ok && name == key {
+			return one.Tag.Get("zero") != "used"
+		}
+	}
+	return false
+}
+
 // Option sets the field key of the struct v from value, which is YAML on one line. Errors are at
 // line and call the struct what.
 func (d *Decoder) Option(v reflect.Value, what, key, value string, line int) {

@@ -166,11 +166,13 @@ func label(uses []Use) []Use {
 		taken[u.Name] = taken[u.Name] || u.Name == u.Kind
 	}
 	named := make([]Use, len(uses))
+	used := map[string]int{} // the largest number by kind: thousands of uses would otherwise try all smaller ones
 	for i, u := range uses {
 		if u.Name == "" {
 			u.Name = u.Kind
-			for n := 2; taken[u.Name] || n > 2 && own[u.Name]; n++ {
+			for n := max(used[u.Kind], 1) + 1; taken[u.Name] || u.Name != u.Kind && own[u.Name]; n++ {
 				u.Name = fmt.Sprintf("%s#%d", u.Kind, n)
+				used[u.Kind] = n
 			}
 			taken[u.Name] = true
 		}

@@ -122,6 +122,8 @@ type Cmd struct {
 	// Argv never passes through a shell. "weir" is this program, wherever the node keeps it; the
 	// node looks up others (facts.Find).
 	Argv []string
+	// Dir is the working directory on nodes that share this machine's files; "" is the node's.
+	Dir string
 	// Env is added to the node's environment, and hides secrets from the list of processes.
 	Env            []string
 	Stdin          io.Reader

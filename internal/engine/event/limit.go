@@ -33,6 +33,9 @@ const (
 	// autotuning (tcp(7), tcp_rmem and tcp_wmem).
 	MaxPipeline = 64 << 10
 
+	MinPing = 100 * time.Microsecond // from one ICMP echo to the next
+	MaxPing = time.Hour
+
 	MinRequests     = 1 // per second, of udp-open
 	MaxRequests     = 1_000_000
 	DefaultRequests = 2000

@@ -44,6 +44,7 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 		return err
 	}
 	cmd, tag := local.Command(ctx, c.Argv, c.Env)
+	cmd.Dir = c.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Mark.Writer(ctx, p.Host(), c.Stdout), c.Stderr
 	// Only Start is inside, because Wait must not hold the thread. The program inherits the
 	// thread's affinity; the thread is then thrown away.

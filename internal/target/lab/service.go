@@ -183,7 +183,7 @@ func (l *lab) openLog(p *place, d *service) (f *os.File, err error) {
 	} else {
 		d.log = filepath.Join(l.logs, d.in+"-"+d.Name+".log")
 	}
-	f, err = os.OpenFile(d.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	f, err = os.OpenFile(d.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o666)
 	if err == nil {
 		d.from, err = f.Seek(0, io.SeekEnd)
 	}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/rootless"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/target/local"
+)
+
+// open creates the directory of a new run, or opens that of the run to resume.
+func (r *runner) open() (*store.Dir, error) {
+	if r.resume != "" {
+		return r.reopen()
+	}
+	if r.study.Seed == 0 {
+		r.study.Seed = rand.Uint64()>>1 + 1
+	}
+	resolved, err := r.study.Encode()
+	if err != nil {
+		return nil, exit(exitUsage, err)
+	}
+	r.dir = r.newDir()
+	d, err := store.Create(r.dir)
+	if err != nil {
+		return nil, exit(exitEnvironment, err)
+	}
+	if err = d.File("study.yaml", resolved); err == nil {
+		err = d.JSON(store.BegunFile, begun{r.version, hash(resolved)})
+	}
+	if err == nil {
+		err = d.JSON("probes.json", catalog.Describe(r.study))
+	}
+	if err != nil {
+		d.Close()
+		return nil, exit(exitEnvironment, fmt.Errorf("%w: make room, or use another -o", err))
+	}
+	return d, nil
+}
+
+// newDir returns the directory for the results: the chosen one, or one named after study and time.
+func (r *runner) newDir() string {
+	return cmp.Or(r.dir, filepath.Join("weir-results", asFile(r.study.Name)+"-"+time.Now().Format("20060102-150405")))
+}
+
+// asFile makes a name that a study chose a plain file name: it can lead to no other directory.
+func asFile(name string) string {
+	safe := strings.Map(func(c rune) rune {
+		if c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) || strings.ContainsRune("-_.+", c) {
+			return c
+		}
+		return '_'
+	}, name)
+	return cmp.Or(strings.TrimLeft(safe[:min(len(safe), 64)], "-."), "study")
+}
+
+// describe stores the facts of this machine under a name.
+func (r *runner) describe(d *store.Dir, name string) error {
+	f, err := local.Host().Facts(context.Background()) // at once
+	if err != nil {
+		return err
+	}
+	type description struct {
+		Weir     string `json:"weir"`     // version of this program
+		Rootless bool   `json:"rootless"` // started by an ordinary user
+		facts.Facts
+	}
+	_, err = d.Describe(name, description{r.version, rootless.Unprivileged(), f}, func(before []byte) bool {
+		var had description
+		return json.Unmarshal(before, &had) == nil && had.Weir == r.version && had.Kernel == f.Kernel
+	})
+	return err
+}
+
+// A begun is begun.json.
+type begun struct {
+	Weir  string `json:"weir"`  // version that began the run
+	Study string `json:"study"` // SHA-256 of study.yaml, hexadecimal
+}
+
+func hash(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
+
+// reopen opens the directory of the run to resume. Its study must be the one with which the run began. Trials
+// that were skipped or failed are tried again.
+func (r *runner) reopen() (*store.Dir, error) {
+	r.dir = r.resume
+	d, err := store.Open(r.dir)
+	if err != nil {
+		return nil, exit(exitEnvironment, err)
+	}
+	var was begun
+	b, err := d.ReadFile(store.BegunFile)
+	older := errors.Is(err, fs.ErrNotExist)
+	if err == nil {
+		err = json.Unmarshal(b, &was)
+	}
+	if err != nil && !older {
+		return nil, errors.Join(usage("%s: %w; remove the file to continue without it", filepath.Join(r.dir, store.BegunFile), err), d.Close())
+	}
+	yaml, err := d.ReadFile("study.yaml")
+	if err == nil && !older && hash(yaml) != was.Study {
+		file := filepath.Join(r.dir, "study.yaml")
+		err = usage("%s was changed after the run began, whose results would be of two studies; restore it, or begin a run of the new one: weir run %s -o DIR", file, plan.ShellWord(file))
+	}
+	if err != nil {
+		return nil, errors.Join(exit(exitUsage, err), d.Close())
+	}
+	n := d.Retry()
+	if r.vm != nil { // the guest says the rest
+		return d, nil
+	}
+	if !older && was.Weir != r.version {
+		say(fmt.Sprintf("weir: note: weir %s began this run, and weir %s continues it: results can differ between versions", was.Weir, r.version))
+	}
+	if n > 0 {
+		say(fmt.Sprintf("weir: trying again what was skipped or failed: trials: %d", n))
+	}
+	return d, nil
+}
