@@ -2,13 +2,15 @@
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+export NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 # Debian packages with the tools that the tests drive.
 PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
 	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
 	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 PACKAGES += openssh-server openssh-client
 PACKAGES += libxml2-utils python3-prometheus-client
+PACKAGES += rpm qemu-user # of scripts/dist-test
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
 export CGO_ENABLED := 0
@@ -20,7 +22,7 @@ BENCHSTAT := v0.0.0-20260908200009-22c9c6c9d4da
 KUBE := $(shell sed -n 's|.*k8s.io/kubernetes \(v[^ ]*\).*|\1|p' tools/kube/go.mod)
 SPARKYFISH := $(shell sed -n 's|.*chrissnell/sparkyfish v0.0.0-[0-9]*-\(.......\).*|\1|p' tools/sparkyfish/go.mod)
 
-.PHONY: run build test tools flanneld sparkyfish benchstat kube check golden bench coverage results provoke startup fuzz clean
+.PHONY: run build dist dist-test test tools flanneld sparkyfish benchstat kube check golden bench coverage results provoke startup fuzz clean
 
 run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
@@ -28,7 +30,13 @@ run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; 
 build:
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/weir ./cmd/weir
 
-test: tools check ## run all tests, with the real tools
+dist: ## build a release in dist/: archives, packages, an image, checksums
+	./scripts/dist
+
+dist-test: dist ## install that release in clean file systems, run it there, and build it again
+	./scripts/dist-test
+
+test: tools check dist-test ## run all tests, with the real tools
 	./scripts/test
 
 tools: ## install missing tools that the tests need
@@ -85,6 +93,7 @@ check:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
 	go vet ./...
 	go run $(STATICCHECK) ./...
+	go run $(ACTIONLINT)
 	go run $(ACTIONLINT) docs/ci/github.yml
 
 golden: ## rewrite the golden files; review the diff before you commit it
@@ -139,4 +148,4 @@ fuzz: ## fuzz every parser for T each
 	done
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"internal/experiment"},
 	{"internal/catalog"},
 	{"internal/cli"},
-	{"cmd/weir", "bench"},
+	{"cmd/weir", "bench", "packaging"},
 }
 
 var only = map[string][]string{
