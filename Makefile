@@ -6,11 +6,12 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 # Debian packages with the tools that the tests drive.
 PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
-	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
+	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset ipvsadm nftables gcc libc6-dev \
 	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 PACKAGES += openssh-server openssh-client
 PACKAGES += libxml2-utils python3-prometheus-client
 PACKAGES += rpm qemu-user # of scripts/dist-test
+PACKAGES += chromium
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
 export CGO_ENABLED := 0
@@ -20,6 +21,7 @@ BUILT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weir/bin
 FLANNEL := $(shell sed -n 's|.*flannel-io/flannel \(v[^ ]*\).*|\1|p' tools/flanneld/go.mod)
 BENCHSTAT := v0.0.0-20260908200009-22c9c6c9d4da
 KUBE := $(shell sed -n 's|.*k8s.io/kubernetes \(v[^ ]*\).*|\1|p' tools/kube/go.mod)
+AXE := 4.14.1
 SPARKYFISH := $(shell sed -n 's|.*chrissnell/sparkyfish v0.0.0-[0-9]*-\(.......\).*|\1|p' tools/sparkyfish/go.mod)
 
 .PHONY: run build dist dist-test test tools flanneld sparkyfish benchstat kube check golden bench coverage results provoke startup fuzz clean
@@ -46,6 +48,7 @@ tools: ## install missing tools that the tests need
 	@$(MAKE) --no-print-directory benchstat || echo "no benchstat: its source cannot be had or built here; its tests will be skipped" >&2
 	@! command -v gcc >/dev/null || $(MAKE) --no-print-directory flanneld
 	@[ "$$(id -u)" != 0 ] || $(MAKE) --no-print-directory kube || echo "no Kubernetes: its source cannot be had or built here, so the tests in a cluster will be skipped" >&2
+	@$(MAKE) --no-print-directory axe || echo "no axe-core: npm cannot get it here, so the tests of accessibility will be skipped" >&2
 	@$(MAKE) --no-print-directory sparkyfish || echo "no sparkyfish: its source cannot be had or built here; trials of this probe will be skipped" >&2
 
 flanneld: $(BUILT)/flanneld-$(FLANNEL) ## build Flannel's daemon from its source; its backend udp needs a C compiler
@@ -71,6 +74,15 @@ $(BUILT)/weirkube-$(KUBE):
 	GOCACHE=$$temp/cache go build -trimpath -o $$temp/weirkube -ldflags "-s -w -X $$version.gitVersion=$(KUBE) \
 		-X $$version.gitMajor=1 -X $$version.gitMinor=$(word 2,$(subst ., ,$(KUBE))) -X $$version.gitTreeState=clean" . && \
 	mv $$temp/weirkube $@
+
+.PHONY: axe
+axe: $(BUILT)/axe-$(AXE).js ## get axe-core, which checks the accessibility of pages
+
+$(BUILT)/axe-$(AXE).js:
+	mkdir -p $(BUILT)
+	temp=$$(mktemp -d $(BUILT)/.axe.XXXXXX) && trap 'rm -rf "$$temp"' EXIT && trap 'exit 1' HUP INT TERM && cd $$temp && \
+	npm pack --silent axe-core@$(AXE) >/dev/null && tar -xzf axe-core-$(AXE).tgz package/axe.min.js && mv package/axe.min.js $@
+	ln -sf $(@F) $(BUILT)/axe.js
 
 sparkyfish: $(BUILT)/sparkyfish-$(SPARKYFISH) ## build sparkyfish and its server from their source
 
@@ -138,6 +150,14 @@ startup: ## time until each network is ready, in 10 rounds; needs an idle machin
 	./scripts/install-tools $(PACKAGES)
 	go run ./bench -startup -blocks 10 > docs/startup.csv.new
 	mv docs/startup.csv.new docs/startup.csv
+
+S ?= $(D)/claims/quick/001
+.PHONY: screenshots
+screenshots: build ## take the pictures of the docs again, of the results in S
+	./scripts/install-tools chromium
+	./bin/weir report $(S) --format html -o bin/page.html
+	mkdir -p docs/pictures
+	go test ./internal/report -run TestPictures -count=1 -page $(CURDIR)/bin/page.html -pictures $(CURDIR)/docs/pictures
 
 T ?= 30s
 fuzz: ## fuzz every parser for T each

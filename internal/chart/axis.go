@@ -1,6 +1,9 @@
 package chart
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // An axis maps values to positions on a line of the drawing.
 type axis struct {
@@ -88,13 +91,26 @@ func logarithmic(lo, hi, from, to float64) axis {
 }
 
 func (c *canvas) bottom(a axis, top, y float64, title string) {
+	c.open(" data-stretch=\"\"")
 	for _, t := range a.ticks {
 		c.line(inkGrid, 1, a.pos(t), top, a.pos(t), y)
 	}
+	c.shut()
+	c.open(" data-foot=\"\"")
 	for _, t := range a.ticks {
 		c.text(inkMuted, middle, smallSize, a.pos(t), y+14, tickNum(t))
 	}
-	c.text(inkMuted, middle, smallSize, (a.from+a.to)/2, y+31, title)
+	at := max((a.from+a.to)/2, textWidth(title, smallSize)/2)
+	c.text(inkMuted, middle, smallSize, min(at, max(width, c.width)-textWidth(title, smallSize)/2), y+31, title)
+	c.shut()
+	c.root = fmt.Sprintf(" data-top=\"%s\" data-bottom=\"%s\"", px(top), px(y))
+}
+
+// reference draws the line of a value that the others are compared with.
+func (c *canvas) reference(x, top, bottom float64) {
+	c.open(" data-stretch=\"\"")
+	c.line(inkFG, 1, x, top, x, bottom)
+	c.shut()
 }
 
 // side draws a vertical axis with its numbers at the left and its title above.
@@ -106,4 +122,5 @@ func (c *canvas) side(a axis, left, right float64, title string) {
 		c.text(inkMuted, end, smallSize, left-6, a.pos(t)+4, tickNum(t))
 	}
 	c.text(inkMuted, start, smallSize, 0, 10, title)
+	c.root = " data-u=\"" + escape(title) + "\""
 }

@@ -3,6 +3,7 @@ package chart
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // Bars has groups of bars from zero, each with an interval, or, as Dots, dots on a logarithmic axis. A
@@ -26,6 +27,11 @@ type BarRow struct {
 	Row
 	Empty     bool
 	Published []float64
+}
+
+func (r BarRow) tip(group string) string {
+	r.Name = strings.TrimSpace(group + " " + r.Name)
+	return r.Row.tip()
 }
 
 const (
@@ -66,15 +72,16 @@ func (v Bars) SVG() (string, error) {
 		left += min(sub, nameMax) + 6
 	}
 	top, bottom := 8.0, 8+max(height, barHeight)
-	right := width - min(labels, 150) - gap
+	right := wide - min(labels, 150) - gap
 	c := newCanvas(bottom + axisHeight)
+	c.width = wide
 	a := fromZero(hi, left, right)
 	if v.Dots && e.hi > 0 {
 		a = e.axis(grid{left: left, right: right})
 	}
 	c.bottom(a, top, bottom, v.Axis)
 	if v.Reference > 0 {
-		c.line(inkFG, 1, a.pos(v.Reference), top-4, a.pos(v.Reference), bottom)
+		c.reference(a.pos(v.Reference), top-4, bottom)
 	}
 	y := top + barGap/2 + barHeight/2
 	for i, g := range v.Groups {
@@ -83,7 +90,9 @@ func (v Bars) SVG() (string, error) {
 			if r.Name != "" {
 				c.text(inkMuted, end, smallSize, left-7, y+4, clip(r.Name, nameMax, smallSize))
 			}
+			c.mark("", r.tip(g.Name))
 			v.row(c, a, r, y)
+			c.shut()
 			y += barHeight
 		}
 		y += barGap
@@ -93,10 +102,10 @@ func (v Bars) SVG() (string, error) {
 
 func (v Bars) row(c *canvas, a axis, r BarRow, y float64) {
 	if r.Empty {
-		c.text(inkMuted, start, smallSize, a.from+4, y+4, clip(r.Label, width-a.from-4, smallSize))
+		c.text(inkMuted, start, smallSize, a.from+4, y+4, clip(r.Label, wide-a.from-4, smallSize))
 		return
 	}
-	c.text(inkFG, end, smallSize, width, y+4, r.Label)
+	c.text(inkFG, end, smallSize, wide, y+4, r.Label)
 	if v.Dots {
 		c.interval(a, r.Row, y)
 	} else {
@@ -117,6 +126,5 @@ func (v Bars) row(c *canvas, a axis, r BarRow, y float64) {
 // published draws the open mark of a published number.
 func (c *canvas) published(x, y float64) {
 	const r = 5.0
-	c.use("fill:" + string(inkBG) + ";stroke:" + string(inkFG) + ";stroke-width:1.6")
-	c.b.WriteString("<path d=\"M" + px(x-r) + "," + px(y) + "L" + px(x) + "," + px(y-r) + "L" + px(x+r) + "," + px(y) + "L" + px(x) + "," + px(y+r) + "Z\"/>\n")
+	c.add(inked("o", inkFG)+" stroke-width=\"1.6\"", "<path d=\""+points("M", [][2]float64{{x - r, y}, {x, y - r}, {x + r, y}, {x, y + r}})+"Z\"/>")
 }

@@ -7,31 +7,28 @@ import (
 	"strings"
 )
 
-// An ink is a color by its meaning: a CSS variable, with a fallback for a stand-alone file.
+// An ink is a color by its meaning: the class of the rule in Style that sets it.
 type ink string
 
 const (
-	inkFG    ink = "var(--fg,#1b1f24)"
-	inkMuted ink = "var(--muted,#5c6570)"
-	inkGrid  ink = "var(--grid,#e3e6ea)"
-	inkBG    ink = "var(--bg,#ffffff)"
-	inkDots  ink = "var(--dots,none)"
-	inkBad   ink = "var(--bad,#b3261e)"
+	inkFG    ink = "f"
+	inkMuted ink = "u"
+	inkGrid  ink = "g"
+	inkBG    ink = "b"
+	inkBad   ink = "x"
 )
 
-// Series and parts use Okabe and Ito's palette (jfly.uni-koeln.de/color), darkened to give thin
-// lines and small text a contrast of 4.5 on white. Text is legible on every heat color.
 var (
-	parts  = palette("m", "#2f6f9f", "#8fbcd9", "#d98a2b", "#f0c98a", "#8a6fb0", "#9aa3ad")                                  // of a stacked bar
-	series = palette("s", "#5c6570", "#0068a8", "#b84a00", "#007a5a", "#a03d7c", "#8a6100", "#3a7ca5", "#6b4fb3", "#3d4a57") // of networks; the first is the baseline's
-	heats  = palette("h", "#f1f6fa", "#dfecf5", "#cce1f0", "#b6d4e9", "#9ec6e1", "#84b6d8", "#6aa5ce")                       // of a heat map, from low to high
-	dashes = []string{"", ";stroke-dasharray:5 3", ";stroke-dasharray:1.5 2.5"}                                              // distinguish networks of one color
+	parts  = palette("m", partColors)       // of a stacked bar
+	series = palette("s", seriesColors)     // of networks; the first is the baseline's
+	heats  = palette("h", heatColors)       // of a heat map, from low to high
+	dashes = []string{"", "5 3", "1.5 2.5"} // distinguish networks of one color
 )
 
-func palette(name string, colors ...string) []ink {
+func palette(name string, colors []string) []ink {
 	out := make([]ink, len(colors))
-	for i, c := range colors {
-		out[i] = ink(fmt.Sprintf("var(--%s%d,%s)", name, i, c))
+	for i := range colors {
+		out[i] = ink(fmt.Sprint(name, i))
 	}
 	return out
 }
@@ -49,77 +46,156 @@ type anchor string
 
 const (
 	start  anchor = ""
-	middle anchor = ";text-anchor:middle"
-	end    anchor = ";text-anchor:end"
+	middle anchor = " c"
+	end    anchor = " e"
 )
 
-// A canvas writes SVG. Consecutive elements of one style share a group, to keep charts small.
+// A canvas writes SVG. Consecutive elements with the same attributes share a group, to keep charts small.
 type canvas struct {
-	b      strings.Builder
-	width  float64 // 0: that of all charts
-	height float64
-	style  string // of the open group; "" if none
+	b       strings.Builder
+	width   float64 // 0: that of most charts
+	height  float64
+	root    string   // attributes of the svg element for the page's script
+	attrs   string   // of the elements in pending
+	pending []string // <name rest
 }
 
 func newCanvas(height float64) *canvas { return &canvas{height: height} }
 
-// use opens a group of this style unless it is open; "" only closes the open one.
-func (c *canvas) use(style string) {
-	if style == c.style {
-		return
+// add writes an element, such as <path d="…"/>, with further attributes.
+func (c *canvas) add(attrs, element string) {
+	if attrs != c.attrs {
+		c.flush()
+		c.attrs = attrs
 	}
-	if c.style != "" {
-		c.b.WriteString("</g>\n")
+	c.pending = append(c.pending, element)
+}
+
+func (c *canvas) flush() {
+	switch {
+	case len(c.pending) == 1:
+		name, rest, _ := strings.Cut(c.pending[0], " ")
+		c.b.WriteString(name + " " + c.attrs + " " + rest + "\n")
+	case len(c.pending) > 1:
+		c.b.WriteString("<g " + c.attrs + ">" + strings.Join(c.pending, "") + "</g>\n")
 	}
-	if c.style = style; style != "" {
-		fmt.Fprintf(&c.b, "<g style=\"%s\">\n", style)
+	c.pending = c.pending[:0]
+}
+
+// open begins a group with these attributes.
+func (c *canvas) open(attrs string) {
+	c.flush()
+	c.b.WriteString("<g" + attrs + ">")
+}
+
+// mark begins a group that readers point at: text is what a tooltip and a screen reader say.
+func (c *canvas) mark(attrs, text string) {
+	c.open(attrs)
+	c.b.WriteString("<title>" + escape(text) + "</title>")
+}
+
+func (c *canvas) shut() {
+	c.flush()
+	c.b.WriteString("</g>\n")
+}
+
+// of marks what is drawn for network n, so that readers can hide it. Where high is not 0, it is a row of
+// that height: when it is hidden, the rows below it move up.
+func of(n int, high float64) string {
+	s := fmt.Sprintf(" data-n=\"%d\"", n)
+	if high > 0 {
+		s += " data-h=\"" + px(high) + "\""
 	}
+	return s
+}
+
+// each is a text for every point of the line that a mark begins with. attribute is data-l, or data-x on the svg element
+// for what all its lines have in common.
+func each(attribute string, texts []string) string {
+	clean := make([]string, len(texts))
+	for i, t := range texts {
+		clean[i] = strings.ReplaceAll(t, "|", "¦")
+	}
+	return " " + attribute + "=\"" + escape(strings.Join(clean, "|")) + "\""
 }
 
 // px formats a length.
-func px(v float64) string { return decimal(v, 2) }
+func px(v float64) string { return decimal(v, 1) }
 
+func inked(kind string, i ink) string { return "class=\"" + kind + " " + string(i) + "\"" }
+
+// stroke draws a line. Lines without a width are as thin as axes.
 func (c *canvas) stroke(i ink, w float64, dash, d string) {
-	c.use("fill:none;stroke:" + string(i) + ";stroke-width:" + px(w) + dash)
-	fmt.Fprintf(&c.b, "<path d=\"%s\"/>\n", d)
+	attrs := inked("l", i)
+	switch w {
+	case 1:
+	case 2:
+		attrs = inked("w", i)
+	case barWidth:
+		attrs = inked("q", i)
+	default:
+		attrs += " stroke-width=\"" + px(w) + "\""
+	}
+	if dash != "" {
+		attrs += " stroke-dasharray=\"" + dash + "\""
+	}
+	c.add(attrs, "<path d=\""+d+"\"/>")
 }
 
 func (c *canvas) path(i ink, w float64, dash string, xy ...[2]float64) {
+	c.stroke(i, w, dash, points("M", xy))
+}
+
+// points returns path data that begins with first and continues with straight lines.
+func points(first string, xy [][2]float64) string {
 	var d strings.Builder
-	for n, p := range xy {
-		d.WriteString([]string{"M", "L"}[min(n, 1)] + px(p[0]) + "," + px(p[1]))
+	for _, p := range xy {
+		d.WriteString(first + px(p[0]) + "," + px(p[1]))
+		first = "L"
 	}
-	c.stroke(i, w, dash, d.String())
+	return d.String()
 }
 
 func (c *canvas) line(i ink, w, x1, y1, x2, y2 float64) {
-	c.path(i, w, "", [2]float64{x1, y1}, [2]float64{x2, y2})
+	switch {
+	case px(y1) == px(y2):
+		c.stroke(i, w, "", "M"+px(x1)+","+px(y1)+"H"+px(x2))
+	case px(x1) == px(x2):
+		c.stroke(i, w, "", "M"+px(x1)+","+px(y1)+"V"+px(y2))
+	default:
+		c.path(i, w, "", [2]float64{x1, y1}, [2]float64{x2, y2})
+	}
 }
 
 func (c *canvas) rect(i ink, x, y, w, h float64) {
-	c.use("fill:" + string(i))
-	fmt.Fprintf(&c.b, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>\n", px(x), px(y), px(w), px(h))
+	c.add(inked("a", i), fmt.Sprintf("<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>", px(x), px(y), px(w), px(h)))
 }
 
-func (c *canvas) dot(i ink, x, y, r float64) { c.circle("fill:"+string(i), x, y, r) }
+func (c *canvas) dot(i ink, x, y, r float64) { c.circle(inked("a", i), x, y, r) }
 
 func (c *canvas) ring(i ink, x, y, r, w float64) {
-	c.circle("fill:"+string(inkBG)+";stroke:"+string(i)+";stroke-width:"+px(w), x, y, r)
+	c.circle(inked("o", i)+" stroke-width=\""+px(w)+"\"", x, y, r)
 }
 
-func (c *canvas) circle(style string, x, y, r float64) {
-	c.use(style)
-	fmt.Fprintf(&c.b, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\"/>\n", px(x), px(y), px(r))
-}
-
-func (c *canvas) cross(i ink, x, y, r float64) {
-	c.stroke(i, 1.2, "", fmt.Sprintf("M%s,%sL%s,%sM%s,%sL%s,%s", px(x-r), px(y-r), px(x+r), px(y+r), px(x-r), px(y+r), px(x+r), px(y-r)))
+func (c *canvas) circle(attrs string, x, y, r float64) {
+	c.add(attrs, fmt.Sprintf("<circle cx=\"%s\" cy=\"%s\" r=\"%s\"/>", px(x), px(y), px(r)))
 }
 
 // text draws s with its baseline at y. The browser aligns it, because it knows the font.
 func (c *canvas) text(i ink, a anchor, size, x, y float64, s string) {
-	c.use("font-size:" + px(size) + "px;fill:" + string(i) + string(a))
-	fmt.Fprintf(&c.b, "<text x=\"%s\" y=\"%s\">%s</text>\n", px(x), px(y), escape(s))
+	kind, more := "t ", ""
+	switch size {
+	case textSize:
+	case smallSize:
+		kind = "v "
+	default:
+		kind, more = "", " font-size=\""+px(size)+"\""
+	}
+	at := ""
+	if px(x) != "0" {
+		at = "x=\"" + px(x) + "\" "
+	}
+	c.add("class=\""+kind+string(i)+string(a)+"\""+more, fmt.Sprintf("<text %sy=\"%s\">%s</text>", at, px(y), escape(s)))
 }
 
 // escape returns s as SVG text, without the control characters that XML forbids.
@@ -132,19 +208,16 @@ func escape(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
-// svg returns the drawing; alt is its text alternative.
+// svg returns the drawing; alt is its text alternative. A drawing wider than most does not shrink on a
+// narrow page: its figure scrolls.
 func (c *canvas) svg(alt string) string {
-	body := c.b.String()
-	if c.style != "" {
-		body += "</g>\n"
-	}
+	c.flush()
 	w, class := width, ""
-	if c.width > 0 { // where the page is narrower, the figure scrolls
-		w, class = c.width, " class=\"wide\""
-		body = "<style>svg.wide{max-width:none;min-width:46rem}figure:has(.wide){overflow-x:auto}</style>\n" + body
+	if c.width > 0 {
+		w, class = c.width, fmt.Sprintf(" class=\"wide\" style=\"min-width:%spx;max-width:%spx\"", px(c.width), px(1.25*c.width))
 	}
-	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %s %s\"%s role=\"img\" aria-label=\"%s\">\n%s</svg>\n",
-		px(w), px(c.height), class, escape(alt), body)
+	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %s %s\"%s role=\"img\" aria-label=\"%s\"%s>\n%s</svg>\n",
+		px(w), px(c.height), class, escape(alt), c.root, c.b.String())
 }
 
 // textWidth estimates the width of s in a sans-serif font: Helvetica's advance widths by class of

@@ -1,23 +1,30 @@
 // Package chart draws the charts of a report as SVG, one file per chart.
 //
 // A chart is a struct of numbers already scaled for display. Its method SVG returns an <svg>
-// element for inline use in HTML, which also works as a file. Colors are CSS variables with a
-// fallback, for the page's dark mode; fonts are the page's. The same chart gives the same bytes.
+// element for inline use in HTML, on a page with Style; Standalone makes a file of it. Colors are CSS
+// variables with a fallback, for the page's dark mode; fonts are the page's. The same chart gives the same
+// bytes.
+//
+// What a reader can point at is a group with a text (see mark), and what belongs to a network has its number
+// (see of). The drawing is complete without a script that uses either.
 //
 // The package must not compute statistics, choose units or read results.
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 )
 
-// Sizes in units of the viewBox. Charts must stay legible on a phone, 360 pixels wide.
+// Sizes in units of the viewBox, which are pixels of the page. Charts are as wide as a phone, so that their
+// text is not smaller there, and three stand side by side on a screen.
 const (
-	width      = 460.0
-	nameMax    = 140.0 // of the column of names
+	width      = 352.0
+	wide       = 460.0 // of charts with more text than fits, which scroll on a phone
+	nameMax    = 122.0 // of the column of names
 	textSize   = 12.5
 	smallSize  = 11.0
 	gap        = 10.0
@@ -32,22 +39,18 @@ type Row struct {
 	Lo, Hi  float64 // the interval; read only if Bounded
 	Bounded bool
 	Label   string  // at the right end of the row
+	Tip     string  // of the tooltip; "" means the name and the label
 	Ceiling float64 // 0 means none
-	Trials  []Trial // hidden until the page sets --dots
 }
 
-// numbers returns the row's numbers except its trials and ceiling.
+func (r Row) tip() string { return cmp.Or(r.Tip, strings.TrimSpace(r.Name)+": "+r.Label) }
+
+// numbers returns the row's numbers except its ceiling.
 func (r Row) numbers() []float64 {
 	if r.Bounded {
 		return []float64{r.Value, r.Lo, r.Hi}
 	}
 	return []float64{r.Value}
-}
-
-// A Trial is one measurement behind a Row, drawn as a cross if it is not ok.
-type Trial struct {
-	Value float64
-	OK    bool
 }
 
 // drawable bounds numbers: larger ones are errors, and axis arithmetic would overflow.
@@ -107,10 +110,12 @@ func clip(s string, w, size float64) string {
 }
 
 // nameColumn returns the width of a column of names, and the names clipped to it.
-func nameColumn(names []string) (float64, []string) {
+func nameColumn(names []string) (float64, []string) { return column(names, nameMax) }
+
+func column(names []string, most float64) (float64, []string) {
 	w, out := 0.0, make([]string, len(names))
 	for i, n := range names {
-		out[i] = clip(n, nameMax, textSize)
+		out[i] = clip(n, most, textSize)
 		w = max(w, textWidth(out[i], textSize))
 	}
 	return math.Ceil(w) + gap, out

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -22,10 +23,8 @@ var threeRatios = []Row{
 }
 
 var threeValues = []Row{
-	{Name: "host", Value: 21.4, Lo: 20.9, Hi: 22, Bounded: true, Label: "21.4", Ceiling: 24.1,
-		Trials: []Trial{{21.2, true}, {21.9, true}, {20.8, true}}},
-	{Name: "bridge", Color: 1, Value: 20.8, Lo: 20.1, Hi: 21.2, Bounded: true, Label: "20.8", Ceiling: 24.1,
-		Trials: []Trial{{20.9, true}, {3.1, false}, {90, true}}},
+	{Name: "host", Value: 21.4, Lo: 20.9, Hi: 22, Bounded: true, Label: "21.4", Ceiling: 24.1},
+	{Name: "bridge", Color: 1, Value: 20.8, Lo: 20.1, Hi: 21.2, Bounded: true, Label: "20.8", Ceiling: 24.1},
 	{Name: "vxlan-overlay", Color: 2, Value: 14.6, Label: "14.6", Ceiling: 23.3},
 }
 
@@ -43,8 +42,8 @@ func lines() []Curve {
 }
 
 var ladder = []Group{
-	{Name: "host", Steps: []Step{{"offered", 812}, {"sent", 812}, {"received", 811}, {"delivered", 797}}},
-	{Name: "vxlan-overlay", Color: 2, Steps: []Step{{"offered", 640}, {"sent", 633}, {"received", 401}, {"delivered", 380}}},
+	{Name: "host", Steps: []Step{{"offered", 812, 0}, {"sent", 812, 0}, {"received", 811, 0.001}, {"delivered", 797, 0.017}}},
+	{Name: "vxlan-overlay", Color: 2, Steps: []Step{{"offered", 640, 0}, {"sent", 633, 0.011}, {"received", 401, 0.367}, {"delivered", 380, 0.052}}},
 }
 
 var falls = []Fall{
@@ -102,6 +101,31 @@ func oneTime(y ...float64) Over {
 	return Over{Times: []float64{0, 1}, Window: 1, Panels: []Panel{{Lines: []TimeLine{{Name: "x", Y: y}}}}}
 }
 
+// trials has a slow drift that all rows share, a disturbed block, a trial that failed, and one far away.
+var trials = func() Trials {
+	v := Trials{Axis: "throughput, Gbit/s", Alt: "Trials."}
+	for i := range 15 {
+		v.Blocks = append(v.Blocks, strconv.Itoa(i+1))
+	}
+	for n, name := range []string{"host", "bridge", "a-network-with-a-very-long-name-one"} {
+		r := TrialRow{Name: name, Color: n, Median: 20}
+		for i := range v.Blocks {
+			p := TrialPoint{At: i, Has: true, Value: 20 + math.Sin(float64(i)/2) + 0.3*math.Sin(float64(7*i+n)), Tip: "about 20"}
+			switch {
+			case i == 6:
+				p.State, p.Value = TrialDisturbed, 17
+			case i == 9 && n == 1:
+				p.State, p.Has, p.Value = TrialNot, false, 0
+			case i == 12 && n == 2:
+				p.Value = 60
+			}
+			r.Points = append(r.Points, p)
+		}
+		v.Rows = append(v.Rows, r)
+	}
+	return v
+}()
+
 var twoGroups = []RowGroup{
 	{"host", []Row{{Name: "on", Value: 24, Lo: 22, Hi: 26, Bounded: true, Label: "24.0"}, {Name: "off", Value: 12.6, Lo: 12, Hi: 13, Bounded: true, Label: "12.6"}}},
 	{"a-network-with-a-very-long-name-one", []Row{{Name: "on", Color: 2, Value: 16, Label: "16.0"}, {Name: "off", Value: 5.3, Lo: 5, Hi: 5.6, Bounded: true, Label: "5.3"}}},
@@ -122,8 +146,8 @@ var charts = map[string]drawing{
 		"throughput, Gbit/s", "From and to."},
 	"heat-many": manyCells(),
 	"sweep": Sweep{[]Curve{
-		{Name: "host", Points: []CurvePoint{{1000, 8, 7.5, 8.4, true}, {1400, 10, 9.4, 10.4, true}, {1500, 6.1, 5.9, 6.4, true}, {2000, 7, 6.8, 7.4, true}}},
-		{Name: "vxlan-overlay", Color: 2, Points: []CurvePoint{{1000, 4, 3.5, 4.4, true}, {1400, 5, 4.8, 5.2, true}, {1500, 2.9, 0, 0, false}, {2000, 3.4, 3.2, 3.6, true}}},
+		{Name: "host", Points: []CurvePoint{{X: 1000, Y: 8, Lo: 7.5, Hi: 8.4, Bounded: true}, {X: 1400, Y: 10, Lo: 9.4, Hi: 10.4, Bounded: true}, {X: 1500, Y: 6.1, Lo: 5.9, Hi: 6.4, Bounded: true}, {X: 2000, Y: 7, Lo: 6.8, Hi: 7.4, Bounded: true}}},
+		{Name: "vxlan-overlay", Color: 2, Points: []CurvePoint{{X: 1000, Y: 4, Lo: 3.5, Hi: 4.4, Bounded: true}, {X: 1400, Y: 5, Lo: 4.8, Hi: 5.2, Bounded: true}, {X: 1500, Y: 2.9, Lo: 0, Hi: 0, Bounded: false}, {X: 2000, Y: 3.4, Lo: 3.2, Hi: 3.6, Bounded: true}}},
 	}, 0, "datagram, byte", "throughput, Gbit/s", "Sweep."},
 	"over":  over(),
 	"lanes": twoWays,
@@ -133,11 +157,13 @@ var charts = map[string]drawing{
 	"grouped-ratio": Grouped{twoGroups, "idle", "response time ÷ idle", "Grouped ratios."},
 	"heat-lines": Heat{names[:2], names[:2], [][]Cell{{{10, "10.0\n[9.1, 11.0]\n= 1"}, {8, "8.0\n[7.2, 8.8]\n0.80×\n[0.75, 0.86]"}}, {{4, "4.0"}, {}}},
 		"throughput, Gbit/s", "Lines."},
+	"trials":         trials,
+	"trials-none":    Trials{Alt: "No trials."},
 	"forest":         Forest{forest, "host", "throughput ÷ host (right is better)", "Forest."},
 	"flame":          flame,
 	"waterfall":      Waterfall{falls[0], falls, "× UDP with one send per datagram"},
 	"waterfall-back": Waterfall{falls[1], falls, "× UDP with one send per datagram"},
-	"cost": Cost{[]Bar{{"host", []float64{0.2, 0.9, 0.4}}, {"bridge", []float64{0.2, 1, 0.7, 0.1}}},
+	"cost": Cost{[]Bar{{"host", 0, []float64{0.2, 0.9, 0.4}}, {"bridge", 1, []float64{0.2, 1, 0.7, 0.1}}},
 		[]string{"user", "system", "softirq", "irq"}, "CPU time per packet, µs", "Cost."},
 }
 
@@ -207,10 +233,10 @@ func TestPageDecides(t *testing.T) {
 		if strings.Contains(head, " width=") {
 			t.Errorf("%s has a fixed width: %s", name, head)
 		}
-		if !strings.Contains(svg, "var(--") {
-			t.Errorf("%s has no color of the page", name)
+		if strings.Contains(svg, "#") {
+			t.Errorf("%s has a color of its own", name)
 		}
-		if small := regexp.MustCompile(`font-size:([0-9]|10)(\.\d+)?px`).FindString(svg); small != "" {
+		if small := regexp.MustCompile(`font-size[:=]"?([0-9]|10)(\.\d+)?\b`).FindString(svg + Style); small != "" {
 			t.Errorf("%s has text below 11 px: %s", name, small)
 		}
 	}
@@ -222,16 +248,17 @@ func TestNoNumberNoChart(t *testing.T) {
 		"ratio":               Ratios{Rows: []Row{{Name: "x", Value: nan}}},
 		"ratio below 0":       Ratios{Rows: []Row{{Name: "x", Value: -1}}},
 		"value":               Values{Rows: []Row{{Name: "x", Value: math.Inf(1)}}},
-		"trial":               Values{Rows: []Row{{Name: "x", Trials: []Trial{{nan, true}}}}},
+		"trial":               Trials{[]TrialRow{{Name: "x", Median: 1, Points: []TrialPoint{{Value: nan, Has: true}}}}, []string{"1"}, "", ""},
+		"trial of no block":   Trials{[]TrialRow{{Name: "x", Median: 1, Points: []TrialPoint{{At: 1}}}}, []string{"1"}, "", ""},
 		"latency":             Latency{Lines: []Curve{{Name: "x", Points: []CurvePoint{{X: 0.5, Y: nan}}}}},
-		"ladder":              Ladder{Groups: []Group{{Name: "x", Steps: []Step{{"sent", nan}}}}},
+		"ladder":              Ladder{Groups: []Group{{Name: "x", Steps: []Step{{Name: "sent", Value: nan}}}}},
 		"flame":               Flame{Frames: []Frame{{Value: nan}}},
 		"flame of nothing":    Flame{Frames: []Frame{{Label: "x"}}},
 		"waterfall":           Waterfall{Fall: Fall{"x", []Row{{Name: "y", Value: nan}}, Row{Value: 1}, ""}},
 		"waterfall below 0":   Waterfall{Fall: Fall{"x", nil, Row{Value: -1}, ""}},
 		"waterfall's product": Waterfall{Fall: Fall{"x", []Row{{Value: 1e99}, {Value: 1e99}}, Row{Value: 1}, ""}},
-		"cost":                Cost{Bars: []Bar{{"x", []float64{nan}}}, Names: []string{"user"}},
-		"cost unnamed":        Cost{Bars: []Bar{{"x", []float64{1, 2}}}, Names: []string{"user"}},
+		"cost":                Cost{Bars: []Bar{{"x", 0, []float64{nan}}}, Names: []string{"user"}},
+		"cost unnamed":        Cost{Bars: []Bar{{"x", 0, []float64{1, 2}}}, Names: []string{"user"}},
 		"sweep":               Sweep{Curves: []Curve{{Name: "x", Points: []CurvePoint{{X: nan}}}}},
 		"heat":                Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Cell{{{nan, "x"}}}},
 		"over":                oneTime(1, nan),
@@ -271,12 +298,13 @@ func FuzzAxes(f *testing.F) {
 			"ratios":    Ratios{Rows: rows},
 			"values":    Values{Rows: rows},
 			"latency":   Latency{Lines: []Curve{{Name: "x", Points: []CurvePoint{{Y: a}, {X: c, Y: b}}}}},
-			"ladder":    Ladder{Groups: []Group{{Name: "x", Steps: []Step{{"", a}, {"", b}}}}},
+			"ladder":    Ladder{Groups: []Group{{Name: "x", Steps: []Step{{Name: "a", Value: a, Lost: c}, {Name: "b", Value: b}}}}},
 			"sweep":     Sweep{Curves: []Curve{{Name: "x", Points: points}}, Reference: 1},
 			"waterfall": Waterfall{Fall: Fall{"x", rows, rows[1], ""}},
-			"cost":      Cost{Bars: []Bar{{"x", []float64{a, b, c}}}, Names: []string{"", "", ""}},
+			"cost":      Cost{Bars: []Bar{{"x", 0, []float64{a, b, c}}}, Names: []string{"", "", ""}},
 			"heat":      Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Cell{{{a, "x"}}}},
 			"over":      Over{Times: []float64{a, b}, Window: c, Panels: []Panel{{Top: a, Lines: []TimeLine{{Y: []float64{b, c}, Lo: []float64{a, a}, Hi: []float64{c, b}}}}}},
+			"trials":    Trials{[]TrialRow{{Name: "x", Median: a, Points: []TrialPoint{{Value: b, Has: true}, {At: 1, Value: c, Has: true}}}}, []string{"1", "2"}, "", ""},
 			"stack":     Over{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Y: []float64{a, b}}, {Y: []float64{b, c}}}}}},
 		} {
 			svg, err := d.SVG()

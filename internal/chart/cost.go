@@ -1,10 +1,17 @@
 package chart
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
+
+// barWidth is the width of lines that are bars.
+const barWidth = 14.0
 
 // A Bar is one network of a stacked chart.
 type Bar struct {
 	Name  string
+	Color int       // of the network
 	Parts []float64 // in the order of Cost.Names
 }
 
@@ -32,28 +39,39 @@ func (v Cost) SVG() (string, error) {
 		for _, p := range b.Parts {
 			sum += max(p, 0)
 		}
-		rows[i] = Row{Name: b.Name, Label: num(sum)}
+		rows[i] = Row{Name: b.Name, Label: num(sum), Tip: v.tip(b)}
 		hi = max(hi, sum)
 	}
 	g := newGrid(rows, 26)
 	c := newCanvas(g.bottom + axisHeight)
 	a := fromZero(hi, g.left, g.right)
 	c.bottom(a, g.top, g.bottom, v.Axis)
-	x := g.left
+	x := 0.0
 	for i, n := range v.Names {
 		c.rect(parts[i], x, 4, 9, 9)
 		c.text(inkMuted, start, smallSize, x+13, 12.5, n)
-		x += 13 + textWidth(n, smallSize) + 12
+		x += 13 + textWidth(n, smallSize) + 10
 	}
 	for i, b := range v.Bars {
+		c.mark(of(b.Color, g.height), rows[i].tip())
 		g.row(c, i, rows[i])
 		at := g.left
 		for p, part := range b.Parts {
 			if w := a.pos(max(part, 0)) - g.left; w > 0 {
-				c.rect(parts[p], at, g.y(i)-7, w, 14)
+				c.line(parts[p], barWidth, at, g.y(i), at+w, g.y(i))
 				at += w
 			}
 		}
+		c.shut()
 	}
 	return c.svg(v.Alt), nil
+}
+
+// tip names every part of a bar.
+func (v Cost) tip(b Bar) string {
+	var texts []string
+	for i, p := range b.Parts {
+		texts = append(texts, v.Names[i]+" "+num(max(p, 0)))
+	}
+	return b.Name + ": " + strings.Join(texts, ", ")
 }

@@ -70,18 +70,18 @@ func (v Flame) SVG() (string, error) {
 	for step := -flameSteps; step <= flameSteps; step++ {
 		for _, b := range boxes {
 			if shadeStep(b.Shade) == step {
-				c.use("fill:" + string(flameInk(step)) + ";stroke:" + string(inkBG) + ";stroke-width:.7")
-				fmt.Fprintf(&c.b, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"><title>%s</title></rect>\n",
-					px(b.x), px(float64(b.depth)*flameRow), px(b.w), px(flameRow-1), escape(b.Title))
+				c.add(inked("d", flameInk(step))+" stroke-width=\".7\"", fmt.Sprintf("<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"><title>%s</title></rect>",
+					px(b.x), px(float64(b.depth)*flameRow), px(b.w), px(flameRow-1), escape(b.Title)))
 			}
 		}
 	}
+	c.open(" pointer-events=\"none\"") // the tooltip is the box's
 	for _, b := range boxes {
 		if text := b.label(); text != "" {
-			c.use("font-size:" + px(flameText) + "px;fill:" + string(inkFG) + ";pointer-events:none") // the tooltip is the box's
-			fmt.Fprintf(&c.b, "<text x=\"%s\" y=\"%s\">%s</text>\n", px(b.x+4), px(float64(b.depth)*flameRow+12.5), escape(text))
+			c.text(inkFG, start, flameText, b.x+4, float64(b.depth)*flameRow+12.5, text)
 		}
 	}
+	c.shut()
 	v.legend(c, float64(rows)*flameRow+22)
 	return c.svg(v.Alt), nil
 }
@@ -134,18 +134,15 @@ func shadeStep(shade float64) int {
 	return int(math.Round(max(-1, min(shade, 1)) * flameSteps))
 }
 
-// flameInk mixes the color of less (blue) or more (orange), which also people who do not see red and green tell
-// apart, with the gray of no difference.
+// flameInk returns the color of less (blue) or more (orange), or the gray of no difference.
 func flameInk(step int) ink {
-	const same = "var(--grid,#e3e6ea)"
-	if step == 0 {
-		return same
+	switch {
+	case step < 0:
+		return ink(fmt.Sprint("less", -step))
+	case step > 0:
+		return ink(fmt.Sprint("more", step))
 	}
-	color := series[2]
-	if step < 0 {
-		color, step = series[1], -step
-	}
-	return ink(fmt.Sprintf("color-mix(in srgb,%s %d%%,%s)", color, strongest*step/flameSteps, same))
+	return inkGrid
 }
 
 func (v Flame) legend(c *canvas, y float64) {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -66,10 +67,11 @@ func (v Forest) SVG() (string, error) {
 	a := e.axis(g)
 	c.bottom(a, g.top, g.bottom, v.Axis)
 	one := a.pos(1)
-	c.line(inkFG, 1, one, g.top-4, one, g.bottom)
+	c.reference(one, g.top-4, g.bottom)
 	c.text(inkFG, anchorFor(one, g), smallSize, one, g.top-8, clip(v.Baseline, nameMax, smallSize)+" = 1")
 	i := 0
 	for _, group := range v.Groups {
+		c.open(of(group.Color, g.height*float64(2+len(group.Runs))))
 		c.text(inkFG, start, textSize, 0, g.y(i)+4, g.names[i])
 		if group.Missing > 0 {
 			c.text(inkMuted, end, smallSize, width, g.y(i)+4, fmt.Sprintf("%d not counted", group.Missing))
@@ -80,6 +82,7 @@ func (v Forest) SVG() (string, error) {
 			i++
 		}
 		c.diamond(a, g, group, i)
+		c.shut()
 		i++
 	}
 	return c.svg(v.Alt), nil
@@ -88,6 +91,7 @@ func (v Forest) SVG() (string, error) {
 func (c *canvas) forestRun(a axis, g grid, r ForestRun, color, i int) {
 	in, _ := seriesInk(color)
 	y, x := g.y(i), a.pos(r.Value)
+	c.mark("", r.tip())
 	c.text(inkMuted, start, smallSize, gap, y+4, g.names[i])
 	c.text(inkMuted, end, smallSize, width, y+4, r.Label)
 	if r.Bounded {
@@ -95,22 +99,23 @@ func (c *canvas) forestRun(a axis, g grid, r ForestRun, color, i int) {
 	}
 	half := 2 + 4*math.Sqrt(min(1, max(0, r.Weight)))
 	c.rect(in, x-half, y-half, 2*half, 2*half)
+	c.shut()
 }
 
 // diamond draws a pooled ratio: a diamond, or a ring without an interval.
-func (c *canvas) diamond(a axis, g grid, of ForestGroup, i int) {
-	in, _ := seriesInk(of.Color)
-	y, r := g.y(i), of.Pooled
+func (c *canvas) diamond(a axis, g grid, group ForestGroup, i int) {
+	in, _ := seriesInk(group.Color)
+	y, r := g.y(i), group.Pooled
+	c.mark("", cmp.Or(r.Tip, group.Name+", "+r.Name+": "+r.Label))
+	defer c.shut()
 	c.text(inkFG, start, textSize, gap, y+4, g.names[i])
 	c.text(inkFG, end, textSize, width, y+4, r.Label)
-	if of.NextLo > 0 {
-		c.whiskers(inkMuted, 1.5, a.pos(of.NextLo), a.pos(of.NextHi), y, 3)
+	if group.NextLo > 0 {
+		c.whiskers(inkMuted, 1.5, a.pos(group.NextLo), a.pos(group.NextHi), y, 3)
 	}
 	if !r.Bounded {
 		c.ring(in, a.pos(r.Value), y, 4, 1.6)
 		return
 	}
-	c.use("fill:" + string(in))
-	fmt.Fprintf(&c.b, "<path d=\"M%s,%sL%s,%sL%s,%sL%s,%sZ\"/>\n", px(a.pos(r.Lo)), px(y), px(a.pos(r.Value)), px(y-7),
-		px(a.pos(r.Hi)), px(y), px(a.pos(r.Value)), px(y+7))
+	c.add(inked("a", in), "<path d=\""+points("M", [][2]float64{{a.pos(r.Lo), y}, {a.pos(r.Value), y - 7}, {a.pos(r.Hi), y}, {a.pos(r.Value), y + 7}})+"Z\"/>")
 }

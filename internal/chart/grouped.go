@@ -51,7 +51,7 @@ func (v Grouped) SVG() (string, error) {
 	c.bottom(a, g.top, g.bottom, v.Axis)
 	if v.One != "" {
 		one := a.pos(1)
-		c.line(inkFG, 1, one, g.top-4, one, g.bottom)
+		c.reference(one, g.top-4, g.bottom)
 		c.text(inkFG, anchorFor(one, g), smallSize, one, g.top-8, clip(v.One, nameMax, smallSize)+" = 1")
 	}
 	i := 0
@@ -59,9 +59,11 @@ func (v Grouped) SVG() (string, error) {
 		c.text(inkFG, start, textSize, 0, g.y(i)+5, g.names[i])
 		i++
 		for _, r := range group.Rows {
+			c.mark("", group.Name+", "+r.tip())
 			c.text(inkMuted, start, textSize, gap, g.y(i)+4, g.names[i])
 			c.text(inkFG, end, textSize, width, g.y(i)+4, r.Label)
 			c.interval(a, r, g.y(i))
+			c.shut()
 			i++
 		}
 	}

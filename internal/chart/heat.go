@@ -38,9 +38,12 @@ func (v Heat) SVG() (string, error) {
 	}
 	left, short := nameColumn(v.Rows)
 	left += textWidth("from ", smallSize)
-	w := min(widest, (width-left)/float64(max(1, len(v.Columns))))
 	bottom := head + height*float64(len(v.Rows))
 	c := newCanvas(bottom + axisHeight)
+	if len(v.Columns) > 5 {
+		c.width = wide
+	}
+	w := min(widest, (max(width, c.width)-left)/float64(max(1, len(v.Columns))))
 	c.text(inkMuted, start, smallSize, left, 11, "to")
 	c.text(inkMuted, start, smallSize, 0, head-6, "from")
 	for n, name := range v.Columns {
@@ -54,6 +57,7 @@ func (v Heat) SVG() (string, error) {
 			if x.Label == "" {
 				continue
 			}
+			c.mark("", fmt.Sprintf("from %s to %s: %s", v.Rows[i], v.Columns[n], strings.ReplaceAll(x.Label, "\n", " ")))
 			c.rect(heatInk(x.Value, hi), at+1, y+1, w-2, height-2)
 			ls := strings.Split(x.Label, "\n")
 			for i, l := range ls {
@@ -65,6 +69,7 @@ func (v Heat) SVG() (string, error) {
 					c.text(inkFG, middle, size, at+w/2, y+height/2+4+line*(float64(i)-float64(len(ls)-1)/2), l)
 				}
 			}
+			c.shut()
 		}
 	}
 	x, y := left, bottom+16

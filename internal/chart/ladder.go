@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // A Group is one network of a ladder.
@@ -17,6 +18,7 @@ type Group struct {
 type Step struct {
 	Name  string
 	Value float64
+	Lost  float64 // share of what the step above had, 0..1
 }
 
 // lossShown is the smallest loss printed: 0.1 % rounded.
@@ -31,13 +33,13 @@ type Ladder struct {
 }
 
 func (v Ladder) SVG() (string, error) {
-	const bar, between, stepName = 15.0, 14.0, 62.0
-	names, lo, hi, height := make([]string, len(v.Groups)), 100.0, 0.0, 4.0
-	for i, g := range v.Groups {
-		names[i] = g.Name
-		height += bar*float64(len(g.Steps)) + between
+	const bar, between, heading, left, right = 15.0, 10.0, 17.0, 62.0, 92.0
+	lo, hi, height := 100.0, 0.0, 4.0
+	high := func(g Group) float64 { return heading + bar*float64(len(g.Steps)) + between }
+	for _, g := range v.Groups {
+		height += high(g)
 		for _, s := range g.Steps {
-			if err := finite(g.Name, s.Value); err != nil {
+			if err := finite(g.Name, s.Value, s.Lost); err != nil {
 				return "", err
 			}
 			hi = max(hi, s.Value)
@@ -46,28 +48,38 @@ func (v Ladder) SVG() (string, error) {
 			}
 		}
 	}
-	left, short := nameColumn(names)
-	left += stepName
 	c := newCanvas(height + axisHeight)
-	a := fromZero(hi, left, width-92)
+	a := fromZero(hi, left, width-right)
 	c.bottom(a, 0, height, v.Axis)
 	digits := min(max(0, 2-int(math.Floor(math.Log10(lo)))), 3)
-	y := 8.0
-	for i, g := range v.Groups {
+	y := 4.0
+	for _, g := range v.Groups {
 		in, _ := seriesInk(g.Color)
-		c.text(inkFG, start, textSize, 0, y+bar-4, short[i])
-		for n, s := range g.Steps {
-			c.text(inkMuted, end, smallSize, left-6, y+bar-4, s.Name)
-			c.rect(in, left, y+2, max(1, a.pos(s.Value)-left), bar-4)
-			c.text(inkFG, start, smallSize, a.pos(s.Value)+5, y+bar-4, strconv.FormatFloat(s.Value, 'f', digits, 64))
-			if n > 0 && g.Steps[n-1].Value > 0 {
-				if loss := 1 - s.Value/g.Steps[n-1].Value; loss >= lossShown {
-					c.text(inkBad, end, smallSize, width, y+bar-4, fmt.Sprintf("−%.1f %%", 100*loss))
-				}
-			}
-			y += bar
+		c.open(of(g.Color, high(g)))
+		c.text(inkFG, start, textSize, 0, y+heading-5, clip(g.Name, width, textSize))
+		bars, values, tips, at := "", []string{}, []string{}, y+heading
+		for i, s := range g.Steps {
+			values = append(values, strconv.FormatFloat(s.Value, 'f', digits, 64))
+			tips = append(tips, s.Name+" "+values[i])
+			middle := at + bar*(float64(i)+0.5)
+			bars += "M" + px(left) + "," + px(middle) + "H" + px(max(left+1, a.pos(s.Value)))
+			c.text(inkMuted, end, smallSize, left-6, middle+3.5, s.Name)
 		}
-		y += between
+		c.stroke(in, bar-4, "", bars)
+		for i, s := range g.Steps {
+			c.text(inkFG, start, smallSize, a.pos(s.Value)+5, at+bar*float64(i)+11, values[i])
+		}
+		for i, s := range g.Steps {
+			if s.Lost >= lossShown {
+				loss := fmt.Sprintf("−%.1f %%", 100*s.Lost)
+				tips[i] += " (" + loss + ")"
+				c.text(inkBad, end, smallSize, width, at+bar*float64(i)+11, loss)
+			}
+		}
+		c.flush()
+		c.b.WriteString("<title>" + escape(g.Name+": "+strings.Join(tips, ", ")) + "</title>")
+		c.shut()
+		y += high(g)
 	}
 	return c.svg(v.Alt), nil
 }

@@ -47,7 +47,8 @@ func (v Lanes) SVG() (string, error) {
 	bottom := (panel+laneGap)*float64(len(v.Panels)) - laneGap
 	legend := bottom + axisHeight + 4
 	c := newCanvas(legend)
-	x := fromZero(hi, left, width-8)
+	c.width = wide
+	x := fromZero(hi, left, wide-8)
 	c.bottom(x, 0, bottom, v.Axis)
 	for i, p := range v.Panels {
 		c.lanes(x, p, names, float64(i)*(panel+laneGap))
@@ -58,7 +59,7 @@ func (v Lanes) SVG() (string, error) {
 			continue
 		}
 		w := 13 + textWidth(name, smallSize) + 14
-		if at > 0 && at+w > width {
+		if at > 0 && at+w > wide {
 			at, legend = 0, legend+legendRow
 		}
 		c.rect(parts[i], at, legend, 9, 9)

@@ -27,7 +27,7 @@ func (v Machines) SVG() (string, error) {
 	if len(v.Links) == 0 {
 		return "", fmt.Errorf("chart: %s and %s: no network between them to draw", v.Left.Title, v.Right.Title)
 	}
-	wide := func(s Side, dev func(Link) string) float64 {
+	widest := func(s Side, dev func(Link) string) float64 {
 		w := textWidth(s.Title, textSize)
 		for _, l := range s.Lines {
 			w = max(w, textWidth(l, smallSize))
@@ -37,11 +37,12 @@ func (v Machines) SVG() (string, error) {
 		}
 		return min(max(w+2*pad, 90), 165)
 	}
-	left := wide(v.Left, func(l Link) string { return l.Left })
-	right := wide(v.Right, func(l Link) string { return l.Right })
+	left := widest(v.Left, func(l Link) string { return l.Left })
+	right := widest(v.Right, func(l Link) string { return l.Right })
 	head := 24 + line*float64(max(len(v.Left.Lines), len(v.Right.Lines)))
 	bottom := head + row*float64(len(v.Links))
 	c := newCanvas(bottom + 6)
+	c.width = wide
 	side := func(s Side, x, w float64) {
 		c.frame(inkMuted, 1.2, x+1, 2, w-2, bottom)
 		c.text(inkFG, middle, textSize, x+w/2, 20, clip(s.Title, w-pad, textSize))
@@ -50,7 +51,7 @@ func (v Machines) SVG() (string, error) {
 		}
 	}
 	side(v.Left, 0, left)
-	side(v.Right, width-right, right)
+	side(v.Right, wide-right, right)
 	device := func(name string, in ink, edge, w float64, a anchor, y float64) {
 		if name == "" {
 			return
@@ -68,7 +69,7 @@ func (v Machines) SVG() (string, error) {
 	for i, l := range v.Links {
 		y := head + row*(float64(i)+0.5)
 		in, dash := seriesInk(l.Color)
-		from, to := left, width-right
+		from, to := left, wide-right
 		c.path(in, 2, dash, [2]float64{from - 8, y}, [2]float64{to + 8, y})
 		device(l.Left, in, from-8, left, end, y)
 		device(l.Right, in, to+8, right, start, y)

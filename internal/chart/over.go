@@ -1,8 +1,10 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Over shows quantities over time as panels, one above the other, with one axis of time.
@@ -51,11 +53,16 @@ func (v Over) SVG() (string, error) {
 			names = append(names, l.Name)
 		}
 	}
-	w, _ := nameColumn(names)
+	w, _ := column(names, tagMax)
 	c := newCanvas(height + axisHeight)
-	left, right := 44.0, width-max(w, gap)-8
+	left, right := 40.0, width-max(w, gap)-4
 	x := axis{lo: v.Times[0], hi: v.Times[len(v.Times)-1], from: left, to: right}
 	x.ticks = multiples(step(x.hi-x.lo, 6), x.lo, x.hi)
+	var times []string
+	for _, t := range v.Times {
+		times = append(times, decimal(t, 2)+" s")
+	}
+	c.root = each("data-x", times)
 	at := -14.0
 	for _, p := range v.Panels {
 		at = v.panel(c, p, x, at)
@@ -121,7 +128,7 @@ func (v Over) panel(c *canvas, p Panel, x axis, above float64) float64 {
 	}
 	for _, edge := range []float64{0, v.Window} { // beyond are the warm-up and the end
 		if at, out := x.inside(edge); !out {
-			c.path(inkMuted, 1, ";stroke-dasharray:2 2", [2]float64{x.pos(at), top}, [2]float64{x.pos(at), bottom})
+			c.path(inkMuted, 1, "2 2", [2]float64{x.pos(at), top}, [2]float64{x.pos(at), bottom})
 		}
 	}
 	return bottom
@@ -156,7 +163,9 @@ func (v Over) stack(c *canvas, p Panel, x, y axis, legend float64) {
 		for i := range above {
 			above[i] = below[i] + max(l.Y[i], 0)
 		}
+		c.mark(each("data-l", nums(l.Y)), strings.TrimSpace(l.Name+" "+p.Axis))
 		c.area(parts[l.Color], 1, v.Times, below, above, x, y)
+		c.shut()
 		below = above
 	}
 	at := x.from
@@ -167,13 +176,15 @@ func (v Over) stack(c *canvas, p Panel, x, y axis, legend float64) {
 	}
 }
 
-// lines draws bands below lines, which have their names at their ends.
-func (v Over) lines(c *canvas, p Panel, x, y axis) {
-	for _, l := range p.Lines {
-		if in, _ := seriesInk(l.Color); l.banded() {
-			c.area(in, 0.16, v.Times, l.Lo, l.Hi, x, y)
-		}
+func nums(vs []float64) (out []string) {
+	for _, v := range vs {
+		out = append(out, num(v))
 	}
+	return out
+}
+
+// lines draws lines with bands, and their names at their ends.
+func (v Over) lines(c *canvas, p Panel, x, y axis) {
 	last := len(v.Times) - 1 // in the window: beyond, all lines end alike
 	for last > 0 && v.Times[last] > v.Window {
 		last--
@@ -185,9 +196,14 @@ func (v Over) lines(c *canvas, p Panel, x, y axis) {
 		for i, t := range v.Times {
 			xy[i] = [2]float64{x.pos(t), y.pos(l.Y[i])}
 		}
+		c.mark(each("data-l", nums(l.Y)), cmp.Or(l.Name, p.Axis))
 		c.path(in, 1.6, dash, xy...)
+		if l.banded() {
+			c.area(in, 0.16, v.Times, l.Lo, l.Hi, x, y)
+		}
+		c.shut()
 		if l.Name != "" {
-			tags = append(tags, tag{clip(l.Name, nameMax, textSize), in, xy[last][0], xy[last][1]})
+			tags = append(tags, tag{clip(l.Name, tagMax, textSize), in, -1, xy[last][0], xy[last][1]})
 		}
 	}
 	plot{canvas: c, right: x.to}.tags(tags, y)
@@ -195,20 +211,16 @@ func (v Over) lines(c *canvas, p Panel, x, y axis) {
 
 // area fills between two lines.
 func (c *canvas) area(in ink, opacity float64, times, lo, hi []float64, x, y axis) {
-	c.use(fmt.Sprintf("stroke:none;fill:%s;fill-opacity:%s", in, px(opacity)))
-	d := ""
-	point := func(t, v float64) {
-		letter := "L"
-		if d == "" {
-			letter = "M"
-		}
-		d += letter + px(x.pos(t)) + "," + px(y.pos(math.Max(v, 0)))
-	}
+	var xy [][2]float64
 	for i, t := range times {
-		point(t, hi[i])
+		xy = append(xy, [2]float64{x.pos(t), y.pos(math.Max(hi[i], 0))})
 	}
 	for i := len(times) - 1; i >= 0; i-- {
-		point(times[i], lo[i])
+		xy = append(xy, [2]float64{x.pos(times[i]), y.pos(math.Max(lo[i], 0))})
 	}
-	fmt.Fprintf(&c.b, "<path d=\"%sZ\"/>\n", d)
+	attrs := inked("a", in)
+	if opacity < 1 {
+		attrs += " fill-opacity=\"" + decimal(opacity, 2) + "\""
+	}
+	c.add(attrs, "<path d=\""+points("M", xy)+"Z\"/>")
 }

@@ -21,6 +21,15 @@ type CurvePoint struct {
 	X, Y    float64
 	Lo, Hi  float64 // read only if Bounded
 	Bounded bool
+	Tip     string // of the tooltip; "" means the numbers
+}
+
+func (p CurvePoint) tip() string {
+	text := tickNum(p.X) + ": " + num(p.Y)
+	if p.Bounded {
+		text += " [" + num(p.Lo) + ", " + num(p.Hi) + "]"
+	}
+	return cmp.Or(p.Tip, text)
 }
 
 // A plot draws curves with their names at their ends.
@@ -35,9 +44,12 @@ func newPlot(curves []Curve, bottom float64) plot {
 	for i, k := range curves {
 		names[i] = k.Name
 	}
-	w, short := nameColumn(names)
-	return plot{newCanvas(bottom + axisHeight), 44, width - w - 8, 22, bottom, short}
+	w, short := column(names, tagMax)
+	return plot{newCanvas(bottom + axisHeight), 40, width - w - 4, 22, bottom, short}
 }
+
+// tagMax is the most space for names at the ends of lines.
+const tagMax = 92.0
 
 // curves draws lines of the given width; dots marks every point with its interval.
 func (p plot) curves(curves []Curve, x, y axis, width float64, dots bool) {
@@ -45,25 +57,30 @@ func (p plot) curves(curves []Curve, x, y axis, width float64, dots bool) {
 	for i, k := range curves {
 		in, dash := seriesInk(k.Color)
 		if k.Dashed {
-			dash = ";stroke-dasharray:2 3"
+			dash = "2 3"
 		}
 		var xy [][2]float64
+		var tips []string
 		for _, pt := range k.Points {
-			at := [2]float64{x.pos(pt.X), y.pos(pt.Y)}
-			xy = append(xy, at)
-			if pt.Bounded {
-				p.line(in, 1.4, at[0], y.pos(max(pt.Lo, 0)), at[0], y.pos(pt.Hi))
-			}
-			if dots && !k.Plain {
-				p.dot(in, at[0], at[1], 2.6)
-			}
+			xy = append(xy, [2]float64{x.pos(pt.X), y.pos(pt.Y)})
+			tips = append(tips, pt.tip())
 		}
 		if len(xy) == 0 {
 			continue
 		}
-		p.path(in, width, dash, xy...)
+		p.mark(of(k.Color, 0)+each("data-l", tips), k.Name)
+		p.path(in, width, dash, xy...) // the first of the group: a point for every tip
+		for n, pt := range k.Points {
+			if pt.Bounded {
+				p.line(in, 1.4, xy[n][0], y.pos(max(pt.Lo, 0)), xy[n][0], y.pos(pt.Hi))
+			}
+			if dots && !k.Plain {
+				p.dot(in, xy[n][0], xy[n][1], 2.6)
+			}
+		}
+		p.shut()
 		last := xy[len(xy)-1]
-		tags = append(tags, tag{p.names[i], in, last[0], last[1]})
+		tags = append(tags, tag{p.names[i], in, k.Color, last[0], last[1]})
 	}
 	for _, k := range curves {
 		for _, m := range k.Published {
@@ -75,9 +92,10 @@ func (p plot) curves(curves []Curve, x, y axis, width float64, dots bool) {
 
 // A tag is a name at the end of its line.
 type tag struct {
-	name string
-	ink  ink
-	x, y float64
+	name    string
+	ink     ink
+	network int // -1: none
+	x, y    float64
 }
 
 // tags prints names at the right of the drawing without overlap.
@@ -89,8 +107,14 @@ func (p plot) tags(tags []tag, y axis) {
 	}
 	spread(ys, 15, y.to+4, y.from-2)
 	for i, t := range tags {
+		attrs := " data-tag=\"\""
+		if t.network >= 0 {
+			attrs += of(t.network, 0)
+		}
+		p.open(attrs)
 		p.path(t.ink, 0.8, "", [2]float64{t.x + 1, t.y}, [2]float64{p.right + 6, ys[i]})
 		p.text(t.ink, start, textSize, p.right+9, ys[i]+4, t.name)
+		p.shut()
 	}
 }
 

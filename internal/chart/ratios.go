@@ -26,11 +26,13 @@ func (v Ratios) SVG() (string, error) {
 	a := e.axis(g)
 	c.bottom(a, g.top, g.bottom, v.Axis)
 	one := a.pos(1)
-	c.line(inkFG, 1, one, g.top-4, one, g.bottom)
+	c.reference(one, g.top-4, g.bottom)
 	c.text(inkFG, anchorFor(one, g), smallSize, one, g.top-8, clip(v.Baseline, nameMax, smallSize)+" = 1")
 	for i, r := range v.Rows {
+		c.mark(of(r.Color, g.height), r.tip())
 		g.row(c, i, r)
 		c.interval(a, r, g.y(i))
+		c.shut()
 	}
 	return c.svg(v.Alt), nil
 }
@@ -66,9 +68,9 @@ func (e extent) axis(g grid) axis {
 // anchorFor keeps a label at x inside the drawing.
 func anchorFor(x float64, g grid) anchor {
 	switch {
-	case x > g.right-50:
+	case x > g.right-40:
 		return end
-	case x < g.left+50:
+	case x < g.left+40:
 		return start
 	}
 	return middle
@@ -87,9 +89,9 @@ func newGrid(rows []Row, top float64) grid {
 		names[i] = r.Name
 		right = max(right, textWidth(r.Label, textSize))
 	}
-	g := grid{top: top, height: 30}
+	g := grid{top: top, height: 27}
 	if len(rows) > 6 {
-		g.height = 24
+		g.height = 22
 	}
 	g.left, g.names = nameColumn(names)
 	g.left += 4
@@ -117,13 +119,10 @@ func (c *canvas) interval(a axis, r Row, y float64) {
 	lo, _ := a.inside(r.Lo)
 	hi, _ := a.inside(r.Hi)
 	c.whiskers(in, 2, a.pos(lo), a.pos(hi), y, 4)
-	c.dot(inkBG, x, y, 5.5)
-	c.dot(in, x, y, 4.5)
+	c.circle(inked("d", in), x, y, 5)
 }
 
 // whiskers draws an interval with ends that reach h above and below y.
 func (c *canvas) whiskers(in ink, w, lo, hi, y, h float64) {
-	c.line(in, w, lo, y, hi, y)
-	c.line(in, w, lo, y-h, lo, y+h)
-	c.line(in, w, hi, y-h, hi, y+h)
+	c.stroke(in, w, "", fmt.Sprintf("M%s,%sH%sM%s,%sV%sM%s,%sV%s", px(lo), px(y), px(hi), px(lo), px(y-h), px(y+h), px(hi), px(y-h), px(y+h)))
 }

@@ -21,13 +21,16 @@ type Pane struct {
 	Chart interface{ SVG() (string, error) }
 }
 
-const margin = 14.0
+const (
+	margin     = 14.0
+	sheetWidth = wide
+)
 
 func (v Sheet) SVG() (string, error) {
 	c := newCanvas(0)
 	y := 8.0
 	lines := func(s string, in ink, size float64) {
-		for _, l := range wrap(s, width, size) {
+		for _, l := range wrap(s, sheetWidth, size) {
 			y += size * 1.3
 			c.text(in, start, size, 0, y, l)
 		}
@@ -49,8 +52,9 @@ func (v Sheet) SVG() (string, error) {
 			lines(p.Title, inkFG, 13.5)
 			y += 6
 		}
-		c.use("")
-		c.b.WriteString(strings.Replace(one, "<svg ", fmt.Sprintf("<svg y=\"%s\" width=\"%s\" height=\"%s\" ", px(y), px(w), px(h)), 1))
+		h *= sheetWidth / w
+		c.flush()
+		c.b.WriteString(strings.Replace(one, "<svg ", fmt.Sprintf("<svg y=\"%s\" width=\"%s\" height=\"%s\" ", px(y), px(sheetWidth), px(h)), 1))
 		y += h + 6
 	}
 	if v.Measured != "" {
@@ -59,7 +63,7 @@ func (v Sheet) SVG() (string, error) {
 		c.text(inkMuted, start, smallSize, 16, y, v.Measured)
 	}
 	if v.Published != "" {
-		for i, l := range wrap(v.Published, width-16, smallSize) {
+		for i, l := range wrap(v.Published, sheetWidth-16, smallSize) {
 			y += 15
 			if i == 0 {
 				c.published(6, y-4)
@@ -71,10 +75,9 @@ func (v Sheet) SVG() (string, error) {
 		y += 3
 		lines(n, inkMuted, smallSize)
 	}
-	c.use("")
-	w, h := width+2*margin, y+10+margin
-	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"%s %s %s %s\" role=\"img\" aria-label=\"%s\" font-family=\"sans-serif\">\n<rect x=\"%s\" y=\"%s\" width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n%s</svg>\n",
-		px(-margin), px(-margin/2), px(w), px(h), escape(v.Title+" "+v.Subtitle), px(-margin), px(-margin/2), inkBG, c.b.String()), nil
+	c.flush()
+	return Standalone(fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"%s %s %s %s\" role=\"img\" aria-label=\"%s\">\n%s</svg>\n",
+		px(-margin), px(-margin/2), px(sheetWidth+2*margin), px(y+10+margin), escape(v.Title+" "+v.Subtitle), c.b.String())), nil
 }
 
 // wrap breaks s at spaces into lines of at most w.

@@ -39,13 +39,14 @@ func (v Waterfall) SVG() (string, error) {
 	c := newCanvas(g.bottom + axisHeight)
 	a := e.axis(g)
 	c.bottom(a, g.top, g.bottom, v.Axis)
-	c.line(inkFG, 1, a.pos(1), g.top, a.pos(1), g.bottom)
+	c.reference(a.pos(1), g.top, g.bottom)
 	g.row(c, 0, rows[0])
 	c.dot(inkFG, a.pos(1), g.y(0), 4.5)
 	at := 1.0
 	for i, r := range v.Steps {
 		y, from, to := g.y(i+1), a.pos(at), a.pos(at*r.Value)
-		c.path(inkMuted, 1, ";stroke-dasharray:2 2", [2]float64{from, g.y(i)}, [2]float64{from, y - 8})
+		c.path(inkMuted, 1, "2 2", [2]float64{from, g.y(i)}, [2]float64{from, y - 8})
+		c.mark("", r.tip())
 		g.row(c, i+1, r)
 		in := parts[r.Color%len(parts)]
 		if r.Value < 1 && !(r.Bounded && r.Hi >= 1) {
@@ -56,9 +57,12 @@ func (v Waterfall) SVG() (string, error) {
 		if r.Bounded {
 			c.whiskers(inkFG, 1.4, a.pos(at*r.Lo), a.pos(at*r.Hi), y, 3.5)
 		}
+		c.shut()
 		at *= r.Value
 	}
+	c.mark("", v.Total.tip())
 	g.row(c, len(rows)-1, v.Total)
 	c.interval(a, v.Total, g.y(len(rows)-1))
+	c.shut()
 	return c.svg(v.Alt), nil
 }

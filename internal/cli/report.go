@@ -152,7 +152,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	for _, p := range probes {
 		rep.Words[p.Name] = p.Info
 	}
-	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
+	rep.Command = []string{"weir", "run", report.StudyFile}
 	if ranInVM(dir) {
 		rep.Command = append(rep.Command, "--in-vm")
 	}

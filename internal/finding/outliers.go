@@ -10,8 +10,11 @@ import (
 // maxNamed is the largest number of blocks named individually.
 const maxNamed = 3
 
+// OutlierBlocks is the ID of the rule about blocks that are far from the others: a page draws them instead.
+const OutlierBlocks = "outlier-blocks"
+
 var outliers = Rule{
-	ID:    "outlier-blocks",
+	ID:    OutlierBlocks,
 	Title: "Blocks far from the others",
 	Doc: "A block is far when its log ratio is more than five median absolute deviations from the median. It counts like the others, because the estimate resists outliers: " +
 		"it is a reason to look at the raw output, not to drop the block.",

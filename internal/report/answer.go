@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,13 +15,13 @@ import (
 // table of all ratios to the baseline if conditions are few.
 func answerSection(s source) []Section {
 	about, costs := s.busy()
-	x := Section{ID: "answer", Title: "Answer", About: about, Lines: s.answers(false), Box: true}
+	x := Section{ID: "answer", Title: "Answer", About: about, Lines: s.answers(), Box: true}
 	stated := s.sentences()
 	if t, ok := s.overview(); ok {
 		for i := range x.Lines {
 			x.Lines[i].In = []Medium{forTerminal, forMarkdown, forSummary}
 		}
-		for _, l := range s.answers(true) { // the intervals are in the table
+		for _, l := range append([]Line{{Text: s.shown()}}, s.pathsAlone()...) { // the table has the rest
 			l.In = []Medium{forPage}
 			x.Lines = append(x.Lines, l)
 		}
@@ -71,13 +72,55 @@ func (r Run) found() []string {
 	return out
 }
 
-// answers describes each network's cost, in table order. brief leaves intervals to a table.
-func (s source) answers(brief bool) []Line {
+// shown counts the ratios that differ from the baseline, and names the farthest.
+func (s source) shown() string {
+	differ, all, far, where := 0, 0, 1.0, ""
+	for t, r := range s.p.Rows() {
+		if r.Ratio.N == 0 {
+			continue
+		}
+		all++
+		if !r.Ratio.Bounded() || r.Same {
+			continue
+		}
+		differ++
+		if off := math.Abs(math.Log(r.Ratio.Center)); where == "" || off > far {
+			far, where = off, fmt.Sprintf("%s of %s, %s×%s", s.short(t.Probe), r.Network, fixed(r.Ratio.Center, ratioDigits(r.Ratio)), interval(r.Ratio, false))
+		}
+	}
+	if differ == 0 {
+		return fmt.Sprintf("None of %d ratios to %s is shown to differ from 1.", all, s.p.Baseline)
+	}
+	text := fmt.Sprintf("%d of %d ratios to %s differ from 1 in this run, the farthest %s.", differ, all, s.p.Baseline, where)
+	if differ < all {
+		text += " ~ marks those that are not shown to differ."
+	}
+	return text
+}
+
+// pathsAlone says how much of a response time's difference is the network's, where wake-ups hide it.
+func (s source) pathsAlone() (out []Line) {
+	for _, n := range s.p.Networks {
+		var parts []string
+		for _, t := range s.p.Tables {
+			if r, ok := t.Row(n); ok && r.Path.N > 0 {
+				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s%s×%s", s.short(t.Probe), mark(r.Path.Contains(1)), fixed(r.Path.Center, ratioDigits(r.Path)), interval(r.Path, false))))
+			}
+		}
+		if parts != nil {
+			out = append(out, Line{Network: n, Text: "the network path alone, without wake-ups: " + sentence(parts)})
+		}
+	}
+	return out
+}
+
+// answers describes each network's cost, in table order.
+func (s source) answers() []Line {
 	var out []Line
 	for _, n := range s.p.Networks {
 		text := s.hopClause(n)
 		if n != s.p.Baseline {
-			clauses := s.clauses(n, brief)
+			clauses := s.clauses(n)
 			if clauses != "" && !s.p.Unpaired {
 				clauses = "in this run, " + clauses // another run can show something else
 			}
@@ -135,7 +178,7 @@ func sentence(parts []string) string {
 }
 
 // clauses compares a network with the baseline under each probe.
-func (s source) clauses(network string, brief bool) string {
+func (s source) clauses(network string) string {
 	var parts []string
 	named, compared, bounded := false, false, false // name the baseline once
 	for _, tables := range byProbe(s.p.Tables) {
@@ -156,7 +199,7 @@ func (s source) clauses(network string, brief bool) string {
 		if !named && !(len(rows) == 1 && rows[0].Same) {
 			of, named = " of "+s.p.Baseline, true
 		}
-		parts = append(parts, name+" "+clause(rows, of, brief))
+		parts = append(parts, name+" "+clause(rows, of))
 	}
 	text := sentence(parts)
 	switch {
@@ -170,14 +213,14 @@ func (s source) clauses(network string, brief bool) string {
 }
 
 // clause sums up one probe: one ratio, or the range over several conditions.
-func clause(rows []analysis.Row, of string, brief bool) string {
+func clause(rows []analysis.Row, of string) string {
 	if len(rows) == 1 {
 		r := rows[0]
 		s := fixed(r.Ratio.Center, ratioDigits(r.Ratio)) + "×" + of
 		if r.Same {
 			s = "no difference shown ~"
 		}
-		return s + interval(r.Ratio, brief) + beyond(r, brief) + stalls(r) + pathClause(r, brief)
+		return s + interval(r.Ratio, false) + beyond(r) + stalls(r) + pathClause(r)
 	}
 	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
 	for _, r := range rows {
@@ -202,8 +245,8 @@ func clause(rows []analysis.Row, of string, brief bool) string {
 
 // beyond returns the interval that covers other runs on the machine, if earlier runs have shown how
 // much they differ.
-func beyond(r analysis.Row, brief bool) string {
-	if brief || r.Beyond == nil || !r.Beyond.Interval.Bounded() {
+func beyond(r analysis.Row) string {
+	if r.Beyond == nil || !r.Beyond.Interval.Bounded() {
 		return ""
 	}
 	return " (over other runs" + interval(r.Beyond.Interval, false) + ")"

@@ -45,7 +45,7 @@ func (s source) ownCosts(network string) string {
 			continue
 		}
 		unit := strings.TrimPrefix(rows[0].Own.Name, "cpu.own.per.")
-		parts = append(parts, fmt.Sprintf("per %s (%s) %s", unit, s.short(tables[0].Probe), clause(rows, of, false)))
+		parts = append(parts, fmt.Sprintf("per %s (%s) %s", unit, s.short(tables[0].Probe), clause(rows, of)))
 		of = ""
 	}
 	return sentence(parts)

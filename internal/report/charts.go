@@ -10,7 +10,6 @@ import (
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/record"
 )
 
 // color returns the color of a network, the same in all charts; 0 for the baseline.
@@ -29,7 +28,7 @@ func color(networks []string, baseline, network string) int {
 
 func (s source) figures(t analysis.Table) (out []Figure) {
 	for _, f := range []func(analysis.Table) *Figure{s.ratioChart, s.valueChart, s.splitChart, s.latencyChart, s.ladderChart, s.costChart} {
-		if x := f(t); x != nil {
+		if x := f(t); x != nil && !(s.cut.few && len(out) > 0 && (x.ID == "median" || x.ID == "cpu")) {
 			x.ID = tableID(t) + " " + x.ID
 			out = append(out, *x)
 		}
@@ -37,9 +36,14 @@ func (s source) figures(t analysis.Table) (out []Figure) {
 	return append(out, s.hostCharts(t)...)
 }
 
+// chartRow has a label, and a tooltip with the interval in as many digits.
 func chartRow(name string, color int, i stat.Interval, factor float64, label string) chart.Row {
-	return chart.Row{Name: name, Color: color, Label: label,
+	r := chart.Row{Name: name, Color: color, Label: label, Tip: name + ": " + label,
 		Value: i.Center * factor, Lo: i.Lo * factor, Hi: i.Hi * factor, Bounded: i.Bounded()}
+	if _, decimals, _ := strings.Cut(strings.TrimRight(label, "×"), "."); r.Bounded {
+		r.Tip += " " + bracket(stat.Interval{Lo: r.Lo, Hi: r.Hi}, len(decimals))
+	}
+	return r
 }
 
 func (s source) ratioChart(t analysis.Table) *Figure {
@@ -74,7 +78,7 @@ func (r Run) describe(what string, t analysis.Table, rows []string) string {
 }
 
 func (s source) valueChart(t analysis.Table) *Figure {
-	top, drawn, trials := 0.0, 0, 0 // drawn and trials: largest of one network
+	top := 0.0
 	var centers []float64
 	for _, r := range t.Rows {
 		top = max(top, r.Value.Center, r.Value.Hi, r.Wire.Ceiling)
@@ -90,27 +94,22 @@ func (s source) valueChart(t analysis.Table) *Figure {
 		}
 		row := chartRow(r.Network, s.color(r.Network), r.Value, factor, fixed(r.Value.Center*factor, d))
 		row.Ceiling = r.Wire.Ceiling * factor
-		dots := s.cut.dotsOf(r)
-		for _, pt := range dots {
-			row.Trials = append(row.Trials, chart.Trial{Value: pt.Value * factor, OK: pt.Status == record.OK})
+		row.Tip += " " + label
+		if row.Ceiling > 0 {
+			row.Tip += ", header ceiling " + fixed(row.Ceiling, d)
 		}
-		drawn, trials = max(drawn, len(dots)), max(trials, len(r.Points))
 		rows = append(rows, row)
 		alt = append(alt, r.Network+" "+unit.Format(r.Value.Center, t.Unit))
 	}
 	if rows == nil {
 		return nil
 	}
-	f := &Figure{ID: "median", Caption: "Median over blocks",
+	return &Figure{ID: "median", Caption: "Median over blocks",
 		Chart: chart.Values{Rows: rows, Axis: comma(metricName(t.Metric), label), Alt: s.describe("Medians", t, alt)}}
-	if s.cut.dots > 0 && drawn < trials {
-		f.Note = fmt.Sprintf("Every trial: %d quantiles of up to %d trials per network.", drawn, trials)
-	}
-	return f
 }
 
-// curvePoints is the number of points per factor of ten of rarity.
-const curvePoints = 24
+// curvePoints is the number of points per factor of ten of rarity: p90, p99 and p99.9 are among them.
+const curvePoints = 8
 
 func (s source) latencyChart(t analysis.Table) *Figure {
 	var lines []chart.Curve
@@ -152,13 +151,21 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 func (s source) ladderChart(t analysis.Table) *Figure {
 	var groups []chart.Group
 	var alt []string
-	top, base := 0.0, ""
+	delivered, base := 0.0, ""
 	for _, r := range t.Rows {
 		g := chart.Group{Name: r.Network, Color: s.color(r.Network)}
+		before := 0.0 // mean of the step above
 		for _, name := range []string{"offered", "sent", "received", "delivered"} {
 			if v, ok := r.Get(name); ok {
-				g.Steps = append(g.Steps, chart.Step{Name: name, Value: v.Mean})
-				top, base = max(top, v.Mean), v.Unit
+				step := chart.Step{Name: name, Value: v.Median}
+				if before > 0 {
+					step.Lost = 1 - v.Mean/before
+				}
+				g.Steps = append(g.Steps, step)
+				before, base = v.Mean, v.Unit
+				if name == "delivered" {
+					delivered = max(delivered, v.Median)
+				}
 			}
 		}
 		if len(g.Steps) > 1 {
@@ -170,14 +177,15 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 	if groups == nil {
 		return nil
 	}
-	factor, label := unit.Scale(top, base)
+	factor, label := unit.Scale(delivered, base) // the table's unit
 	for i := range groups {
 		for n := range groups[i].Steps {
 			groups[i].Steps[n].Value *= factor
 		}
 	}
 	return &Figure{ID: "loss", Caption: "From offered to delivered",
-		Chart: chart.Ladder{Groups: groups, Axis: label + "; red: lost since the step above", Alt: s.describe("From offered to delivered", t, alt)}}
+		Note:  "Bars are medians over blocks. Red is the share of all packets that was lost since the step above.",
+		Chart: chart.Ladder{Groups: groups, Axis: label, Alt: s.describe("From offered to delivered", t, alt)}}
 }
 
 func (s source) costChart(t analysis.Table) *Figure {
@@ -203,7 +211,7 @@ func (s source) costChart(t analysis.Table) *Figure {
 	factor, label := unit.Scale(top, costs[0].Unit)
 	bars := make([]chart.Bar, len(costs))
 	for i, c := range costs {
-		bars[i].Name = networks[i]
+		bars[i].Name, bars[i].Color = networks[i], s.color(networks[i])
 		for _, m := range c.Modes {
 			if shown[m.Name] {
 				bars[i].Parts = append(bars[i].Parts, m.Share*c.Total*factor)

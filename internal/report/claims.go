@@ -36,8 +36,9 @@ func claims(outcomes []claim.Outcome) Section {
 func claimColumns(outcomes []claim.Outcome) []column {
 	cs := []column{
 		{Column: Column{Head: "claim", Left: true, Whole: true, Keep: 9}}, // readers copy the name
+		{Column: Column{Head: "part", Left: true, Keep: 2}},
 		{Column: Column{Head: "published", Base: "1", Keep: 6}}, {Column: Column{Head: "accepted", Keep: 5}},
-		{Column: Column{Head: "measured", Base: "1", Kind: "ratio", Keep: 9}}, {Column: Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}},
+		{Column: Column{Head: "measured", Base: "1", Kind: "ratio", Keep: 9}}, {Column: Column{Head: "interval", Unit: "by itself", Base: "1", Kind: "interval", Keep: 8}},
 		{Column: Column{Head: "verdict", Left: true, Keep: 9}}, {Column: Column{Head: "results", Left: true, Keep: 4}},
 	}
 	times := map[string]int{} // by claim
@@ -59,18 +60,21 @@ func claimColumns(outcomes []claim.Outcome) []column {
 			where = o.From
 		}
 		for i, t := range tests {
-			row := texts(id, "", t.Bounds(), "", "", v, where)
+			part := ""
+			if len(o.Claim.Tests) > 1 && len(tests) > 1 {
+				part = t.String()
+			}
+			row := texts(id, part, "", t.Bounds(), "", "", v, where)
 			if r := (stat.Interval{N: 1, Center: t.Published()}); r.Center > 0 {
-				row[1] = ratioCell(r, ratioDigits(r))
+				row[2] = ratioCell(r, ratioDigits(r))
 			}
 			if i < len(o.Measured) {
 				m := o.Measured[i].Ratio
-				row[3], row[4] = ratioCell(m, ratioDigits(m)), intervalCell(m, 1, ratioDigits(m))
+				row[4], row[5] = ratioCell(m, ratioDigits(m)), intervalCell(m, 1, ratioDigits(m))
 			}
 			for n := range cs {
 				cs[n].cells = append(cs[n].cells, row[n])
 			}
-			id, v, where = "", "", "" // only in the first row
 		}
 	}
 	return cs
@@ -141,6 +145,6 @@ func claimFootnote(outcomes []claim.Outcome) string {
 		}
 	}
 	return fmt.Sprintf("%s: %s. A claim holds when the whole interval of the measured ratio is within the accepted bounds, and does not hold when all of it is outside. "+
-		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict. A verdict from one run covers only that run; another run can differ.",
+		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict. So its interval is narrower than that of the same ratio in the other tables, whose intervals hold together. A verdict from one run covers only that run; another run can differ.",
 		count(len(outcomes), "claim"), strings.Join(parts, ", "), trim(100*claim.Confidence))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -62,6 +63,11 @@ func hosts(m map[string][]byte) (out []Section) {
 		}
 		settings := settingsPart(name, v)
 		facts := flatten("", v)
+		for i, f := range facts {
+			if n, err := strconv.ParseFloat(f.Value, 64); err == nil && f.Key == "memory" {
+				facts[i].Value = gibibytes(n)
+			}
+		}
 		var parts []string
 		for _, key := range telling {
 			for _, f := range facts {

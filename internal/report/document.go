@@ -33,6 +33,7 @@ type Document struct {
 	Census   string    `json:"census,omitempty"` // number of trials by status
 	Span     string    `json:"span,omitempty"`   // when they ran
 	Where    string    `json:"where,omitempty"`  // between which machines that exist
+	Head     []Fact    `json:"head,omitempty"`   // what a reader must know first: machines, versions, when, how sure
 	Warnings []string  `json:"warnings,omitempty"`
 	Networks []string  `json:"networks,omitempty"` // in order of their colors
 	Baseline string    `json:"baseline,omitempty"` // the network without a color
@@ -40,6 +41,9 @@ type Document struct {
 	Analysis any       `json:"analysis,omitempty"` // all numbers, in base units
 	Findings any       `json:"findings,omitempty"` // conclusions with evidence
 }
+
+// Heading is the question that the document answers, or its title.
+func (d *Document) Heading() string { return cmp.Or(d.Question, d.Title) }
 
 // IDs returns the names of all sections.
 func (d *Document) IDs() (ids []string) {
@@ -87,11 +91,11 @@ type Section struct {
 	Parts   []Section `json:"parts,omitempty"`
 	Data    any       `json:"data,omitempty"` // numbers that are in no table, in base units
 
-	In   []Medium `json:"in,omitempty"`   // empty means all
-	Box  bool     `json:"box,omitempty"`  // stands out, before the table of contents
-	Fold bool     `json:"fold,omitempty"` // closed until the reader opens it
-	Dots bool     `json:"dots,omitempty"` // figures can show a dot per trial
-	Flat bool     `json:"flat,omitempty"` // parts need no title where space is short
+	Probe string   `json:"probe,omitempty"` // subject of the section; readers of a page can hide it
+	In    []Medium `json:"in,omitempty"`    // empty means all
+	Box   bool     `json:"box,omitempty"`   // stands out, before the table of contents
+	Fold  bool     `json:"fold,omitempty"`  // closed until the reader opens it
+	Flat  bool     `json:"flat,omitempty"`  // parts need no title where space is short
 }
 
 // A Line is a sentence about one network or all.
@@ -118,7 +122,8 @@ func (f Fact) String() string { return f.Key + ": " + f.Value }
 type Figure struct {
 	ID      string `json:"id"`
 	Caption string `json:"caption"`
-	Note    string `json:"note,omitempty"` // what the chart leaves out
+	Note    string `json:"note,omitempty"`  // what the chart leaves out
+	Probe   string `json:"probe,omitempty"` // as a section's
 	Chart   Chart  `json:"-"`
 }
 
@@ -144,6 +149,7 @@ type Column struct {
 	Unit    string `json:"unit,omitempty"`    // of the cells' text
 	Base    string `json:"base,omitempty"`    // of the cells' numbers, such as "bit/s"
 	Network string `json:"network,omitempty"` // subject of the column
+	Probe   string `json:"probe,omitempty"`   // the same
 	Kind    string `json:"kind,omitempty"`    // name, value, ratio, interval, same or blocks: how to set the cells
 	Left    bool   `json:"left,omitempty"`    // aligned
 	Whole   bool   `json:"whole,omitempty"`   // names are shortened last
@@ -160,6 +166,7 @@ type Row struct {
 type Cell struct {
 	Text  string   `json:"text"`
 	Small string   `json:"small,omitempty"` // below the text
+	Link  string   `json:"link,omitempty"`  // of the text on a page: a path relative to the page's file
 	Value *float64 `json:"value,omitempty"`
 	Low   *float64 `json:"low,omitempty"` // of the interval
 	High  *float64 `json:"high,omitempty"`

@@ -220,7 +220,7 @@ func run(t testing.TB) Run {
 		Study: study, Words: words, Results: load(t), Options: analysis.Options{Baseline: "host",
 			Networks: []string{"host", "bridge", "vxlan-overlay"}, Probes: []string{"tcp-stream", "udp-stream", "udp-rate", "udp-rr"}},
 		Hosts:   map[string][]byte{"bench-1": []byte(`{"kernel":"6.12.9","cpu":"Example 3 GHz","cpus":8,"arch":"amd64","os":"Example Linux 1","sysctl":{"net.core.rmem_max":"212992","net.ipv4.tcp_congestion_control":"cubic"},"tools":{"iperf3":"3.18","ping":"20240905"}}`)},
-		Command: []string{"weir", "run", "studies/udp-vs-tcp.yaml", "--blocks", "12"},
+		Command: []string{"weir", "run", StudyFile},
 		Claims:  outcomes(),
 		Seed:    "20240607", Dir: "results/2024-06-07-udp-vs-tcp",
 		Problems: []string{"results.jsonl: line 145 is cut off: the run was killed while it was written"},

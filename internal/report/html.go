@@ -1,12 +1,17 @@
 package report
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
-	"math"
+	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/chart"
 )
 
 //go:embed page.html
@@ -15,12 +20,35 @@ var pageSource string
 //go:embed page.css
 var pageStyle string
 
-// page is parsed once; functions that depend on a document replace these.
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"chip": (*Document)(nil).chip, "tint": tint, "svg": svg, "lines": lines,
-}).Parse(pageSource))
+//go:embed page.js
+var pageScript string
 
-// HTML writes a document as a self-contained page: no script, external font or external image.
+// policy lets a page load nothing and run no script except its own, whatever the names in it say.
+var policy = fmt.Sprintf("default-src 'none'; img-src blob:; style-src 'unsafe-inline'; script-src 'sha256-%s'", hash(pageScript))
+
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// page is parsed once; functions that depend on a document replace these.
+var page = template.Must(template.New("page").Funcs((&view{}).funcs()).Parse(pageSource))
+
+// A view is what the template shows of a document.
+type view struct {
+	*Document
+	Style, ChartStyle template.CSS
+	Script            template.JS
+	Policy            string
+	Subjects          map[string][]subject
+	probes            []string
+}
+
+// A subject is a network or a probe that readers can hide: its number in the page, its name and its title.
+type subject [3]any
+
+// HTML writes a document as a self-contained page, which is complete without its script: no request, and no
+// external font, image or script.
 func HTML(w io.Writer, d *Document) error {
 	t, err := page.Clone()
 	if err != nil {
@@ -28,40 +56,72 @@ func HTML(w io.Writer, d *Document) error {
 	}
 	shown := *d
 	shown.Sections = visible(d.Sections, forPage)
-	return t.Funcs(template.FuncMap{"chip": d.chip}).Execute(w, struct {
-		*Document
-		Style template.CSS
-	}{&shown, template.CSS(pageStyle)})
+	v := &view{Document: &shown, Style: template.CSS(pageStyle), ChartStyle: template.CSS(chart.Style),
+		Script: template.JS(pageScript), Policy: policy, Subjects: map[string][]subject{"n": {}, "p": {}}}
+	for _, n := range d.Networks {
+		v.Subjects["n"] = append(v.Subjects["n"], subject{color(d.Networks, d.Baseline, n), n, n})
+	}
+	for _, s := range shown.Sections {
+		if s.Probe != "" && !slices.Contains(v.probes, s.Probe) {
+			v.Subjects["p"] = append(v.Subjects["p"], subject{len(v.probes), s.Probe, s.Title})
+			v.probes = append(v.probes, s.Probe)
+		}
+	}
+	v.Style += template.CSS(v.colors())
+	return t.Funcs(v.funcs()).Execute(w, v)
 }
 
-// chip is a dot in the color of a network, "" for none.
-func (d *Document) chip(network string) template.HTML {
-	if network == "" {
-		return ""
-	}
-	n := color(d.Networks, d.Baseline, network)
-	if n > 0 {
-		n = (n-1)%8 + 1
-	}
-	return template.HTML(fmt.Sprintf(`<span class="chip" style="background:var(--s%d)"></span>`, n))
+func (v *view) funcs() template.FuncMap {
+	return template.FuncMap{"of": v.of, "svg": svg, "heat": v.heat, "plain": v.plain}
 }
 
-// tint returns the background of a cell, which grows stronger with the distance from 0.
-func tint(shade float64) template.CSS {
-	color := "good"
-	if shade < 0 {
-		color = "bad"
+// of are the attributes that let a reader hide what belongs to a network or a probe.
+func (v *view) of(network, probe string) template.HTMLAttr {
+	return template.HTMLAttr(v.subjects(network, probe))
+}
+
+func (v *view) subjects(network, probe string) (attrs string) {
+	if slices.Contains(v.Networks, network) {
+		attrs = fmt.Sprintf(" data-n=%d", color(v.Networks, v.Baseline, network))
 	}
-	return template.CSS(fmt.Sprintf("color-mix(in srgb, var(--%s) %.0f%%, transparent)", color, min(34, 4+30*math.Abs(shade))))
+	if i := slices.Index(v.probes, probe); i >= 0 {
+		attrs += fmt.Sprintf(" data-p=%d", i)
+	}
+	return attrs
+}
+
+// colors are the rules of the networks' colors.
+func (v *view) colors() string {
+	var b strings.Builder
+	for _, name := range v.Networks {
+		n := color(v.Networks, v.Baseline, name)
+		fmt.Fprintf(&b, "[data-n=\"%d\"]{--n:var(--s%d)}\n", n, min(n, 1)*(max(n-1, 0)%8+1))
+	}
+	return b.String()
 }
 
 // svg draws a figure. A chart that fails must not cost the reader the report.
 func svg(f Figure) template.HTML {
 	s, err := f.Chart.SVG()
 	if err != nil {
-		return template.HTML(`<p class="note">` + template.HTMLEscapeString(fmt.Sprintf("not drawn: %v", err)) + "</p>")
+		return template.HTML("<p class=\"note\">" + template.HTMLEscapeString(fmt.Sprintf("not drawn: %v", err)) + "</p>")
 	}
-	return template.HTML(s) // package chart escapes its texts
+	focus := ""
+	if strings.Contains(s, ` class="wide"`) { // scrolls on a narrow page
+		focus = ` tabindex="0"`
+	}
+	return template.HTML("<div class=\"draw\"" + focus + ">" + compact(s) + "</div>") // package chart escapes its texts
 }
 
-func lines(s string) []string { return strings.Split(s, "\n") }
+// quoted are attributes whose values HTML, unlike XML, needs no quotes for.
+var quoted = regexp.MustCompile(`="([\w.,#%-]+)"(/?)`)
+
+// compact drops what an SVG needs only as a file: this saves a sixth of a page.
+func compact(svg string) string {
+	return quoted.ReplaceAllStringFunc(strings.ReplaceAll(svg, "\n", ""), func(s string) string {
+		if bare, ok := strings.CutSuffix(s, "/"); ok { // a slash would be part of the value
+			return "=" + strings.Trim(bare, `="`) + " /"
+		}
+		return "=" + strings.Trim(s, `="`)
+	})
+}

@@ -16,11 +16,12 @@ func Summary(w io.Writer, d *Document) error { return markdown(w, d, forSummary)
 func markdown(w io.Writer, d *Document, m Medium) error {
 	b := new(bytes.Buffer)
 	if d.Title != "" {
-		fmt.Fprintf(b, "# %s\n\n", mdText(d.Title))
+		fmt.Fprintf(b, "# %s\n\n", mdText(d.Heading()))
+		census := d.Census
 		if d.Question != "" {
-			fmt.Fprintf(b, "%s\n\n", mdText(d.Question))
+			census = d.Title + ": " + census
 		}
-		fmt.Fprintf(b, "%s\n", d.Census)
+		fmt.Fprintf(b, "%s\n", mdText(census))
 		paragraph(b, d.Where)
 		bullets(b, d.Warnings)
 	}

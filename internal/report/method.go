@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,15 +104,26 @@ func pooled(p *analysis.Run) string {
 
 func againSection(s source) []Section {
 	x := Section{ID: "again", Title: "Run it again", In: []Medium{forPage}, Code: shell(s.Command)}
-	for _, f := range []Fact{{"seed of the order", s.Seed}, {"results", s.Dir}} {
-		if f.Value != "" {
-			x.Facts = append(x.Facts, f)
-		}
+	if len(s.Study) > 0 && !s.Unpaired {
+		x.About = "These commands write the study of this run to a file and run it."
+		x.Code = heredoc(StudyFile, string(s.Study)) + x.Code
 	}
-	if len(s.Study) > 0 {
-		x.Parts = []Section{{ID: "study", Title: "the study", Code: string(s.Study), Fold: true}}
+	if s.Seed != "" {
+		x.Facts = []Fact{{"seed of the order", s.Seed}}
 	}
 	return []Section{x}
+}
+
+// StudyFile is where the commands of a report write the study: its readers do not have the run's directory.
+const StudyFile = "study.yaml"
+
+// heredoc is a shell's command that writes a text to a file.
+func heredoc(file, text string) string {
+	end := "END"
+	for lines := strings.Split(text, "\n"); slices.Contains(lines, end); {
+		end += "."
+	}
+	return fmt.Sprintf("cat > %s <<'%s'\n%s\n%s\n", file, end, strings.TrimRight(text, "\n"), end)
 }
 
 // shell quotes a command for pasting.

@@ -23,7 +23,7 @@ func overTimeSection(s source) []Section {
 	for _, title := range titles.keys {
 		cells := titles.of[title]
 		id := "over-time " + cells[0].Probe + " " + levelText(cells[0].Levels)
-		part := Section{ID: id, Title: title, Label: title, Data: cells, Fold: len(titles.keys) > manyTables}
+		part := Section{ID: id, Probe: cells[0].Probe, Title: title, Label: title, Data: cells, Fold: len(titles.keys) > manyTables}
 		for _, o := range cells {
 			part.Figures = append(part.Figures, s.overTime(o, id))
 		}

@@ -62,7 +62,7 @@ func TestSpans(t *testing.T) {
 		}
 	}
 	r.Results = host
-	as := newSource(analyzed(r)).answers(false)
+	as := newSource(analyzed(r)).answers()
 	if len(as) != 1 || !strings.Contains(as[0].Text, "µs (load idle) to ") || !strings.Contains(as[0].Text, "µs (load d).") {
 		t.Errorf("%v", as)
 	}

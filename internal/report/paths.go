@@ -37,7 +37,7 @@ func pathSection(s source) []Section {
 		if ceilings == nil {
 			ceilings = []string{"–"}
 		}
-		t.Rows = append(t.Rows, Row{Cells: texts(n, strings.Join(mtu, ", "), strings.Join(overhead, ", "), strings.Join(link, ", "), strings.Join(ceilings, "\n"), strings.Join(distance, "\n"))})
+		t.Rows = append(t.Rows, Row{Network: n, Cells: texts(n, strings.Join(mtu, ", "), strings.Join(overhead, ", "), strings.Join(link, ", "), strings.Join(ceilings, "\n"), strings.Join(distance, "\n"))})
 		apart = apart || distance != nil
 	}
 	if t.Rows == nil {

@@ -39,6 +39,7 @@ func Pooled(runs []Run, p *analysis.Pooled) *Document {
 		}
 	}
 	d.Census = fmt.Sprintf("%s pooled, %s", s.over(p.Runs), count(trials, "trial"))
+	d.Head = s.head(d.Census)
 	d.Sections = append(d.Sections, s.answer(), s.ratios(), s.budget(), s.perRun(), s.conditions(), s.method())
 	identify(d.Sections, "section", map[string]bool{})
 	return d

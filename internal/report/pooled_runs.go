@@ -57,13 +57,7 @@ func (s several) forests(of []analysis.PooledCell) (out []Figure) {
 
 func (s several) forest(c analysis.PooledCell) chart.ForestGroup {
 	digits := ratioDigits(c.Ratio.Interval)
-	label := func(i stat.Interval) string {
-		text := fixed(i.Center, digits) + "×"
-		if i.Bounded() {
-			text += " " + bracket(i, digits)
-		}
-		return text
-	}
+	label := func(i stat.Interval) string { return fixed(i.Center, digits) + "×" }
 	n := color(s.p.Networks, s.p.Baseline, c.Network)
 	g := chart.ForestGroup{Name: c.Network, Color: n, NextLo: c.Ratio.Next.Lo, NextHi: c.Ratio.Next.Hi,
 		Pooled: chartRow("all "+count(c.Ratio.N, "run"), n, c.Ratio.Interval, 1, label(c.Ratio.Interval))}

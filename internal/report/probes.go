@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -31,7 +32,7 @@ func probeSections(s source) (out []Section) {
 
 func (s source) probe(tables []analysis.Table, across []Figure) Section {
 	first := tables[0]
-	x := Section{ID: "probe " + first.Probe, Title: s.title(first.Probe), About: s.about(first), Figures: across, Flat: true, In: full}
+	x := Section{ID: "probe " + first.Probe, Title: s.title(first.Probe), Probe: first.Probe, About: s.about(first), Figures: across, Flat: true, In: full}
 	many := len(tables) > manyTables
 	for _, t := range tables {
 		part := s.table(t)
@@ -46,7 +47,7 @@ func (s source) probe(tables []analysis.Table, across []Figure) Section {
 
 func (s source) table(t analysis.Table) Section {
 	id := tableID(t)
-	x := Section{ID: id + " cell", Title: s.heading(t), Label: levelText(t.Levels), Figures: s.figures(t), Notes: s.notes(t), Dots: true,
+	x := Section{ID: id + " cell", Title: s.heading(t), Label: levelText(t.Levels), Figures: s.figures(t), Notes: s.notes(t),
 		Tables: []Table{table(id, columns(t, s.p.Baseline)...).named(s.p.Baseline)}}
 	if c := ceilings(t); c != "" {
 		x.Notes = append([]string{c}, x.Notes...)
@@ -54,8 +55,8 @@ func (s source) table(t analysis.Table) Section {
 	if ps := percentiles(t); ps != nil { // avoids a nil pointer in an interface
 		x.Data = ps
 	}
-	if each, ok := s.trials(t); ok {
-		x.Parts = []Section{each}
+	if far := s.far(t); far != nil {
+		x.Parts = []Section{{ID: id + " far", Notes: far, Flat: true, In: []Medium{forTerminal, forMarkdown}}}
 	}
 	return x
 }
@@ -130,7 +131,9 @@ func (s source) notes(t analysis.Table) []string {
 	var out said
 	for _, r := range t.Rows {
 		for _, f := range s.byCell[t.Cell(r).String()] {
-			out.add(r.Network, f.String())
+			if f.Rule != finding.OutlierBlocks {
+				out.add(r.Network, f.String())
+			}
 		}
 		if r.Same && r.Detectable > 0 {
 			out.add(r.Network, fmt.Sprintf("~ a difference of %s or more would have shown", coarse(r.Detectable)))
@@ -148,6 +151,19 @@ func (s source) notes(t analysis.Table) []string {
 			}
 		}
 		out.add(r.Network, cpuNotes(r)...)
+	}
+	return out.lines(t.Rows)
+}
+
+// far names the blocks that are far from the others, for media that do not draw them.
+func (s source) far(t analysis.Table) []string {
+	var out said
+	for _, r := range t.Rows {
+		for _, f := range s.byCell[t.Cell(r).String()] {
+			if f.Rule == finding.OutlierBlocks {
+				out.add(r.Network, f.String())
+			}
+		}
 	}
 	return out.lines(t.Rows)
 }

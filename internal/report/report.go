@@ -89,6 +89,7 @@ var sections = []func(source) []Section{
 	toolSection,
 	threadSection,
 	overTimeSection,
+	trialSection,
 	machineSection,
 	pathSection,
 	conditionSection,
@@ -101,7 +102,7 @@ var sections = []func(source) []Section{
 // New makes the report of an analyzed run.
 func New(r Run) *Document {
 	s := newSource(r)
-	d := &Document{Title: cmp.Or(r.Name, "weir"), Question: r.Question, Census: s.census(), Span: s.span(), Where: r.where(),
+	d := &Document{Title: cmp.Or(r.Name, "weir"), Question: r.Question, Census: s.census(), Span: s.span(), Where: r.where(), Head: s.head(),
 		Baseline: s.p.Baseline, Networks: s.p.Networks, Analysis: s.p, Findings: s.findings}
 	for _, f := range finding.OfRun(s.findings) {
 		d.Warnings = append(d.Warnings, f.String())

@@ -35,8 +35,8 @@ func hasSplit(t analysis.Table) bool {
 func (s source) splitChart(t analysis.Table) *Figure {
 	top := 0.0
 	for _, r := range t.Rows {
-		if s, ok := r.Split(); ok {
-			top = max(top, s.Path+s.Wake+s.App)
+		if x, ok := r.Split(); ok {
+			top = max(top, x.Path+x.Wake+x.App)
 		}
 	}
 	factor, label := unit.Scale(top, "s")
@@ -44,7 +44,7 @@ func (s source) splitChart(t analysis.Table) *Figure {
 	var alt []string
 	for _, r := range t.Rows {
 		if x, ok := r.Split(); ok {
-			bars = append(bars, chart.Bar{Name: r.Network, Parts: []float64{x.Path * factor, x.Wake * factor, x.App * factor}})
+			bars = append(bars, chart.Bar{Name: r.Network, Color: s.color(r.Network), Parts: []float64{x.Path * factor, x.Wake * factor, x.App * factor}})
 			alt = append(alt, fmt.Sprintf("%s path %s, wake-up %s, application %s", r.Network,
 				unit.Format(x.Path, "s"), unit.Format(x.Wake, "s"), unit.Format(x.App, "s")))
 		}
@@ -89,7 +89,7 @@ func scheduleColumns(rows []analysis.Row) []column {
 }
 
 // pathClause is the ratio of the network's part of the response time.
-func pathClause(r analysis.Row, brief bool) string {
+func pathClause(r analysis.Row) string {
 	if r.Path.N == 0 {
 		return ""
 	}
@@ -97,7 +97,7 @@ func pathClause(r analysis.Row, brief bool) string {
 	if r.Path.Contains(1) {
 		s = "~"
 	}
-	return " (network path " + s + interval(r.Path, brief) + ")"
+	return " (network path " + s + interval(r.Path, false) + ")"
 }
 
 // interval formats the interval of a ratio; "" if there is none or brief leaves it to a table.

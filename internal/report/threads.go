@@ -20,18 +20,31 @@ const threadsAbout = "A thread runs on one CPU at a time: one at 100 % cannot do
 // network.
 func threadSection(s source) []Section {
 	x := Section{ID: "threads", Title: "Busiest threads", About: threadsAbout, Flat: true, In: []Medium{forPage, forMarkdown}}
+	var does groups[string, string] // what a thread's time goes to
 	for _, t := range s.p.Tables {
-		rows := busyThreads(t)
+		rows := busyThreads(t, s.cut.few)
 		if rows == nil {
 			continue
 		}
 		id := "threads " + t.Probe + " " + levelText(t.Levels)
-		part := Section{ID: id, Title: s.under(t.Probe, t.Levels), Label: s.under(t.Probe, t.Levels), Fold: len(s.p.Tables) > manyTables}
+		part := Section{ID: id, Probe: t.Probe, Title: s.under(t.Probe, t.Levels), Label: s.under(t.Probe, t.Levels), Fold: len(s.p.Tables) > manyTables}
 		if use := inUse(t.Rows); use != nil {
 			part.Tables = append(part.Tables, table(id+" use", use...).named(s.p.Baseline))
 		}
-		part.Tables = append(part.Tables, table(id+" table", threadColumns(rows, len(s.Words[t.Probe].Tools) > 0)...).named(s.p.Baseline))
+		part.Tables = append(part.Tables, table(id+" table", threadColumns(rows)...).named(s.p.Baseline))
+		for _, b := range rows {
+			d := finding.Describe(b.Thread)
+			if d.Does == "" && len(s.Words[t.Probe].Tools) > 0 {
+				d.Does = "a program of the trial, and softirqs on top"
+			}
+			if d.Does != "" {
+				does.add(d.Name, d.Does)
+			}
+		}
 		x.Parts = append(x.Parts, part)
+	}
+	for _, name := range does.keys {
+		x.Notes = append(x.Notes, name+": "+does.of[name][0])
 	}
 	if x.Parts == nil {
 		return nil
@@ -45,10 +58,15 @@ type busy struct {
 	analysis.Thread
 }
 
-func busyThreads(t analysis.Table) (out []busy) {
+// busyThreads returns the busiest threads of each network, or, of few, only the busiest one.
+func busyThreads(t analysis.Table, few bool) (out []busy) {
+	most := mostBusy
+	if few {
+		most = 1
+	}
 	for _, r := range t.Rows {
 		for i, th := range r.Threads() {
-			if i < mostBusy && th.Share.Center >= leastBusy {
+			if i < most && th.Share.Center >= leastBusy {
 				out = append(out, busy{r.Network, th})
 			}
 		}
@@ -56,8 +74,7 @@ func busyThreads(t analysis.Table) (out []busy) {
 	return out
 }
 
-// threadColumns lays threads out; tool means that the probe runs a foreign one.
-func threadColumns(rows []busy, tool bool) []column {
+func threadColumns(rows []busy) []column {
 	text := func(head string, of func(busy) string) column {
 		return layout(Column{Head: head, Left: true, Keep: 6}, rows, func(b busy) Cell { return Cell{Text: of(b)} })
 	}
@@ -84,13 +101,6 @@ func threadColumns(rows []busy, tool bool) []column {
 				return "full"
 			}
 			return ""
-		}),
-		text("what its time goes to", func(b busy) string {
-			does := finding.Describe(b.Thread).Does
-			if does == "" && tool {
-				does = "a program of the trial, and softirqs on top"
-			}
-			return does
 		}),
 		text("name", func(b busy) string { return b.Name }),
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -19,12 +20,14 @@ const (
 	mostDots   = 6000 // in all charts
 	mostNamed  = 1000 // trials not counted, over all reasons
 	mostGroups = 250  // reasons for not counting trials
+	manyRows   = 60   // of all tables of probes: larger pages have fewer charts
 )
 
 // A cut limits what a report lists; 0 means no limit.
 type cut struct {
-	blocks int // rows of each table of trials
-	dots   int // of each network in each chart
+	blocks int  // rows of each table of trials
+	dots   int  // of each network in each chart
+	few    bool // charts: no second one of what a table has with intervals
 }
 
 func newCut(p *analysis.Run) cut {
@@ -36,34 +39,9 @@ func newCut(p *analysis.Run) cut {
 		}
 	}
 	if trials <= manyTrials {
-		return cut{}
+		return cut{few: rows > manyRows}
 	}
-	return cut{blocks: max(5, mostCells/rows), dots: max(20, mostDots/rows)}
-}
-
-// dotsOf returns, in block order, all trials or as many quantiles as the cut allows, including both
-// extremes.
-func (c cut) dotsOf(r analysis.Row) []analysis.Point {
-	with := slices.DeleteFunc(slices.Clone(r.Points), func(p analysis.Point) bool { return !p.Has })
-	n := len(with)
-	if c.dots == 0 || n <= c.dots {
-		return with
-	}
-	byValue := make([]int, n)
-	for i := range byValue {
-		byValue[i] = i
-	}
-	slices.SortStableFunc(byValue, func(a, b int) int { return cmp.Compare(with[a].Value, with[b].Value) })
-	var chosen []int
-	for i := range c.dots {
-		chosen = append(chosen, byValue[i*(n-1)/(c.dots-1)])
-	}
-	slices.Sort(chosen)
-	out := make([]analysis.Point, 0, c.dots)
-	for _, i := range chosen {
-		out = append(out, with[i])
-	}
-	return out
+	return cut{blocks: max(5, mostCells/rows), dots: max(20, mostDots/rows), few: rows > manyRows}
 }
 
 // inCSV points to what a report omits.
@@ -77,32 +55,114 @@ type place struct {
 
 func (p place) String() string { return strings.TrimSpace(fmt.Sprint(p.Block, " ", p.Pair)) }
 
-// trials lists every trial of a table: a row per block and pair of hosts, a column per network.
-func (s source) trials(t analysis.Table) (Section, bool) {
-	// Imported results have no common blocks: a row has the nth of each network.
-	at := func(i int, p analysis.Point) place {
-		if s.p.Unpaired {
-			return place{Block: i + 1}
+const trialsAbout = "Each dot is a trial, in the order of blocks, as its distance from its network's median. Rows of a chart share one scale, and higher is more. " +
+	"What moves in all rows at once is the machine; what moves in one row is that network."
+
+// trialSection has a chart and a table of every trial of each of the run's tables.
+func trialSection(s source) []Section {
+	x := Section{ID: "trials", Title: "Every trial, block by block", Label: "Every trial", About: trialsAbout, In: []Medium{forPage}}
+	for _, t := range s.p.Tables {
+		order := s.places(t)
+		if len(order) == 0 {
+			continue
 		}
-		return place{p.Block, p.Pair}
+		x.Figures = append(x.Figures, s.trialChart(t, order))
+		x.Parts = append(x.Parts, s.trials(t, order))
 	}
+	if x.Parts == nil {
+		return nil
+	}
+	return []Section{x}
+}
+
+// at is the place of a row's ith trial. Imported results have no common blocks: a place has the ith of each
+// network.
+func (s source) at(i int, p analysis.Point) place {
+	if s.p.Unpaired {
+		return place{Block: i + 1}
+	}
+	return place{p.Block, p.Pair}
+}
+
+// places returns the places of a table's trials in order.
+func (s source) places(t analysis.Table) []place {
 	seen := map[place]bool{}
+	for _, r := range t.Rows {
+		for i, p := range r.Points {
+			seen[s.at(i, p)] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(seen), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.Block, b.Block), analysis.Natural(a.Pair, b.Pair), cmp.Compare(a.Pair, b.Pair))
+	})
+}
+
+// inTrials returns the unit and the digits in which trials of a table are printed.
+func inTrials(t analysis.Table) (factor float64, label string, digits int) {
 	top := 0.0
 	var centers []float64
 	for _, r := range t.Rows {
 		centers = append(centers, r.Value.Center)
-		for i, p := range r.Points {
+		for _, p := range r.Points {
 			top = max(top, p.Value)
-			seen[at(i, p)] = true
 		}
 	}
-	if len(seen) == 0 {
-		return Section{}, false
+	factor, label = unit.Scale(top, t.Unit)
+	return factor, label, unit.Decimals(4, factor, centers...)
+}
+
+func (s source) trialChart(t analysis.Table, order []place) Figure {
+	factor, label, digits := inTrials(t)
+	caption := s.under(t.Probe, t.Levels)
+	f := Figure{ID: tableID(t) + " each", Caption: caption, Probe: t.Probe}
+	if n := len(order); s.cut.dots > 0 && n > s.cut.dots {
+		every := (n + s.cut.dots - 1) / s.cut.dots
+		f.Note = fmt.Sprintf("Every %dth place; %s.", every, inCSV)
+		var some []place
+		for i := 0; i < n; i += every {
+			some = append(some, order[i])
+		}
+		order = some
 	}
-	order := slices.SortedFunc(maps.Keys(seen), func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.Block, b.Block), analysis.Natural(a.Pair, b.Pair), cmp.Compare(a.Pair, b.Pair))
-	})
-	out := Section{ID: tableID(t) + " trials", Title: "trials, block by block", Fold: true, In: []Medium{forPage}}
+	v := chart.Trials{Axis: comma(metricName(t.Metric), label)}
+	index := map[place]int{}
+	for i, p := range order {
+		index[p] = i
+		v.Blocks = append(v.Blocks, p.String())
+	}
+	states := map[chart.TrialState]int{}
+	for _, r := range t.Rows {
+		row := chart.TrialRow{Name: r.Network, Color: s.color(r.Network), Median: r.Value.Center * factor}
+		for n, p := range r.Points {
+			i, ok := index[s.at(n, p)]
+			if !ok {
+				continue
+			}
+			var c Cell
+			c.trial(p, factor, digits)
+			x := chart.TrialPoint{At: i, Value: p.Value * factor, Has: p.Has, Tip: c.Text}
+			switch p.Status {
+			case record.OK:
+			case record.Disturbed:
+				x.State = chart.TrialDisturbed
+			default:
+				x.State = chart.TrialNot
+			}
+			states[x.State]++
+			row.Points = append(row.Points, x)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	v.Alt = fmt.Sprintf("Every trial, %s: %d count, %d disturbed, %d not counted. The values are in the table below.", caption,
+		states[chart.TrialCounts], states[chart.TrialDisturbed], states[chart.TrialNot])
+	f.Chart = v
+	return f
+}
+
+// trials lists every trial of a table: a row per block and pair of hosts, a column per network.
+func (s source) trials(t analysis.Table, order []place) Section {
+	title := s.under(t.Probe, t.Levels)
+	out := Section{ID: tableID(t) + " trials", Title: "In numbers: " + title, Label: title, Fold: true, Probe: t.Probe}
 	if n := len(order); s.cut.blocks > 0 && n > s.cut.blocks {
 		order = order[:s.cut.blocks]
 		out.Notes = []string{fmt.Sprintf("The first %d of %d rows; %s.", s.cut.blocks, n, inCSV)}
@@ -110,27 +170,26 @@ func (s source) trials(t analysis.Table) (Section, bool) {
 	row := map[place]int{}
 	blocks := column{Column: Column{Head: "block"}}
 	if s.p.Unpaired {
-		out.Title, blocks.Head = "results, file by file", "result"
+		blocks.Head = "result"
 	}
 	for i, p := range order {
 		row[p] = i
 		blocks.cells = append(blocks.cells, Cell{Text: p.String(), Value: number(float64(p.Block))})
 	}
-	factor, label := unit.Scale(top, t.Unit)
+	factor, label, digits := inTrials(t)
 	blocks.Unit = comma(metricName(t.Metric), label)
-	d := unit.Decimals(4, factor, centers...)
 	columns := []column{blocks}
 	for _, r := range t.Rows {
 		c := column{Column: Column{Head: r.Network, Base: t.Unit, Network: r.Network}, cells: make([]Cell, len(order))}
 		for n, p := range r.Points {
-			if i, ok := row[at(n, p)]; ok {
-				c.cells[i].trial(p, factor, d)
+			if i, ok := row[s.at(n, p)]; ok {
+				c.cells[i].trial(p, factor, digits)
 			}
 		}
 		columns = append(columns, c)
 	}
 	out.Tables = []Table{table(tableID(t)+" trials", columns...)}
-	return out, true
+	return out
 }
 
 // trial adds a trial to a cell. A cell has several if a study measures it more than once per block.

@@ -1,0 +1,177 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/facts"
+)
+
+// head is what a reader must know before the numbers: where, with what, when, how much and how sure.
+func (s source) head() []Fact {
+	out := machines(s.Hosts)
+	if w := s.where(); w != "" {
+		out = append(out, Fact{"where", w})
+	}
+	return append(out, s.when()...)
+}
+
+// when says when the run was, how much it measured and how sure it is.
+func (s source) when() (out []Fact) {
+	first, last := s.times()
+	if !first.IsZero() {
+		out = append(out, Fact{"when", first.UTC().Format("2006-01-02 15:04") + " UTC"}, Fact{"took", took(last.Sub(first))})
+	}
+	measured := s.census()
+	if !s.p.Unpaired {
+		measured = "1 run: " + measured
+	}
+	return append(out, Fact{"measured", measured}, Fact{"how sure", s.sure()})
+}
+
+// took prints a duration as people say it: "1 h 5 min", "1 min 24 s", "9 s".
+func took(d time.Duration) string {
+	d = d.Round(time.Second)
+	h, m, sec := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60
+	switch {
+	case h > 0:
+		return fmt.Sprintf("%d h %d min", h, m)
+	case m > 0:
+		return fmt.Sprintf("%d min %d s", m, sec)
+	}
+	return fmt.Sprintf("%d s", sec)
+}
+
+// sure says what the intervals promise, and what they leave out.
+func (s source) sure() string {
+	bounded := slices.ContainsFunc(s.p.Contrasts, func(c analysis.Contrasted) bool {
+		return slices.ContainsFunc(c.Rows, func(r analysis.ContrastRow) bool { return r.Ratio.Bounded() })
+	})
+	beyond := false
+	for _, r := range s.p.Rows() {
+		bounded = bounded || r.Ratio.Bounded()
+		beyond = beyond || r.Beyond != nil
+	}
+	text := ""
+	switch {
+	case s.p.Comparisons == 0:
+		return "nothing is compared; each median has an interval of 95 % by itself"
+	case !bounded:
+		return "too few blocks for intervals"
+	case s.p.Comparisons == 1:
+		text = fmt.Sprintf("the interval has %s %% confidence", trim(100*s.p.Confidence))
+	default:
+		text = fmt.Sprintf("all %d intervals hold together with %s %% confidence", s.p.Comparisons, trim(100*s.p.Confidence))
+	}
+	switch {
+	case beyond:
+		text += ", for this run; the notes have intervals for other runs on this machine"
+	case !s.p.Unpaired:
+		text += ", for this run; another run can differ"
+	}
+	if s.p.Busy != nil {
+		text += "; the machine was busy"
+	}
+	return text
+}
+
+// head is that of several runs.
+func (s several) head(census string) []Fact {
+	var hosts []map[string][]byte
+	var first, last time.Time
+	for _, r := range s.runs {
+		hosts = append(hosts, r.Hosts)
+		from, to := r.times()
+		if first.IsZero() || !from.IsZero() && from.Before(first) {
+			first = from
+		}
+		if to.After(last) {
+			last = to
+		}
+	}
+	out := machines(hosts...)
+	if !first.IsZero() {
+		out = append(out, Fact{"when", first.UTC().Format("2006-01-02 15:04") + " to " + last.UTC().Format("2006-01-02 15:04") + " UTC"})
+	}
+	sure := fmt.Sprintf("all ratios hold together with %s %% confidence, and cover how runs differ", trim(100*s.p.Confidence))
+	if s.p.Runs < 2 {
+		sure = "one run cannot show how much runs differ"
+	}
+	return append(out, Fact{"measured", census}, Fact{"how sure", sure})
+}
+
+// machines describes the hosts of runs, equal ones once, with their kernels and the versions of weir.
+func machines(runs ...map[string][]byte) (out []Fact) {
+	var kinds, kernels, versions groups[string, string] // names by what they have
+	for _, hosts := range runs {
+		for _, name := range slices.SortedFunc(maps.Keys(hosts), analysis.Natural) {
+			var h struct {
+				facts.Facts
+				Weir string `json:"weir"`
+			}
+			if json.Unmarshal(hosts[name], &h) != nil {
+				continue // the section about conditions says so
+			}
+			addName(&kinds, machine(h.Facts), name)
+			addName(&kernels, h.Kernel, name)
+			addName(&versions, h.Weir, name)
+		}
+	}
+	for _, x := range []struct {
+		one, several string
+		of           groups[string, string]
+	}{{"machine", "machines", kinds}, {"kernel", "kernels", kernels}, {"weir", "weir", versions}} {
+		switch len(x.of.keys) {
+		case 0:
+		case 1:
+			key, value := x.one, x.of.keys[0]
+			if n := len(x.of.of[value]); n > 1 && x.one == "machine" {
+				key, value = x.several, fmt.Sprintf("%d, each %s", n, value)
+			}
+			out = append(out, Fact{key, value})
+		default:
+			var each []string
+			for _, k := range x.of.keys {
+				name := listed(x.of.of[k]) + ": "
+				if slices.Equal(x.of.of[k], x.of.of[x.of.keys[0]]) && slices.Equal(x.of.of[k], x.of.of[x.of.keys[1]]) {
+					name = "" // the same hosts, at different times
+				}
+				each = append(each, name+k)
+			}
+			out = append(out, Fact{x.several, strings.Join(each, "; ")})
+		}
+	}
+	return out
+}
+
+// addName adds a name once, and nothing that is unknown.
+func addName(g *groups[string, string], key, name string) {
+	if key != "" && !slices.Contains(g.of[key], name) {
+		g.add(key, name)
+	}
+}
+
+// machine describes a host: "AMD EPYC, 2 CPUs, 23.5 GiB, virtual".
+func machine(f facts.Facts) string {
+	parts := []string{f.CPU}
+	if f.CPUs > 0 {
+		parts = append(parts, count(f.CPUs, "CPU"))
+	}
+	if f.Memory > 0 {
+		parts = append(parts, gibibytes(float64(f.Memory)))
+	}
+	virtual := ""
+	if f.Hypervisor {
+		virtual = "virtual"
+	}
+	parts = append(parts, cmp.Or(f.Guest, f.Sandbox, virtual))
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+func gibibytes(bytes float64) string { return fmt.Sprintf("%.3g GiB", bytes/(1<<30)) }
