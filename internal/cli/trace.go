@@ -71,6 +71,9 @@ counters of the devices. Each machine's times are by its own clock.`,
 			if s.Target.Exists() && mode == packettrace.ByBPF {
 				return usage("--by bpf would record every packet of machines that are not weir's; use taps or counters")
 			}
+			if inCluster(s) {
+				return usage("--in-cluster is for weir run; leave it out, and weir traces from here")
+			}
 			programs, err := machines.program()
 			if err != nil {
 				return err

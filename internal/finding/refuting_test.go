@@ -14,7 +14,6 @@ func TestServiceTest(t *testing.T) {
 		rs, o := watched("udp", func(o observed) {
 			o.set("thread.h1.weir-relay", "core", 0.7)
 			o.set("cpu.own", "core", 0.7)
-			o.set("cpu.per.bit", "s/bit", 2e-9)
 		})
 		for i := range rs {
 			if rs[i].Config["network"] == "vx" {

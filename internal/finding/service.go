@@ -47,8 +47,11 @@ var serviceInPath = Rule{
 				return p.cores(o), path
 			})
 			whole := strings.Replace(r.Own.Name, ".own.", ".", 1) // of the machine: the program is no thread of the engine
-			_, known := r.Get(whole)
-			if kernel := inKernel[r.Network]; kernel != "" && known && part.N > 0 {
+			switch kernel := inKernel[r.Network]; {
+			case kernel == "":
+			case whole == "" || part.N == 0:
+				f.Untestable = "the probe measures no CPU time of its own"
+			default:
 				least := 1 - min(part.Center, 1)/2
 				f.Untestable, f.Test = "", &Test{Network: kernel, Metric: whole, Factor: least,
 					Text: fmt.Sprintf("Refuted if %s, on which the kernel does this, saves less than %.0f %% of the machine's CPU time %s, half of the program's", kernel, 100*(1-least), perWork(r))}
