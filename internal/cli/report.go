@@ -41,28 +41,36 @@ var formats = map[string]func(io.Writer, *report.Document) error{
 func reportCommand() *cobra.Command {
 	var format, out, section string
 	var keep bool
-	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json"}
+	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json", "gobench", "openmetrics", "customBiggerIsBetter", "customSmallerIsBetter"}
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Write the report of stored results again",
 		Long: `Write the report of stored results again. For a series of runs (weir run --runs),
-write the pooled report.`,
+write the pooled report.
+
+Other tools read the formats gobench (benchstat), openmetrics (Prometheus, GitLab),
+customBiggerIsBetter and customSmallerIsBetter (github-action-benchmark); docs/exports.md
+describes them and the columns of csv and ratios.`,
 		Example: `  weir report results
   weir report results --format html -o report.html
   weir report results --format md --section costs
   weir report results --format csv > results.csv
-  weir report results --format ratios > ratios.csv`,
+  weir report results --format ratios > ratios.csv
+  weir report results --format gobench | benchstat -col /network -`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, as []string) error {
 			if !slices.Contains(names, format) {
 				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
 			}
-			if section != "" && (format == "csv" || format == "ratios") {
-				return usage("--section does not work with --format %s, which has one table and no sections", format)
+			if section != "" && (format == "csv" || format == "ratios" || exports[format] != nil) {
+				return usage("--section does not work with --format %s, which has no sections", format)
 			}
 			runs, err := store.Runs(as[0])
 			if err != nil {
 				return usage("cannot read results from %w", err)
+			}
+			if exports[format] != nil {
+				return writeExport(runs, keep, format, out)
 			}
 			if series := runs[0] != as[0]; series && format == "csv" {
 				return usage("--format csv needs a single run, such as %s", runs[0])
@@ -86,7 +94,7 @@ write the pooled report.`,
 			return writeTo(out, func(w io.Writer) error { return formats[format](w, doc) })
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV) or json")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter")
 	c.Flags().StringVar(&section, "section", "", "write this section alone, such as costs")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
@@ -174,7 +182,7 @@ func load(dir string, keep bool) (report.Run, error) {
 // held. Older runs lack some of it, and trials of less than a second have no samples.
 func rawFiles(dir string, rep *report.Run) {
 	rep.Inside, rep.Evidence, rep.Settings = map[string][]sample.Series{}, map[string]*evidence.Trial{}, map[string]*evidence.Settings{}
-	raw := store.OpenRaw(dir)
+	raw, trials := store.OpenRaw(dir), evidence.Parser{}
 	problem := func(name, trial string, err error) {
 		if err != nil {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("%s of %s: %v", name, trial, err))
@@ -191,7 +199,7 @@ func rawFiles(dir string, rep *report.Run) {
 		b, err := raw.Read(r.Trial, store.EvidenceFile)
 		if err == nil && b != nil {
 			var t *evidence.Trial
-			if t, err = evidence.Parse(b); err == nil {
+			if t, err = trials.Parse(b); err == nil {
 				rep.Evidence[r.Trial] = t
 			}
 		}
