@@ -6,12 +6,12 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 # Debian packages with the tools that the tests drive.
 PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
-	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
+	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset ipvsadm nftables gcc libc6-dev \
 	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 PACKAGES += openssh-server openssh-client
-PACKAGES += chromium
 PACKAGES += libxml2-utils python3-prometheus-client
 PACKAGES += rpm qemu-user # of scripts/dist-test
+PACKAGES += chromium
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
 export CGO_ENABLED := 0
