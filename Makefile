@@ -2,6 +2,8 @@
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+export NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 # Debian packages with the tools that the tests drive.
 PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
 	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
@@ -9,6 +11,8 @@ PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps ope
 PACKAGES += openssh-server openssh-client
 PACKAGES += poppler-utils
 PACKAGES += chromium
+PACKAGES += libxml2-utils python3-prometheus-client
+PACKAGES += rpm qemu-user # of scripts/dist-test
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
 export CGO_ENABLED := 0
@@ -16,11 +20,12 @@ export CGO_ENABLED := 0
 # Programs that no package provides. weir also looks for them here.
 BUILT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weir/bin
 FLANNEL := $(shell sed -n 's|.*flannel-io/flannel \(v[^ ]*\).*|\1|p' tools/flanneld/go.mod)
+BENCHSTAT := v0.0.0-20260908200009-22c9c6c9d4da
 KUBE := $(shell sed -n 's|.*k8s.io/kubernetes \(v[^ ]*\).*|\1|p' tools/kube/go.mod)
 AXE := 4.14.1
 SPARKYFISH := $(shell sed -n 's|.*chrissnell/sparkyfish v0.0.0-[0-9]*-\(.......\).*|\1|p' tools/sparkyfish/go.mod)
 
-.PHONY: run build test tools flanneld sparkyfish kube check golden bench coverage results provoke startup fuzz clean
+.PHONY: run build dist dist-test test tools flanneld sparkyfish benchstat kube check golden bench coverage results provoke startup fuzz clean
 
 run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
@@ -28,13 +33,20 @@ run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; 
 build:
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/weir ./cmd/weir
 
-test: tools check ## run all tests, with the real tools
+dist: ## build a release in dist/: archives, packages, an image, checksums
+	./scripts/dist
+
+dist-test: dist ## install that release in clean file systems, run it there, and build it again
+	./scripts/dist-test
+
+test: tools check dist-test ## run all tests, with the real tools
 	./scripts/test
 
 tools: ## install missing tools that the tests need
 	./scripts/install-tools $(PACKAGES)
 	-./scripts/guest-kernel
 	@command -v gcc >/dev/null || echo "no gcc: cannot build flanneld, so its tests will be skipped" >&2
+	@$(MAKE) --no-print-directory benchstat || echo "no benchstat: its source cannot be had or built here; its tests will be skipped" >&2
 	@! command -v gcc >/dev/null || $(MAKE) --no-print-directory flanneld
 	@[ "$$(id -u)" != 0 ] || $(MAKE) --no-print-directory kube || echo "no Kubernetes: its source cannot be had or built here, so the tests in a cluster will be skipped" >&2
 	@$(MAKE) --no-print-directory axe || echo "no axe-core: npm cannot get it here, so the tests of accessibility will be skipped" >&2
@@ -83,10 +95,19 @@ $(BUILT)/sparkyfish-$(SPARKYFISH): tools/sparkyfish/go.mod
 		ln -sf $$p-$(SPARKYFISH) $(BUILT)/$$p || exit 1; \
 	done
 
+benchstat: $(BUILT)/benchstat-$(BENCHSTAT) ## build benchstat, which reads an export in the tests
+
+$(BUILT)/benchstat-$(BENCHSTAT):
+	GOBIN=$(BUILT) go install -trimpath golang.org/x/perf/cmd/benchstat@$(BENCHSTAT)
+	mv $(BUILT)/benchstat $@
+	ln -sf $(@F) $(BUILT)/benchstat
+
 check:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
 	go vet ./...
 	go run $(STATICCHECK) ./...
+	go run $(ACTIONLINT)
+	go run $(ACTIONLINT) docs/ci/github.yml
 
 golden: ## rewrite the golden files; review the diff before you commit it
 	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u) -update
@@ -148,4 +169,4 @@ fuzz: ## fuzz every parser for T each
 	done
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

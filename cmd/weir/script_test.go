@@ -131,6 +131,7 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 			"status":   status,
 			"trials":   listTrials,
 			"hog":      hog,
+			"valid":    valid,
 		},
 	}
 }

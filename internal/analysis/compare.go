@@ -13,6 +13,7 @@ import (
 
 // A Comparison is what changed from runs A to runs B.
 type Comparison struct {
+	Format     int     `json:"format"`     // ComparisonFormat
 	Confidence float64 `json:"confidence"` // of all intervals of a table together
 	Each       float64 `json:"each"`       // confidence of each of Changes
 	Bound      float64 `json:"bound"`      // largest regression to tolerate, a fraction
@@ -38,6 +39,9 @@ type Comparison struct {
 	// Differ lists the facts in which the machines of the runs differ.
 	Differ []facts.Difference `json:"differ,omitempty"`
 }
+
+// ComparisonFormat is the version of the JSON of a Comparison. Within a version fields are only added.
+const ComparisonFormat = 1
 
 // A Cell identifies a row of a table.
 type Cell struct {
@@ -101,7 +105,7 @@ const (
 // Compare compares the cells with equal factors, metric and unit. A bound of 0.05 tolerates 5 %. With
 // one run a side, Compare uses the spread that the runs have learned (see Learn).
 func Compare(a, b []*Run, bound float64) Comparison {
-	c := Comparison{Confidence: 0.95, Bound: bound, RunsA: len(a), RunsB: len(b)}
+	c := Comparison{Format: ComparisonFormat, Confidence: 0.95, Bound: bound, RunsA: len(a), RunsB: len(b)}
 	runs := slices.Concat(a, b)
 	c.Unpaired = len(a) == 1 && len(b) == 1 && a[0].Unpaired && b[0].Unpaired
 	for _, r := range runs {

@@ -285,7 +285,7 @@ func missing(samples []*Sample, all []Series, of []named) string {
 	for i, s := range samples {
 		switch {
 		case len(s.ok) == 0 && i == 0:
-			return "no ok trial"
+			return NoOKTrial
 		case len(s.ok) == 0:
 			return divisors[i] + " has no ok trial"
 		case all[i].Len() == 0:

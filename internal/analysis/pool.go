@@ -128,7 +128,7 @@ func (c *PooledCell) add(i int, t *Table, row *Row, divided bool) {
 	metric := c.Metric == "" || c.Metric == t.Metric && c.Unit == t.Unit
 	switch {
 	case row.Counted() == 0:
-		x.Missing = "no ok trial"
+		x.Missing = NoOKTrial
 	case !metric:
 		x = CellRun{Missing: fmt.Sprintf("measures %s in %s", t.Metric, t.Unit)}
 	case row.Baseline || !divided:
@@ -147,6 +147,9 @@ func (c *PooledCell) add(i int, t *Table, row *Row, divided bool) {
 	}
 	c.PerRun[i] = x
 }
+
+// NoOKTrial is why a cell is missing whose trials all failed.
+const NoOKTrial = "no ok trial"
 
 func (t *Table) baseline() (Row, bool) {
 	for _, r := range t.Rows {

@@ -18,7 +18,7 @@ const module = "github.com/weir-bench/weir/"
 // sees target, report never sees lab.
 var layers = [][]string{
 	// Data and packages that stand alone.
-	{"claims", "figures", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "internal/picture", "studies"},
+	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "internal/picture", "studies"},
 	{"internal/facts", "internal/evidence"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/hostns"},
@@ -29,13 +29,13 @@ var layers = [][]string{
 	{"internal/target/agent"},
 	{"internal/target/remote"},
 	// Effects and their orchestration.
-	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/profile", "internal/packettrace"},
+	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/profile", "internal/packettrace", "internal/export"},
 	{"internal/explain"},
 	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report", "internal/history"},
 	{"internal/experiment"},
 	{"internal/catalog"},
 	{"internal/cli"},
-	{"cmd/weir", "bench"},
+	{"cmd/weir", "bench", "packaging"},
 }
 
 var only = map[string][]string{

@@ -30,7 +30,7 @@ const maxLines = 350
 
 var long = map[string]string{}
 
-var notOurs = []string{".git", "bin", "weir-results", "node_modules"}
+var notOurs = []string{".git", "bin", "dist", "weir-results", "node_modules"}
 
 func files(t *testing.T, f func(name string, b []byte)) {
 	t.Helper()

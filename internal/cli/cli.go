@@ -66,10 +66,11 @@ func (i *interruption) Signal() syscall.Signal { return i.signal }
 
 // Main runs the command line and returns the exit status.
 func Main(version string, args []string) int {
+	version = releaseOf(version, buildInfo())
 	remote.Version = version
 	ctx, stop := interruptible()
 	defer stop()
-	root := command(version)
+	root := Command(version)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var e *exitError
@@ -111,7 +112,8 @@ func interruptible() (context.Context, func()) {
 	return ctx, func() { signal.Stop(sigs); close(sigs); cancel(nil) }
 }
 
-func command(version string) *cobra.Command {
+// Command returns the command line, from which the manual pages and completions of a release are made.
+func Command(version string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "weir",
 		Short: "Measure what a container network costs, and explain why",
@@ -132,7 +134,7 @@ that is measured, cannot do it; 4 interrupted, can be resumed.`,
 		return usage("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(runCommand(version), reproduceCommand(version), figureCommand(version), reportCommand(), indexCommand(), explainCommand(version), compareCommand(), poolCommand(), importCommand(), planCommand(), labCommand(),
-		listCommand(), doctorCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand())
+		listCommand(), schemaCommand(), doctorCommand(), versionCommand(version), watchCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand(), coordinateCommand(version))
 	groupCommands(root)
 	return root
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/export"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/study"
@@ -19,9 +21,9 @@ import (
 )
 
 func compareCommand() *cobra.Command {
-	var bound, format string
+	var bound, format, junit string
 	var asJSON bool
-	names := []string{"text", "md", "json"}
+	names := []string{"text", "md", "json", "github"}
 	c := &cobra.Command{
 		Use:   "compare BEFORE AFTER | compare BEFORE... -- AFTER...",
 		Short: "Compare runs before and after a change; exit 1 on a regression",
@@ -38,11 +40,16 @@ CPU cost, and absolute values. They never fail; absolute values move with the ma
 
 One run a side cannot tell a change from the difference between runs, unless weir
 knows the spread between runs of this machine. It then says how many runs would do,
-and the exit status is 0.`,
+and the exit status is 0.
+
+--format github prints annotations for GitHub Actions, and --format md a step summary.
+--junit writes a test case per cell: a regression fails, and a cell about which the
+runs cannot tell is skipped. docs/ci.md has complete examples.`,
 		Example: `  weir run -o before --runs 5 --every 10m
   weir run -o after --runs 5 --every 10m
   weir compare before after --max-regression 5%
-  weir compare old-1 old-2 old-3 -- new-1 new-2 new-3`,
+  weir compare old-1 old-2 old-3 -- new-1 new-2 new-3
+  weir compare before after --junit weir.xml`,
 		Args: args(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, as []string) error {
 			if asJSON {
@@ -72,13 +79,17 @@ and the exit status is 0.`,
 			}
 			cmp := analysis.Compare(a.runs, b.runs, most)
 			cmp.Differ = facts.Differ(append(a.facts, b.facts...))
-			if format == "json" {
+			cases := export.Changes(cmp)
+			switch format {
+			case "json":
 				err = printJSON(os.Stdout, cmp)
-			} else {
+			case "github":
+				err = export.Annotations(os.Stdout, "weir compare", cases)
+			default:
 				err = formats[format](os.Stdout, report.Comparison(cmp))
 			}
-			if err != nil {
-				return err
+			if err := errors.Join(err, writeJUnit(junit, "weir compare", cases)); err != nil {
+				return exit(exitEnvironment, err)
 			}
 			var worse []string
 			for _, c := range cmp.Changes {
@@ -93,7 +104,8 @@ and the exit status is 0.`,
 		},
 	}
 	c.Flags().StringVar(&bound, "max-regression", "0%", "largest regression to tolerate")
-	c.Flags().StringVar(&format, "format", "text", "text, md or json")
+	c.Flags().StringVar(&format, "format", "text", "text, md, json or github (annotations)")
+	c.Flags().StringVar(&junit, "junit", "", "also write a test case per cell to this file, as JUnit XML")
 	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output (--format json)")
 	_ = c.RegisterFlagCompletionFunc("format", complete(names))
 	return c
@@ -125,13 +137,13 @@ func loadSide(dirs []string) (s side, err error) {
 
 // conditions returns what the numbers of a run depend on, as JSON by name.
 func conditions(rep report.Run) map[string][]byte {
-	c := map[string][]byte{"study": settings(rep.Study), "found": versions(rep.Results)}
+	c := map[string][]byte{"study": settings(rep.Study), "found": foundVersions(rep.Results)}
 	maps.Copy(c, rep.Hosts)
 	return c
 }
 
-// versions returns, as JSON, the versions of products that the trials of a run found.
-func versions(results []record.Result) []byte {
+// foundVersions returns, as JSON, the versions of products that the trials of a run found.
+func foundVersions(results []record.Result) []byte {
 	all := map[string]map[string]bool{}
 	for _, r := range results {
 		for k, v := range r.Observed {

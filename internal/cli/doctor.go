@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/export"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target/lab"
@@ -19,7 +20,7 @@ import (
 )
 
 func doctorCommand() *cobra.Command {
-	var asJSON bool
+	var p doctorPrinter
 	var machines targetFlags
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -44,17 +45,18 @@ nothing remains.`,
 				if err != nil {
 					return err
 				}
-				return doctorMachines(c.Context(), s, programs, asJSON)
+				return doctorMachines(c.Context(), s, programs, p)
 			}
-			err = thisMachine.enter(c.Context(), func() error { return doctor(c.Context(), asJSON, nil) })
+			err = thisMachine.enter(c.Context(), func() error { return doctor(c.Context(), p, nil) })
 			if errors.Is(err, rootless.ErrForbidden) {
-				return doctor(c.Context(), asJSON, err)
+				return doctor(c.Context(), p, err)
 			}
 			return err
 		},
 	}
 	machines.register(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output")
+	c.Flags().BoolVar(&p.json, "json", false, "print machine-readable output")
+	c.Flags().StringVar(&p.junit, "junit", "", "also write a test case per check to this file, as JUnit XML")
 	return c
 }
 
@@ -64,7 +66,7 @@ type diagnosis struct {
 	Needed bool `json:"needed"` // the default study cannot run without it
 }
 
-func doctor(ctx context.Context, asJSON bool, forbidden error) error {
+func doctor(ctx context.Context, p doctorPrinter, forbidden error) error {
 	var ds []diagnosis
 	here := local.Host()
 	f, err := here.Facts(ctx)
@@ -92,18 +94,24 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 		ds = append(ds, diagnosis{Check: c})
 	}
 	ds = append(ds, checkProfile(), checkHistory())
-	return printDoctor(ds, asJSON, "the default study cannot run on this machine")
+	return p.print(ds, "the default study cannot run on this machine")
 }
 
-// printDoctor prints diagnoses and fails with the reason otherwise if a needed one is not OK.
-func printDoctor(ds []diagnosis, asJSON bool, otherwise string) (err error) {
-	if asJSON {
+// A doctorPrinter is where the diagnoses go.
+type doctorPrinter struct {
+	json  bool
+	junit string // file, "" for none
+}
+
+// print prints diagnoses and fails with the reason otherwise if a needed one is not OK.
+func (p doctorPrinter) print(ds []diagnosis, otherwise string) (err error) {
+	if p.json {
 		err = printJSON(os.Stdout, ds)
 	} else {
 		err = printDiagnoses(ds)
 	}
-	if err != nil {
-		return err
+	if err := errors.Join(err, writeJUnit(p.junit, "weir doctor", doctorCases(ds))); err != nil {
+		return exit(exitEnvironment, err)
 	}
 	for _, d := range ds {
 		if d.Needed && !d.OK {
@@ -149,4 +157,19 @@ func printDiagnoses(ds []diagnosis) error {
 		}
 	}
 	return w.Flush()
+}
+
+// doctorCases returns a check per diagnosis. What the default study can do without is skipped, not failed.
+func doctorCases(ds []diagnosis) (out []export.Case) {
+	for _, d := range ds {
+		c := export.Case{Class: "weir.doctor", Name: d.Name, Text: d.Detail}
+		if !d.OK {
+			c.State, c.Why, c.Text = export.Skipped, d.Detail, d.Fix
+			if d.Needed {
+				c.State = export.Failed
+			}
+		}
+		out = append(out, c)
+	}
+	return out
 }

@@ -9,17 +9,21 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/remote"
+	"github.com/weir-bench/weir/internal/trial"
 )
 
 // doctorMachines checks the machines of a study's target by connecting to them and opening each of
 // the study's networks.
-func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs, asJSON bool) error {
+func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs, p doctorPrinter) error {
 	at, err := placeOf(s, programs)
 	if err != nil {
 		return err
@@ -31,7 +35,7 @@ func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs
 			ds = append(ds, diagnosis{check, check.Name != hostNetwork})
 		}
 		if last := ds[len(ds)-1]; last.Needed && !last.OK {
-			return printDoctor(ds, asJSON, otherwise)
+			return p.print(ds, otherwise)
 		}
 	}
 	connected := false
@@ -54,7 +58,7 @@ func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs
 	default:
 		return failed
 	}
-	return printDoctor(ds, asJSON, otherwise)
+	return p.print(ds, otherwise)
 }
 
 // hostNetwork is the check of a cluster without which pods can be measured, but not the baseline.
@@ -80,6 +84,14 @@ func (r *runner) examine(ctx context.Context) (ds []diagnosis, err error) {
 			continue
 		}
 		opened, c.OK, c.Detail = true, true, addresses(site)
+		if size, err := prove(ctx, prepared.Networks[u.Name], site); err != nil {
+			c.OK, c.Detail = false, c.Detail+"; "+err.Error()
+		} else {
+			c.Detail += fmt.Sprintf("; packets of %d bytes pass in both directions", size)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		ds = append(ds, diagnosis{Check: c})
 		for _, name := range slices.Sorted(maps.Keys(site.Nodes)) {
 			n := site.Nodes[name]
@@ -97,6 +109,29 @@ func (r *runner) examine(ctx context.Context) (ds []diagnosis, err error) {
 		ds = append(ds, diagnosis{facts.Check{Name: "networks", Detail: "none of " + strings.Join(study.Names(r.study.Networks), ", ") + " can be measured"}, true})
 	}
 	return ds, nil
+}
+
+// proveTime bounds the wait for the first packet of a network.
+const proveTime = 5 * time.Second
+
+// prove sends packets over a network, as a run does before its first trial. It returns their size.
+func prove(ctx context.Context, n experiment.Network, site *target.Site) (size int, err error) {
+	p, err := network.Build(n.Driver, site.Topology)
+	if err != nil {
+		return 0, err
+	}
+	client, server, err := p.Between("")
+	if err != nil {
+		return 0, err
+	}
+	e, err := trial.StartEngines(ctx, site, client, server, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = e.Stop() }() // the path is what counts
+	size = p.On(client, server).Path.Reach()
+	_, err = e.Reach(ctx, size, proveTime)
+	return size, err
 }
 
 // addresses lists what a network would be measured between.

@@ -21,7 +21,7 @@ var studyHeadings = []heading{
 	{"In a virtual machine", []string{"in-vm", "kernel", "vm-cpus", "vm-memory"}},
 	{"Explanations", []string{"profile", "trace"}},
 	{"Machines over SSH", []string{"ssh", "port", "program"}},
-	{"Kubernetes", []string{"kube", "context", "namespace", "nodes", "image", "shell-image", "keep"}},
+	{"Kubernetes", []string{"kube", "context", "namespace", "nodes", "image", "shell-image", "pull-secret", "tolerations", "keep", "in-cluster", "volume", "attach"}},
 }
 
 // headings sorts the flags in a command's help. Those below no heading come first.
@@ -55,9 +55,9 @@ var commandHeadings = []struct {
 	commands []string
 }{
 	{"Measure", []string{"run", "reproduce", "figure", "import", "engine"}},
-	{"Read results", []string{"report", "explain", "compare", "pool", "index"}},
+	{"Read results", []string{"report", "explain", "compare", "pool", "index", "watch"}},
 	{"Look into a network", []string{"plan", "lab", "trace"}},
-	{"Prepare", []string{"doctor", "list", "image"}},
+	{"Prepare", []string{"doctor", "list", "schema", "image"}},
 }
 
 // groupCommands sorts the commands of root, those of no heading last.

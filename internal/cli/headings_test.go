@@ -32,7 +32,7 @@ func TestHeadings(t *testing.T) {
 
 // Every heading's command exists, and every other command is hidden or about weir itself.
 func TestCommandHeadings(t *testing.T) {
-	root := command("devel")
+	root := Command("devel")
 	for _, h := range commandHeadings {
 		for _, name := range h.commands {
 			if c, _, err := root.Find([]string{name}); err != nil || c.GroupID != h.title {

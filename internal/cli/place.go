@@ -101,21 +101,30 @@ func placeOf(s study.Study, programs remote.Programs) (place, error) {
 }
 
 // goodbye bounds how long a command waits for machines of others to end what weir started. They end it
-// anyway once they hear nothing any more.
-const goodbye = 20 * time.Second
+// anyway once they hear nothing any more. After goodbyeSoon it says what it waits for.
+const (
+	goodbyeSoon = 5 * time.Second
+	goodbye     = 150 * time.Second // a cluster is asked to remove everything within two minutes
+)
 
 // connected calls f while m is connected. It needs no namespaces and no privilege.
 func connected(ctx context.Context, m machines, f func() error) error {
 	defer func() {
 		closed := make(chan error, 1)
 		go func() { closed <- m.Close() }()
-		select {
-		case err := <-closed:
-			if err != nil {
-				fmt.Fprintf(os.Stderr, "weir: note: %v\n", err)
+		for soon, late := time.After(goodbyeSoon), time.After(goodbye); ; {
+			select {
+			case err := <-closed:
+				if err != nil {
+					fmt.Fprintf(os.Stderr, "weir: note: %v\n", err)
+				}
+				return
+			case <-soon:
+				say("waiting until everything that weir started there has ended; Ctrl-C, twice, leaves that to the machines")
+			case <-late:
+				fmt.Fprintf(os.Stderr, "weir: note: the machines have not confirmed within %v that everything has ended there; it ends by itself after 30 s of silence\n", goodbye)
+				return
 			}
-		case <-time.After(goodbye):
-			fmt.Fprintf(os.Stderr, "weir: note: the machines have not confirmed within %v that everything has ended there; it ends by itself after 30 s of silence\n", goodbye)
 		}
 	}()
 	err := m.Connect(ctx)

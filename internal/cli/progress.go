@@ -6,35 +6,33 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
-	"golang.org/x/term"
-
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
 
-// A progress shows the current activity on stderr, in a redrawn line on a terminal and otherwise in
-// a line per block. Everything also goes to the log.
+// A progress shows the current activity: on a terminal in lines that stay at its bottom, with the ratios so
+// far, and otherwise in a line per block. Everything also goes to the log.
 type progress struct {
-	log   io.Writer
-	live  bool
-	width int
-	text  string
-	block int
+	log     io.Writer
+	out     io.Writer
+	screen  *screen // nil: a line per block
+	text    string
+	block   int
+	ratios  ratios
+	results func() []record.Result // so far
 	// In a series: the name of the run, and a function from the time left for this run to that for all.
 	name   string
 	series func(time.Duration) time.Duration
 }
 
-func newProgress(log io.Writer) *progress {
-	p := &progress{log: log, width: 80}
-	if fd := int(os.Stderr.Fd()); term.IsTerminal(fd) {
-		p.live = true
-		if w, _, err := term.GetSize(fd); err == nil && w > 20 {
-			p.width = w
-		}
-	}
-	return p
+// newProgress returns the progress of a run of s on stderr.
+func newProgress(log io.Writer, s study.Study, results func() []record.Result) *progress {
+	return &progress{log: log, out: os.Stderr, screen: newScreen(os.Stderr), ratios: ratios{study: s}, results: results}
 }
 
 func (p *progress) event(e experiment.Event) {
@@ -52,33 +50,47 @@ func (p *progress) event(e experiment.Event) {
 		if r.Status != record.OK && r.Status != record.Skipped {
 			p.say(fmt.Sprintf("%s: %s: %s", r.Trial, r.Status, r.Reason))
 		}
-		if !p.live && r.Block != p.block && e.Done > 0 {
-			p.block = r.Block
-			fmt.Fprintf(os.Stderr, "%sblock %d: %d of %d trials done%s\n", p.prefix(), r.Block, e.Done, e.Total, p.left(e.Left))
+	}
+	switch {
+	case p.screen != nil:
+		if e.Result != nil {
+			p.ratios.update(p.results)
 		}
+		p.draw(e.Done, e.Total, e.Left)
+	case e.Result != nil:
+		p.line(e.Result.Block, e.Done, e.Total, e.Left)
+	case e.Done == 0 && e.Text != "" && p.block == 0:
+		fmt.Fprintln(p.out, e.Text)
+		p.block = -1
 	}
-	if !p.live {
-		if e.Result == nil && e.Done == 0 && e.Text != "" && p.block == 0 {
-			fmt.Fprintln(os.Stderr, e.Text)
-			p.block = -1
-		}
-		return
+}
+
+// line prints a line about a block, once.
+func (p *progress) line(block, done, total int, left time.Duration) {
+	if block != p.block && done > 0 {
+		p.block = block
+		fmt.Fprintf(p.out, "%sblock %d: %d of %d trials done%s\n", p.prefix(), block, done, total, p.left(left))
 	}
-	line := fmt.Sprintf("%s%s %d/%d%s  %s", p.prefix(), bar(e.Done, e.Total), e.Done, e.Total, p.left(e.Left), p.text)
-	if r := []rune(line); len(r) >= p.width {
-		line = string(r[:p.width-1])
-	}
-	fmt.Fprintf(os.Stderr, "\r\x1b[K%s", line)
+}
+
+// draw redraws the lines: the ratios, where the terminal is wide enough, and what the run is doing.
+func (p *progress) draw(done, total int, left time.Duration) {
+	cols, _ := p.screen.size()
+	p.screen.draw(append(p.ratios.lines(cols-echo),
+		fmt.Sprintf("%s%s %d/%d%s  %s", p.prefix(), bar(done, total), done, total, p.left(left), p.text)))
 }
 
 func (p *progress) say(line string) {
-	p.end()
-	fmt.Fprintln(os.Stderr, line)
+	if p.screen != nil {
+		p.screen.print(line)
+		return
+	}
+	fmt.Fprintln(p.out, line)
 }
 
 func (p *progress) end() {
-	if p.live {
-		fmt.Fprint(os.Stderr, "\r\x1b[K")
+	if p.screen != nil {
+		p.screen.clear()
 	}
 }
 
@@ -107,6 +119,61 @@ func bar(done, total int) string {
 		full = min(cells, cells*done/total)
 	}
 	return strings.Repeat("█", full) + strings.Repeat("░", cells-full)
+}
+
+// ratios are those of a run so far. Computing them uses the machine that is measured, between two trials, so
+// it gets a fiftieth of the time at most.
+type ratios struct {
+	study study.Study
+	rows  [][]string // a network and its ratios
+	next  time.Time
+}
+
+const timeShare = 50
+
+func (r *ratios) update(results func() []record.Result) {
+	begun := time.Now()
+	if begun.Before(r.next) {
+		return
+	}
+	r.rows = report.SoFar(analysis.New(results(), experiment.Reading(r.study)))
+	r.next = time.Now().Add(timeShare * time.Since(begun))
+}
+
+// lines lays the rows out in columns, as many as fit into width. Without room for one, there are no lines.
+func (r *ratios) lines(width int) []string {
+	var lines []string
+	for col := 0; ; col++ {
+		most := 0
+		for _, row := range r.rows {
+			if col < len(row) {
+				most = max(most, utf8.RuneCountInString(row[col]))
+			}
+		}
+		used := 0
+		if lines != nil {
+			used = utf8.RuneCountInString(lines[0]) + 2
+		}
+		if most == 0 || used+most > width {
+			if col < 2 { // networks without a ratio
+				return nil
+			}
+			return lines
+		}
+		if lines == nil {
+			lines = make([]string, len(r.rows))
+		}
+		for i, row := range r.rows {
+			cell := ""
+			if col < len(row) {
+				cell = row[col]
+			}
+			if col > 0 {
+				lines[i] += "  "
+			}
+			lines[i] += cell + strings.Repeat(" ", most-utf8.RuneCountInString(cell))
+		}
+	}
 }
 
 // say prints a line about the whole command.

@@ -41,7 +41,7 @@ var formats = map[string]func(io.Writer, *report.Document) error{
 func reportCommand() *cobra.Command {
 	var format, out, section, figure string
 	var keep bool
-	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json"}
+	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json", "gobench", "openmetrics", "customBiggerIsBetter", "customSmallerIsBetter"}
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write the report of stored results again, or one about several runs",
@@ -54,7 +54,11 @@ more are a series over time, with what changed between them. The page says which
 these it shows, and why.
 
 --figure draws one chart of the report, or a figure of a document with the published
-values (weir figure), as a picture for a talk or a paper.`,
+values (weir figure), as a picture for a talk or a paper.
+
+Other tools read the formats gobench (benchstat), openmetrics (Prometheus, GitLab),
+customBiggerIsBetter and customSmallerIsBetter (github-action-benchmark); docs/exports.md
+describes them and the columns of csv and ratios.`,
 		Example: `  weir report results
   weir report before after --format html -o change.html
   weir report week-*/ --format html -o weeks.html
@@ -63,7 +67,8 @@ values (weir figure), as a picture for a talk or a paper.`,
   weir report results --format html -o report.html
   weir report results --format md --section costs
   weir report results --format csv > results.csv
-  weir report results --format ratios > ratios.csv`,
+  weir report results --format ratios > ratios.csv
+  weir report results --format gobench | benchstat -col /network -`,
 		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(c *cobra.Command, as []string) error {
 			switch {
@@ -84,8 +89,8 @@ values (weir figure), as a picture for a talk or a paper.`,
 			case len(as) > 1:
 				return writeTogether(as, keep, format, section, out)
 			}
-			if section != "" && (format == "csv" || format == "ratios") {
-				return usage("--section does not work with --format %s, which has one table and no sections", format)
+			if section != "" && (format == "csv" || format == "ratios" || exports[format] != nil) {
+				return usage("--section does not work with --format %s, which has no sections", format)
 			}
 			runs, err := store.Runs(as[0])
 			if err != nil {
@@ -93,6 +98,9 @@ values (weir figure), as a picture for a talk or a paper.`,
 					err = fmt.Errorf("%w; weir index %s makes a page of the runs below it", err, as[0])
 				}
 				return usage("cannot read results from %w", err)
+			}
+			if exports[format] != nil {
+				return writeExport(runs, keep, format, out)
 			}
 			if series := runs[0] != as[0]; series && format == "csv" {
 				return usage("--format csv needs a single run, such as %s", runs[0])
@@ -116,7 +124,7 @@ values (weir figure), as a picture for a talk or a paper.`,
 			return writeTo(out, func(w io.Writer) error { return formats[format](w, doc) })
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV) or json; with --figure svg, png or pdf")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg, png or pdf")
 	c.Flags().StringVar(&figure, "figure", "", "draw this figure alone; list shows their names")
 	c.Flags().StringVar(&section, "section", "", "write this section alone, such as costs")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")

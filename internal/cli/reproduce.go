@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/export"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
@@ -84,6 +85,7 @@ between runs, which no single run can show.`,
 	c.Flags().BoolVar(&r.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	c.Flags().BoolVar(&r.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&r.md, "md", false, "print the verdicts as Markdown")
+	c.Flags().StringVar(&r.junit, "junit", "", "also write a test case per claim to this file, as JUnit XML")
 	c.Flags().StringVar(&elsewhere, "ssh", "", "")
 	c.Flags().BoolVar(&kube, "kube", false, "")
 	_ = c.Flags().MarkHidden("ssh")
@@ -147,6 +149,7 @@ func listClaims(shipped []claim.Claim, asJSON bool) error {
 type reproduction struct {
 	version              string
 	dir                  string
+	junit                string // file, "" for none
 	fast, keep, json, md bool
 	store.Series         // of every study
 }
@@ -159,7 +162,16 @@ func (r *reproduction) print(claims []claim.Claim, outcomes []claim.Outcome, res
 	slices.SortStableFunc(outcomes, func(a, b claim.Outcome) int {
 		return cmp.Compare(index(claims, a.Claim.ID), index(claims, b.Claim.ID))
 	})
-	var err error
+	// Skipped trials make claims untestable, which the table already shows.
+	ran := slices.DeleteFunc(slices.Clone(results), func(x record.Result) bool { return x.Status == record.Skipped })
+	var failed error
+	if len(ran) > 0 {
+		failed = verdict(ran)
+	}
+	err := writeJUnit(r.junit, "weir reproduce", claimCases(outcomes, failed))
+	if err != nil {
+		return exit(exitEnvironment, err)
+	}
 	switch {
 	case r.json:
 		err = printJSON(os.Stdout, outcomes)
@@ -174,15 +186,20 @@ func (r *reproduction) print(claims []claim.Claim, outcomes []claim.Outcome, res
 	if !r.json && !r.md && len(results) > 0 {
 		fmt.Printf("\nresults and reports: %s\n", r.dir)
 	}
-	// Skipped trials make claims untestable, which the table already shows.
-	ran := slices.DeleteFunc(slices.Clone(results), func(x record.Result) bool { return x.Status == record.Skipped })
-	if len(ran) > 0 {
-		if err := verdict(ran); err != nil {
-			return err
-		}
+	if failed != nil {
+		return failed
 	}
 	if !slices.ContainsFunc(outcomes, func(o claim.Outcome) bool { return o.Verdict != claim.Untestable }) {
 		return exit(exitEnvironment, errors.New("no claim could be tested; the table shows what is missing"))
 	}
 	return nil
+}
+
+// claimCases returns a check per claim, and one that is broken if trials failed.
+func claimCases(outcomes []claim.Outcome, failed error) []export.Case {
+	cases := export.Claims(outcomes)
+	if failed != nil {
+		cases = append(cases, export.Case{Class: "weir.reproduce", Name: "trials", State: export.Errored, Why: failed.Error()})
+	}
+	return cases
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/local"
-	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -43,7 +42,9 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.
 With --ssh or --kube, weir builds nothing and measures networks that exist: between
 machines, or between the nodes and pods of a cluster. It uses your own ssh or
 kubectl with their configuration, and changes nothing there. kubectl weir run, the
-plugin, implies --kube. -n names networks, as always; the namespace is -N.
+plugin, implies --kube. -n names networks, as always; the namespace is -N. With
+--in-cluster, a coordinator in the cluster carries out the run, for hundreds of
+nodes, and --attach brings the results home later.
 
 The interval of one run covers only that run. --runs 5 --every 10m runs the study
 five times, ten minutes from start to start, and pools the runs: the pooled
@@ -55,11 +56,15 @@ directory below -o: 001, 002 and so on.`,
   weir run --in-vm -n host,ipvlan,geneve-overlay
   weir run --ssh a,b,c --pairs all
   weir run --kube --context staging -n host,pod,service
+  weir run --kube --in-cluster --image registry.example/weir:1 --nodes all --pairs all --rounds 12
   weir run --runs 5 --every 10m
   weir run --resume results`,
 		Args:              args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: complete(studyNames()),
 		RunE: func(c *cobra.Command, as []string) error {
+			if f.target.attach != "" {
+				return attachCluster(c, as, &f.target, &runner{version: version, dir: dir, json: asJSON})
+			}
 			if resume != "" && (len(as) > 0 || dir != "" || f.changed(c) || c.Flags().Changed("runs") || c.Flags().Changed("every")) {
 				return usage("--resume continues the study in %s unchanged; it cannot be combined with a study, -o, --runs, --every or study flags", resume)
 			}
@@ -89,6 +94,9 @@ directory below -o: 001, 002 and so on.`,
 			if trace && s.Target.Exists() {
 				return usage("--trace: "+tracesHere, "--ssh and --kube")
 			}
+			if inCluster(s) && (resume != "" || plan.Runs > 1) {
+				return usage("--in-cluster begins one run in the cluster; leave it out with --resume and --runs, which work from this machine")
+			}
 			if trace && (vm.in || ranInVM(first)) {
 				return usage("--trace records packets on this machine, and this run builds networks in a virtual machine (--in-vm); leave --trace out")
 			}
@@ -113,6 +121,9 @@ directory below -o: 001, 002 and so on.`,
 				if err := r.settle(); err != nil {
 					return err
 				}
+				if inCluster(s) {
+					return r.inCluster(c.Context())
+				}
 				if err := r.begin(c.Context(), first); err != nil {
 					return err
 				}
@@ -132,24 +143,13 @@ directory below -o: 001, 002 and so on.`,
 	vm.register(c)
 	many.register(c)
 	c.Flags().StringVarP(&dir, "output", "o", "", "new directory for the results (default weir-results/STUDY-TIME)")
+	c.Flags().StringVar(&f.target.attach, "attach", "", "with --kube: Job of a run that --in-cluster has started, to see its progress and bring its results home")
 	c.Flags().StringVar(&resume, "resume", "", "results directory of a run, or of several, to finish")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the tables as JSON")
 	c.Flags().BoolVar(&trace, "trace", false, "after the trials, trace 100 requests through each network (weir trace)")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
 	return headings(c, studyHeadings)
-}
-
-func check(s study.Study) error {
-	if s.MaxTime > 0 && s.Precision == 0 {
-		return usage("max-time %v limits a precision, but none is set; add --precision, or use only --blocks", s.MaxTime)
-	}
-	kernel := topo.Kernel{}
-	if !s.Target.Exists() {
-		kernel = thisMachine.kernel()
-	}
-	_, err := catalog.Prepare(s, kernel)
-	return exit(exitUsage, err)
 }
 
 // A runner runs a study where it has been entered.
@@ -218,7 +218,7 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 			return nil, r.stopped(err)
 		}
 	}
-	p := newProgress(d.Log)
+	p := newProgress(d.Log, r.study, d.Results)
 	p.name, p.series = r.name, r.ofSeries
 	results, err := experiment.Run(ctx, experiment.Config{
 		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,

@@ -118,6 +118,18 @@ func (f *studyFlags) base(c *cobra.Command, as []string) (study.Study, error) {
 	return study.Load(b, as[0])
 }
 
+func check(s study.Study) error {
+	if s.MaxTime > 0 && s.Precision == 0 {
+		return usage("max-time %v limits a precision, but none is set; add --precision, or use only --blocks", s.MaxTime)
+	}
+	kernel := topo.Kernel{}
+	if !s.Target.Exists() {
+		kernel = thisMachine.kernel()
+	}
+	_, err := catalog.Prepare(s, kernel)
+	return exit(exitUsage, err)
+}
+
 func shippedStudy(name string) (study.Study, error) {
 	file := name + ".yaml"
 	b, err := fs.ReadFile(studies.FS, file)

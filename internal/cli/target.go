@@ -23,6 +23,8 @@ func asPlugin() bool { return filepath.Base(os.Args[0]) == plugin }
 // targetFlags name machines whose networks exist.
 type targetFlags struct {
 	ssh, nodes, ports string
+	attach            string // Job of a coordinator; only of `weir run`
+	tolerations       string
 	inKube            bool
 	kube              study.Kube
 	programs          []string // ARCH=FILE
@@ -30,7 +32,7 @@ type targetFlags struct {
 }
 
 // ofKube lists the flags that need a cluster.
-var ofKube = []string{"context", "namespace", "nodes", "image", "shell-image", "keep"}
+var ofKube = []string{"context", "namespace", "nodes", "image", "shell-image", "keep", "pull-secret", "tolerations", "in-cluster", "volume"}
 
 // register registers the flags of a target.
 func (f *targetFlags) register(c *cobra.Command) {
@@ -43,6 +45,10 @@ func (f *targetFlags) register(c *cobra.Command) {
 	fl.StringVar(&f.kube.Image, "image", "", "with --kube: image that holds weir, from weir image (default: weir is sent into the shell image)")
 	fl.StringVar(&f.kube.Shell, "shell-image", "", "with --kube: image with a POSIX shell, which weir is sent into")
 	fl.BoolVar(&f.kube.Keep, "keep", false, "with --kube: leave the objects in the cluster")
+	fl.StringVar(&f.kube.PullSecret, "pull-secret", "", "with --kube: Secret of the namespace, to pull the image with")
+	fl.StringVar(&f.tolerations, "tolerations", "", "with --kube: taints that weir's pods tolerate, KEY=VALUE:EFFECT,… (those of named nodes always)")
+	fl.BoolVar(&f.kube.InCluster, "in-cluster", false, "with --kube: a coordinator in the cluster carries out the run, also without this command; for hundreds of nodes")
+	fl.StringVar(&f.kube.Volume, "volume", "", "with --in-cluster: claim (PersistentVolumeClaim) for the results (default: the disk of the coordinator's node)")
 	fl.StringVar(&f.ports, "port", "", "ports that servers on machines listen on, FIRST-LAST (default 5201-5299)")
 	fl.VisitAll(func(g *pflag.Flag) { f.names = append(f.names, g.Name) })
 	c.Flags().AddFlagSet(fl)
@@ -74,11 +80,21 @@ func (f *targetFlags) change(c *cobra.Command, s *study.Study) error {
 			"image":       func() { one.Image = f.kube.Image },
 			"shell-image": func() { one.Shell = f.kube.Shell },
 			"keep":        func() { one.Keep = f.kube.Keep },
+			"pull-secret": func() { one.PullSecret = f.kube.PullSecret },
+			"tolerations": func() { one.Tolerations = strings.Split(f.tolerations, ",") },
+			"in-cluster":  func() { one.InCluster = f.kube.InCluster },
+			"volume":      func() { one.Volume = f.kube.Volume },
 		} {
 			if changed(name) {
 				set()
 			}
 		}
+	}
+	if k := s.Target.Kube; k != nil && k.InCluster && k.Image == "" {
+		return usage("--in-cluster needs an image that holds weir, because agents start without this command: weir image FILE writes one; name it with --image")
+	}
+	if k := s.Target.Kube; k != nil && k.Volume != "" && !k.InCluster {
+		return usage("--volume is for the results of a run in the cluster; add --in-cluster, or leave it out")
 	}
 	if changed("port") {
 		s.Target.Ports = f.ports

@@ -46,6 +46,8 @@ func TestTargetFlags(t *testing.T) {
 		{"--kube --nodes n1 -n pod --pods 2", "pod", 1, study.Target{Kube: &study.Kube{Nodes: study.Nodes{"n1"}}}},
 		{"--kube --nodes all -p ping", "host pod service", 2, study.Target{Kube: &study.Kube{Nodes: study.Nodes{"all"}}}},
 		{"--kube --context c -N n --image i --keep", "host pod service", 2, study.Target{Kube: &study.Kube{Context: "c", Namespace: "n", Image: "i", Keep: true}}},
+		{"--kube -N n --image i --pull-secret s --tolerations a=b:NoSchedule,c --in-cluster --volume v", "host pod service", 2,
+			study.Target{Kube: &study.Kube{Namespace: "n", Image: "i", PullSecret: "s", Tolerations: []string{"a=b:NoSchedule", "c"}, InCluster: true, Volume: "v"}}},
 		{"cluster --kube --shell-image i", "host pod service", 2, study.Target{Kube: &study.Kube{Shell: "i"}}},
 		{file, "host", 3, study.Target{Kube: &study.Kube{Namespace: "a", Nodes: study.Nodes{"n1", "n2", "n3"}}, Ports: "1-9"}},
 		{file + " -N b --nodes n1,n2", "host", 2, study.Target{Kube: &study.Kube{Namespace: "b", Nodes: study.Nodes{"n1", "n2"}}, Ports: "1-9"}},

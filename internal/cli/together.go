@@ -10,8 +10,8 @@ import (
 
 // writeTogether writes one page about the runs of several directories.
 func writeTogether(dirs []string, keep bool, format, section, out string) error {
-	if format == "csv" || format == "ratios" || section != "" {
-		return usage("--format csv and ratios, and --section, need a single directory, such as %s", dirs[0])
+	if formats[format] == nil || format == "ratios" || section != "" {
+		return usage("--section, and formats other than text, html, md, summary and json, need a single directory, such as %s", dirs[0])
 	}
 	doc, err := together(dirs, keep)
 	if err != nil {

@@ -20,6 +20,9 @@ func TestFinished(t *testing.T) {
 						return
 					}
 					trials++
+					if n := Planned(s, nil, c.Dir.ReadFile); n != e.Total {
+						t.Errorf("%d trials are planned, want %d", n, e.Total)
+					}
 					if done, err := Finished(s, nil, c.Dir); done || err != nil {
 						t.Errorf("finished after %d of %d trials (error %v)", e.Done, e.Total, err)
 					}

@@ -56,10 +56,16 @@ func CSV(w io.Writer, results []record.Result) error {
 	return out.Error()
 }
 
+// Format is the version of a document's JSON. Within a version fields are only added: a reader of the
+// version reads the JSON of every later weir if it ignores keys that it does not know.
+const Format = 1
+
 // JSON writes a document with its numbers in base units, and the whole analysis.
 func JSON(w io.Writer, d *Document) error {
+	v := *d
+	v.Format = Format
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(d)
+	return e.Encode(v)
 }

@@ -27,6 +27,7 @@ func in(media []Medium, m Medium) bool { return len(media) == 0 || slices.Contai
 
 // A Document is a report as data.
 type Document struct {
+	Format   int       `json:"format"` // Format, which JSON sets
 	Title    string    `json:"title,omitempty"`
 	Question string    `json:"question,omitempty"`
 	Census   string    `json:"census,omitempty"` // number of trials by status

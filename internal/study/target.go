@@ -32,6 +32,16 @@ type Kube struct {
 	Image     string // that holds weir (weir image); "" starts Shell and sends weir there
 	Shell     string // image with a POSIX shell; "" is the default
 	Keep      bool   // leave the objects in the cluster
+
+	PullSecret  string   `yaml:"pull-secret"` // of the namespace, for the image; "" is none
+	Tolerations []string // of all pods: KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT
+	CPU, Memory string   // that a pod requests, as Kubernetes writes quantities; "" is the default
+
+	// InCluster starts a coordinator in the cluster that carries out the run. Its results are on the
+	// claim Volume, or with "" on the coordinator's node. Both say how one command works, so that no
+	// study states them.
+	InCluster bool   `yaml:"-"`
+	Volume    string `yaml:"-"`
 }
 
 // Nodes is a list of nodes; as text, one name or "all".
@@ -84,6 +94,10 @@ func (t Target) String() string {
 		if k.Keep {
 			one.text("keep", "true")
 		}
+		one.text("pull-secret", k.PullSecret)
+		one.list("tolerations", k.Tolerations)
+		one.text("cpu", k.CPU)
+		one.text("memory", k.Memory)
 		all.add("kube", one.node())
 	}
 	all.text("ports", t.Ports)
@@ -154,6 +168,14 @@ func (k *Kube) check(c *checker) {
 	c.that(k.Image == "" || image.MatchString(k.Image), at("image"), "%q is not the name of an image, such as registry.example/weir:1.0", k.Image)
 	c.that(k.Shell == "" || image.MatchString(k.Shell), at("shell"), "%q is not the name of an image, such as busybox:1.36", k.Shell)
 	c.that(k.Image == "" || k.Shell == "", at("shell"), "is for clusters without an image of weir; leave out shell or image")
+	c.that(k.PullSecret == "" || len(k.PullSecret) <= 253 && subdomain.MatchString(k.PullSecret), at("pull-secret"), "%q is not the name of a Secret; kubectl get secrets lists them", k.PullSecret)
+	c.that(k.PullSecret == "" || k.Namespace != "", at("pull-secret"), "%q is in a namespace; name that one (namespace), because weir makes an empty one otherwise", k.PullSecret)
+	for _, s := range k.Tolerations {
+		c.that(toleration.MatchString(s), at("tolerations"), "has %q: want KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT, such as dedicated=net:NoSchedule", s)
+	}
+	c.that(k.CPU == "" || quantity.MatchString(k.CPU), at("cpu"), "%q is not an amount of CPU, such as 500m or 2", k.CPU)
+	c.that(k.Memory == "" || quantity.MatchString(k.Memory), at("memory"), "%q is not an amount of memory, such as 128Mi or 1Gi", k.Memory)
+	c.that(k.Volume == "" || len(k.Volume) <= 253 && subdomain.MatchString(k.Volume), at("volume"), "%q is not the name of a claim; kubectl get persistentvolumeclaims lists them", k.Volume)
 	if k.Nodes != nil && !slices.Equal(k.Nodes, Nodes{AllNodes}) {
 		c.names(at("nodes"), k.Nodes, checkNode)
 	}
@@ -200,6 +222,10 @@ var (
 	dnsLabel  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 	subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 	image     = regexp.MustCompile(`^[A-Za-z0-9][\w.:/@-]{0,511}$`)
+	// Keys and values of labels, and the effects of taints (core/v1, Taint).
+	toleration = regexp.MustCompile(`^[A-Za-z0-9][\w./-]{0,316}(=([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?)?(:(NoSchedule|PreferNoSchedule|NoExecute))?$`)
+	// Quantities, without exponents (apimachinery/pkg/api/resource).
+	quantity = regexp.MustCompile(`^[0-9]{1,15}(\.[0-9]{1,9})?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$`)
 )
 
 func checkNode(s string) error {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -83,15 +84,16 @@ func (s *Setup) serve(ctx context.Context, x *execution) {
 		return
 	}
 	node := s.Site.Nodes[s.Server.Node]
+	var lacks error
 	_, err := x.server.listen(ctx, s.Site, node, toolPort, func(port uint16) []string {
 		data := uint16(0)
 		if s.Probe.Info().SecondPort {
-			data = dataPort(s.Site, node, port)
+			data, lacks = dataPort(s.Site, node, port)
 		}
 		server, x.client.argv = s.commands(port, data, x.server.cpus)
 		return server
 	}, func(port uint16) bool { return listening(node, port) })
-	if err != nil {
+	if err = cmp.Or(err, lacks); err != nil {
 		x.err = wrap("server", err)
 		_ = x.server.stop() // why it was not ready matters more
 	}

@@ -92,18 +92,20 @@ func (p *program) lacksPort(err error) bool {
 	return strings.Contains(said, "address already in use") || strings.Contains(said, "address in use")
 }
 
-// dataPort returns the second port of a tool whose server listens on port; 0 lets the probe choose.
-func dataPort(site *target.Site, node target.Node, port uint16) uint16 {
+// dataPort returns the second port of a tool whose server listens on port; 0 lets the probe choose where
+// the site does not say which ports it has.
+func dataPort(site *target.Site, node target.Node, port uint16) (uint16, error) {
 	if site.Ports == (target.Ports{}) {
-		return 0
+		return 0, nil
 	}
 	from := int(port-site.Ports.First) + dataDistance
 	for i := range min(size(site.Ports), mostPorts) {
 		if other := at(site.Ports, from+i); other != port && !listening(node, other) {
-			return other
+			return other, nil
 		}
 	}
-	return 0
+	return 0, fmt.Errorf("no second port for a server on %s: other programs listen on those that it tried from %d to %d; name another or a wider range with --port FIRST-LAST",
+		node.Name(), site.Ports.First, site.Ports.Last)
 }
 
 // ErrCannot means that a probe cannot measure between two ends; see CanMeasure.

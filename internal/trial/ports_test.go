@@ -44,6 +44,22 @@ func TestPorts(t *testing.T) {
 	}
 }
 
+// A tool's second port is in the range of the site, or there is none.
+func TestDataPort(t *testing.T) {
+	s, _, srv, _ := setup()
+	node := s.Site.Nodes[s.Server.Node]
+	if port, err := dataPort(s.Site, node, 5201); port != 0 || err != nil {
+		t.Errorf("in the lab: %d, %v", port, err)
+	}
+	s.Site.Ports, srv.port = target.Ports{First: 40000, Last: 40001}, 40001
+	if port, err := dataPort(s.Site, node, 40001); port != 40000 || err != nil {
+		t.Errorf("%d, %v, want 40000", port, err)
+	}
+	if port, err := dataPort(s.Site, node, 40000); err == nil || !strings.Contains(err.Error(), "40000 to 40001; name another or a wider range") {
+		t.Errorf("no port is free: %d, %v", port, err)
+	}
+}
+
 // occupied runs a server that fails on the given ports as ours and others do, and records the ports tried.
 func occupied(tried *[]string, taken ...string) func(context.Context, []string, io.Writer, io.Writer) error {
 	return func(ctx context.Context, argv []string, stdout, stderr io.Writer) error {

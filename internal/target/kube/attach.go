@@ -19,7 +19,6 @@ import (
 // An attached agent is process 1 of a pod.
 type attached struct {
 	node  *agent.Node
-	line  *line
 	links []remote.Link
 }
 
@@ -28,37 +27,51 @@ func (t *Target) attach(ctx context.Context, s *seat) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	pipe, err := remote.Start(t.inside().argv("attach", "--stdin", "--quiet", "--container=weir", "pod/"+s.pod), nil)
-	if err != nil {
-		return err
-	}
-	was, in := *s, t.inside()
-	l := &line{Pipe: pipe, why: func() string { return in.why(was) }, over: make(chan struct{})}
 	var push *remote.Programs
 	if t.Image == "" {
 		push = &t.Programs
 	}
-	n, _, err := remote.Dial(ctx, t.nodeName(s), l, push)
+	n, err := t.dial(ctx, s, t.nodeName(s), push, "attach", "--stdin", "--quiet", "--container=weir", "pod/"+s.pod)
 	if err != nil {
-		if said := bounded(printable(pipe.Said())); !strings.Contains(err.Error(), said) {
-			err = fmt.Errorf("%w: kubectl: %s", err, said)
-		}
-		if fix := remedy(pipe.Said()); fix != "" {
-			return advise(fix, "%s (%s): %w", s, s.pod, err)
-		}
-		return fmt.Errorf("%s (%s): %w", s, s.pod, err)
+		return err
 	}
-	h := n.Host()
-	h.Name = s.at.Name
+	return s.take(ctx, n)
+}
+
+// dial makes a node called name of a process in the pod of s, through a call of kubectl.
+func (t *Target) dial(ctx context.Context, s *seat, name string, push *remote.Programs, args ...string) (*agent.Node, error) {
+	in, was := t.inside(), *s
+	pipe, err := remote.Start(in.argv(args...), nil)
+	if err != nil {
+		return nil, err
+	}
+	l := &line{Pipe: pipe, why: func() string { return in.why(was) }, over: make(chan struct{})}
+	n, _, err := remote.Dial(ctx, name, l, push)
+	if err == nil {
+		return n, nil
+	}
+	if said := bounded(oneLine(pipe.Said())); !strings.Contains(err.Error(), said) {
+		err = fmt.Errorf("%w: kubectl: %s", err, said)
+	}
+	if fix := remedy(pipe.Said()); fix != "" {
+		return nil, advise(fix, "%s (%s): %w", s, s.pod, err)
+	}
+	return nil, fmt.Errorf("%s (%s): %w", s, s.pod, err)
+}
+
+// take makes n the agent of a seat.
+func (s *seat) take(ctx context.Context, n *agent.Node) (err error) {
+	h, at := n.Host(), s.at
+	h.Name = at.Name
 	own := h.Facts
 	h.Facts = func(ctx context.Context) (facts.Facts, error) {
 		f, err := own(ctx)
-		if node := was.at.kernel; node != "" && f.Kernel != node {
+		if at.kernel != "" && f.Kernel != at.kernel {
 			f.Sandbox = cmp.Or(f.Sandbox, "sandboxed") // one that hides its name
 		}
 		return f, err
 	}
-	s.agent = &attached{node: n, line: l}
+	s.agent = &attached{node: n}
 	s.agent.links, err = remote.Links(ctx, n)
 	return err
 }
@@ -137,7 +150,7 @@ func (k kubectl) jobEnd(ctx context.Context, s seat) string {
 	}
 	for _, kind := range []string{"FailureTarget", "Failed"} {
 		if c := find(j.Status.Conditions, kind); c.Status == "True" && c.Reason != "BackoffLimitExceeded" {
-			return bounded(fmt.Sprintf(" (%s: %s)", printable(c.Reason), printable(c.Message)))
+			return bounded(fmt.Sprintf(" (%s: %s)", oneLine(c.Reason), oneLine(c.Message)))
 		}
 	}
 	return ""

@@ -83,7 +83,7 @@ func (t *Target) checkKubectl(ctx context.Context) (string, error) {
 	if err == nil {
 		err = decode(b, &v)
 	}
-	return printable(v.Client.Version), err
+	return oneLine(v.Client.Version), err
 }
 
 func (t *Target) checkCluster(ctx context.Context) (string, error) {
@@ -95,7 +95,7 @@ func (t *Target) checkCluster(ctx context.Context) (string, error) {
 		known, found := []string(nil), false
 		for name := range strings.Lines(string(b)) {
 			name = strings.TrimRight(name, "\r\n")
-			known, found = append(known, printable(name)), found || name == t.Context
+			known, found = append(known, oneLine(name)), found || name == t.Context
 		}
 		if !found {
 			return "", &UsageError{fmt.Errorf("kubectl has no context %q: it has %s; correct --context", t.Context, few(known))}
@@ -112,7 +112,7 @@ func (t *Target) checkCluster(ctx context.Context) (string, error) {
 	if err == nil {
 		err = decode(b, &v)
 	}
-	t.version = printable(v.Server.Version)
+	t.version = oneLine(v.Server.Version)
 	return t.version, err
 }
 
@@ -133,7 +133,7 @@ func (t *Target) checkNodes(ctx context.Context) (string, error) {
 	if t.all() {
 		names = nil
 	}
-	ms, notes, err := choose(nodes.Items, names)
+	ms, notes, err := choose(nodes.Items, names, t.tolerations()...)
 	if err != nil {
 		return "", err
 	}
@@ -177,7 +177,7 @@ func (t *Target) checkNamespace(ctx context.Context) (string, error) {
 	case ns.Status.Phase == "Terminating":
 		return "", advise("choose another one (-N)", "the namespace %s is being deleted", t.Namespace)
 	}
-	t.enforce = printable(ns.Metadata.Labels[labelEnforce])
+	t.enforce = oneLine(ns.Metadata.Labels[labelEnforce])
 	return t.Namespace, nil
 }
 
@@ -198,7 +198,7 @@ func (p permission) String() string {
 	return s
 }
 
-// permissions lists what a run needs. kubectl attach needs get for a websocket, and create otherwise.
+// permissions lists what a run needs. kubectl attach and exec need get for a websocket, and create otherwise.
 func (t *Target) permissions() (all []permission) {
 	in := t.inside().namespace
 	add := func(group, resource, sub string, verbs ...string) {
@@ -208,7 +208,12 @@ func (t *Target) permissions() (all []permission) {
 	}
 	add("batch", "jobs", "", "create", "get", "list", "watch", "delete")
 	add("", "pods", "", "create", "get", "list")
-	add("", "pods", "attach", "create", "get")
+	if t.InCluster {
+		add("", "pods", "exec", "create", "get")
+		add("", "secrets", "", "create")
+	} else {
+		add("", "pods", "attach", "create", "get")
+	}
 	add("", "services", "", "create", "get", "list", "watch", "delete")
 	if t.Namespace == "" {
 		all = append(all, permission{Verb: "create", Resource: "namespaces"}, permission{Verb: "delete", Resource: "namespaces"})

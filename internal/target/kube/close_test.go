@@ -1,9 +1,11 @@
 package kube
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weir-bench/weir/internal/target/kube/fakekube"
 	"github.com/weir-bench/weir/internal/topo"
@@ -146,6 +148,35 @@ func TestAdmissionUnanswered(t *testing.T) {
 		t.Error("opened")
 	}
 	open(t, k, hosts)
+}
+
+// A run that makes a namespace removes those that killed runs have left empty, and no others.
+func TestSweep(t *testing.T) {
+	k, c := cluster(t)
+	k.Namespace = ""
+	old, now := "2020-01-02T03:04:05Z", time.Now().UTC().Format(time.RFC3339)
+	ours := func(run string) map[string]string {
+		return map[string]string{labelManager: "weir", labelRun: run}
+	}
+	c.Set(t, func(s *fakekube.State) {
+		s.Made = map[string]string{}
+		for name, labels := range map[string]map[string]string{"weir-empty": ours("empty"), "weir-new": ours("new"), "weir-full": ours("full"), "mine": ours("x"), "weir-other": {labelRun: "other"}, "weir-undated": ours("undated")} {
+			s.Namespaces[name], s.Made[name] = labels, old
+		}
+		s.Made["weir-new"], s.Made["weir-undated"] = now, ""
+		s.Objects["Job/x"] = fakekube.Object{"kind": "Job", "metadata": map[string]any{"name": "x", "namespace": "weir-full"}}
+	})
+	said := hears(k)
+	open(t, k, wants(t, 1, topo.PodNet)[0])
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(maps.Keys(c.State(t).Namespaces)), []string{"default", "mine", "weir-full", "weir-new", "weir-other", "weir-undated"}; !slices.Equal(got, want) {
+		t.Errorf("namespaces %v, want %v", got, want)
+	}
+	if len(*said) != 1 || !strings.Contains((*said)[0], "weir-empty, which a killed run left empty") {
+		t.Errorf("warnings %q", *said)
+	}
 }
 
 func TestTyped(t *testing.T) {

@@ -48,7 +48,7 @@ func cni(sets []daemonSet, devices []string) string {
 		for _, s := range sets {
 			for _, c := range s.Spec.Template.Spec.Containers {
 				if slices.ContainsFunc(p.images, func(part string) bool { return strings.Contains(c.Image, part) }) {
-					evidence = "image " + bounded(printable(c.Image))
+					evidence = "image " + bounded(oneLine(c.Image))
 				}
 			}
 		}
@@ -99,7 +99,7 @@ func proxyMode(conf string) string {
 	}
 	for line := range strings.Lines(conf) {
 		if mode, ok := strings.CutPrefix(line, "mode:"); ok {
-			if mode = strings.Trim(printable(mode), `"' `); mode != "" {
+			if mode = strings.Trim(oneLine(mode), `"' `); mode != "" {
 				return bounded(mode)
 			}
 		}

@@ -1,9 +1,12 @@
 // Package kube measures the network of a Kubernetes cluster from pods that it starts there for a run.
 //
-// Only the user's own kubectl talks to the cluster, with the user's configuration; nothing listens for
-// control. Every pod belongs to a Job with a deadline and a time to live, whose process 1 is the agent,
+// Only the user's own kubectl talks to the cluster, with the user's configuration; nothing but a
+// coordinator listens for control. Every pod belongs to a Job with a deadline and a time to live, whose process 1 is the agent,
 // or a shell that becomes it, attached through `kubectl attach`. When weir dies, the agents do, the Jobs
 // end, and the cluster removes them with their pods and Services.
+//
+// Hundreds of nodes are too many for one machine's kubectl: Launch then starts a coordinator in the
+// cluster, which carries out the run with a Coordinator. Its agents dial it, and prove that they may.
 //
 // The package must not change anything else in the cluster, or know what is measured.
 package kube
@@ -155,7 +158,7 @@ func (t *Target) Open(ctx context.Context, want topo.Topology, _ string) (*targe
 		return nil, err
 	}
 	if started {
-		t.found = t.learn(ctx)
+		t.found = t.learn(t.ask(ctx))
 	}
 	return t.site(want)
 }
@@ -174,11 +177,7 @@ func (t *Target) Close() error {
 	if !t.dirty {
 		return nil
 	}
-	in := t.inside()
-	byHand := in.typed("delete", "jobs,services", "-l", t.selector())
-	if t.Namespace == "" {
-		byHand = t.outside().typed("delete", "namespace", in.namespace)
-	}
+	in, byHand := t.inside(), t.byHand()
 	if t.Keep {
 		t.warn("the objects of the run stay in the namespace %s; to remove them: %s", in.namespace, byHand)
 		return nil
@@ -195,4 +194,19 @@ func (t *Target) Close() error {
 	t.dirty, t.space = false, false
 	t.run, t.connected = "", false // a namespace can still be on its way out: the next run has another
 	return nil
+}
+
+// byHand returns the command that removes everything that the run made.
+func (t *Target) byHand() string {
+	if t.Namespace == "" {
+		return t.outside().typed("delete", "namespace", t.inside().namespace)
+	}
+	return t.inside().typed("delete", "jobs,services", "-l", t.selector())
+}
+
+// RemoveCommand returns the command line that ends the run in the cluster and removes all of it, for sh(1).
+func (t *Target) RemoveCommand() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byHand()
 }

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target"
 )
 
 // A kubectl calls the user's kubectl, with the user's configuration.
@@ -245,7 +245,7 @@ var klog = regexp.MustCompile(`^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ `)
 func words(stderr string) string {
 	var errs, all []string
 	for line := range strings.Lines(stderr) {
-		line = printable(line)
+		line = oneLine(line)
 		line = strings.Replace(line, `error when creating "STDIN": `, "", 1)
 		if line == "" {
 			continue
@@ -268,11 +268,8 @@ func bounded(s string) string {
 	return s
 }
 
-// printable returns text of the cluster on one line: it can hold line breaks, escape sequences of
-// terminals, or bytes that are not UTF-8.
-func printable(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "�"), func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-}
+// oneLine returns text of the cluster, which can hold anything, on one printable line.
+func oneLine(s string) string { return strings.Join(strings.Fields(target.Printable(s)), " ") }
 
 // An advised error keeps its remedy apart from what happened.
 type advised struct {

@@ -1,13 +1,10 @@
 package kube
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/goccy/go-yaml"
 
 	"github.com/weir-bench/weir/internal/target/remote"
 	"github.com/weir-bench/weir/internal/topo"
@@ -54,6 +51,9 @@ type jobSpec struct {
 	Deadline     int         `json:"activeDeadlineSeconds"`
 	TTL          *int        `json:"ttlSecondsAfterFinished,omitempty"` // nil: the Job stays
 	BackoffLimit int         `json:"backoffLimit"`
+	Mode         string      `json:"completionMode,omitempty"`
+	Completions  int         `json:"completions,omitempty"` // 0: one
+	Parallelism  int         `json:"parallelism,omitempty"` // 0: one
 	Template     podTemplate `json:"template"`
 }
 
@@ -70,14 +70,19 @@ type podSpec struct {
 	ServiceAccount     bool         `json:"automountServiceAccountToken"`
 	ServiceLinks       bool         `json:"enableServiceLinks"`
 	HostNetwork        bool         `json:"hostNetwork,omitempty"`
-	Affinity           affinity     `json:"affinity"`
+	Affinity           *affinity    `json:"affinity,omitempty"`
 	Tolerations        []toleration `json:"tolerations,omitempty"`
+	PullSecrets        []reference  `json:"imagePullSecrets,omitempty"`
 	PodSecurityContext podSecurity  `json:"securityContext"`
 	Containers         []container  `json:"containers"`
 	Volumes            []volume     `json:"volumes"`
 }
 
-// An affinity names a node by its name. The scheduler then checks taints and resources, and says what is
+type reference struct {
+	Name string `json:"name"`
+}
+
+// An affinity names nodes by their names. The scheduler then checks taints and resources, and says what is
 // wrong; nodeName would bypass it.
 type affinity struct {
 	Node struct {
@@ -85,6 +90,28 @@ type affinity struct {
 			Terms []nodeTerm `json:"nodeSelectorTerms"`
 		} `json:"requiredDuringSchedulingIgnoredDuringExecution"`
 	} `json:"nodeAffinity"`
+	Apart *antiAffinity `json:"podAntiAffinity,omitempty"`
+}
+
+// onNodes is the affinity to any of the nodes. A term can name only one (matchFields).
+func onNodes(names ...string) *affinity {
+	a := new(affinity)
+	for _, n := range names {
+		a.Node.Required.Terms = append(a.Node.Required.Terms, nodeTerm{[]requirement{{"metadata.name", "In", []string{n}}}})
+	}
+	return a
+}
+
+// An antiAffinity keeps pods with the same labels off each other's nodes.
+type antiAffinity struct {
+	Required []apartTerm `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+}
+
+type apartTerm struct {
+	Pods struct {
+		Labels map[string]string `json:"matchLabels"`
+	} `json:"labelSelector"`
+	Topology string `json:"topologyKey"`
 }
 
 type nodeTerm struct {
@@ -108,6 +135,7 @@ type podSecurity struct {
 	NonRoot bool `json:"runAsNonRoot"`
 	User    int  `json:"runAsUser"`
 	Group   int  `json:"runAsGroup"`
+	FSGroup int  `json:"fsGroup,omitempty"` // can write to claims
 	Seccomp struct {
 		Type string `json:"type"`
 	} `json:"seccompProfile"`
@@ -118,8 +146,10 @@ type container struct {
 	Image      string    `json:"image"`
 	PullPolicy string    `json:"imagePullPolicy"`
 	Command    []string  `json:"command"`
-	Stdin      bool      `json:"stdin"`
-	StdinOnce  bool      `json:"stdinOnce"`
+	Env        []env     `json:"env,omitempty"`
+	Stdin      bool      `json:"stdin,omitempty"`
+	StdinOnce  bool      `json:"stdinOnce,omitempty"`
+	Message    string    `json:"terminationMessagePolicy,omitempty"`
 	Resources  resources `json:"resources"`
 	Security   security  `json:"securityContext"`
 	Mounts     []mount   `json:"volumeMounts"`
@@ -141,13 +171,17 @@ type capabilities struct {
 }
 
 type mount struct {
-	Name string `json:"name"`
-	Path string `json:"mountPath"`
+	Name     string `json:"name"`
+	Path     string `json:"mountPath"`
+	ReadOnly bool   `json:"readOnly,omitempty"`
 }
 
+// A volume has one of the others.
 type volume struct {
-	Name  string   `json:"name"`
-	Empty struct{} `json:"emptyDir"`
+	Name   string        `json:"name"`
+	Empty  *struct{}     `json:"emptyDir,omitempty"`
+	Secret *secretVolume `json:"secret,omitempty"`
+	Claim  *claimVolume  `json:"persistentVolumeClaim,omitempty"`
 }
 
 type service struct {
@@ -188,9 +222,14 @@ func (t *Target) selector() string {
 	return labelManager + "=weir," + labelRun + "=" + t.run
 }
 
+// meta returns the metadata of an object of component.
+func (t *Target) meta(name, component string) meta {
+	return meta{Name: name, Namespace: t.inside().namespace, Labels: t.labels(component)}
+}
+
 // namespaceOf returns the namespace that the run makes.
 func (t *Target) namespaceOf(hosts bool) namespace {
-	n := namespace{"v1", "Namespace", meta{Name: "weir-" + t.run, Labels: t.labels("")}}
+	n := namespace{"v1", "Namespace", meta{Name: t.inside().namespace, Labels: t.labels("")}}
 	if hosts {
 		n.Metadata.Labels[labelEnforce] = "privileged"
 	}
@@ -200,9 +239,13 @@ func (t *Target) namespaceOf(hosts bool) namespace {
 // job returns the Job of a seat: one pod, which passes PodSecurity "restricted" unless it is in the
 // host's network.
 func (t *Target) job(s *seat) job {
+	return t.jobOf(t.meta(s.job, s.component()), t.pod(s), lifetime)
+}
+
+// jobOf returns a Job of one pod that ends after a time at the latest.
+func (t *Target) jobOf(m meta, p podTemplate, within time.Duration) job {
 	seconds := int(linger.Seconds())
-	j := job{"batch/v1", "Job", meta{Name: s.job, Labels: t.labels(s.component())},
-		jobSpec{Deadline: int(lifetime.Seconds()), TTL: &seconds, Template: t.pod(s)}}
+	j := job{"batch/v1", "Job", m, jobSpec{Deadline: int(within.Seconds()), TTL: &seconds, Template: p}}
 	if t.Keep {
 		j.Spec.TTL = nil
 	}
@@ -210,29 +253,34 @@ func (t *Target) job(s *seat) job {
 }
 
 func (t *Target) pod(s *seat) podTemplate {
-	c := container{Name: "weir", Image: t.Image, PullPolicy: "IfNotPresent", Command: []string{"/weir", "agent"}, Stdin: true, StdinOnce: true,
-		Resources: resources{map[string]string{"cpu": "100m", "memory": "64Mi"}},
-		Security:  security{ReadOnly: true, Capabilities: capabilities{[]string{"ALL"}}},
-		Mounts:    []mount{{"tmp", "/tmp"}}}
+	p := t.bare(s.component(), s.at.taints, "/weir", "agent")
+	c := &p.Spec.Containers[0]
+	c.Stdin, c.StdinOnce = true, true
 	if t.Image == "" {
 		// $$ is a dollar sign, and $(NAME) would be a variable, to Kubernetes (EnvVar in its API).
 		c.Image, c.Command = t.shell(), []string{"sh", "-c", strings.ReplaceAll(remote.Script, "$", "$$")}
 	}
-	p := podTemplate{Metadata: meta{Labels: t.labels(s.component())}, Spec: podSpec{
-		Restart: "Never", Grace: grace, HostNetwork: s.host,
+	p.Spec.HostNetwork, p.Spec.Affinity = s.host, onNodes(s.at.Name)
+	return p
+}
+
+// bare returns a pod that runs a command on any node that has no other taints.
+func (t *Target) bare(component string, taints []taint, command ...string) podTemplate {
+	c := container{Name: "weir", Image: t.Image, PullPolicy: "IfNotPresent", Command: command,
+		Resources: resources{map[string]string{"cpu": cmp.Or(t.CPU, "100m"), "memory": cmp.Or(t.Memory, "64Mi")}},
+		Security:  security{ReadOnly: true, Capabilities: capabilities{[]string{"ALL"}}},
+		Mounts:    []mount{{Name: "tmp", Path: "/tmp"}}}
+	p := podTemplate{Metadata: meta{Labels: t.labels(component)}, Spec: podSpec{
+		Restart: "Never", Grace: grace,
+		Tolerations:        append(tolerating(taints), t.tolerations()...),
 		PodSecurityContext: podSecurity{NonRoot: true, User: user, Group: user},
 		Containers:         []container{c},
-		Volumes:            []volume{{Name: "tmp"}},
+		Volumes:            []volume{{Name: "tmp", Empty: &struct{}{}}},
 	}}
-	p.Spec.PodSecurityContext.Seccomp.Type = "RuntimeDefault"
-	p.Spec.Affinity.Node.Required.Terms = []nodeTerm{{[]requirement{{"metadata.name", "In", []string{s.at.Name}}}}}
-	for _, x := range s.at.taints {
-		tol := toleration{x.Key, "Equal", x.Value, x.Effect}
-		if x.Value == "" {
-			tol.Operator = "Exists"
-		}
-		p.Spec.Tolerations = append(p.Spec.Tolerations, tol)
+	if t.PullSecret != "" {
+		p.Spec.PullSecrets = []reference{{t.PullSecret}}
 	}
+	p.Spec.PodSecurityContext.Seccomp.Type = "RuntimeDefault"
 	return p
 }
 
@@ -245,7 +293,7 @@ func (t *Target) service(s *seat, of topo.Kind, v6 bool, uid string) service {
 	if v6 {
 		family = "IPv6"
 	}
-	v := service{"v1", "Service", meta{Name: serviceName(s, of, v6), Labels: t.labels(s.component())}, serviceSpec{Type: kind, Families: []string{family}, Policy: "SingleStack",
+	v := service{"v1", "Service", t.meta(serviceName(s, of, v6), s.component()), serviceSpec{Type: kind, Families: []string{family}, Policy: "SingleStack",
 		Selector: map[string]string{labelRun: t.run, labelComponent: s.component()}}}
 	if uid != "" {
 		v.Metadata.Owners = []owner{{"batch/v1", "Job", s.job, uid}}
@@ -265,55 +313,4 @@ func serviceName(s *seat, of topo.Kind, v6 bool) string {
 		n += "-ipv6"
 	}
 	return n
-}
-
-// Manifests returns the objects that Open makes for networks with these topologies, as YAML. Connect
-// must have chosen the nodes, unless they are named. The Services lack ownerReferences, because the UIDs
-// of their Jobs are not known yet.
-func (t *Target) Manifests(wants []topo.Topology) ([]byte, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	plan := &Target{Kube: t.Kube, Ports: t.Ports, Wants: wants, HostNetwork: t.HostNetwork, run: "plan", machines: t.machines}
-	if len(plan.machines) == 0 && !plan.any() && !plan.all() {
-		plan.machines = named(t.Nodes)
-	}
-	if len(plan.machines) == 0 {
-		return nil, fmt.Errorf("the nodes are not known yet: connect to the cluster, or name them (--nodes)")
-	}
-	seats, services, err := plan.needs(wants...)
-	if err != nil {
-		return nil, err
-	}
-	in := t.Namespace
-	if in == "" {
-		in = "weir-RANDOM"
-	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "# weir makes these objects in the namespace %s, with random characters instead of \"plan\",\n"+
-		"# makes the Jobs the owners of their Services, and deletes everything at the end.\n", in)
-	var objects []any
-	if t.Namespace == "" {
-		ns := plan.namespaceOf(plan.inHosts(seats))
-		ns.Metadata.Name = "weir-plan"
-		objects = append(objects, ns)
-	}
-	for _, s := range seats {
-		s.job = plan.jobName(s)
-		objects = append(objects, plan.job(s))
-	}
-	for _, v := range services {
-		objects = append(objects, plan.service(v.seat, v.kind, v.v6, ""))
-	}
-	for _, o := range objects {
-		j, err := json.Marshal(o)
-		if err == nil {
-			j, err = yaml.JSONToYAML(j)
-		}
-		if err != nil {
-			return nil, err
-		}
-		b.WriteString("---\n")
-		b.Write(j)
-	}
-	return b.Bytes(), nil
 }

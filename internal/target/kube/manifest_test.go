@@ -35,6 +35,8 @@ func TestManifests(t *testing.T) {
 		"nodeport6": {&Target{Kube: study.Kube{Namespace: "team", Nodes: []string{"no"}, Image: "i", Keep: true}, HostNetwork: true}, []topo.Topology{six}},
 		"tainted": {&Target{Kube: named, machines: []*Machine{{Name: "node1", number: 1, taints: []taint{{"dedicated", "yes", "NoSchedule"}, {"gpu", "", "NoExecute"}}}}},
 			wants(t, 1, topo.PodNet)},
+		"incluster": {&Target{Kube: study.Kube{Namespace: "team", Nodes: []string{"node1", "node2"}, Image: "registry.example/weir:1", InCluster: true, Volume: "results",
+			PullSecret: "registry", Tolerations: []string{"dedicated=net:NoSchedule", "gpu"}, CPU: "500m", Memory: "1Gi"}}, wants(t, 2, topo.Hosts, topo.Service)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := c.target.Manifests(c.wants)
@@ -65,7 +67,8 @@ func TestDocumentedPermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range (&Target{Kube: study.Kube{Namespace: "team"}}).permissions() {
+	needed := (&Target{Kube: study.Kube{Namespace: "team"}}).permissions()
+	for _, p := range append(needed, (&Target{Kube: study.Kube{Namespace: "team", InCluster: true}}).permissions()...) {
 		resource := p.Resource
 		if p.Subresource != "" {
 			resource += "/" + p.Subresource

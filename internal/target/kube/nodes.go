@@ -40,11 +40,11 @@ func named(names []string) (ms []*Machine) {
 
 // choose returns the nodes to measure and notes about them. Without names it returns all nodes that can
 // run pods, so that nodes in a row differ in zone.
-func choose(all []node, names []string) (ms []*Machine, notes []string, err error) {
+func choose(all []node, names []string, tolerates ...toleration) (ms []*Machine, notes []string, err error) {
 	if len(names) > 0 {
-		ms, notes, err = chooseNamed(all, names)
+		ms, notes, err = chooseNamed(all, names, tolerates)
 	} else {
-		ms, err = chooseAny(all)
+		ms, err = chooseAny(all, tolerates)
 	}
 	for i, m := range ms {
 		m.number = i + 1
@@ -52,13 +52,13 @@ func choose(all []node, names []string) (ms []*Machine, notes []string, err erro
 	return ms, notes, err
 }
 
-func chooseNamed(all []node, names []string) (ms []*Machine, notes []string, err error) {
+func chooseNamed(all []node, names []string, tolerates []toleration) (ms []*Machine, notes []string, err error) {
 	for i, name := range names {
 		at := slices.IndexFunc(all, func(n node) bool { return n.Metadata.Name == name })
 		if at < 0 {
 			var have []string
 			for _, n := range all {
-				have = append(have, printable(n.Metadata.Name))
+				have = append(have, oneLine(n.Metadata.Name))
 			}
 			slices.Sort(have)
 			return nil, nil, &UsageError{fmt.Errorf("the cluster has no node %q: it has %s; correct --nodes", name, few(have))}
@@ -71,7 +71,7 @@ func chooseNamed(all []node, names []string) (ms []*Machine, notes []string, err
 			return nil, nil, advise("choose other nodes (--nodes)", "node %s cannot run pods: %s", name, why)
 		}
 		m := n.machine()
-		if m.taints = n.keepsOff(); len(m.taints) > 0 {
+		if m.taints = n.keepsOff(tolerates); len(m.taints) > 0 {
 			notes = append(notes, fmt.Sprintf("node %s has the taint %s; weir's pods tolerate it because the node is named", name, join(m.taints)))
 		}
 		ms = append(ms, m)
@@ -79,16 +79,16 @@ func chooseNamed(all []node, names []string) (ms []*Machine, notes []string, err
 	return ms, notes, nil
 }
 
-func chooseAny(all []node) ([]*Machine, error) {
+func chooseAny(all []node, tolerates []toleration) ([]*Machine, error) {
 	zones := map[string][]*Machine{}
 	var why []string
 	for _, n := range all {
 		reason := n.unfit()
-		if taints := n.keepsOff(); reason == "" && len(taints) > 0 {
+		if taints := n.keepsOff(tolerates); reason == "" && len(taints) > 0 {
 			reason = "taint " + join(taints)
 		}
 		if reason != "" {
-			why = append(why, printable(n.Metadata.Name)+": "+reason)
+			why = append(why, oneLine(n.Metadata.Name)+": "+reason)
 			continue
 		}
 		m := n.machine()
@@ -96,7 +96,7 @@ func chooseAny(all []node) ([]*Machine, error) {
 	}
 	if len(zones) == 0 {
 		slices.Sort(why)
-		return nil, advise("name nodes (--nodes): weir's pods then tolerate their taints", "no node of %d can run pods (%s)", len(all), few(why))
+		return nil, advise("name nodes (--nodes): weir's pods then tolerate their taints, or tolerate them yourself (--tolerations)", "no node of %d can run pods (%s)", len(all), few(why))
 	}
 	var ms []*Machine
 	rank := map[*Machine]int{}
@@ -113,8 +113,8 @@ func chooseAny(all []node) ([]*Machine, error) {
 
 func (n node) machine() *Machine {
 	l := n.Metadata.Labels
-	m := &Machine{Name: n.Metadata.Name, kernel: n.Status.Info.Kernel, runtime: printable(n.Status.Info.Runtime),
-		Zone: printable(cmp.Or(l["topology.kubernetes.io/zone"], l["failure-domain.beta.kubernetes.io/zone"]))}
+	m := &Machine{Name: n.Metadata.Name, kernel: n.Status.Info.Kernel, runtime: oneLine(n.Status.Info.Runtime),
+		Zone: oneLine(cmp.Or(l["topology.kubernetes.io/zone"], l["failure-domain.beta.kubernetes.io/zone"]))}
 	for _, a := range n.Status.Addresses {
 		if addr, err := netip.ParseAddr(a.Address); err == nil && a.Type == "InternalIP" {
 			m.addrs = append(m.addrs, addr)
@@ -128,29 +128,31 @@ func (n node) unfit() string {
 	ready := find(n.Status.Conditions, "Ready")
 	switch {
 	case n.Status.Info.OS != "" && n.Status.Info.OS != "linux":
-		return "its system is " + printable(n.Status.Info.OS) + ", not linux"
+		return "its system is " + oneLine(n.Status.Info.OS) + ", not linux"
 	case n.Metadata.Deleted != "":
 		return "it is being deleted"
 	case ready.Status != "True":
-		return bounded(strings.TrimSuffix("not Ready: "+printable(cmp.Or(ready.Message, ready.Reason)), ": "))
+		return bounded(strings.TrimSuffix("not Ready: "+oneLine(cmp.Or(ready.Message, ready.Reason)), ": "))
 	}
 	return ""
 }
 
-// keepsOff returns the taints that keep pods off n, with the one of cordoned nodes.
-func (n node) keepsOff() []taint {
+// keepsOff returns the taints that keep pods with tolerations off n, with the one of cordoned nodes.
+func (n node) keepsOff(tolerates []toleration) []taint {
 	ts := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t taint) bool { return t.Effect == "PreferNoSchedule" })
 	const cordoned = "node.kubernetes.io/unschedulable"
 	if n.Spec.Unschedulable && !slices.ContainsFunc(ts, func(t taint) bool { return t.Key == cordoned }) {
 		ts = append(ts, taint{Key: cordoned, Effect: "NoSchedule"})
 	}
-	return ts
+	return slices.DeleteFunc(ts, func(t taint) bool {
+		return slices.ContainsFunc(tolerates, func(tol toleration) bool { return tol.covers(t) })
+	})
 }
 
 func join(taints []taint) string {
 	var all []string
 	for _, t := range taints {
-		all = append(all, printable(t.String()))
+		all = append(all, oneLine(t.String()))
 	}
 	return strings.Join(all, ", ")
 }
@@ -187,8 +189,9 @@ func (t *Target) layout(want topo.Topology) (ms []*Machine, pods []int, err erro
 // A seat is a place for an agent: a pod on a node, alone in a Job.
 type seat struct {
 	at   *Machine
-	host bool // in the network of the host
-	n    int  // number of the pod on its node, from 1, unless host
+	host bool   // in the network of the host
+	n    int    // number of the pod on its node, from 1, unless host
+	what string // it is, unless it is an end of networks
 
 	try      int    // Jobs so far
 	job      string // name of the latest one; "" before
@@ -215,13 +218,16 @@ func (s *seat) component() string {
 }
 
 func (s *seat) String() string {
+	if s.what != "" {
+		return s.what
+	}
 	if s.host {
 		return "the pod in the network of node " + s.at.Name
 	}
 	return fmt.Sprintf("pod %d on node %s", s.n, s.at.Name)
 }
 
-func (s *seat) alive() bool { return s.agent != nil && !s.agent.line.ended.Load() }
+func (s *seat) alive() bool { return s.agent != nil && s.agent.node.Lost() == nil }
 
 // A need is a Service that a network needs.
 type need struct {

@@ -9,6 +9,7 @@ type meta struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	Owners    []owner           `json:"ownerReferences,omitempty"`
 	UID       string            `json:"uid,omitempty"`
+	Created   string            `json:"creationTimestamp,omitempty"`
 	Deleted   string            `json:"deletionTimestamp,omitempty"`
 }
 
@@ -120,7 +121,9 @@ type containerState struct {
 }
 
 type jobObject struct {
-	Status struct {
+	Metadata meta `json:"metadata"`
+	Status   struct {
+		Ready      int         `json:"ready"` // pods
 		Conditions []condition `json:"conditions"`
 	} `json:"status"`
 }

@@ -52,13 +52,31 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// Nodes whose taints the user's tolerations cover can be chosen.
+func TestTolerations(t *testing.T) {
+	k := &Target{}
+	k.Tolerations = []string{"net=yes:NoSchedule", "gpu", "disk:NoExecute"}
+	for _, c := range []struct {
+		taint
+		want bool
+	}{
+		{taint{"net", "yes", "NoSchedule"}, true}, {taint{"net", "no", "NoSchedule"}, false}, {taint{"net", "yes", "NoExecute"}, false},
+		{taint{"gpu", "a100", "NoExecute"}, true}, {taint{"disk", "", "NoExecute"}, true}, {taint{"disk", "", "NoSchedule"}, false}, {taint{"other", "", "NoSchedule"}, false},
+	} {
+		ns := readNodes(t, tainted(fakekube.Node("n", ""), fakekube.Object{"key": c.Key, "value": c.Value, "effect": c.Effect}))
+		if ms, _, err := choose(ns, nil, k.tolerations()...); (err == nil) != c.want || (len(ms) == 1) != c.want {
+			t.Errorf("%v: %d machines, %v", c.taint, len(ms), err)
+		}
+	}
+}
+
 func TestWords(t *testing.T) {
 	for stderr, want := range map[string]string{
 		"":                                      "",
 		"Warning: x is deprecated\nerror: no\n": "error: no",
 		"Warning: only this\n":                  "Warning: only this",
 		"I0101 01:02:03.000004       1 x.go:1] log\nError from server (Forbidden): error when creating \"STDIN\": pods\r\n": "Error from server (Forbidden): pods",
-		"a\x1b[31mred\x00\xff": "a [31mred �",
+		"a\x1b[31mred\x00\xff": "a?[31mred??",
 	} {
 		if got := words(stderr); got != want {
 			t.Errorf("%q: %q, want %q", stderr, got, want)

@@ -93,7 +93,7 @@ func (t *Target) podOf(s *seat, what topo.Find, six bool) (p topo.Pod, err error
 	made := s.services[serviceKey{what.Kind, six}]
 	if what.Kind == topo.Service {
 		if p.Call, err = netip.ParseAddr(made.Spec.ClusterIP); err != nil {
-			return p, fmt.Errorf("%s: its Service has no cluster address but %q", s, printable(made.Spec.ClusterIP))
+			return p, fmt.Errorf("%s: its Service has no cluster address but %q", s, oneLine(made.Spec.ClusterIP))
 		}
 		return p, nil
 	}
@@ -170,7 +170,7 @@ func via(s *seat, links []remote.Link, dev string, six bool) (remote.Link, netip
 func described(links []remote.Link) string {
 	var all []string
 	for _, l := range links {
-		one := printable(l.Name)
+		one := oneLine(l.Name)
 		for _, p := range l.Addrs {
 			one += " " + p.String()
 		}
@@ -189,11 +189,23 @@ const (
 	foundSandboxed = "cluster.sandboxed"
 )
 
-// learn collects what can be read about the cluster: a role need not allow all of it.
-func (t *Target) learn(ctx context.Context) map[string]string {
-	found := map[string]string{foundVersion: t.version}
+// An api is what only the cluster's API knows about the cluster.
+type api struct {
+	Version string      `json:"version"`
+	Sets    []daemonSet `json:"sets"`
+	Proxy   string      `json:"proxy"` // mode of kube-proxy
+}
+
+// ask asks the API: a role need not allow all of it.
+func (t *Target) ask(ctx context.Context) api {
 	var sets list[daemonSet]
 	_ = t.outside().get(ctx, &sets, "daemonsets", "--all-namespaces") // without it, devices tell
+	return api{t.version, sets.Items, t.proxy(ctx, sets.Items)}
+}
+
+// learn collects what the API, the nodes and the agents tell about the cluster.
+func (t *Target) learn(from api) map[string]string {
+	found := map[string]string{foundVersion: from.Version}
 	var devices []string
 	var zones, sandboxed, runtimes []string
 	for _, m := range t.machines {
@@ -215,12 +227,11 @@ func (t *Target) learn(ctx context.Context) map[string]string {
 		}
 		if pod != nil && pod.agent != nil {
 			if k := kernel(pod); k != "" && m.kernel != "" && k != m.kernel {
-				sandboxed = append(sandboxed, fmt.Sprintf("%s: pods have kernel %s, the node %s", m.Name, k, printable(m.kernel)))
+				sandboxed = append(sandboxed, fmt.Sprintf("%s: pods have kernel %s, the node %s", m.Name, k, oneLine(m.kernel)))
 			}
 		}
 	}
-	found[foundCNI] = cni(sets.Items, devices)
-	found[foundProxy] = t.proxy(ctx, sets.Items)
+	found[foundCNI], found[foundProxy] = cni(from.Sets, devices), from.Proxy
 	for key, all := range map[string][]string{foundZones: zones, foundRuntime: runtimes, foundSandboxed: sandboxed} {
 		if len(all) > 0 {
 			found[key] = strings.Join(all, ", ")
@@ -238,5 +249,5 @@ func kernel(s *seat) string {
 	if err != nil {
 		return ""
 	}
-	return printable(string(b))
+	return oneLine(string(b))
 }

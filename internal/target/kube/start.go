@@ -20,14 +20,9 @@ func (t *Target) start(ctx context.Context, want topo.Topology) (started bool, e
 	if err := t.makeNamespace(ctx, t.inHosts(seats)); err != nil {
 		return false, err
 	}
-	for _, host := range []bool{false, true} {
-		if i := slices.IndexFunc(seats, func(s *seat) bool { return s.host == host }); i >= 0 {
-			if err := t.admit(ctx, seats[i]); err != nil && (host != inPods(want.Find.Kind) || t.admitted[host] == nil) {
-				return false, err
-			}
-		}
+	if seats, err = t.admissible(ctx, seats, want.Find.Kind); err != nil {
+		return false, err
 	}
-	seats = slices.DeleteFunc(seats, func(s *seat) bool { return t.admitted[s.host] != nil })
 	var fresh []*seat
 	for _, s := range seats {
 		if !s.alive() {
@@ -61,7 +56,22 @@ func (t *Target) makeNamespace(ctx context.Context, hosts bool) error {
 		t.dirty = tried
 	}
 	t.space = err == nil
+	if t.space {
+		t.sweep(ctx)
+	}
 	return err
+}
+
+// admissible returns the seats whose pods the cluster admits. Those of networks of kind must be among them.
+func (t *Target) admissible(ctx context.Context, seats []*seat, kind topo.Kind) ([]*seat, error) {
+	for _, host := range []bool{false, true} {
+		if i := slices.IndexFunc(seats, func(s *seat) bool { return s.host == host }); i >= 0 {
+			if err := t.admit(ctx, seats[i]); err != nil && (host != inPods(kind) || t.admitted[host] == nil) {
+				return nil, err
+			}
+		}
+	}
+	return slices.DeleteFunc(seats, func(s *seat) bool { return t.admitted[s.host] != nil }), nil
 }
 
 // admit asks the cluster whether it would admit the pod of a seat, and remembers the answer. The Job's
@@ -71,7 +81,7 @@ func (t *Target) admit(ctx context.Context, s *seat) error {
 		return err
 	}
 	p := t.pod(s)
-	p.APIVersion, p.Kind, p.Metadata.Name = "v1", "Pod", t.jobName(s)
+	p.APIVersion, p.Kind, p.Metadata = "v1", "Pod", t.meta(t.jobName(s), s.component())
 	var err error
 	for try := 0; try < 50; try++ {
 		// A new namespace gets its service account a moment later.

@@ -3,6 +3,7 @@ package kube
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -41,42 +42,52 @@ func pause(ctx context.Context, d time.Duration) error {
 func (t *Target) await(ctx context.Context, fresh []*seat) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	var all sync.WaitGroup
+	slots := make(chan struct{}, attaching)
+	err := t.awaitPods(ctx, fresh, func(s *seat) {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if err := t.attach(ctx, s); err != nil {
+				cancel(err)
+			}
+		})
+	})
+	if err != nil {
+		cancel(err)
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// awaitPods waits until the pods of seats run, and calls runs for each as soon as it does.
+func (t *Target) awaitPods(ctx context.Context, fresh []*seat, runs func(*seat)) error {
 	waiting := map[string]*seat{} // by Job
 	for _, s := range fresh {
 		waiting[s.job] = s
 	}
-	var all sync.WaitGroup
-	slots := make(chan struct{}, attaching)
 	for begin := time.Now(); len(waiting) > 0; {
 		ready, err := t.look(ctx, waiting, time.Since(begin))
-		if unanswered(err) && ctx.Err() == nil && time.Since(begin) <= t.readyWithin() {
+		if unanswered(err) && !errors.As(err, new(never)) && ctx.Err() == nil && time.Since(begin) <= t.readyWithin() {
 			err = nil // pods need the API server less than weir does: ask again
 		}
 		if err == nil && time.Since(begin) > t.readyWithin() && len(ready) < len(waiting) {
 			err = t.late(waiting, ready)
 		}
 		if err != nil {
-			cancel(err)
-			break
+			return err
 		}
 		for _, s := range ready {
 			delete(waiting, s.job)
-			all.Go(func() {
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				if err := t.attach(ctx, s); err != nil {
-					cancel(err)
-				}
-			})
+			runs(s)
 		}
 		if len(waiting) > 0 {
 			if err := pause(ctx, pollTime); err != nil {
-				break
+				return err
 			}
 		}
 	}
-	all.Wait()
-	return context.Cause(ctx)
+	return nil
 }
 
 func (t *Target) late(waiting map[string]*seat, ready []*seat) error {
@@ -137,11 +148,16 @@ func (t *Target) look(ctx context.Context, waiting map[string]*seat, since time.
 	return ready, nil
 }
 
+// A never is why a pod does not start, and never will. To ask again is in vain.
+type never struct{ error }
+
+func (n never) Unwrap() error { return n.error }
+
 func failed(s *seat, why string) error {
 	if fix := remedy(why); fix != "" {
-		return advise(fix, "%s does not start: %s", s, why)
+		return never{advise(fix, "%s does not start: %s", s, why)}
 	}
-	return fmt.Errorf("%s does not start: %s", s, why)
+	return never{fmt.Errorf("%s does not start: %s", s, why)}
 }
 
 // events returns the latest warning about an object, or "".
@@ -160,7 +176,7 @@ func latest(events []event) (why string) {
 	last := ""
 	for _, e := range events {
 		if e.Type == "Warning" && e.Last >= last {
-			last, why = e.Last, bounded(printable(e.Reason)+": "+printable(e.Message))
+			last, why = e.Last, bounded(oneLine(e.Reason)+": "+oneLine(e.Message))
 		}
 	}
 	return why
@@ -180,21 +196,21 @@ func (p pod) state() (runs bool, why string, final bool) {
 		case c.State.Running != nil && len(p.addrs()) > 0:
 			return true, "", false
 		case w != nil:
-			why := bounded(strings.TrimSuffix(printable(w.Reason)+": "+printable(w.Message), ": "))
+			why := bounded(strings.TrimSuffix(oneLine(w.Reason)+": "+oneLine(w.Message), ": "))
 			return false, why, slices.Contains(hopeless, w.Reason)
 		}
 	}
 	if c := find(p.Status.Conditions, "PodScheduled"); c.Status == "False" {
-		return false, bounded(printable(c.Reason) + ": " + printable(c.Message)), c.Reason == "Unschedulable"
+		return false, bounded(oneLine(c.Reason) + ": " + oneLine(c.Message)), c.Reason == "Unschedulable"
 	}
-	return false, strings.TrimSpace("phase " + printable(p.Status.Phase)), false
+	return false, strings.TrimSpace("phase " + oneLine(p.Status.Phase)), false
 }
 
 // end returns why a pod has ended or is about to, in the cluster's words; "" while it lives.
 func (p pod) end() string {
 	var why []string
 	say := func(reason, message string) {
-		if s := strings.TrimSuffix(printable(reason)+": "+printable(message), ": "); s != "" {
+		if s := strings.TrimSuffix(oneLine(reason)+": "+oneLine(message), ": "); s != "" {
 			why = append(why, s)
 		}
 	}
@@ -210,7 +226,7 @@ func (p pod) end() string {
 			if end.Signal != 0 {
 				how = fmt.Sprintf("signal %d", end.Signal)
 			}
-			say(fmt.Sprintf("%s, %s", printable(end.Reason), how), end.Message)
+			say(fmt.Sprintf("%s, %s", oneLine(end.Reason), how), end.Message)
 		}
 	}
 	if p.Metadata.Deleted != "" {

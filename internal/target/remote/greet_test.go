@@ -41,7 +41,7 @@ func TestGreetings(t *testing.T) {
 		"an endless banner": {func(string) string { return strings.Repeat("Welcome!\n", maxBanner/9+1) }, "65536 bytes arrived and none of them from weir"},
 		"an endless line":   {func(string) string { return strings.Repeat("W", maxBanner+1) }, "none of them from weir"},
 		"a terminal":        {func(n string) string { return "weir-agent " + n + " 1 devel\r\n" }, "a terminal in the connection changes bytes"},
-		"silence":           {func(string) string { return "" }, "no answer within 1m0s"},
+		"silence":           {func(string) string { return "" }, "no answer within 1m0s; a firewall or a proxy on the way"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

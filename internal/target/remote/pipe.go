@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-	"unicode"
+
+	"github.com/weir-bench/weir/internal/target"
 )
 
 // A Pipe is a local program, such as ssh or kubectl, whose standard streams lead to another machine.
@@ -140,24 +140,10 @@ func (t *tail) Write(b []byte) (int, error) {
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return printable(t.b)
-}
-
-// printable returns text of another machine without what could control a terminal.
-func printable(b []byte) string {
-	clean := strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || unicode.IsPrint(r) && r != unicode.ReplacementChar:
-			return r
-		case r == '\r':
-			return -1
-		case r == '\t':
-			return ' '
-		}
-		return '?'
-	}, string(b))
-	return strings.TrimSpace(clean)
+	return target.Printable(string(t.b))
 }
 
 // last returns the end of b for an error message.
-func last(b []byte) string { return cmp.Or(printable(b[max(0, len(b)-300):]), "nothing") }
+func last(b []byte) string {
+	return cmp.Or(target.Printable(string(b[max(0, len(b)-300):])), "nothing")
+}

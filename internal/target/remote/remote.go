@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -67,15 +68,19 @@ func dial(ctx context.Context, name string, conn io.ReadWriteCloser, push *Progr
 func greet(ctx context.Context, in *bufio.Reader, conn io.ReadWriteCloser, push *Programs, t times) (_ Hello, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	late := time.AfterFunc(t.greet, func() { cancel(fmt.Errorf("no answer within %v", t.greet)) })
+	silence := fmt.Errorf("no answer within %v", t.greet)
+	late := time.AfterFunc(t.greet, func() { cancel(silence) })
 	defer late.Stop()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends what is pending
 	talk := &talk{in: in, nonce: rand.Text()}
 	defer func() {
 		if !stop() {
 			err = context.Cause(ctx)
-			if len(talk.seen) > 0 { // such as a question
+			switch {
+			case len(talk.seen) > 0: // such as a question
 				err = fmt.Errorf("%w; it printed: %s", err, last(talk.seen))
+			case errors.Is(err, silence):
+				err = fmt.Errorf("%w; a firewall or a proxy on the way can drop what passes: check that it lets this connection through", err)
 			}
 			if p, ok := conn.(*Pipe); ok && p.Said() != "" {
 				err = fmt.Errorf("%w: %s: %s", err, p.name(), p.Said())

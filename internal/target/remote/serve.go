@@ -28,6 +28,11 @@ func serve(in io.Reader, out io.Writer, remove string, t times) (err error) {
 	if remove != "" && removeProgram(remove) != nil { // a network file system keeps the file of a running program
 		defer func() { err = errors.Join(err, removeProgram(remove)) }()
 	}
+	return obey(in, out, t, watch)
+}
+
+// obey waits for the greeting and calls serve with what follows, until it returns.
+func obey(in io.Reader, out io.Writer, t times, serve func(io.ReadWriter) error) error {
 	reader := bufio.NewReader(in)
 	nonce, err := greeting(reader, t.greet)
 	if err != nil {
@@ -38,7 +43,12 @@ func serve(in io.Reader, out io.Writer, remove string, t times) (err error) {
 	}
 	f := newFrames(reader, out, func() error { return nil }, t)
 	defer f.Close()
-	return agent.Serve(f, func(string) (agent.Actor, error) { return watcher{}, nil })
+	return serve(f)
+}
+
+// watch is the agent of a machine that weir only uses.
+func watch(conn io.ReadWriter) error {
+	return agent.Serve(conn, func(string) (agent.Actor, error) { return watcher{}, nil })
 }
 
 // removeProgram removes what Script made, or what is left of it.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"sync"
+
+	"github.com/weir-bench/weir/internal/target"
 )
 
 // tailLines is the number of console lines kept: a kernel panic prints 35, with its reason.
@@ -29,23 +31,13 @@ func (t *tail) Write(b []byte) (int, error) {
 }
 
 func (t *tail) add(line []byte) {
-	s := strings.TrimSpace(printable(line))
+	s := target.Printable(string(line)) // firmware draws on consoles
 	if s == "" {
 		return
 	}
 	if t.lines = append(t.lines, s); len(t.lines) > tailLines {
 		t.lines = t.lines[1:]
 	}
-}
-
-// printable drops control characters: firmware draws on consoles.
-func printable(b []byte) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(string(b), "?"))
 }
 
 // String includes an unfinished last line.

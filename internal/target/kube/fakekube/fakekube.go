@@ -27,6 +27,7 @@ type State struct {
 	Contexts   []string // the first one is the current one
 	Nodes      []Object
 	Namespaces map[string]map[string]string // their labels by name
+	Made       map[string]string            // when, by name
 	Denied     []string                     // permissions, as "create pods/attach"
 	Fail       []Failure
 	Warning    string            // on standard error of every call
@@ -271,6 +272,12 @@ func (s *State) call(c call) (out []byte, program []string, err error) {
 	case "attach":
 		program, err = s.attach(strings.TrimPrefix(c.words[1], "pod/"))
 		return nil, program, err
+	case "exec":
+		pod := strings.TrimPrefix(c.words[1], "pod/")
+		if _, err = s.attach(pod); err != nil {
+			return nil, nil, err
+		}
+		return nil, append([]string{pod}, c.words[2:]...), nil
 	default:
 		err = fmt.Errorf("error: unknown command %q", c.words[0])
 	}

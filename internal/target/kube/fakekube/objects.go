@@ -68,6 +68,20 @@ func (s *State) get(c call) (any, error) {
 			return nil, missing
 		}
 		return Object{"metadata": Object{"name": name, "labels": labels}, "status": Object{"phase": "Active"}}, nil
+	case "namespaces":
+		for name, labels := range s.Namespaces {
+			o := object(Object{"metadata": Object{"name": name, "labels": labels, "creationTimestamp": s.Made[name]}})
+			if o.matches(c.flags["-l"]) {
+				items = append(items, o)
+			}
+		}
+	case "jobs", "jobs,pods,services,persistentvolumeclaims":
+		for _, o := range s.Objects {
+			kind := o.text("kind")
+			if (what != "jobs" || kind == "Job") && (c.flags["-l"] == "" || o.matches(c.flags["-l"])) && (c.flags["-l"] != "" || o.text("metadata", "namespace") == c.flags["--namespace"]) {
+				items = append(items, o)
+			}
+		}
 	case "pods":
 		for _, o := range s.Objects {
 			if o.text("kind") == "Pod" && o.matches(c.flags["-l"]) {
@@ -138,6 +152,9 @@ func (s *State) create(c call) (out []byte, err error) {
 				return nil, fmt.Errorf(`%s (AlreadyExists): error when creating "STDIN": services %q already exists`, server, name)
 			}
 			o = s.service(o)
+		case "Secret":
+			o = object(o)
+			s.Objects["Secret/"+name] = o
 		}
 		b, err := json.Marshal(o)
 		if err != nil {
@@ -157,7 +174,7 @@ func permission(o Object) string {
 	return s
 }
 
-// job stores a Job and its pod.
+// job stores a Job and its pods.
 func (s *State) job(o Object) Object {
 	name := o.text("metadata", "name")
 	meta := object(o["metadata"])
@@ -176,8 +193,21 @@ func (s *State) job(o Object) Object {
 		status = Object{"phase": "Running", "podIP": s.IP, "podIPs": []Object{{"ip": s.IP}}, "hostIP": "127.0.0.1",
 			"containerStatuses": []Object{{"state": Object{"running": Object{}}}}}
 	}
-	s.Objects["Pod/"+name+"-x"] = object(Object{"kind": "Pod", "spec": spec, "status": status, "metadata": Object{
-		"name": name + "-x", "labels": labels, "ownerReferences": []Object{{"kind": "Job", "name": name}}}})
+	pod := func(pod string) {
+		s.Objects["Pod/"+pod] = object(Object{"kind": "Pod", "spec": spec, "status": status, "metadata": Object{
+			"name": pod, "namespace": o.text("metadata", "namespace"), "labels": labels, "ownerReferences": []Object{{"kind": "Job", "name": name}}}})
+	}
+	if o.text("spec", "completionMode") != "Indexed" {
+		pod(name + "-x")
+		return o
+	}
+	n := int(o.at("spec", "completions").(float64))
+	for i := range n {
+		pod(fmt.Sprintf("%s-%d-x", name, i))
+	}
+	if !ok {
+		o["status"] = map[string]any{"ready": float64(n)}
+	}
 	return o
 }
 

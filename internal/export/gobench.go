@@ -1,0 +1,114 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/record"
+)
+
+// GoBench writes runs in the Go benchmark format, which benchstat reads
+// (https://go.dev/design/14313-benchmark-format): a line per trial that counts, named
+// Weir/probe=P/network=N/FACTOR=LEVEL-CPUS. Unlike weir, benchstat does not pair trials of one block.
+//
+// A line holds the values that are better in one direction, each in a unit NAME-UNIT with a Unit line.
+// Percentiles are left out: benchstat would summarize those of single trials.
+func GoBench(w io.Writer, runs []Run) error {
+	b := new(bytes.Buffer)
+	cpus := "1"
+	for _, f := range about(runs) {
+		fmt.Fprintf(b, "%s: %s\n", f.key, f.value)
+		if f.key == "cpus" {
+			cpus, _, _ = strings.Cut(f.value, ",")
+		}
+	}
+	directions := map[string]string{} // by unit
+	var lines bytes.Buffer
+	for _, run := range runs {
+		results := map[string]*record.Result{}
+		for x := range run.Analysis.Results() {
+			results[x.Trial] = x
+		}
+		for t, row := range run.Analysis.Rows() {
+			for _, p := range row.Points {
+				if row.Counts(p.Status) {
+					benchLine(&lines, results[p.Trial], t.Metric, cpus, directions)
+				}
+			}
+		}
+	}
+	for _, unit := range slices.Sorted(maps.Keys(directions)) {
+		fmt.Fprintf(b, "Unit %s better=%s\n", unit, directions[unit])
+	}
+	_, err := w.Write(append(b.Bytes(), lines.Bytes()...))
+	return err
+}
+
+// benchLine writes one trial, or nothing if it has no such value.
+func benchLine(b *bytes.Buffer, x *record.Result, metric, cpus string, directions map[string]string) {
+	var values strings.Builder
+	for _, v := range x.Values {
+		better := direction(v, metric)
+		if better == "" || !analysis.Resolved(x, v) {
+			continue
+		}
+		unit := benchUnit(v)
+		directions[unit] = better
+		fmt.Fprintf(&values, " %s %s", strconv.FormatFloat(v.Value, 'g', -1, 64), unit)
+	}
+	if values.Len() == 0 {
+		return
+	}
+	fmt.Fprintf(b, "BenchmarkWeir/probe=%s/network=%s", url.PathEscape(x.Config[analysis.Probe]), url.PathEscape(x.Config[analysis.Network]))
+	for _, k := range slices.Sorted(maps.Keys(x.Config)) {
+		if k != analysis.Probe && k != analysis.Network {
+			fmt.Fprintf(b, "/%s=%s", url.PathEscape(k), url.PathEscape(x.Config[k]))
+		}
+	}
+	// Without this suffix, which Go uses for GOMAXPROCS, readers would take that of a network "host-2" for it.
+	fmt.Fprintf(b, "-%s 1%s\n", cpus, values.String())
+}
+
+// direction returns in which direction a value is better, "" if in none or unknown.
+func direction(v record.Value, metric string) string {
+	cost := strings.HasPrefix(v.Name, "cpu.per.") || strings.HasPrefix(v.Name, "cpu.own.per.")
+	switch {
+	case cost, slices.Contains([]string{"loss", "retransmits", "jitter"}, v.Name), v.Name == metric && lowerIsBetter(v.Unit):
+		return "lower"
+	case v.Name == metric, slices.Contains([]string{"throughput", "goodput", "packet.rate", "transactions", "capacity"}, v.Name):
+		return "higher"
+	}
+	return ""
+}
+
+// benchUnit names a value's unit in Go's words. It is unique on a line, because it begins with the name.
+func benchUnit(v record.Value) string {
+	name, unit := field(v.Name), field(v.Unit)
+	switch rest, seconds := strings.CutPrefix(unit, "s"); {
+	case unit == "1":
+		return name
+	case unit == "1/s":
+		return name + "/s"
+	case seconds && (rest == "" || rest[0] == '/'):
+		return name + "-sec" + rest
+	}
+	return name + "-" + unit
+}
+
+// field replaces what would end a field of a line.
+func field(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return '_'
+		}
+		return r
+	}, oneLine(s))
+}
