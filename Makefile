@@ -6,13 +6,13 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 export NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 # Debian packages with the tools that the tests drive.
 PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
-	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
+	busybox-static docker.io etcd-server etcd-client containernetworking-plugins iptables ipset ipvsadm nftables gcc libc6-dev \
 	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 PACKAGES += openssh-server openssh-client
-PACKAGES += poppler-utils
-PACKAGES += chromium
 PACKAGES += libxml2-utils python3-prometheus-client
 PACKAGES += rpm qemu-user # of scripts/dist-test
+PACKAGES += chromium
+PACKAGES += poppler-utils
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
 export CGO_ENABLED := 0
@@ -152,7 +152,7 @@ startup: ## time until each network is ready, in 10 rounds; needs an idle machin
 	go run ./bench -startup -blocks 10 > docs/startup.csv.new
 	mv docs/startup.csv.new docs/startup.csv
 
-S ?= weir-results/all/cni-comparison
+S ?= $(D)/claims/quick/001
 .PHONY: screenshots
 screenshots: build ## take the pictures of the docs again, of the results in S
 	./scripts/install-tools chromium

@@ -62,6 +62,15 @@ func TestRunWithoutTheBaseline(t *testing.T) {
 	}
 }
 
+// Pods may count packets and nothing else.
+func TestTraceInACluster(t *testing.T) {
+	fakekube.Start(t)
+	stdout, stderr, status := inCluster(t, "trace", "--kube", "-N", "default", "-n", "pod", "--by", "counters")
+	if status != 0 || !strings.Contains(stdout, "by device counters") || !strings.Contains(stdout, "Missing: counters show how many packets the devices moved, others' included") {
+		t.Errorf("status %d\n%s\n%s", status, stderr, stdout)
+	}
+}
+
 // On one node, weir measures between two pods.
 func TestRunOnOneNode(t *testing.T) {
 	fakekube.Start(t)

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/profile"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -89,5 +92,79 @@ sed -i 's/"cpu": "/"cpu": "another /' other/hosts/*.json
 		if !strings.Contains(string(doctor), want) {
 			t.Errorf("doctor does not say %q\n%s", want, doctor)
 		}
+	}
+}
+
+// Where the user of a machine is root, packet sockets show the hops on each machine by its own clock, and the CPUs are
+// sampled; elsewhere counters show the devices, and the reason says what is missing.
+func TestTraceOverSSH(t *testing.T) {
+	dir, err := os.MkdirTemp("/var/tmp", "weir-ssh.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	root := os.Geteuid() == 0
+	script := `set -e
+"$0" doctor --ssh a,b > doctor
+"$0" trace --ssh a,b --count 20 > trace
+"$0" trace --ssh a,b -n '{use: via, dev: vx0}' --count 20 --json > via
+"$0" trace --ssh a,b --by counters > counters
+`
+	if root && profile.Check(local.CPUs()) == nil {
+		script += `"$0" run --ssh a,b -n 'host,{use: via, dev: vx0}' -p udp-stream --blocks 1 --keep-disturbed --duration 50ms --warmup 0s --profile --trace -o out`
+	} else {
+		script += `"$0" run --ssh a,b -n host -p udp-stream --profile -o out && exit 9 || [ $? = 3 ]
+[ ! -e out ]`
+	}
+	said, status := onHosts(t, dir, script)
+	if status != 0 {
+		t.Fatalf("status %d\n%s", status, said)
+	}
+	want := map[string][]string{
+		"trace":    {"host: requests of 64 bytes from a to b, by device counters", "Why: a: "},
+		"via":      {`"mode": "counters"`, `"why"`, `"dev": "vx0"`},
+		"counters": {"by device counters", "Missing: counters show how many packets the devices moved, others' included"},
+		"doctor":   {"note  a: packet trace", "weir trace shows counters only", "note  b: profile"},
+	}
+	if root {
+		want["trace"] = []string{"by packet sockets on the devices", "from a eth0", "another clock", "Between the machines, there and back: "}
+		want["via"] = []string{`"does": "encapsulation"`, `"does": "another machine"`, `"does": "decapsulation"`, `"between": `}
+		want["doctor"] = []string{"ok    a: packet trace", "ok    b: packet trace"}
+	}
+	for file, lines := range want {
+		b, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			if !strings.Contains(string(b), line) {
+				t.Errorf("%s does not say %q\n%s", file, line, b)
+			}
+		}
+	}
+	if !root || profile.Check(local.CPUs()) != nil {
+		return
+	}
+	// The samples of both machines are in one file, and in the report.
+	raw := store.OpenRaw(filepath.Join(dir, "out"))
+	defer raw.Close()
+	b, err := raw.Read("profile-b001-via-udp-stream", "profile.pb.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := map[string]int{}
+	for _, s := range p.Stacks {
+		samples[s.Frames[0]] += s.Samples
+	}
+	if samples["client"] == 0 || samples["server"] == 0 {
+		t.Errorf("samples by process: %v", samples)
+	}
+	report, err := os.ReadFile(filepath.Join(dir, "out", "report.html"))
+	if err != nil || !strings.Contains(string(report), "extra ns per packet by layer, via over host") || !strings.Contains(string(report), "The path of a packet") {
+		t.Errorf("the report lacks profile or trace (error %v)", err)
 	}
 }

@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "internal/picture", "studies"},
 	{"internal/facts", "internal/evidence"},
 	// Decisions: no I/O, no clock, no goroutine.
-	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/hostns"},
+	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally"},
 	// The seam that all targets share.
 	{"internal/target"},
@@ -42,10 +42,10 @@ var only = map[string][]string{
 	"github.com/vishvananda/netlink":            nil, // tests read back with it
 	"github.com/vishvananda/netns":              nil,
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
-	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/distance", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local", "internal/profile", "internal/packettrace"},
+	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/distance", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local", "internal/profile", "internal/packettrace", "internal/redirect"},
 	"github.com/google/pprof/profile":           {"internal/profile"},
-	"github.com/cilium/ebpf":                    {"internal/packettrace"},
-	"github.com/cilium/ebpf/asm":                {"internal/packettrace"},
+	"github.com/cilium/ebpf":                    {"internal/packettrace", "internal/redirect"},
+	"github.com/cilium/ebpf/asm":                {"internal/packettrace", "internal/redirect"},
 	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/local", "internal/target/remote", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/nstest", "internal/terminal", "bench"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
 	"github.com/goccy/go-yaml/parser":           {"internal/strictyaml"},

@@ -57,6 +57,18 @@ var Networks = map[string]Network{
 		Properties{Overlay, "static", "network identifier", "none", "none; products translate addresses at the host (NAT)"}},
 	"routed": {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)",
 		Properties{Routed, "static, a /24 per host", "none", "none", "routed, where other routers know the pods' subnets"}},
+	"netkit": {func() network.Driver { return &network.Netkit{Mode: "l3"} }, 0, "routed with netkit pairs instead of veths (Linux 6.7), as Cilium makes them",
+		Properties{Routed, "static, a /24 per host", "none", "none", "routed, where other routers know the pods' subnets"}},
+	"service-iptables": {func() network.Driver { return services(network.ServicesIPTables) }, 0, "routed pods behind the cluster addresses of Services, by kube-proxy's iptables rules",
+		Properties{Routed, "static, a /24 per host", "none", "cluster addresses; Kubernetes adds names", "routed; kube-proxy adds node ports"}},
+	"service-nftables": {func() network.Driver { return services(network.ServicesNFTables) }, 0, "routed pods behind the cluster addresses of Services, by kube-proxy's nftables maps",
+		Properties{Routed, "static, a /24 per host", "none", "cluster addresses; Kubernetes adds names", "routed; kube-proxy adds node ports"}},
+	"service-ipvs": {func() network.Driver { return services(network.ServicesIPVS) }, 0, "routed pods behind the cluster addresses of Services, by IPVS as kube-proxy sets it up",
+		Properties{Routed, "static, a /24 per host", "none", "cluster addresses; Kubernetes adds names", "routed; kube-proxy adds node ports"}},
+	"tc-redirect": {func() network.Driver { return &network.TCRedirect{} }, 0, "routed, forwarded by BPF programs at tcx hooks instead of the IP stack (Linux 6.6), as in Cilium; needs root",
+		Properties{Routed, "static, a /24 per host", "none", "none", "routed, where other routers know the pods' subnets"}},
+	"xdp-redirect": {func() network.Driver { return &network.XDPRedirect{} }, 0, "routed, forwarded by an XDP program instead of the IP stack; needs root",
+		Properties{Routed, "static, a /24 per host", "none", "none", "routed, where other routers know the pods' subnets"}},
 	"macvlan": {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, in bridge mode",
 		Properties{Underlay, "static", "pods cannot reach their own host", "none", "an address on the hosts' Ethernet"}},
 	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{AS: network.DefaultAS} }, 0, "pods behind veth, proxy ARP and routes that BIRD announces over BGP, as in Calico",
@@ -145,6 +157,10 @@ var Networks = map[string]Network{
 
 func calico(mode string) *network.CalicoNode {
 	return &network.CalicoNode{Mode: mode, AS: network.DefaultAS, Filter: network.CalicoIPTablesNFT, Dir: network.CalicoDir}
+}
+
+func services(mode string) *network.ServiceRules {
+	return &network.ServiceRules{Mode: mode, Services: 10}
 }
 
 // Defaults of networks with virtual switches.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/engine"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
@@ -132,6 +133,93 @@ func TestBridgeNFInTheLab(t *testing.T) {
 	}
 }
 
+// A Service's address leads to its pod, from pods and from hosts, for as many Services as need several
+// files, and a trial finds that packets took the planned path. Without the rules it leads nowhere.
+func TestServicesInTheLab(t *testing.T) {
+	nstest.Need(t)
+	for _, mode := range []string{network.ServicesIPTables, network.ServicesIPTablesLegacy, network.ServicesNFTables, network.ServicesIPVS} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			d := &network.ServiceRules{Mode: mode, Services: 300}
+			tp, err := topo.New(topo.Spec{Hosts: 3, Pods: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := network.Build(d, tp)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, program := range p.Programs() {
+				if _, _, err := facts.Tool(t.Context(), program); facts.Find(program) == "" {
+					t.Skip(err)
+				}
+			}
+			for _, pair := range []string{"pod-pod", "host-pod", "pod3-pod1"} {
+				client, server, err := p.Between(pair)
+				if err != nil {
+					t.Fatal(err)
+				}
+				site := built(t, tp, p)
+				e := engines(t, site, client, server)
+				if _, err := e.Reach(t.Context(), p.Path.MTU, 10*time.Second); err != nil {
+					t.Fatal(err)
+				}
+				between(t, site, e, p, client, server, &probe.UDPRR{})
+				between(t, site, e, p, client, server, &probe.TCPCRR{})
+			}
+			p.Steps = slices.DeleteFunc(p.Steps, func(s plan.Step) bool { return s.Exec != nil })
+			_, e := up(t, tp, p)
+			if _, err := e.Reach(t.Context(), p.Path.MTU, 300*time.Millisecond); err == nil {
+				t.Error("packets reach a pod through its Service without rules")
+			}
+		})
+	}
+}
+
+// Under the factor gro the devices of pods join packets or do not, and a trial notices if something
+// else changes that.
+func TestGROInTheLab(t *testing.T) {
+	nstest.Need(t)
+	d := network.VXLANOverlay{VNI: 1, Port: 4789}
+	tp, err := topo.New(topo.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := network.Build(d, tp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, e := up(t, tp, p)
+	for level, want := range map[string]map[string]bool{"on": {"eth0": true}, "off": {"vx0": false}} {
+		c, err := condition.Change(d, tp, map[string]string{"gro": level})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, s := range c.Plan.States() {
+			if on, ok := s.Offload["rx-gro"]; ok {
+				seen[s.Dev] = on
+			}
+		}
+		for dev, on := range want {
+			if got, ok := seen[dev]; !ok || got != on {
+				t.Errorf("%s: the plan expects %v", level, seen)
+			}
+		}
+		if err := site.Verify(t.Context(), c.Plan.States()); err == nil {
+			t.Errorf("%s: what it changes holds before", level)
+		}
+		if err := site.Apply(t.Context(), c.Do); err != nil {
+			t.Fatal(err)
+		}
+		measure(t, site, e, c.Plan)
+		if err := site.Apply(t.Context(), c.Undo); err != nil {
+			t.Fatal(err)
+		}
+		measure(t, site, e, p)
+	}
+}
+
 func up(t *testing.T, tp topo.Topology, p plan.Plan) (*target.Site, *trial.Engines) {
 	t.Helper()
 	site := built(t, tp, p)
@@ -153,7 +241,7 @@ func built(t *testing.T, tp topo.Topology, p plan.Plan) *target.Site {
 			t.Error(err)
 		}
 	})
-	if err := site.Apply(t.Context(), p.Steps); errors.Is(err, lab.ErrUnsupported) {
+	if err := site.Apply(t.Context(), p.Steps); errors.Is(err, lab.ErrUnsupported) || err != nil && strings.Contains(err.Error(), "not supported by this kernel") {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)

@@ -118,6 +118,7 @@ func (v Trials) SVG() (string, error) {
 			tips = append(tips, tip)
 		}
 		c.mark(of(r.Color, g.height)+each("data-l", tips), r.Name)
+		c.rect(inkGrid, g.left, g.y(i)-0.5, width-g.left, 1)
 		c.trials(r, x, func(p TrialPoint) float64 {
 			if !p.Has || r.Median <= 0 {
 				return g.y(i)
@@ -126,7 +127,6 @@ func (v Trials) SVG() (string, error) {
 			return g.y(i) - off*(g.height/2-3)
 		})
 		c.text(inkFG, start, textSize, 0, g.y(i)+4, g.names[i])
-		c.line(inkGrid, 1, g.left, g.y(i), width, g.y(i))
 		c.shut()
 	}
 	return c.svg(v.Alt), nil
@@ -160,7 +160,7 @@ func (c *canvas) trials(r TrialRow, x axis, y func(TrialPoint) float64) {
 		}
 	}
 	in, _ := seriesInk(r.Color)
-	c.add(inked("p", in)+" stroke-width=\"3.4\"", "<path d=\""+dots.String()+"\"/>")
+	c.add(inked("p", in)+" stroke-width=\"4.4\"", "<path d=\""+dots.String()+"\"/>")
 	for _, d := range []string{triangles.String(), crosses.String()} {
 		if d != "" {
 			c.stroke(inkBad, 1.3, "", d)

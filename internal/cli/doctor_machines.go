@@ -170,11 +170,21 @@ func examineNode(ctx context.Context, n target.Node, machine bool) (ds []diagnos
 			add(c.Name, c)
 		}
 	}
+	add("packet trace", helps(tryHelper(ctx, n, sharedTap...), "packet sockets: which devices packets pass, and when", "weir trace shows counters only, neither the order nor the time of hops"))
+	add("profile", helps(tryHelper(ctx, n, "sampler"), "weir run --profile samples the kernel's functions", "no CPU time by layer of the kernel"))
 	add("devices", devices(ctx, n))
 	add("congestion control", congestion(n))
 	add("ping", ping(ctx, n))
 	add("tools", tools(ctx, h))
 	return ds
+}
+
+// helps is the check of a helper that needs root: what it shows, or why not and what is lost.
+func helps(refused error, shows, lost string) facts.Check {
+	if refused == nil {
+		return facts.Check{OK: true, Detail: shows}
+	}
+	return facts.Check{Detail: fmt.Sprintf("%v: %s", refused, lost), Fix: "log in as root, or allow sudo without a password"}
 }
 
 // devices lists the devices of a node that have addresses.

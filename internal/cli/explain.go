@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +40,7 @@ on this machine. The verdict is one of these:
 
   stands          the change is there, and as large as predicted
   refuted         the interval excludes the predicted change; exit status 1
-  open            the interval decides nothing: add --blocks
+  open            the interval decides nothing: give it more --max-time, or --blocks
   not reproduced  the network, built anew, does not show what was found
 
 The runs are stored in DIR/tests; weir explain and weir report then show the verdicts.
@@ -54,8 +55,12 @@ the commands that remove the cause there.`,
 			switch {
 			case asJSON && md:
 				return usage("--json and --md cannot be combined")
-			case !test && (r.fast || c.Flags().Changed("blocks") || r.hypotheses != ""):
-				return usage("--fast, --blocks and --hypothesis are for --test: add it")
+			case !test && (r.fast || c.Flags().Changed("blocks") || c.Flags().Changed("max-time") || r.hypotheses != ""):
+				return usage("--fast, --blocks, --max-time and --hypothesis are for --test: add it")
+			case c.Flags().Changed("blocks") && c.Flags().Changed("max-time"):
+				return usage("--max-time limits the blocks that weir plans, and --blocks says how many; leave one out")
+			case r.maxTime <= 0:
+				return usage("invalid --max-time %v: want more than 0s", r.maxTime)
 			case r.blocks < 1 || r.blocks > mostBlocks:
 				return usage("invalid --blocks %d: want 1 to %d", r.blocks, mostBlocks)
 			}
@@ -67,6 +72,9 @@ the commands that remove the cause there.`,
 				return usage("--network %s: %s has no such network, only %s", network, as[0], strings.Join(all, ", "))
 			}
 			r.dir, r.rep, r.keep, r.network = as[0], rep, keep, network
+			if c.Flags().Changed("blocks") {
+				r.maxTime = 0
+			}
 			if test {
 				return r.run(c.Context(), asJSON, md)
 			}
@@ -88,7 +96,8 @@ the commands that remove the cause there.`,
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	c.Flags().BoolVar(&test, "test", false, "run what could refute each statement, in a lab on this machine")
 	c.Flags().BoolVar(&r.fast, "fast", false, "with --test: short windows")
-	c.Flags().IntVar(&r.blocks, "blocks", 8, "with --test: passes through the cells of each run")
+	c.Flags().IntVar(&r.blocks, "blocks", 8, "with --test: passes through the cells of each run; unless you give it, weir adds as many as the verdict needs")
+	c.Flags().DurationVar(&r.maxTime, "max-time", 3*time.Minute, "with --test: time limit of each run")
 	c.Flags().StringVar(&r.hypotheses, "hypothesis", "", "with --test: JSON file with findings of your own to test instead (docs/adr/0043)")
 	return c
 }

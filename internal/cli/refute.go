@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/explain"
@@ -28,6 +29,7 @@ type refutation struct {
 	hypotheses string // file
 	fast, keep bool
 	blocks     int
+	maxTime    time.Duration // of each run, whose blocks are as many as its test needs; 0: blocks is all
 }
 
 // A refuting is one run of a refutation.
@@ -127,6 +129,9 @@ func (r *refutation) plan(statements []explain.Statement) (runs []refuting, _ er
 	for _, s := range statements {
 		x := refuting{Statement: s}
 		if x.study, err = explain.Refuting(found, s, catalog.Applies); err == nil {
+			if r.maxTime > 0 {
+				x.study.Precision, x.study.MaxTime = explain.Precision(*s.Test), r.maxTime
+			}
 			err = check(x.study)
 		}
 		if err != nil {
@@ -193,7 +198,7 @@ func (r *refutation) test(ctx context.Context, runs []refuting) (verdicts []expl
 			return nil, err
 		}
 		v := explain.Read(x.Statement, rep.Analysis, finding.Check(rep.Analysis))
-		v.Dir = x.dir
+		v.Dir, v.Weir = x.dir, r.version
 		verdicts = append(verdicts, v)
 		all = append(slices.DeleteFunc(all, func(old explain.Verdict) bool { return old.Dir == v.Dir }), v)
 		b, err := explain.EncodeVerdicts(all)
@@ -210,7 +215,7 @@ func (r *refutation) test(ctx context.Context, runs []refuting) (verdicts []expl
 // measure completes one run and stores its report. It keeps the run out of the history of this machine: a
 // network with a fault says nothing about how much runs of healthy ones differ.
 func (r *refutation) measure(ctx context.Context, x refuting) (rep report.Run, err error) {
-	one := &runner{version: r.version, at: thisMachine, study: x.study, dir: filepath.Join(r.dir, x.dir), resumeCmd: r.again()}
+	one := &runner{version: r.version, at: thisMachine, study: x.study, dir: filepath.Join(r.dir, x.dir), resumeCmd: r.again(), ratios: explain.Deciding}
 	if started(one.dir) {
 		one.resume = one.dir
 		if one.study, err = storedStudy(one.dir); err != nil {

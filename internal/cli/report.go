@@ -220,7 +220,7 @@ func load(dir string, keep bool) (report.Run, error) {
 // held. Older runs lack some of it, and trials of less than a second have no samples.
 func rawFiles(dir string, rep *report.Run) {
 	rep.Inside, rep.Evidence, rep.Settings = map[string][]sample.Series{}, map[string]*evidence.Trial{}, map[string]*evidence.Settings{}
-	raw := store.OpenRaw(dir)
+	raw, trials := store.OpenRaw(dir), evidence.Parser{}
 	problem := func(name, trial string, err error) {
 		if err != nil {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("%s of %s: %v", name, trial, err))
@@ -237,7 +237,7 @@ func rawFiles(dir string, rep *report.Run) {
 		b, err := raw.Read(r.Trial, store.EvidenceFile)
 		if err == nil && b != nil {
 			var t *evidence.Trial
-			if t, err = evidence.Parse(b); err == nil {
+			if t, err = trials.Parse(b); err == nil {
 				rep.Evidence[r.Trial] = t
 			}
 		}

@@ -94,6 +94,9 @@ func (r *runner) begin(ctx context.Context, first string) error {
 	if first != "" {
 		err = recognize(ctx, site, filepath.Join(first, "hosts"))
 	}
+	if err == nil {
+		err = machinesProfile(ctx, r.study, site)
+	}
 	return errors.Join(err, exit(exitEnvironment, site.Close()))
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,11 +16,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/rootless"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/local"
@@ -91,11 +94,8 @@ directory below -o: 001, 002 and so on.`,
 			if vm.in && s.Target.Exists() {
 				return usage("--in-vm builds networks in a virtual machine of this machine; leave it out to measure %s", aboutTarget(s.Target))
 			}
-			if trace && s.Target.Exists() {
-				return usage("--trace: "+tracesHere, "--ssh and --kube")
-			}
-			if inCluster(s) && (resume != "" || plan.Runs > 1) {
-				return usage("--in-cluster begins one run in the cluster; leave it out with --resume and --runs, which work from this machine")
+			if inCluster(s) && (resume != "" || plan.Runs > 1 || trace) {
+				return usage("--in-cluster begins one run in the cluster; leave it out with --resume, --runs and --trace, which work from this machine")
 			}
 			if trace && (vm.in || ranInVM(first)) {
 				return usage("--trace records packets on this machine, and this run builds networks in a virtual machine (--in-vm); leave --trace out")
@@ -160,12 +160,13 @@ type runner struct {
 	study       study.Study
 	dir, resume string
 	json        bool
-	trace       bool                              // record the packets' paths after the trials
-	resumeCmd   string                            // the command that resumes; empty: weir run --resume DIR
-	guest       string                            // facts.Facts.Guest: set in a guest of weir's own, whose host reports
-	vm          *vmFlags                          // of the virtual machine for the trials; nil to run them here
-	name        string                            // of a run in a series
-	ofSeries    func(time.Duration) time.Duration // from the time left for this run to that for the series
+	trace       bool                                                  // record the packets' paths after the trials
+	ratios      func(*analysis.Run) iter.Seq2[stat.Interval, float64] // see experiment.Config
+	resumeCmd   string                                                // the command that resumes; empty: weir run --resume DIR
+	guest       string                                                // facts.Facts.Guest: set in a guest of weir's own, whose host reports
+	vm          *vmFlags                                              // of the virtual machine for the trials; nil to run them here
+	name        string                                                // of a run in a series
+	ofSeries    func(time.Duration) time.Duration                     // from the time left for this run to that for the series
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -197,8 +198,10 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	if r.study.Target.Exists() && r.at.machines == nil {
 		return nil, usage("%s holds a run on %s, and this command measures in the lab only; finish it with weir run --resume", cmp.Or(r.resume, r.dir), aboutTarget(r.study.Target))
 	}
-	if err := canProfile(r.study); err != nil {
-		return nil, err
+	if r.at.machines == nil { // begin has asked the machines
+		if err := canProfile(r.study); err != nil {
+			return nil, err
+		}
 	}
 	d, err := r.open()
 	if err != nil {
@@ -223,7 +226,7 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	results, err := experiment.Run(ctx, experiment.Config{
 		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
 		Target: r.at, Version: r.version, Dir: d, Progress: p.event, Guest: r.guest, Others: r.at.others,
-		Profiler: profiler,
+		Profile: r.at.profiler, Ratios: r.ratios,
 	})
 	p.end()
 	if ctx.Err() != nil {

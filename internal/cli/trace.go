@@ -18,38 +18,36 @@ import (
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
 // ofTopology lists the flags of a study that `weir trace` has too.
 var ofTopology = []string{"hosts", "pods", "mtu", "link", "delay", "jitter", "ipv6", "pods-ipv6"}
 
-// tracesHere is why a trace needs a lab, and what machines that exist would have to allow.
-const tracesHere = "weir trace traces networks that it builds on this machine: between machines that exist, the times of a packet's hops would need clocks " +
-	"that agree within 0.1 µs, and root on each machine (CAP_BPF and CAP_PERFMON for tracepoints, CAP_NET_RAW for packet sockets); trace a network of the same kind here, without %s"
-
 func traceCommand() *cobra.Command {
 	var networks []string
-	var nic, mode, out, ssh string
-	var asJSON, kube bool
-	t := tracing{size: tracedSize, count: tracedCount}
+	var nic, mode, out string
+	var asJSON bool
+	var machines targetFlags
+	t := tracing{at: thisMachine, size: tracedSize, count: tracedCount}
 	c := &cobra.Command{
 		Use:   "trace -n NETWORK",
 		Short: "Prove which path packets take, with the time of every hop",
 		Long: `Build a network, send requests through it one at a time, and record when the
 packets of each pass every device: in the kernel's tracepoints (BPF) as root, with
 packet sockets otherwise. Print the path there and back, hop by hop, less the time
-that the recording itself takes (docs/trace.md).`,
+that the recording itself takes (docs/trace.md).
+
+With --ssh or --kube, trace networks that exist: with packet sockets where the user
+on both machines is root or can use sudo without a question, otherwise with the
+counters of the devices. Each machine's times are by its own clock.`,
 		Example: `  sudo weir trace -n vxlan-overlay
   sudo weir trace -n host,bridge,vxlan-overlay -o path.svg
-  weir trace -n relay --json`,
+  weir trace -n relay --json
+  weir trace --ssh a,b -n 'host,{use: via, dev: wg0}'`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			for _, flag := range []string{"ssh", "kube"} {
-				if c.Flags().Changed(flag) {
-					return usage(tracesHere, "--"+flag)
-				}
-			}
 			if mode != "" && !slices.Contains(packettrace.Modes, mode) {
 				return usage("--by: unknown mode %q: want one of %s", mode, strings.Join(packettrace.Modes, ", "))
 			}
@@ -59,19 +57,37 @@ that the recording itself takes (docs/trace.md).`,
 			if err := event.Within("--size", t.size, event.MinDatagram, event.MaxDatagram, "bytes"); err != nil {
 				return usage("%w", err)
 			}
-			if len(networks) == 0 {
-				return usage("no network given: add -n %s", strings.Join(catalog.In(network.InLab), "|"))
-			}
 			t.mode = mode
-			s, err := tracedStudy(c, networks, nic)
+			s, err := machines.only(c, networks...)
+			if err == nil && !s.Target.Exists() {
+				if len(networks) == 0 {
+					return usage("no network given: add -n %s", strings.Join(catalog.In(network.InLab), "|"))
+				}
+				s, err = tracedStudy(c, networks, nic)
+			}
 			if err != nil {
 				return exit(exitUsage, err)
 			}
-			prepared, err := catalog.Prepare(s, thisMachine.kernel())
-			if err != nil {
-				return exit(exitUsage, err)
+			if s.Target.Exists() && mode == packettrace.ByBPF {
+				return usage("--by bpf would record every packet of machines that are not weir's; use taps or counters")
 			}
-			return thisMachine.enter(c.Context(), func() error {
+			programs, err := machines.program()
+			if err != nil {
+				return err
+			}
+			if t.at, err = placeOf(s, programs); err != nil {
+				return err
+			}
+			return t.at.enter(c.Context(), func() error {
+				r := runner{at: t.at, study: s, byDefault: len(networks) == 0}
+				if err := r.settle(); err != nil {
+					return err
+				}
+				s := r.study
+				prepared, err := catalog.Prepare(s, t.at.kernel())
+				if err != nil {
+					return exit(exitUsage, err)
+				}
 				if err := t.choose(); err != nil {
 					return exit(exitEnvironment, err)
 				}
@@ -119,9 +135,7 @@ that the recording itself takes (docs/trace.md).`,
 	for _, name := range ofTopology {
 		fl.AddFlag(bound.Lookup(name))
 	}
-	fl.StringVar(&ssh, "ssh", "", "")
-	fl.BoolVar(&kube, "kube", false, "")
-	_, _ = fl.MarkHidden("ssh"), fl.MarkHidden("kube") // they exist
+	machines.register(c)
 	_ = c.RegisterFlagCompletionFunc("networks", complete(catalog.In(network.InLab)))
 	return c
 }
@@ -182,16 +196,26 @@ func drawTraces(file string, all []packettrace.Trace) error {
 	return nil
 }
 
-// tapCommand runs in a node of the lab.
+// sharedTap is the tap of a machine that others use.
+var sharedTap = []string{"tap", "--shared"}
+
+// tapCommand runs in a node.
 func tapCommand() *cobra.Command {
-	return &cobra.Command{
+	var shared bool
+	c := &cobra.Command{
 		Use:    "tap",
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			return exit(exitEnvironment, packettrace.Tap(os.Stdin, os.Stdout))
+			err := packettrace.Tap(os.Stdin, os.Stdout, shared)
+			if err != nil && shared {
+				err = local.AsRoot(err, sharedTap...)
+			}
+			return exit(exitEnvironment, err)
 		},
 	}
+	c.Flags().BoolVar(&shared, "shared", false, "keep only packets of the engine")
+	return c
 }
 
 // checkTrace is the line of `weir doctor` about traces.

@@ -40,13 +40,17 @@ const stampedPath = "rtt.path"
 
 // tracing is how networks are traced.
 type tracing struct {
+	at          place
 	size, count int
 	mode        string // "": the best one
 	why         error  // why no better one is available
 }
 
-// choose sets the mode unless the user did.
+// choose sets the mode unless the user did. What machines of others allow is known once they are open.
 func (t *tracing) choose() error {
+	if t.at.machines != nil {
+		return nil
+	}
 	best, why := packettrace.Available()
 	if t.mode == "" {
 		t.mode, t.why = best, why
@@ -71,19 +75,27 @@ type traced struct {
 func (t tracing) network(ctx context.Context, name string, n experiment.Network) (_ packettrace.Trace, err error) {
 	x := traced{tracing: t}
 	none := packettrace.Trace{}
-	if x.plan, err = network.Build(n.Driver, n.Topology); err != nil {
+	if x.site, err = t.at.Open(ctx, n.Topology, ""); err != nil {
 		return none, err
 	}
-	if t.mode != packettrace.ByCounters && slices.ContainsFunc(x.plan.Steps, makesGuest) {
-		x.mode, x.why = packettrace.ByCounters, errGuests
+	defer func() { err = errors.Join(err, x.site.Close()) }()
+	if x.plan, err = network.Build(n.Driver, x.site.Topology); err != nil {
+		return none, err
 	}
 	if x.client, x.server, err = x.plan.Between(""); err != nil {
 		return none, err
 	}
-	if x.site, err = thisMachine.Open(ctx, n.Topology, ""); err != nil {
-		return none, err
+	switch {
+	case t.mode == packettrace.ByCounters:
+	case slices.ContainsFunc(x.plan.Steps, makesGuest):
+		x.mode, x.why = packettrace.ByCounters, errGuests
+	case t.at.machines != nil:
+		if x.mode, x.why = packettrace.ByTaps, x.tappable(ctx); x.why != nil && t.mode == "" {
+			x.mode = packettrace.ByCounters
+		} else if x.why != nil {
+			return none, fmt.Errorf("trace by taps: %w", x.why)
+		}
 	}
-	defer func() { err = errors.Join(err, x.site.Close()) }()
 	if err := x.site.Apply(ctx, x.plan.Steps); err != nil {
 		return none, err
 	}
@@ -96,7 +108,7 @@ func (t tracing) network(ctx context.Context, name string, n experiment.Network)
 		return none, err
 	}
 	x.setup = trial.Setup{Probe: &probe.UDPRR{Size: t.size}, Client: x.client, Server: x.server, Site: x.site, Engines: x.engines,
-		Plan: x.plan, LinkRate: n.Topology.Rate, Distance: n.Topology.Between(x.client.Host, x.server.Host), RTT: rtt,
+		Plan: x.plan, LinkRate: n.Topology.Rate, Distance: x.site.Topology.Between(x.client.Host, x.server.Host), RTT: rtt,
 		Raw: func(string, []byte) error { return nil }}
 	r := packettrace.Recording{Network: name, Client: x.client.Node, Server: x.server.Node, Mode: x.mode, Why: x.why, Size: t.size, Count: t.count}
 	if x.mode == packettrace.ByCounters {
@@ -126,7 +138,10 @@ func (x *traced) round(ctx context.Context) (r packettrace.Round, err error) {
 	if v, ok := plain.Get(stampedPath); ok {
 		r.Stamps = v.Value
 	}
-	if r.Cost, err = packettrace.Cost(x.mode); err == nil {
+	if x.at.machines == nil { // else the taps measure it
+		r.Cost, err = packettrace.Cost(x.mode)
+	}
+	if err == nil {
 		err = x.record(ctx, &r)
 	}
 	return r, err
@@ -150,7 +165,7 @@ func (x *traced) record(ctx context.Context, r *packettrace.Round) (err error) {
 		by = x.byBPF
 	}
 	for d := firstTraced; ; d *= 3 {
-		r.Events, r.Lost, err = by(ctx, func() error {
+		err = by(ctx, r, func() error {
 			result, err := x.measure(ctx, firstTraced/2, d)
 			if v, ok := result.Get(stampedPath); ok {
 				r.StampsTraced = v.Value
@@ -163,18 +178,82 @@ func (x *traced) record(ctx context.Context, r *packettrace.Round) (err error) {
 	}
 }
 
-func (x *traced) byBPF(_ context.Context, run func() error) ([]packettrace.Event, int, error) {
+func (x *traced) byBPF(_ context.Context, r *packettrace.Round, run func() error) error {
 	spaces, err := x.spaces()
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	t, err := packettrace.Record(spaces)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	err = run()
-	events, lost, stopErr := t.Stop()
-	return events, lost, errors.Join(err, stopErr)
+	var stopErr error
+	r.Events, r.Lost, stopErr = t.Stop()
+	return errors.Join(err, stopErr)
+}
+
+// tapped are the nodes with a tap: all of the lab, and the ends on machines of others.
+func (x *traced) tapped() []string {
+	if x.at.machines != nil {
+		return []string{x.client.Node, x.server.Node}
+	}
+	return slices.Sorted(maps.Keys(x.site.Nodes))
+}
+
+func (x *traced) startTap(ctx context.Context, node string) (*helper, error) {
+	if x.at.machines != nil {
+		return startHelper(ctx, x.site.Nodes[node], sharedTap...)
+	}
+	return startHelper(ctx, x.site.Nodes[node], "tap")
+}
+
+// tappable returns why an end refuses a tap.
+func (x *traced) tappable(ctx context.Context) error {
+	for _, name := range x.tapped() {
+		if err := tryHelper(ctx, x.site.Nodes[name], sharedTap...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byTaps runs a tap in every node.
+func (x *traced) byTaps(ctx context.Context, r *packettrace.Round, run func() error) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var taps []*helper
+	for _, name := range x.tapped() {
+		t, failed := x.startTap(ctx, name)
+		if err = failed; err != nil {
+			break
+		}
+		taps = append(taps, t)
+	}
+	if err == nil {
+		err = run()
+	}
+	r.Events, r.Lost = nil, 0
+	cost := 0.0
+	for _, t := range taps {
+		var got packettrace.Tapped
+		b, bad := t.stop("")
+		if bad == nil {
+			got, bad = packettrace.ParseTap(t.node, b)
+		}
+		if x.at.machines != nil {
+			for i := range got.Events {
+				got.Events[i].Clock = t.node
+			}
+		}
+		r.Events, r.Lost, err = append(r.Events, got.Events...), r.Lost+got.Lost, errors.Join(err, bad)
+		cost += got.Cost / float64(len(taps))
+	}
+	if x.at.machines != nil {
+		r.Cost = cost
+	}
+	packettrace.InOrder(r.Events)
+	return err
 }
 
 // spaces returns the nodes by the inode of their network namespace, and those namespaces that daemons have
@@ -222,7 +301,7 @@ func mounted(root fs.FS, file string) map[uint32]string {
 
 // counted returns which devices moved how many packets for each request.
 func (x *traced) counted(ctx context.Context, r packettrace.Recording) (packettrace.Trace, error) {
-	t := packettrace.Trace{Format: packettrace.Format, Network: r.Network, Client: r.Client, Server: r.Server, Size: r.Size, Mode: r.Mode}
+	t := packettrace.Trace{Format: packettrace.Format, Network: r.Network, Client: r.Client, Server: r.Server, Size: r.Size, Mode: r.Mode, Apart: x.at.machines != nil}
 	before, err := x.counters(ctx)
 	if err != nil {
 		return t, err
@@ -250,8 +329,8 @@ func (x *traced) counted(ctx context.Context, r packettrace.Recording) (packettr
 // counters returns the counters of all devices, by node.
 func (x *traced) counters(ctx context.Context) (map[string]sample.Counters, error) {
 	all := map[string]sample.Counters{}
-	for name, node := range x.site.Nodes {
-		r, err := node.Sample(ctx, sample.OfNetDev)
+	for _, name := range x.tapped() {
+		r, err := x.site.Nodes[name].Sample(ctx, sample.OfNetDev)
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ func (r *runner) traceAll(ctx context.Context, d *store.Dir) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	t := tracing{size: tracedSize, count: tracedCount}
+	t := tracing{at: r.at, size: tracedSize, count: tracedCount}
 	if err := t.choose(); err != nil {
 		return r.stopped(err)
 	}

@@ -1,5 +1,5 @@
 // Package condition holds what a study changes about a network between trials: MTU, link rate,
-// offloads, distance, bridge-nf. Such a condition is a changed topology whose steps are the difference between
+// offloads, GRO, distance, bridge-nf. Such a condition is a changed topology whose steps are the difference between
 // two plans, so every condition works with every network. Stress, load and clients are programs that
 // run in the background of a trial; they do not change the topology.
 //
@@ -44,6 +44,7 @@ func table() map[string]condition {
 		"clients":   {noChange(ParseClients), "how many clients use one server at the same time, each on its own host: 1, 9 (9 need hosts: 10)"},
 		"delay":     {setDelay, "how long every packet between hosts is delayed, each way, such as 500us or 0"},
 		Ends:        {setEnds, "which ends exchange traffic: FROM-TO, each of them pod, host or another end of the network, such as pod-host; a number picks one of several, as in pod1-pod3"},
+		"gro":       {setGRO, "whether devices of hosts and pods join the received packets of a flow before the IP stack: on or off; without this factor, tunnels do and veths do not, the kernel's defaults since 5.13"},
 		"jitter":    {setJitter, "how much the delay of single packets differs, at most the delay: 50us is ±50us; packets stay in order"},
 		"link":      {setLink, "the rate of every host's link, such as 1gbit, or none for no limit"},
 		"load":      {noChange(ParseLoad), "a probe that runs over the same path during the trial: idle, NAME, or NAME@50% for a share of its capacity on the path"},
@@ -255,6 +256,14 @@ func setLink(level string, t *topo.Topology) error {
 func setNIC(level string, t *topo.Topology) (err error) {
 	t.NIC, err = topo.ParseNIC(level)
 	return err
+}
+
+func setGRO(level string, t *topo.Topology) error {
+	switch t.GRO = topo.GRO(level); t.GRO {
+	case topo.GROOff, topo.GROOn:
+		return nil
+	}
+	return fmt.Errorf("level %q is unknown (known: off, on)", level)
 }
 
 func setOffload(level string, t *topo.Topology) error {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +46,8 @@ func TestApply(t *testing.T) {
 		{"delay", "500us", func(t *topo.Topology) { t.Distance.Delay, t.Far = 500*time.Microsecond, true }},
 		{"jitter", "50us", func(t *topo.Topology) { t.Distance.Jitter, t.Far = 50*time.Microsecond, true }},
 		{"loss", "0.1%", func(t *topo.Topology) { t.Distance.Loss, t.Far = 0.001, true }},
+		{"gro", "on", func(t *topo.Topology) { t.GRO = topo.GROOn }},
+		{"gro", "off", func(t *topo.Topology) { t.GRO = topo.GROOff }},
 		{"bridge-nf", "on", func(t *topo.Topology) { t.BridgeNF = topo.BridgeNFOn }},
 		{"bridge-nf", "off", func(t *topo.Topology) { t.BridgeNF = topo.BridgeNFOff }},
 		{"rps", "off", func(t *topo.Topology) { t.RPS = topo.RPSOff }},
@@ -67,7 +68,7 @@ func TestApply(t *testing.T) {
 
 // A condition builds if one of its levels changes the topology, or the steps that build it.
 func TestBuilds(t *testing.T) {
-	levels := map[string]string{"bridge-nf": "on", "clients": "2", "delay": "1ms", "ends": "pod-host", "jitter": "1ms", "link": "1gbit", "load": "tcp-rr", "loss": "1%",
+	levels := map[string]string{"bridge-nf": "on", "clients": "2", "delay": "1ms", "ends": "pod-host", "gro": "on", "jitter": "1ms", "link": "1gbit", "load": "tcp-rr", "loss": "1%",
 		"mtu": "9000", "nic": "none", "offload": "off", "rps": "on", "stress": "50%"}
 	base := topology(t, topo.Spec{})
 	for _, name := range Names() {
@@ -90,7 +91,7 @@ func TestApplyErrors(t *testing.T) {
 		spec        topo.Spec
 		want        string
 	}{
-		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: bridge-nf, clients, delay, ends, jitter, link, load, loss, mtu, nic, offload, rps, stress)`},
+		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: bridge-nf, clients, delay, ends, gro, jitter, link, load, loss, mtu, nic, offload, rps, stress)`},
 		{"mtu", "575", topo.Spec{}, `condition mtu: invalid MTU "575": want 576 to 65535 bytes`},
 		{"mtu", "1279", topo.Spec{PodsIPv6: true}, `condition mtu: invalid MTU "1279": want 1280 to 65535 bytes`},
 		{"mtu", "1279", topo.Spec{IPv6: true}, `condition mtu: invalid MTU "1279": want 1280 to 65535 bytes`},
@@ -116,6 +117,7 @@ func TestApplyErrors(t *testing.T) {
 		{"clients", "two", topo.Spec{}, `condition clients: invalid number of clients "two"`},
 		{"ends", "pod", topo.Spec{}, `condition ends: invalid pair of ends "pod": write FROM-TO, such as pod-host`},
 		{"offload", "maybe", topo.Spec{}, `condition offload: level "maybe" is unknown (known: off, on)`},
+		{"gro", "full", topo.Spec{}, `condition gro: level "full" is unknown (known: off, on)`},
 		{"delay", "-1", topo.Spec{}, `condition delay: invalid duration "-1": write it as 500us or 5ms`},
 		{"delay", "-1ms", topo.Spec{}, `condition delay: invalid delay -1ms: want whole microseconds from 0s to 1s`},
 		{"delay", "500ns", topo.Spec{}, `condition delay: invalid delay 500ns: want whole microseconds`},
@@ -204,6 +206,8 @@ func TestChangeGolden(t *testing.T) {
 		"link-mtu": {"link": "100mbit", "mtu": "9000"},
 		"nic":      {"nic": "tso"},
 		"offload":  {"offload": "off"},
+		"gro":      {"gro": "on"},
+		"gro-off":  {"gro": "off", "offload": "off"},
 		"nothing":  {"mtu": "1500", "link": "none", "nic": "full", "offload": "on", "bridge-nf": "off"},
 		"bridge":   {"bridge-nf": "on"},
 		"mtu-low":  {"mtu": "600"},
@@ -238,112 +242,5 @@ func TestChangeGolden(t *testing.T) {
 				t.Errorf("got\n%swant\n%s", got.Bytes(), want)
 			}
 		})
-	}
-}
-
-// A machine is what steps leave behind. A feature that no step has switched is on, as are all
-// features that conditions switch.
-type machine map[string]any
-
-func (m machine) apply(steps []plan.Step) {
-	mtu := func(in, dev string, n int) { m[in+" "+dev+" mtu"] = n }
-	for _, s := range steps {
-		switch {
-		case s.Link != nil && s.Link.To != "":
-			mtu(s.Link.To, s.Link.Name, s.Link.MTU)
-		case s.Link != nil:
-			mtu(s.In, s.Link.Name, s.Link.MTU)
-			if s.Link.Peer != "" {
-				mtu(s.Link.PeerIn, s.Link.Peer, s.Link.MTU)
-			}
-		case s.Set != nil:
-			mtu(s.In, s.Set.Dev, s.Set.MTU)
-		case s.Delay != nil:
-			m[s.In+" "+s.Delay.Dev+" delay"] = *s.Delay
-		case s.Rate != nil && s.Rate.Rate == 0:
-			delete(m, s.In+" "+s.Rate.Dev+" rate")
-		case s.Rate != nil:
-			m[s.In+" "+s.Rate.Dev+" rate"] = *s.Rate
-		case s.Offload != nil:
-			for f, on := range s.Offload.Features {
-				key := s.In + " " + s.Offload.Dev + " " + f
-				if on {
-					delete(m, key)
-				} else {
-					m[key] = false
-				}
-			}
-		case s.Sysctl != nil:
-			m[s.In+" "+s.Sysctl.Key] = *s.Sysctl
-		default:
-			m[s.String()] = true
-		}
-	}
-}
-
-// From every condition to every other: Do leaves what the changed plan builds, Undo the first
-// state.
-func TestDoAndUndo(t *testing.T) {
-	conditions := []map[string]string{
-		{},
-		{"mtu": "2000"},
-		{"link": "1gbit"},
-		{"link": "1gbit", "mtu": "9000", "nic": "tso"},
-		{"nic": "none"},
-		{"offload": "off"},
-		{"offload": "off", "nic": "tso", "link": "10mbit"},
-		{"bridge-nf": "on"},
-		{"bridge-nf": "off", "mtu": "2000"},
-	}
-	apart := []map[string]string{{"delay": "0", "jitter": "0"}, {"delay": "1ms", "jitter": "10us"}, {"delay": "1ms", "loss": "1%", "link": "1gbit"}}
-	for _, d := range slices.Sorted(maps.Keys(drivers())) {
-		for _, spec := range []topo.Spec{{Hosts: 1, Pods: 2}, {}, {Hosts: 3, Pods: 2, IPv6: true, PodsIPv6: true}, {Far: true}} {
-			conditions := conditions
-			if spec.Far {
-				conditions = append(apart, conditions...)
-			}
-			for _, start := range conditions {
-				base := topology(t, spec)
-				for name, level := range start {
-					var err error
-					if base, err = Apply(name, level, base); err != nil {
-						t.Fatal(err)
-					}
-				}
-				from, err := network.Build(drivers()[d], base)
-				if err != nil {
-					continue // not a network for this topology
-				}
-				for _, levels := range conditions {
-					tryChange(t, fmt.Sprintf("%s, %d hosts, from %v to %v", d, len(base.Hosts), start, levels), drivers()[d], base, from, levels)
-				}
-			}
-		}
-	}
-}
-
-func tryChange(t *testing.T, what string, d network.Driver, base topo.Topology, from plan.Plan, levels map[string]string) {
-	t.Helper()
-	c, err := Change(d, base, levels)
-	if err != nil {
-		if !strings.Contains(err.Error(), "cannot switch off") { // macvlan on one host
-			t.Errorf("%s: %v", what, err)
-		}
-		return
-	}
-	before, want, m := machine{}, machine{}, machine{}
-	before.apply(from.Steps)
-	want.apply(c.Plan.Steps)
-	m.apply(from.Steps)
-	m.apply(c.Do)
-	if !reflect.DeepEqual(m, want) {
-		t.Errorf("%s: Do leaves\n%v\nwant\n%v", what, m, want)
-	}
-	m.apply(c.Undo)
-	if !reflect.DeepEqual(m, before) {
-		t.Errorf("%s: Undo leaves\n%v\nwant\n%v", what, m, before)
-	}
-	if (len(c.Do) == 0) != reflect.DeepEqual(before, want) {
-		t.Errorf("%s: %d steps", what, len(c.Do))
 	}
 }

@@ -115,6 +115,33 @@ func WhatIf(run *analysis.Run) (out []Bound) {
 	return out
 }
 
+// manyProbes is the number of probes beyond which sentences are about units of work instead.
+const manyProbes = 3
+
+// Leading returns the bounds that sentences are about: of several conditions of a network and a probe, the one in which
+// free encapsulation would give most; of many probes of a network, one per unit of work.
+func Leading(all []Bound) (out []Bound) {
+	probes := map[string]map[string]bool{} // by network
+	for _, b := range all {
+		if probes[b.Network] == nil {
+			probes[b.Network] = map[string]bool{}
+		}
+		probes[b.Network][b.Probe] = true
+	}
+	for _, b := range all {
+		same := func(x Bound) bool {
+			return x.Network == b.Network && (x.Probe == b.Probe || len(probes[b.Network]) > manyProbes && x.Unit == b.Unit)
+		}
+		switch i := slices.IndexFunc(out, same); {
+		case i < 0:
+			out = append(out, b)
+		case b.Free.Center > out[i].Free.Center:
+			out[i] = b
+		}
+	}
+	return out
+}
+
 // cellKey identifies a cell.
 func cellKey(probe, network string, config map[string]string) string {
 	return probe + " " + network + " " + levels(config)

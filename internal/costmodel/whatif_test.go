@@ -1,6 +1,7 @@
 package costmodel
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -221,4 +222,25 @@ func TestHooks(t *testing.T) {
 	}
 	covers(t, "the hook", hooks[0].Extra, 1.3e-6)
 	covers(t, "its share", hooks[0].Share, 1.3/5.3)
+}
+
+// Of several conditions the one with the largest bound is said, and of many probes one per unit of work.
+func TestLeading(t *testing.T) {
+	bound := func(network, probe, mtu, unit string, free float64) Bound {
+		return Bound{Cell: analysis.Cell{Network: network, Probe: probe, Levels: map[string]string{"mtu": mtu}}, Unit: unit, Free: stat.Interval{Center: free}}
+	}
+	names := func(bs []Bound) (s string) {
+		for _, b := range bs {
+			s += fmt.Sprintf("%s %s %s;", b.Network, b.Probe, b.Levels["mtu"])
+		}
+		return s
+	}
+	few := []Bound{bound("a", "udp", "1500", "s/packet", 1.2), bound("a", "udp", "9000", "s/packet", 1.3), bound("a", "tcp", "1500", "s/byte", 1.1), bound("b", "udp", "1500", "s/packet", 1.4)}
+	if got := names(Leading(few)); got != "a udp 9000;a tcp 1500;b udp 1500;" {
+		t.Error(got)
+	}
+	many := append(few, bound("a", "udp-mmsg", "1500", "s/packet", 1.5), bound("a", "udp-gso", "1500", "s/packet", 1.1))
+	if got := names(Leading(many)); got != "a udp-mmsg 1500;a tcp 1500;b udp 1500;" {
+		t.Error(got)
+	}
 }

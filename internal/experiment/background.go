@@ -245,8 +245,8 @@ func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {
 		Warmup: r.Study.Warmup, Duration: r.Study.Duration, Idle: r.idle,
 		Raw: func(name string, b []byte) error { return r.Dir.Raw(id, name, b) },
 	}
-	if r.profiler != nil {
-		s.Profiler, s.Duration = r.profiler, profile.Window
+	if r.profiling {
+		s.Profile, s.Duration = r.Profile, profile.Window
 	}
 	return s
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ import (
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
@@ -49,8 +51,10 @@ type Config struct {
 	// Others returns the CPU time in seconds of each program outside the run, by PID and name with a
 	// space between (sample.Others); nil where nothing can tell.
 	Others func() (sample.Counters, error)
-	// Profiler returns a sampler of the CPUs, for a study with profiles.
-	Profiler func() (trial.Profiler, error)
+	// Profile begins to sample the CPUs of a node's machine, for a study with profiles.
+	Profile func(context.Context, target.Node) (trial.Profiler, error)
+	// Ratios yields the ratios that a study's precision is for, with their intended confidence; nil: all of the report.
+	Ratios func(*analysis.Run) iter.Seq2[stat.Interval, float64]
 	// Version of this program is stored with the facts of hosts that weir found.
 	Version string
 	// Guest is stored with every trial when the machine is a weir virtual machine.
@@ -88,8 +92,8 @@ type run struct {
 	repeated  map[int]int // the original of each block that is measured again
 	others    observer
 	episode   episode
-	profiler  trial.Profiler // of the current trial; nil: it is not profiled
-	left      error          // what earlier episodes could not close
+	profiling bool  // the current trial is profiled
+	left      error // what earlier episodes could not close
 }
 
 // Run completes the study. On error it returns the results stored so far.

@@ -17,7 +17,7 @@ const blocksFile = "blocks.json"
 // narrow enough would make it too narrow; one more look costs little (ADR 31).
 type decision struct {
 	Pilot  int `json:"pilot"`  // blocks used to estimate the spread
-	Needed int `json:"needed"` // for the widest ratio of the report
+	Needed int `json:"needed"` // for the widest ratio that matters
 	Blocks int `json:"blocks"` // blocks of the run: Needed, capped by time
 	// Looks counts the times that the run looked at its intervals, 1 or 2. Older versions looked once
 	// and wrote nothing: 0 is final.
@@ -107,11 +107,14 @@ func (r *run) blockTime() time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// needed returns how many blocks the widest ratio of the report needs.
+// needed returns how many blocks the widest ratio that matters needs.
 func (r *run) needed() int {
 	pv := analysis.New(r.results, Reading(r.Study))
-	n := 0
-	for ratio, confidence := range pv.Ratios() {
+	n, ratios := 0, pv.Ratios()
+	if r.Ratios != nil {
+		ratios = r.Ratios(pv)
+	}
+	for ratio, confidence := range ratios {
 		// Blocks without a pair, as after a failure, will be as frequent among those to come.
 		pairs := ratio.Needed(r.Study.Precision, confidence)
 		n = max(n, int(math.Ceil(float64(pairs)*float64(pv.Blocks)/float64(ratio.N))))

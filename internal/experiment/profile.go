@@ -23,18 +23,13 @@ type profiles struct {
 }
 
 // profile runs the profile trials that lack a result.
-func (r *run) profile(ctx context.Context) (err error) {
+func (r *run) profile(ctx context.Context) error {
 	p, err := r.profiles()
 	if err != nil || len(p.left) == 0 {
 		return err
 	}
-	if r.profiler, err = r.Profiler(); err != nil {
-		return err
-	}
-	defer func() {
-		err = errors.Join(err, r.profiler.Close())
-		r.profiler = nil
-	}()
+	r.profiling = true
+	defer func() { r.profiling = false }()
 	for i, t := range p.left {
 		r.tell(Event{Text: fmt.Sprintf("profile %d of %d: %s over %s", i+1, len(p.left), t.Probe, t.Network)})
 		one, err := r.profileTrial(ctx, t)

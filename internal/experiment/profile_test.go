@@ -16,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/profile"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/trial"
@@ -23,13 +24,17 @@ import (
 )
 
 // A fakeProfiler has one sample of each window.
-type fakeProfiler struct{ windows, closed int }
+type fakeProfiler struct{ begun, windows int }
 
-func (p *fakeProfiler) Start() error { return nil }
-func (p *fakeProfiler) Close() error { p.closed++; return nil }
+func (p *fakeProfiler) begin(context.Context, target.Node) (trial.Profiler, error) {
+	p.begun++
+	return p, nil
+}
 
-func (p *fakeProfiler) Stop() (*profile.Profile, error) {
-	p.windows++
+func (p *fakeProfiler) Stop(from, to time.Duration) (*profile.Profile, error) {
+	if p.windows++; to <= from {
+		return nil, errors.New("no window")
+	}
 	return &profile.Profile{Duration: time.Second, Period: time.Millisecond, Stacks: []profile.Stack{{Frames: []string{"client"}, Samples: 1}}}, nil
 }
 
@@ -48,7 +53,7 @@ func TestProfile(t *testing.T) {
 		}}
 		p := &fakeProfiler{}
 		with := func(c Config) Config {
-			c.Profiler = func() (trial.Profiler, error) { return p, nil }
+			c.Profile = p.begin
 			return c
 		}
 		c := with(config(t, m, s, dir))
@@ -70,8 +75,8 @@ func TestProfile(t *testing.T) {
 			t.Errorf("finished %v in the end, error %v", done, err)
 		}
 		trials := 2 * profile.Blocks
-		if len(rs) != 2 || ran != 2+trials+1 || p.windows != trials+1 && p.windows != trials || p.closed != 2 {
-			t.Errorf("%d results, %d trials, %d windows, %d closed", len(rs), ran, p.windows, p.closed)
+		if len(rs) != 2 || ran != 2+trials+1 || p.windows != trials+1 || p.begun != p.windows {
+			t.Errorf("%d results, %d trials, %d profilers, of which %d ended", len(rs), ran, p.begun, p.windows)
 		}
 		read, err := store.Read(dir)
 		if err != nil {
@@ -102,7 +107,7 @@ func TestNoProfile(t *testing.T) {
 		c := config(t, &machine{}, s, dir)
 		c.Probe = func(string, map[string]string) (probe.Probe, error) { return tool{"iperf9"}, nil }
 		p := &fakeProfiler{}
-		c.Profiler = func() (trial.Profiler, error) { return p, nil }
+		c.Profile = p.begin
 		if _, err := Run(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +216,7 @@ func profileInLab(t testing.TB, blocks int, window time.Duration) (string, store
 	dir := filepath.Join(t.TempDir(), "out")
 	c := labConfig(t, s, results(t, dir), topo.Spec{})
 	c.Probe = func(string, map[string]string) (probe.Probe, error) { return &probe.UDPStream{Size: 64}, nil }
-	c.Profiler = func() (trial.Profiler, error) { return profile.NewRecorder(local.CPUs()) }
+	c.Profile = func(context.Context, target.Node) (trial.Profiler, error) { return profile.Record(local.CPUs(), false) }
 	if _, err := Run(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}

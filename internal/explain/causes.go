@@ -30,7 +30,7 @@ func (r Run) causes(network string) (out []Statement) {
 		}
 		i := slices.IndexFunc(out, func(s Statement) bool { return s.Rule == f.Rule && s.Place == f.Place })
 		if i < 0 {
-			s := Statement{Subject: Cause, Rule: f.Rule, Place: f.Place, Cells: cells, Text: f.Text, Number: f.Number, Test: f.Test, Evidence: slices.Clone(f.Evidence)}
+			s := Statement{Subject: Cause, Rule: f.Rule, Place: f.Place, Cells: cells, Text: f.Text, Number: f.Number, Test: f.Test, Untestable: f.Untestable, Evidence: slices.Clone(f.Evidence)}
 			if f.Remedy != "" {
 				s.Evidence = append(s.Evidence, "remedy: "+f.Remedy)
 			}

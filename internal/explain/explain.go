@@ -8,6 +8,7 @@ package explain
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -68,7 +69,9 @@ type Statement struct {
 	Text    string          `json:"text"`
 	Number  *finding.Number `json:"number,omitempty"`
 	Test    *finding.Test   `json:"test,omitempty"` // of the first cell
-	Verdict *Verdict        `json:"verdict,omitempty"`
+	// Untestable says why no run can refute a cause without a Test.
+	Untestable string   `json:"untestable,omitempty"`
+	Verdict    *Verdict `json:"verdict,omitempty"`
 	// Evidence is what the statement rests on, for readers who ask.
 	Evidence []string `json:"evidence,omitempty"`
 }
@@ -76,8 +79,11 @@ type Statement struct {
 // String returns the statement, what would refute it, and the verdict if a run tried to.
 func (s Statement) String() string {
 	parts := []string{sentence(s.Text)}
-	if s.Test != nil {
+	switch {
+	case s.Test != nil:
 		parts = append(parts, sentence(s.Test.Text))
+	case s.Untestable != "":
+		parts = append(parts, sentence("No run of weir can refute it: "+s.Untestable))
 	}
 	if s.Verdict != nil {
 		parts = append(parts, s.Verdict.String())
@@ -140,17 +146,25 @@ func (r Run) hypotheses(network string) (out []Statement) {
 	return out
 }
 
-// verdict returns the last verdict on a statement, nil if it was not tested.
+// verdict returns the last verdict on a statement, nil if it was not tested. It is judged again: a rule of this version
+// can predict more or less than that of the version that tested it.
 func (r Run) verdict(s Statement) (last *Verdict) {
 	if s.Test == nil || len(s.Cells) == 0 {
 		return nil
 	}
-	for i, v := range r.Verdicts {
-		if v.of(s) {
-			last = &r.Verdicts[i]
+	for _, v := range r.Verdicts {
+		if v.of(s) && sameChange(v.Test, *s.Test) {
+			v.Test, v.Outcome = *s.Test, Judge(*s.Test, v.Ratio, v.Outcome != NotReproduced)
+			last = &v
 		}
 	}
 	return last
+}
+
+// sameChange reports whether two tests measure the same: then a ratio of one judges the other, too.
+func sameChange(a, b finding.Test) bool {
+	a.Text, a.Factor, b.Text, b.Factor = "", 0, "", 0
+	return reflect.DeepEqual(a, b)
 }
 
 // Tests returns the statements that a run can refute. The user's own are not among them: they are of a file

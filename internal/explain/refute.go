@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
 )
 
@@ -63,8 +66,14 @@ func Refuting(found study.Study, s Statement, applies func(kind, factor string) 
 		change("network", network.Name, other.Name)
 	}
 	if t.Network != "" {
-		if out.Networks, err = inPlace(found, network, t.Network); err != nil {
-			return out, err
+		if len(network.Options) > 0 {
+			return out, fmt.Errorf("%s stands for %s only without options", t.Network, network.Name)
+		}
+		if t.AtMost { // a bound needs the segments
+			out.Networks = inPlace(found, network)
+		}
+		if !slices.ContainsFunc(out.Networks, func(u study.Use) bool { return u.Name == t.Network }) {
+			out.Networks = append(out.Networks, study.Use{Name: t.Network, Kind: t.Network})
 		}
 		change("network", network.Name, t.Network)
 	}
@@ -97,18 +106,38 @@ func Refuting(found study.Study, s Statement, applies func(kind, factor string) 
 	return out, out.Validate()
 }
 
-// inPlace returns the networks of a run that replaces one of them: those that the study takes the network
-// apart with, the network itself, and the one in its place.
-func inPlace(found study.Study, network study.Use, kind string) (out []study.Use, _ error) {
-	if len(network.Options) > 0 {
-		return nil, fmt.Errorf("%s stands for %s only without options", kind, network.Name)
+// decisive is the half width of a ratio's interval that decides a test, as a share of the way from no change to the
+// predicted one, in logarithms: less than all of it, because the ratio itself can be off by as much.
+const decisive = 0.6
+
+// Precision returns the relative half width of the ratio's interval that a refuting run needs.
+func Precision(t finding.Test) float64 {
+	width := math.Expm1(decisive * math.Abs(math.Log(t.Factor)))
+	return min(max(width, study.MinPrecision), study.MaxPrecision)
+}
+
+// Deciding yields the ratio of a refuting run on which its verdict is: only that one must be precise. One without a
+// spread, as of losses that the fix removes, is.
+func Deciding(run *analysis.Run) iter.Seq2[stat.Interval, float64] {
+	return func(yield func(stat.Interval, float64) bool) {
+		for _, c := range run.Contrasts[:min(1, len(run.Contrasts))] {
+			for _, x := range c.Rows {
+				if x.Ratio.N > 0 && x.Ratio.SE > 0 && !yield(x.Ratio, run.Each) {
+					return
+				}
+			}
+		}
 	}
+}
+
+// inPlace returns the networks that the study takes a network apart with, and the network itself.
+func inPlace(found study.Study, network study.Use) (out []study.Use) {
 	for _, n := range []string{"host", "bridge", "vxlan"} {
 		if u, ok := found.Network(n); ok {
 			out = append(out, u)
 		}
 	}
-	return append(out, network, study.Use{Name: kind, Kind: kind}), nil
+	return append(out, network)
 }
 
 // baseline returns the network that divides the others, "" if none does.

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +106,19 @@ func TestRefutingOtherwise(t *testing.T) {
 	if got := strings.Join(study.Names(s.Networks), " "); got != "host bridge vxlan vxlan-overlay bridged" {
 		t.Errorf("networks %s", got)
 	}
+	// In place of a program, a network of the kernel is measured beside the baseline alone, and once.
+	for _, networks := range []string{"[host, bridge, relay]", "[vxlan-overlay, relay]"} {
+		service := statement(finding.Test{Network: "vxlan-overlay", Metric: "cpu.per.packet", Factor: 0.8})
+		service.Cells[0].Network = "relay"
+		s, err := Refuting(designed(t, "networks: "+networks+"\nprobes: [tcp-stream]\nfactors: {mtu: [9000]}\n"), service, applies)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{"[host, bridge, relay]": "host relay vxlan-overlay", "[vxlan-overlay, relay]": "vxlan-overlay relay"}[networks]
+		if got := strings.Join(study.Names(s.Networks), " "); got != want {
+			t.Errorf("networks %s, want %s", got, want)
+		}
+	}
 }
 
 func TestRefutingRefuses(t *testing.T) {
@@ -176,5 +190,14 @@ func TestRead(t *testing.T) {
 	s.Test.Metric = "gone"
 	if v := Read(s, analysis.New(rs, analysis.Options{}), []finding.Finding{again}); v.Outcome != Open || !strings.Contains(v.String(), "no such ratio: open") {
 		t.Errorf("%s", v)
+	}
+}
+
+// A ratio decides between no change and the predicted one if its interval is narrower than the way between them.
+func TestPrecision(t *testing.T) {
+	for factor, want := range map[float64]float64{1.05: 0.0297, 0.5: 0.5, 0.9: 0.0653, 1.0001: 0.001} {
+		if got := Precision(finding.Test{Factor: factor}); math.Abs(got-want) > 1e-3 {
+			t.Errorf("%g: ±%g, want ±%g", factor, got, want)
+		}
 	}
 }

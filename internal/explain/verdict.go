@@ -33,6 +33,7 @@ type Verdict struct {
 	Outcome Outcome       `json:"outcome"`
 	Reason  string        `json:"reason,omitempty"` // why there is no ratio
 	Dir     string        `json:"dir"`              // results of the run, below those that it tests
+	Weir    string        `json:"weir,omitempty"`   // version that judged it
 }
 
 // Judge applies the rule of finding.Test to the ratio of a refuting run. shown reports whether the network
@@ -67,7 +68,7 @@ func (v Verdict) String() string {
 	case v.Ratio.N == 0:
 		return fmt.Sprintf("Tested: %s: %s.", v.Reason, v.Outcome)
 	}
-	if v.Test.Network != "" {
+	if v.Test.AtMost {
 		return fmt.Sprintf("Tested: it gained %s: %s.", times(v.Ratio), v.Outcome)
 	}
 	return fmt.Sprintf("Tested: %s %s of what was found: %s.", v.Quantity(), times(v.Ratio), v.Outcome)
@@ -80,7 +81,7 @@ func (v Verdict) Statement() string {
 
 // Quantity names the value that the fix changes.
 func (v Verdict) Quantity() string {
-	if v.Test.Network != "" { // throughput, or the work per CPU time (costmodel.Bound)
+	if v.Test.AtMost { // throughput, or the work per CPU time (costmodel.Bound)
 		return "gain"
 	}
 	return quantity(v.Test.Metric)

@@ -73,3 +73,37 @@ func TestVerdictsRoundTrip(t *testing.T) {
 		t.Errorf("sentence: %s", s)
 	}
 }
+
+// A verdict of another version is judged by what this version predicts, unless it is of another change.
+func TestJudgedAgain(t *testing.T) {
+	cell := analysis.Cell{Probe: "tcp-stream", Network: "vx"}
+	old := finding.Test{Text: "Refuted if …", Metric: "throughput", Factor: 1.5}
+	r := Run{Verdicts: []Verdict{{Subject: Cause, Rule: "x", Cell: cell, Test: old, Ratio: between(1.2, 1.3), Outcome: Refuted}}}
+	for name, c := range map[string]struct {
+		change func(*finding.Test)
+		want   string
+	}{
+		"the same":      {func(*finding.Test) {}, "refuted"},
+		"predicts less": {func(x *finding.Test) { x.Factor, x.Text = 1.1, "Refuted otherwise" }, "stands"},
+		"another value": {func(x *finding.Test) { x.Metric = "loss" }, ""},
+		"another fix":   {func(x *finding.Test) { x.Options = map[string]string{"rcvbuf": "1"} }, ""},
+	} {
+		now, got := old, ""
+		c.change(&now)
+		if v := r.verdict(Statement{Subject: Cause, Rule: "x", Cells: []analysis.Cell{cell}, Test: &now}); v != nil {
+			got = string(v.Outcome)
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	if r.Verdicts[0].Outcome != Refuted || r.Verdicts[0].Test.Factor != 1.5 {
+		t.Error("the stored verdict has changed")
+	}
+	r.Verdicts[0].Outcome = NotReproduced
+	now := old
+	now.Factor = 1.1
+	if v := r.verdict(Statement{Subject: Cause, Rule: "x", Cells: []analysis.Cell{cell}, Test: &now}); v.Outcome != NotReproduced {
+		t.Errorf("%s", v.Outcome)
+	}
+}

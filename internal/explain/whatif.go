@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,26 +20,9 @@ func under(c analysis.Cell) string {
 	return ""
 }
 
-// whatIfs returns the bounds of a network, one per probe: of several conditions, the one in which free
-// encapsulation would give most. Of many probes, it returns one per unit of work.
-func (r Run) whatIfs(network string) (out []costmodel.Bound) {
-	all := slices.DeleteFunc(slices.Clone(r.Bounds), func(b costmodel.Bound) bool { return b.Network != network })
-	probes := map[string]bool{}
-	for _, b := range all {
-		probes[b.Probe] = true
-	}
-	same := func(a, b costmodel.Bound) bool {
-		return a.Probe == b.Probe || len(probes) > manyProbes && a.Unit == b.Unit
-	}
-	for _, b := range all {
-		switch i := slices.IndexFunc(out, func(x costmodel.Bound) bool { return same(x, b) }); {
-		case i < 0:
-			out = append(out, b)
-		case b.Free.Center > out[i].Free.Center:
-			out[i] = b
-		}
-	}
-	return out
+// whatIfs returns the leading bounds of a network.
+func (r Run) whatIfs(network string) []costmodel.Bound {
+	return slices.DeleteFunc(costmodel.Leading(r.Bounds), func(b costmodel.Bound) bool { return b.Network != network })
 }
 
 // inWork returns an interval in seconds per unit of work that a reader knows, and what that is.
@@ -178,9 +162,17 @@ func rate(b costmodel.Bound) string {
 // bridgedTest is the run that can refute a bound.
 func (r Run) bridgedTest(b costmodel.Bound) *finding.Test {
 	_, delivered := b.Gained()
+	metric := delivers
+	if !delivered {
+		metric = map[string]string{"s/byte": "cpu.own.per.bit"}[b.Unit]
+		metric = cmp.Or(metric, "cpu.own.per.packet")
+	}
 	return &finding.Test{Text: fmt.Sprintf("Refuted if bridging the same pods without the tunnel gains more than %s×%s for %s", fixed(b.Free.Hi, 2), ofWork(delivered), r.Short(b.Probe)),
-		Network: costmodel.Without, Metric: "throughput", Factor: b.Free.Hi, AtMost: true}
+		Network: costmodel.Without, Metric: metric, Factor: b.Free.Hi, AtMost: true}
 }
+
+// delivers is the metric of a bound on what arrives; the others are on the work per CPU time.
+const delivers = "throughput"
 
 // readBound judges the refuting run of a bound: it has the segments and the pods without the tunnel.
 func (v *Verdict) readBound(run *analysis.Run) {
@@ -190,7 +182,9 @@ func (v *Verdict) readBound(run *analysis.Run) {
 				v.Reason = b.Why
 				continue
 			}
-			v.Ratio, _ = b.Gained()
+			if v.Ratio = b.GainCPU; v.Test.Metric == delivers { // what the test's text says, whichever thread is full in this run
+				v.Ratio = b.Gain
+			}
 		}
 	}
 }

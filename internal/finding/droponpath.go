@@ -2,8 +2,10 @@ package finding
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
 )
 
 var dropOnPath = Rule{
@@ -13,7 +15,7 @@ var dropOnPath = Rule{
 		"Counts of devices are compared only where packets have one size: elsewhere they were cut or joined. A drop shows again at the devices before it in the same call, so the last device in a row is named. " +
 		"Without retransmissions or missing answers at the ends nothing is reported. 0.2 %, because devices also count other packets, such as ARP." + majority,
 	Check: lost(atDevice, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
-		f := Finding{
+		f := Finding{beside: besides(r, l),
 			Text:   fmt.Sprintf("%s of %s packets (%s) %s", count(l.lost), count(l.of), percent(l.Share), l.verb),
 			Remedy: "look for a filter or a traffic-control action there: nft list ruleset, tc filter show",
 		}
@@ -22,4 +24,16 @@ var dropOnPath = Rule{
 		}
 		return f
 	}),
+}
+
+// besides returns the nodes of the hops before and behind a loss.
+func besides(r *analysis.Row, l *loss) (nodes []string) {
+	path := last(r).Evidence.Path
+	i := slices.IndexFunc(path, func(h evidence.Hop) bool { return h.In+" "+h.Dev == l.place })
+	for _, j := range []int{i - 1, i + 1} {
+		if i >= 0 && j >= 0 && j < len(path) {
+			nodes = append(nodes, path[j].In)
+		}
+	}
+	return nodes
 }

@@ -120,6 +120,17 @@ var watchedCases = []watchedCase{
 		o.resize(3, 6, 1512)
 		o.device("h1", "eth0", func(d *evidence.Device) { d.Features["tx-udp_tnl-segmentation"] = false })
 	}, want: "segmentation is lost at h1 eth0: 48,000 B per packet on vx0, 1,512 B on eth0, 32 times as many packets; tx-udp_tnl-segmentation is off there; switch on what the device can: ethtool -K eth0 tx-udp_tnl-segmentation on", place: "h1 eth0"},
+	{rule: "segmentation-lost", protocol: "udp", name: "of a UDP buffer", change: func(o observed) {
+		o.resize(0, 3, 40000)
+		o.resize(6, len(o.Path), 40000)
+		o.Nodes["h2p1"] = sample.Counters{}
+		o.device("h1", "eth0", func(d *evidence.Device) { d.Features["tx-udp-segmentation"] = false })
+	}, want: "segmentation is lost at h1 eth0: 40,000 B per packet on vx0, 1,490 B on eth0, 28 times as many packets; tx-udp-segmentation is off there", place: "h1 eth0"},
+	{protocol: "udp", name: "large datagrams that are cut into fragments", change: func(o observed) {
+		o.resize(0, 3, 8000)
+		o.Nodes["h2p1"] = sample.Counters{}
+		o.device("h1", "vx0", func(d *evidence.Device) { d.MTU = 9000 })
+	}},
 	{rule: "segmentation-lost", protocol: "tcp", name: "by a program's device", change: func(o observed) {
 		o.resize(2, 6, 1464)
 		o.device("h1", "vx0", func(d *evidence.Device) {
@@ -240,6 +251,12 @@ var watchedCases = []watchedCase{
 		o.set("cpu.ovs-vswitchd", "core", 0.8)
 		o.set("thread.h1.ovs-vswitchd/handler", "core", 0.4)
 		o.set("thread.h1.ovs-vswitchd", "core", 0.3)
+	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
+	{rule: "service-in-path", protocol: "udp", name: "that drops at a veth's other end", change: func(o observed) {
+		o.lose(1, 3000)
+		o.hop("h1p1", "eth0").Data.Drops = 3000
+		o.set("cpu.ovs-vswitchd", "core", 0.8)
+		o.set("thread.h1.ovs-vswitchd", "core", 0.7)
 	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
 	{protocol: "udp", name: "a guest that computes", change: func(o observed) {
 		o.set("cpu.qemu-system-x86", "core", 1.2)

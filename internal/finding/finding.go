@@ -26,8 +26,11 @@ type Finding struct {
 	Number *Number `json:"number,omitempty"`
 	Place  string  `json:"place,omitempty"` // where the cause is: NODE, or NODE DEVICE
 	Test   *Test   `json:"test,omitempty"`  // the run that would refute it; nil if no run can
+	// Untestable says why no run can refute the finding, for one about a cause.
+	Untestable string `json:"untestable,omitempty"`
 
-	certain bool // it follows from no other finding
+	certain bool     // it follows from no other finding
+	beside  []string // nodes before and behind Place on the path
 }
 
 // A Number is a measured quantity.

@@ -45,7 +45,8 @@ func follows(f Finding, all []Finding) bool {
 		if !sameCells(f, cause) {
 			continue
 		}
-		near := cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ")
+		// A program that cannot keep up also drops at the other end of a veth, in another node.
+		near := cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ") || slices.Contains(f.beside, cause.Place)
 		if slices.Contains(explains[cause.Rule], f.Rule) && !f.certain && (near || cause.Rule != "service-in-path" || f.Rule != atDevice) {
 			return true
 		}

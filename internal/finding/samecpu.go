@@ -26,7 +26,8 @@ var sameCPU = Rule{
 			return nil
 		}
 		return []Finding{{Severity: Warning, Place: place, Number: &Number{"trials on one CPU", "1", share},
-			Text:   fmt.Sprintf("both ends could use CPU %d only: they waited for each other", cpu),
-			Remedy: "give each end a CPU of its own"}}
+			Text:       fmt.Sprintf("both ends could use CPU %d only: they waited for each other", cpu),
+			Remedy:     "give each end a CPU of its own",
+			Untestable: "weir may use one CPU and cannot give either end another; the study where weir may use two, such as without taskset, is the test"}}
 	}),
 }

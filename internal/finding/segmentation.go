@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// Mean sizes of TCP's packets, bytes: above large a packet stands for many, below small for one or two.
+// Mean sizes of packets that devices can segment, bytes: above large a packet stands for many, below small for one or two.
 const (
 	large = 4500
 	small = 3000
@@ -56,7 +56,7 @@ func cutAt(r *analysis.Row) *cutting {
 
 // cut returns the hop before which a trial's packets were cut, -1 if there is none.
 func cut(t *evidence.Trial, s *evidence.Settings) int {
-	if t.Protocol != "tcp" {
+	if t.Protocol != "tcp" && t.Protocol != "udp" {
 		return -1
 	}
 	for i := 1; i < len(t.Path); i++ {
@@ -64,6 +64,11 @@ func cut(t *evidence.Trial, s *evidence.Settings) int {
 		// Cutting repeats the headers: a device with far more bytes carries other packets, too.
 		if before.Data.Packets < leastPassed || before.Data.Size() <= large || h.Data.Packets == 0 || h.Data.Size() >= small || h.Data.Bytes > 1.3*before.Data.Bytes {
 			continue
+		}
+		if t.Protocol == "udp" { // a datagram larger than the device's MTU is a GSO buffer; others can be large and cut into fragments
+			if d, known := deviceOf(s, before.In, before.Dev); !known || before.Data.Size() <= float64(d.MTU+etherHeader) {
+				continue
+			}
 		}
 		d, known := deviceOf(s, h.In, h.Dev)
 		wire := !known || d.Kind == "" && len(segmenting(s, t, h)) == 0
@@ -79,7 +84,10 @@ func cut(t *evidence.Trial, s *evidence.Settings) int {
 // those for tunnels first if packets get there through one.
 func segmenting(s *evidence.Settings, t *evidence.Trial, h evidence.Hop) (off []string) {
 	names := []string{"tx-generic-segmentation", "tx-tcp-segmentation", "tx-scatter-gather"}
-	if overIPv6(t) {
+	switch {
+	case t.Protocol == "udp":
+		names[1] = "tx-udp-segmentation"
+	case overIPv6(t):
 		names[1] = "tx-tcp6-segmentation"
 	}
 	if h.By == "vxlan" || h.By == "geneve" {

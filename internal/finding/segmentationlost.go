@@ -9,7 +9,7 @@ import (
 var segmentationLost = Rule{
 	ID:    "segmentation-lost",
 	Title: "Packets are cut to wire size on the path",
-	Doc: "With segmentation offload one TCP packet stands for many, until a device cannot do it: the kernel cuts the packet before that device, and all that follows costs per small packet. " +
+	Doc: "With segmentation offload one packet stands for many segments of TCP, or datagrams of a UDP buffer (UDP_SEGMENT), until a device cannot do it: the kernel cuts the packet before that device, and all that follows costs per small packet. " +
 		"The rule compares neighboring devices: more than 4,500 bytes per packet before, less than 3,000 after. Healthy paths carry tens of kB on every device. " +
 		"A physical device with its offloads on is left out, because drivers count what is on the wire; so is a token bucket, which cuts packets to limit them, and a cell with a background load, whose packets share the devices." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {

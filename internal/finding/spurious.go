@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/plan"
 )
 
 // sentAgain is the least share of segments sent again that counts.
@@ -38,10 +39,24 @@ var spurious = Rule{
 		if !ok || again < leastLost {
 			return nil
 		}
-		return []Finding{{Severity: Note, Place: r.Evidence()[0].Evidence.Sender.Node, Number: &Number{"segments sent again", "1", share},
+		sender := r.Evidence()[0].Evidence.Sender.Node
+		f := Finding{Severity: Note, Place: sender, Number: &Number{"segments sent again", "1", share},
 			Text:   fmt.Sprintf("TCP sent %s of its segments again (%s), and nothing on the path counted a drop: the retransmissions are spurious", percent(share), count(again)),
-			Remedy: "look for reordering and for delays, such as an end that waits for a CPU"}}
+			Remedy: "look for reordering and for delays, such as an end that waits for a CPU",
+			// A lost segment is sent again in any case, later.
+			Test: &Test{Text: "Refuted if a sender that waits for late segments sends more than half as many again", Metric: "retransmits", Factor: 0.5,
+				Fix: []plan.Step{patient(sender, "tcp_reordering", "300"), patient(sender, "tcp_recovery", "0"), patient(sender, "tcp_early_retrans", "0")}}}
+		if _, counted := last(r).Get(f.Test.Metric); !counted {
+			f.Test, f.Untestable = nil, "the probe does not report its retransmissions"
+		}
+		return []Finding{f}
 	}),
+}
+
+// patient is a step after which TCP takes no segment for lost because later ones arrived before it: 300 of them
+// (net.ipv4.tcp_max_reordering, the most), no time after them (RACK), and no probe of the tail (net/ipv4/tcp_recovery.c).
+func patient(node, key, value string) plan.Step {
+	return plan.Step{In: node, Sysctl: &plan.Sysctl{Key: "net.ipv4." + key, Value: value}}
 }
 
 // dropped returns all packets that a trial's counters show as dropped, some of them more than once.

@@ -27,11 +27,29 @@ var toolLimited = Rule{
 			}
 			f := Finding{Severity: Note, Number: &Number{"rate ÷ " + base.Network + "'s", "1", r.Ratio},
 				Text:   fmt.Sprintf("as fast as %s, and the %s is full in both: it limits the number, not the network", base.Network, name),
-				Remedy: "compare CPU time instead"}
+				Remedy: "compare CPU time instead", Untestable: "no cheaper way to send or receive the same packets is an option of the probe"}
+			if options, what := cheaper(r, name); options != nil {
+				f.Untestable, f.Test = "", &Test{Options: options, Metric: t.Metric, Factor: 1 + sameRate,
+					Text: fmt.Sprintf("Refuted if %s, which spares that program and not the network, adds less than %.0f %% %s", what, 100*sameRate, t.Metric)}
+			}
 			return []Finding{f}
 		}
 		return nil
 	}),
+}
+
+// cheaper returns the option of the engine's streams that makes its full thread cheaper and leaves the packets as they
+// are, and what it does; nil if there is none.
+func cheaper(r *analysis.Row, full string) (options map[string]string, does string) {
+	sends := strings.Contains(full, "client")
+	switch {
+	case r.Observed["tool"] != "weir engine":
+	case sends && r.Observed["send"] == "single":
+		return map[string]string{"send": "mmsg"}, "one system call for many datagrams (sendmmsg)"
+	case !sends && r.Observed["mss"] != "" && r.Observed["recv"] != "discard":
+		return map[string]string{"discard": "true"}, "a receiver that drops the bytes in the kernel"
+	}
+	return nil, ""
 }
 
 // devices returns the number of devices on a row's path.

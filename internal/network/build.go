@@ -10,8 +10,8 @@ import (
 )
 
 // Build returns the whole plan for network d in t, the one that is printed and applied: the
-// underlay unless it exists, the steps of d and, if t.NoOffload, the steps that switch off
-// offloads. The hosts are always ends, unless a target has no program on them. A lab needs the
+// underlay unless it exists, the steps of d and those that switch offloads as t.NoOffload and t.GRO
+// ask. The hosts are always ends, unless a target has no program on them. A lab needs the
 // namespaces Places(t).
 func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if len(t.Hosts) == 0 {
@@ -50,8 +50,13 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 		}
 	}
 	if t.NoOffload {
-		p.Steps = append(p.Steps, noOffloads(p)...)
+		p.Steps = append(p.Steps, noOffloads(t, p)...)
 	}
+	join, err := gro(t, p)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p.Steps = append(p.Steps, join...)
 	for _, s := range plan.Offloads(p.Steps) { // the features must stay as switched
 		p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: s.In, Dev: s.Offload.Dev, Offload: s.Offload.Features}})
 	}

@@ -19,6 +19,8 @@ func TestErrors(t *testing.T) {
 	kernel.NoOffload = true
 	one.NoOffload = true
 	nic.NIC = "half"
+	joined, split := topology(t, topo.Spec{Hosts: 1, Pods: 2}), two
+	joined.GRO, split.GRO = topo.GROOn, topo.GROOff
 	for _, c := range []struct {
 		d    network.Driver
 		t    topo.Topology
@@ -90,6 +92,16 @@ func TestErrors(t *testing.T) {
 		{network.VMOverlay{VNI: 0, Port: 1, CPUs: 1, Queues: 1, VHost: "auto", Memory: 1 << 30}, inside, "vm-overlay: vxlan-overlay: invalid vni 0: want 1 to 16777215"},
 		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 1, Queues: 1, VHost: "auto", Memory: 256}, two, "vm-vxlan: invalid memory 256: want 268435456 bytes (256 MiB) or more, for the kernel and the programs"},
 		{network.DockerBridge{Bridge: "user"}, steered, "rps: a container engine makes the pods' network namespaces, in which weir cannot set the mask before their devices exist; leave out this network"},
+		{network.Netkit{Mode: "l4"}, two, `netkit: invalid mode "l4": want l2 or l3`},
+		{network.ServiceRules{Mode: "ebpf", Services: 1}, two, `service: invalid mode "ebpf": want iptables-nft, iptables-legacy, nftables or ipvs`},
+		{network.ServiceRules{Mode: "iptables-nft"}, two, "service-iptables: invalid services 0: want 1 to 10000"},
+		{network.ServiceRules{Mode: "ipvs", Services: 1 << 30}, two, "service-ipvs: invalid services 1073741824: want 1 to 10000"},
+		{network.ServiceRules{Mode: "nftables", Services: 1}, topology(t, topo.Spec{PodsIPv6: true}), "service-nftables: supports only IPv4, for pods and hosts; use routed"},
+		{network.Netkit{Mode: "l3", Program: true}, topology(t, topo.Spec{IPv6: true, PodsIPv6: true}), "netkit: forwards only IPv4; use IPv4 for pods and hosts, or routed"},
+		{network.XDPRedirect{}, topology(t, topo.Spec{IPv6: true}), "xdp-redirect: forwards only IPv4; use IPv4 for pods and hosts, or routed"},
+		{network.XDPRedirect{}, topology(t, topo.Spec{Rate: 1e9}), "xdp-redirect: cannot limit a link's rate: redirected frames bypass queueing disciplines; leave out link, or use routed"},
+		{network.XDPRedirect{}, split, "xdp-redirect: cannot switch off GRO: a veth receives redirected frames only with it; leave out gro"},
+		{network.DockerBridge{Bridge: "user"}, joined, "gro: a program makes eth0 of h1p1, so weir does not know whether it can join packets; leave out this network"},
 		{network.Macvlan{}, one, "macvlan: cannot switch off segmentation between pods of one host; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {

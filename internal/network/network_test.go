@@ -39,6 +39,7 @@ var drivers = func() map[string]network.Driver {
 		{"type": "bridge", "bridge": "mybr", "isGateway": true, "ipam": {"type": "static"}},
 		{"type": "tuning", "sysctl": {"net.core.somaxconn": "500"}}]}`}
 	ds["calico-rules"] = &network.CalicoNode{Mode: "vxlan", AS: 64512, Filter: "nftables", Dir: "/opt/calico", Rules: 2}
+	ds["service-iptables-legacy"] = &network.ServiceRules{Mode: "iptables-legacy", Services: 1}
 	ds["routed-rules"] = &network.Routed{Rules: 3}
 	ds["flannel-vxlan-masq"] = &network.FlannelVXLAN{VNI: 7, Port: 4789, Masq: true}
 	ds["vm-vlan-bridge"] = &network.VMVLAN{Switch: "bridge", Tag: 42, CPUs: 2, Queues: 2, VHost: "off", Memory: 1 << 30}
@@ -116,6 +117,8 @@ func TestBuildGolden(t *testing.T) {
 	kernel := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{OVS: true}})
 	vlan := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{VLAN: true}})
 	vlan.NoOffload = true
+	joining, apart := topology(t, topo.Spec{Hosts: 2}), vlan
+	joining.GRO, joining.NoOffload, apart.GRO = topo.GROOn, true, topo.GROOff
 	steered, some := topology(t, topo.Spec{Hosts: 3}), vlan
 	steered.RPS, some.RPS = topo.RPSAll, "fffffffff" // 36 CPUs
 	delay := network.Delays{1500 * time.Microsecond, 0}
@@ -147,6 +150,12 @@ func TestBuildGolden(t *testing.T) {
 		"build.routed-rps":     {drivers["routed"], steered},
 		"build.vm-vlan-rps":    {drivers["vm-vlan"], some},
 		"build.vm-vlan":        {drivers["vm-vlan"], vlan},
+		"build.vm-vlan-no-gro": {drivers["vm-vlan"], apart},
+		"build.vxlan-gro":      {drivers["vxlan-overlay"], joining},
+		"build.netkit":         {drivers["netkit"], plain},
+		"build.netkit-program": {&network.Netkit{Mode: "l2", Program: true}, plain},
+		"build.xdp-redirect":   {drivers["xdp-redirect"], topology(t, topo.Spec{Hosts: 3})},
+		"build.service-ipvs":   {&network.ServiceRules{Mode: "ipvs", Services: 3}, plain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := network.Build(c.d, c.t)

@@ -2,6 +2,8 @@ package network
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -52,7 +54,7 @@ func nicFeatures(n topo.NIC) map[string]bool {
 // join. A macvlan and an ipvlan have no features of their own; see Macvlan.
 func noOffload(kind string) map[string]bool {
 	switch kind {
-	case "veth", "bridge":
+	case "veth", "netkit", "bridge":
 		return off(segmentTCP, segmentOther, segmentTunnel)
 	case "geneve", "ipip", "vxlan", "wireguard":
 		return off(segmentTCP, segmentOther, []string{"rx-gro"})
@@ -67,6 +69,27 @@ func noOffload(kind string) map[string]bool {
 // guestNIC is the kind of a virtual machine's network device.
 const guestNIC = "virtio"
 
+// eachDevice calls f for every device that p's own steps make, with its kind.
+func eachDevice(p plan.Plan, f func(in, dev, kind string)) {
+	for _, s := range p.Steps {
+		if s.Guest != nil {
+			for _, dev := range s.Guest.Makes {
+				f(s.In, dev, guestNIC)
+			}
+		}
+		switch l := s.Link; {
+		case l == nil:
+		case l.To != "":
+			f(l.To, l.Name, l.Kind)
+		case l.Peer != "":
+			f(s.In, l.Name, l.Kind)
+			f(l.PeerIn, l.Peer, l.Kind)
+		default:
+			f(s.In, l.Name, l.Kind)
+		}
+	}
+}
+
 func off(lists ...[]string) map[string]bool {
 	f := map[string]bool{}
 	for _, l := range lists {
@@ -79,28 +102,19 @@ func off(lists ...[]string) map[string]bool {
 
 // noOffloads returns the steps that switch off the offloads of every device that p makes on hosts
 // and in pods, and of a loopback device that it measures. It skips the switch: packets are
-// segmented before they reach it.
-func noOffloads(p plan.Plan) []plan.Step {
+// segmented before they reach it. With t.GRO on, devices still join received packets.
+func noOffloads(t topo.Topology, p plan.Plan) []plan.Step {
 	var steps []plan.Step
 	add := func(in, dev, kind string) {
-		if f := noOffload(kind); in != Switch && len(f) > 0 {
+		f := noOffload(kind)
+		if t.GRO == topo.GROOn {
+			maps.DeleteFunc(f, func(name string, _ bool) bool { return strings.HasPrefix(name, rxGRO) })
+		}
+		if in != Switch && len(f) > 0 {
 			steps = append(steps, plan.Step{In: in, Offload: &plan.Offload{Dev: dev, Features: f}})
 		}
 	}
-	for _, s := range p.Steps {
-		if s.Guest != nil {
-			for _, dev := range s.Guest.Makes {
-				add(s.In, dev, guestNIC)
-			}
-		}
-		if s.Link == nil {
-			continue
-		}
-		add(s.In, s.Link.Name, s.Link.Kind)
-		if s.Link.Peer != "" {
-			add(s.Link.PeerIn, s.Link.Peer, s.Link.Kind)
-		}
-	}
+	eachDevice(p, add)
 	for _, e := range p.Expect {
 		if e.Dev == loopback {
 			add(e.In, e.Dev, loopback)

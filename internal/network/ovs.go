@@ -134,9 +134,12 @@ func (vSwitch) join(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 // complete makes pod send packets with complete checksums. The userspace datapath passes frames
 // from packet sockets on unchanged, so a checksum left to the pod's device is never computed: pings
 // pass, but TCP and UDP carry nothing.
-func complete(pod topo.Pod) plan.Step {
+func complete(pod topo.Pod) plan.Step { return completeOn(pod.Name, podDev) }
+
+// completeOn makes dev send packets with complete checksums.
+func completeOn(in, dev string) plan.Step {
 	checksum := []string{"tx-checksum-ip-generic", "tx-checksum-sctp"}
-	return plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: off(checksum, segmentTCP, segmentOther)}}
+	return plan.Step{In: in, Offload: &plan.Offload{Dev: dev, Features: off(checksum, segmentTCP, segmentOther)}}
 }
 
 func (vSwitch) versions(h topo.Host) []plan.Step {

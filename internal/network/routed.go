@@ -27,7 +27,13 @@ var (
 )
 
 func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
-	p, err := newPlan("routed", t, 1, 0, checkRules("routed", n.Rules), oneFamily("routed", t))
+	return routed("routed", t, func(h topo.Host) []plan.Step { return policy(h, n.Rules) }, checkRules("routed", n.Rules))
+}
+
+// routed returns the plan of Routed for the driver called name, with further steps after those of
+// each host. It returns the first error of bad.
+func routed(name string, t topo.Topology, further func(topo.Host) []plan.Step, bad ...error) (plan.Plan, error) {
+	p, err := newPlan(name, t, 1, 0, append(bad, oneFamily(name, t))...)
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -36,7 +42,7 @@ func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), p.Path.MTU)...)
 		}
-		p.Steps = append(p.Steps, policy(h, n.Rules)...)
+		p.Steps = append(p.Steps, further(h)...)
 	}
 	return expect(t, p), nil
 }

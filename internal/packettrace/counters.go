@@ -19,7 +19,7 @@ func Devices(before, after map[string]sample.Counters, requests float64) (moved 
 	for _, node := range slices.Sorted(maps.Keys(after)) {
 		for key := range after[node] {
 			name, ok := strings.CutSuffix(strings.TrimPrefix(key, "dev."), rx)
-			if !ok {
+			if !ok || !isName(name) {
 				continue
 			}
 			grown := func(of string) float64 {

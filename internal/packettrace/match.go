@@ -64,7 +64,12 @@ type ends struct{ client, server string }
 // One request at a time is under way. All that happens from its first event to its reply's first event
 // belongs to it, except packets of others: those with another request's mark, and those without one that are
 // too short to contain it.
+//
+// Events of two clocks are matched by their marks alone.
 func transactions(events []Event, at ends) (all []transaction, drops []marked) {
+	if slices.ContainsFunc(events, func(e Event) bool { return e.Clock != "" }) {
+		return apart(events, at), nil
+	}
 	ms := make([]marked, len(events))
 	for i, e := range events {
 		ms[i] = marked{e, markOf(e.Head)}
@@ -170,6 +175,9 @@ func (p pass) last() int {
 
 // does says what happened between two events of a pass.
 func does(a, b marked) Does {
+	if a.Clock != b.Clock {
+		return DoesWire
+	}
 	same := a.Node == b.Node && a.Dev == b.Dev
 	deeper := b.depth() - a.depth()
 	switch {

@@ -155,3 +155,44 @@ func TestNothing(t *testing.T) {
 		}
 	}
 }
+
+// On two machines no time is taken across their clocks: the path is what both say of their own part.
+func TestApart(t *testing.T) {
+	var events []Event
+	add := func(clock string, at int64, k Kind, dev string, kind wire.Kind, seq uint64, headers int) {
+		var s script
+		s.via(k, clock, dev, 0, 0, kind, seq, headers, 64)
+		s.events[0].At, s.events[0].Clock = at, clock
+		events = append(events, s.events[0])
+	}
+	const ahead = 1e12 // of the other clock
+	for seq := range uint64(4) {
+		at, there := int64(seq)*100_000, int64(seq)*100_000+ahead
+		add("a", at, Xmit, "wg", wire.KindEcho, seq, 28)
+		add("a", at+1000, Xmit, "eth0", wire.KindEcho, seq, 78)
+		add("b", there+5000, Enter, "eth0", wire.KindEcho, seq, 78)
+		add("b", there+7000, Enter, "wg", wire.KindEcho, seq, 28)
+		add("b", there+20_000, Xmit, "wg", wire.KindEcho|wire.KindAnswer, seq, 28)
+		add("b", there+23_000, Xmit, "eth0", wire.KindEcho|wire.KindAnswer, seq, 78)
+		add("a", at+34_000, Enter, "eth0", wire.KindEcho|wire.KindAnswer, seq, 78)
+		add("a", at+38_000, Enter, "wg", wire.KindEcho|wire.KindAnswer, seq, 28)
+	}
+	InOrder(events)
+	trace, err := New(Recording{Network: "wg", Client: "a", Server: "b", Mode: ByTaps, Size: 64, Count: 100, Rounds: []Round{{Events: events, Cost: 100e-9}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := trace.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "apart.golden", b.String())
+	// There and back: 33 µs pass on a between its last and its first device, 18 of them on b.
+	got := fmt.Sprintf("%.1f %.1f %.1f %.1f %.1f", trace.Between*1e6, trace.Request.Path*1e6, trace.Reply.Path*1e6, trace.Traced*1e6, trace.Path*1e6)
+	if got != "14.8 2.8 6.8 25.0 24.4" {
+		t.Errorf("between, request, reply, traced and path are %s µs", got)
+	}
+	if _, err := trace.Picture().SVG(); err != nil {
+		t.Error(err)
+	}
+}

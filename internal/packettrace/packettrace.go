@@ -26,7 +26,8 @@ const HeadSize = 160
 
 // An Event is a packet at a place.
 type Event struct {
-	At     int64  `json:"at"` // ns; the origin is arbitrary and the same for all events of a recording
+	At     int64  `json:"at"` // ns; the origin is arbitrary and the same for all events of a Clock
+	Clock  string `json:"-"`  // whose time At is: a machine's. "": one is common to all events
 	Kind   Kind   `json:"kind"`
 	Node   string `json:"node"` // the network namespace's
 	Dev    string `json:"dev"`
@@ -53,6 +54,12 @@ var Missing = map[string]string{
 	ByCounters: "counters show which devices moved the packets, not their order or their time",
 }
 
+// missingApart is Missing on two machines.
+var missingApart = map[string]string{
+	ByTaps:     "packet sockets show the devices of the two machines, not queueing disciplines, softirqs or reasons of drops, nor packets that a tunnel has encrypted",
+	ByCounters: "counters show how many packets the devices moved, others' included, not their order or their time",
+}
+
 // Format is the version of Trace in files.
 const Format = 1
 
@@ -68,9 +75,15 @@ type Trace struct {
 	// Requests were traced; Usual of them, and their replies, took the paths below. The rest took others.
 	Requests int `json:"requests"`
 	Usual    int `json:"usual"`
-	Lost     int `json:"lost,omitempty"` // events that did not fit the buffer
-	// Event is what recording one event costs. It is subtracted from every time below, except Traced.
+	// Apart says that client and server are machines with clocks of their own. No time is taken across two clocks:
+	// Between, the median time between the machines there and back, is what passed between the client's devices by its
+	// clock, less what passed between the server's by that one. Path contains it.
+	Apart   bool    `json:"apart,omitempty"`
+	Between float64 `json:"between,omitempty"`
+	Lost    int     `json:"lost,omitempty"` // events that did not fit the buffer
+	// Event is what recording one event costs; the mean of two machines. It is subtracted from every time below, except Traced.
 	Event   float64 `json:"event"`
+	Events  int     `json:"events"` // whose cost is in Traced
 	Request Way     `json:"request"`
 	Reply   Way     `json:"reply"`
 	// Path is the median time from the first device to the last, there and back, and Traced the same with
@@ -88,7 +101,8 @@ type Trace struct {
 // A Way is the path in one direction.
 type Way struct {
 	Hops []Hop `json:"hops"`
-	// Path is the median time from the first event to the hop marked Last, without the events' cost.
+	// Path is the median time from the first event to the hop marked Last, without the events' cost and without the
+	// time between machines.
 	Path float64 `json:"path"`
 	// Program is the median time from the last hop to the next packet: the wake-up and the program.
 	Program float64 `json:"program,omitempty"`
@@ -120,9 +134,10 @@ const (
 	DoesBridge  Does = "bridge"
 	DoesUser    Does = "user space"
 	DoesKernel  Does = "kernel"
+	DoesWire    Does = "another machine" // with a clock of its own, so that the hop has no time
 )
 
-// All lists them in the order of a legend.
+// All lists those that take a time, in the order of a legend.
 var All = []Does{DoesQueue, DoesCross, DoesSoftirq, DoesGRO, DoesBridge, DoesRoute, DoesEncap, DoesDecap, DoesUser, DoesKernel}
 
 // Gone counts the dropped packets of requests that got no reply.

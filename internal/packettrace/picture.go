@@ -10,7 +10,7 @@ import (
 
 // colors are what happens at a hop, by the color of its bar.
 var colors = [6][]Does{
-	{DoesSoftirq, DoesGRO}, {DoesCross}, {DoesBridge, DoesRoute}, {DoesUser}, {DoesEncap, DoesDecap}, {DoesQueue, DoesKernel},
+	{DoesSoftirq, DoesGRO}, {DoesCross, DoesWire}, {DoesBridge, DoesRoute}, {DoesUser}, {DoesEncap, DoesDecap}, {DoesQueue, DoesKernel},
 }
 
 func colorOf(d Does) int {
@@ -19,7 +19,11 @@ func colorOf(d Does) int {
 
 // Picture draws both ways, a lane per node, up to where the path ends.
 func (t Trace) Picture() chart.Lanes {
-	v := chart.Lanes{Axis: "time since the first device, µs",
+	axis := "time since the first device, µs"
+	if t.Apart {
+		axis = "time on the machines, without the time between them, µs"
+	}
+	v := chart.Lanes{Axis: axis,
 		Alt: fmt.Sprintf("The way of a request from %s to %s over %s, and of its reply, by the time at every device.", t.Client, t.Server, t.Network)}
 	for _, x := range []struct {
 		name string
@@ -34,6 +38,9 @@ func (t Trace) Picture() chart.Lanes {
 			s := chart.Stop{Lane: lane, At: h.At * 1e6, Label: h.Dev}
 			if i > 0 {
 				s.Color, s.Value = colorOf(h.Does), fmt.Sprintf("%.1f", h.Time*1e6)
+			}
+			if h.Does == DoesWire {
+				s.Value = ""
 			}
 			p.Stops = append(p.Stops, s)
 		}

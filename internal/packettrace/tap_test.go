@@ -2,8 +2,10 @@ package packettrace
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,28 +17,42 @@ import (
 func TestTap(t *testing.T) {
 	nstest.Need(t)
 	loopbackUp(t)
+	for _, shared := range []bool{false, true} {
+		testTap(t, shared)
+	}
+}
+
+// On a shared machine, a tap keeps the engine's packets only, and measures what an event costs.
+func testTap(t *testing.T, shared bool) {
 	a, b := pair(t)
 	in, stop := io.Pipe()
 	out := &firstWrite{ready: make(chan struct{})}
 	ended := make(chan error, 1)
-	go func() { ended <- Tap(in, out) }()
+	go func() { ended <- Tap(in, out, shared) }()
 	select {
 	case <-out.ready:
 	case err := <-ended:
 		t.Fatalf("the tap ended early: %v", err)
 	}
-	_, sendErr := a.Write(datagram(wire.KindEcho, 5))
-	_, readErr := b.Read(make([]byte, 100))
+	var errs []error
+	for _, d := range [][]byte{datagram(wire.KindEcho, 5), []byte("of somebody else")} {
+		_, sendErr := a.Write(d)
+		_, readErr := b.Read(make([]byte, 100))
+		errs = append(errs, sendErr, readErr)
+	}
 	stop.Close()
-	if err := errors.Join(<-ended, sendErr, readErr); err != nil {
+	if err := errors.Join(append(errs, <-ended)...); err != nil {
 		t.Fatal(err)
 	}
-	events, lost, err := ParseTap("here", out.Bytes())
-	if err != nil || lost > 0 {
-		t.Fatal(lost, err)
+	got, err := ParseTap("here", out.Bytes())
+	if err != nil || got.Lost > 0 || !shared && got.Cost > 0 {
+		t.Fatal(got.Lost, got.Cost, err)
 	}
-	if got := strings.Join(kindsOf(events, 5), ", "); got != "xmit here lo, enter here lo" {
-		t.Errorf("got %q", got)
+	if s := strings.Join(kindsOf(got.Events, 5), ", "); s != "xmit here lo, enter here lo" {
+		t.Errorf("got %q", s)
+	}
+	if others := slices.ContainsFunc(got.Events, func(e Event) bool { return bytes.Contains(e.Head, []byte("somebody")) }); others == shared {
+		t.Errorf("shared %v: packets of others are kept: %v", shared, others)
 	}
 }
 
@@ -53,13 +69,14 @@ func (f *firstWrite) Write(b []byte) (int, error) {
 }
 
 func TestParseTap(t *testing.T) {
-	good := TapReady + "\n" + `{"at":5,"kind":"enter","node":"","dev":"lo","len":92,"cpu":0,"head":"V+E="}` + "\n" + `{"lost":2}` + "\n"
-	events, lost, err := ParseTap("h1", []byte(good))
-	if err != nil || lost != 2 || len(events) != 1 || events[0].Node != "h1" || events[0].Dev != "lo" || len(events[0].Head) != 2 {
-		t.Errorf("%+v, %d, %v", events, lost, err)
+	good := TapReady + "\n" + `{"at":5,"kind":"enter","node":"","dev":"lo","len":92,"cpu":0,"head":"V+E="}` + "\n" + `{"end":{"lost":2,"cost":3e-7}}` + "\n"
+	got, err := ParseTap("h1", []byte(good))
+	if err != nil || got.Lost != 2 || got.Cost != 3e-7 || len(got.Events) != 1 || got.Events[0].Node != "h1" || got.Events[0].Dev != "lo" || len(got.Events[0].Head) != 2 {
+		t.Errorf("%+v, %v", got, err)
 	}
-	for _, bad := range []string{"", "packet socket: operation not permitted\n", TapReady + "\n", strings.Replace(good, `"lo"`, "lo", 1)} {
-		if _, _, err := ParseTap("h1", []byte(bad)); err == nil {
+	for _, bad := range []string{"", "packet socket: operation not permitted\n", TapReady + "\n", strings.Replace(good, `"lo"`, "lo", 1),
+		strings.Replace(good, `"lo"`, `"\u001b[2J"`, 1), strings.Replace(good, "enter", "drop", 1), strings.Replace(good, "3e-7", "-1", 1)} {
+		if _, err := ParseTap("h1", []byte(bad)); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
 	}
@@ -84,5 +101,32 @@ func FuzzMark(f *testing.F) {
 			t.Errorf("a header at %d of %d bytes", m.at, len(b))
 		}
 		_, _ = m.ttl(), m.depth()
+	})
+}
+
+// A tap's output comes from a machine that can be anybody's.
+func FuzzParseTap(f *testing.F) {
+	line := func(kind string, d []byte) string {
+		return `{"at":5,"kind":"` + kind + `","dev":"eth0","len":92,"head":"` + base64.StdEncoding.EncodeToString(d) + `"}` + "\n"
+	}
+	for _, reply := range []wire.Kind{0, wire.KindAnswer} {
+		f.Add([]byte(TapReady + "\n" + line("xmit", datagram(wire.KindEcho|reply, 5)) + `{"end":{"lost":0}}` + "\n"))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, err := ParseTap("a", b)
+		if err != nil {
+			return
+		}
+		events := got.Events
+		for i := range events {
+			events[i].Clock = "a"
+			other := events[i]
+			other.Node, other.Clock = "b", "b"
+			events = append(events, other)
+		}
+		trace, err := New(Recording{Network: "x", Client: "a", Server: "b", Mode: ByTaps, Count: 10, Rounds: []Round{{Events: events, Cost: got.Cost}}})
+		if err == nil && trace.Text(io.Discard) != nil {
+			t.Error("no text")
+		}
 	})
 }

@@ -26,7 +26,7 @@ func (t Trace) Text(to io.Writer) error {
 		Way
 	}{{"request", t.Request}, {"reply", t.Reply}} {
 		if len(x.Hops) > 0 {
-			fmt.Fprintf(w, "\n  %s, %s\n", x.name, micro(x.Path))
+			fmt.Fprintf(w, "\n  %s, %s%s\n", x.name, micro(x.Path), map[bool]string{true: " on the two machines"}[t.Apart])
 			x.list(w)
 		}
 	}
@@ -44,12 +44,16 @@ func (t Trace) Text(to io.Writer) error {
 func (t Trace) Notes() (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if len(t.Request.Hops) > 0 {
-		note("The path there and back took %s: %s with the trace, less %d events of %s each.", micro(t.Path), micro(t.Traced), t.intervals(), nano(t.Event))
+		note("The path there and back took %s: %s with the trace, less %d events of %s each.", micro(t.Path), micro(t.Traced), t.Events, nano(t.Event))
 		if t.Stamps > 0 {
 			note("Without the trace, the sockets' own stamps say %s, of which %s pass before the first event (making the stamps): path ÷ stamps is %.2f.",
 				micro(t.Stamps), micro(t.Before), (t.Path+t.Before)/t.Stamps)
 		}
 		note("%d of %d requests and their replies took these paths. Times are their medians.", t.Usual, t.Requests)
+	}
+	if t.Apart && len(t.Request.Hops) > 0 {
+		note("Between the machines, there and back: %s, from when a packet leaves %s until the reply is back there by its clock, less what passes on %s by that one's. No time is taken across two clocks.",
+			micro(t.Between), t.Client, t.Server)
 	}
 	for _, d := range t.Drops {
 		note("dropped: %d in %s %s: %s", d.Packets, d.Node, d.Dev, d.Reason)
@@ -57,18 +61,17 @@ func (t Trace) Notes() (notes []string) {
 	if t.Lost > 0 {
 		note("%d later events did not fit the buffer.", t.Lost)
 	}
-	if m := Missing[t.Mode]; m != "" {
+	missing := Missing
+	if t.Apart {
+		missing = missingApart
+	}
+	if m := missing[t.Mode]; m != "" {
 		note("Missing: %s.", m)
 	}
 	if t.Why != "" {
 		note("Why: %s.", t.Why)
 	}
 	return notes
-}
-
-// intervals counts those between the events of both paths.
-func (t Trace) intervals() int {
-	return max(0, len(t.Request.Counted())-1) + max(0, len(t.Reply.Counted())-1)
 }
 
 func (w Way) list(to io.Writer) {
@@ -78,6 +81,9 @@ func (w Way) list(to io.Writer) {
 		what, time := "sent", ""
 		if i > 0 {
 			what, time = h.Words(w.Hops[i-1]), fmt.Sprintf("%8s", micro(h.Time))
+		}
+		if h.Does == DoesWire {
+			time = "another clock"
 		}
 		if past {
 			time += "  after the path's end"
@@ -98,7 +104,7 @@ func (h Hop) Words(before Hop) string {
 		from = before.Node + " " + before.Dev
 	}
 	switch h.Does {
-	case DoesCross:
+	case DoesCross, DoesWire:
 		return "from " + from
 	case DoesUser:
 		return "user space, after " + from

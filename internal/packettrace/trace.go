@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -41,7 +42,7 @@ func New(r Recording) (Trace, error) {
 	}
 	var latest []transaction
 	var drops []marked
-	var stamps, before, costs []float64
+	var stamps, before, costs, between []float64
 	each := (r.Count + len(r.Rounds) - 1) / max(1, len(r.Rounds))
 	for _, x := range r.Rounds {
 		at := ends{r.Client, r.Server}
@@ -74,26 +75,55 @@ func New(r Recording) (Trace, error) {
 	t.Request, t.Reply = way(requests, t.Event), way(replies, t.Event)
 	var program []float64
 	for _, x := range same {
-		program = append(program, seconds(x.reply[0].At-x.request[len(x.request)-1].At))
+		program = append(program, seconds(x.reply[0].At-x.request[len(x.request)-1].At)) // both on the server's node
 	}
 	t.Request.Program = max(0, median(program)-t.Event)
+	for _, x := range same {
+		between = append(between, seconds(x.between()))
+	}
+	if t.Apart = same[0].request.crossing() > 0; t.Apart {
+		t.Between = max(0, median(between)-2*t.Event) // one event on each machine: the last before a packet leaves it
+	}
 	t.Traced = median(paths(same))
-	t.Path = t.Traced - float64(same[0].intervals())*t.Event
+	t.Events = same[0].events()
+	t.Path = t.Traced - float64(t.Events)*t.Event
 	return t, nil
 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// intervals counts those between the events of both paths: each costs an event.
-func (x transaction) intervals() int { return x.request.last() + x.reply.last() }
+// events counts those whose cost is in the time of both paths, with those before a packet leaves a machine.
+func (x transaction) events() int {
+	n := x.request.events() + x.reply.events()
+	if x.request.crossing() > 0 {
+		n += 2
+	}
+	return n
+}
 
-// path is the time of a pass up to its last event that counts, ns.
-func (p pass) path() int64 { return p[p.last()].At - p[0].At }
+// events counts those whose cost is in path: the first of each interval, unless both have one stamp. Packet sockets show
+// a packet behind a tunnel's device with the stamp with which it entered the machine.
+func (p pass) events() (n int) {
+	for i := range p.last() {
+		if p.step(i+1) != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// path is the time of a pass up to its last event that counts, without the time between machines, ns.
+func (p pass) path() (sum int64) {
+	for i := range p.last() {
+		sum += p.step(i + 1)
+	}
+	return sum
+}
 
 // paths returns the times of both ways together, s.
 func paths(of []transaction) (v []float64) {
 	for _, x := range of {
-		v = append(v, seconds(x.request.path()+x.reply.path()))
+		v = append(v, seconds(x.request.path()+x.reply.path()+x.between()))
 	}
 	return v
 }
@@ -104,10 +134,14 @@ func way(ps []pass, event float64) Way {
 	first, last, sum := ps[0], ps[0].last(), 0.0
 	for i, m := range first {
 		h := Hop{Node: m.Node, Dev: m.Dev, Kind: m.Kind, Last: i == last}
-		if i > 0 {
+		switch {
+		case i == 0:
+		case i == first.crossing():
+			h.Does = DoesWire
+		default:
 			var v []float64
 			for _, p := range ps {
-				v = append(v, seconds(p[i].At-p[i-1].At))
+				v = append(v, seconds(p.step(i)))
 			}
 			h.Does, h.Other = does(first[i-1], m), another(first[i-1], m)
 			h.Time = max(0, median(v)-event) // the shortest hops take less than the cost varies
@@ -120,7 +154,7 @@ func way(ps []pass, event float64) Way {
 	for _, p := range ps {
 		whole = append(whole, seconds(p.path()))
 	}
-	w.Path = max(0, median(whole)-float64(last)*event)
+	w.Path = max(0, median(whole)-float64(first.events())*event)
 	return w
 }
 
@@ -150,6 +184,9 @@ func Parse(b []byte) (t Trace, err error) {
 	}
 	if t.Format != Format {
 		return t, fmt.Errorf("trace has format %d, this version of weir reads %d", t.Format, Format)
+	}
+	if t.Events == 0 && t.Event > 0 { // of an older version
+		t.Events = int(math.Round((t.Traced - t.Path) / t.Event))
 	}
 	return t, nil
 }

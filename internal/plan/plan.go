@@ -54,14 +54,14 @@ type Step struct {
 // the router of the route that points to it.
 type Link struct {
 	Name   string     `json:"name"`
-	Kind   string     `json:"kind"`                           // bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard
-	MTU    int        `json:"mtu,omitempty"`                  // of both ends of a veth
+	Kind   string     `json:"kind"`                           // bridge, dummy, geneve, ipip, ipvlan, macvlan, netkit, tap, veth, vlan, vxlan, wireguard
+	MTU    int        `json:"mtu,omitempty"`                  // of both ends of a veth or netkit
 	Master string     `json:"master,omitempty"`               // the bridge that gets it as a port
-	Peer   string     `json:"peer,omitempty"`                 // veth: name of the other end
-	PeerIn string     `json:"peerIn,omitempty" yaml:"peerIn"` // veth: place of the other end
+	Peer   string     `json:"peer,omitempty"`                 // veth, netkit: name of the other end
+	PeerIn string     `json:"peerIn,omitempty" yaml:"peerIn"` // veth, netkit: place of the other end
 	Parent string     `json:"parent,omitempty"`               // macvlan, ipvlan, vlan: the device below
 	To     string     `json:"to,omitempty"`                   // macvlan, ipvlan: the pod that receives it
-	Mode   string     `json:"mode,omitempty"`                 // ipvlan: l2 or l3
+	Mode   string     `json:"mode,omitempty"`                 // ipvlan, netkit: l2 or l3
 	Queues int        `json:"queues,omitempty"`               // tap: how many programs or threads can open it at once; 0 means 1
 	Tag    int        `json:"tag,omitempty"`                  // vlan: identifier
 	VNI    int        `json:"vni,omitempty"`                  // vxlan, geneve: network identifier
@@ -70,6 +70,9 @@ type Link struct {
 	Remote netip.Addr `json:"remote,omitzero"`                // geneve: the other end
 	Peers  []Peer     `json:"peers,omitempty"`                // wireguard: the other ends
 }
+
+// Pair reports whether the device is one of two, of which the other is in PeerIn.
+func (l Link) Pair() bool { return l.Kind == "veth" || l.Kind == "netkit" }
 
 // A Peer is the other end of a wireguard tunnel; its device has the same name. A plan holds no
 // keys: they are made when it is applied.
@@ -273,6 +276,8 @@ type Proof struct {
 	Side []string `json:"side,omitempty"`
 	// Joined: a packet of Dev can hold several of the probe's, so MustCarry compares bytes only.
 	Joined bool `json:"joined,omitempty"`
+	// Below: the traffic passes In below its IP stack, which forwards next to nothing of it.
+	Below bool `json:"below,omitempty"`
 	// NoFragments: no packet was fragmented in In, unless the probe sends more than the path's MTU.
 	NoFragments bool `json:"noFragments,omitempty"`
 }

@@ -124,7 +124,7 @@ ip -n h1 link set wg0 up
 func TestShellRefuses(t *testing.T) {
 	for want, s := range map[string]Step{
 		"plan: step 1 in h1: the step is empty": {In: "h1"},
-		`plan: step 1 in h1: link x: unknown kind "isdn" (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard)`: {In: "h1", Link: &Link{Name: "x", Kind: "isdn"}},
+		`plan: step 1 in h1: link x: unknown kind "isdn" (known: bridge, dummy, geneve, ipip, ipvlan, macvlan, netkit, tap, veth, vlan, vxlan, wireguard)`: {In: "h1", Link: &Link{Name: "x", Kind: "isdn"}},
 	} {
 		var got bytes.Buffer
 		if err := (Plan{Steps: []Step{s}}).Shell(&got, nil); err == nil || err.Error() != want {

@@ -33,6 +33,8 @@ type Service struct {
 	Private []string `json:"private,omitempty"`
 	Ready   Ready    `json:"ready"`
 	Makes   []string `json:"makes,omitempty"` // network devices that are in the place once it is ready
+	// Forwards lists devices of the place between which it forwards packets instead of the IP stack.
+	Forwards []string `json:"forwards,omitempty"`
 }
 
 // Ready defines when a Service is ready. Exactly one of the first three fields is set.

@@ -133,11 +133,11 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 	mtu := when(l.MTU != 0, "mtu", strconv.Itoa(l.MTU))
 	kind := command{"type", l.Kind}
 	switch l.Kind {
-	case "bridge", "wireguard":
+	case "bridge", "dummy", "wireguard":
 	case "tap":
 		return l.tap(in, mtu), nil
-	case "veth":
-		kind = slices.Concat(kind, command{"peer", "name", l.Peer}, mtu, command{"netns", l.PeerIn})
+	case "veth", "netkit":
+		kind = slices.Concat(kind, when(l.Mode != "", "mode", l.Mode), command{"peer", "name", l.Peer}, mtu, command{"netns", l.PeerIn})
 	case "vxlan":
 		kind = append(append(kind, "id", strconv.Itoa(l.VNI), "dstport", strconv.Itoa(l.Port)), when(l.Local.IsValid(), "local", l.Local.String())...)
 	case "geneve":
@@ -151,7 +151,7 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 	case "vlan":
 		kind = append(kind, "id", strconv.Itoa(l.Tag))
 	default:
-		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard)", l.Name, l.Kind)
+		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, dummy, geneve, ipip, ipvlan, macvlan, netkit, tap, veth, vlan, vxlan, wireguard)", l.Name, l.Kind)
 	}
 	lines := []fmt.Stringer{slices.Concat(command{"ip", "-n", in, "link", "add"}, when(l.Parent != "", "link", l.Parent), command{"name", name}, mtu, kind)}
 	if l.Kind == "wireguard" {
@@ -159,7 +159,7 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 	}
 	lines = append(lines, slices.Concat(command{"ip", "-n", at, "link", "set", name},
 		when(name != l.Name, "name", l.Name), when(l.Master != "", "master", l.Master), command{"up"}))
-	if l.Kind == "veth" {
+	if l.Pair() {
 		lines = append(lines, command{"ip", "-n", l.PeerIn, "link", "set", l.Peer, "up"})
 	}
 	return lines, nil

@@ -159,6 +159,11 @@ func (p Plan) edges() (es [levels][]edge) {
 			makes(s.In, by, s.Exec.Makes...)
 		case s.Service != nil:
 			makes(s.In, s.Service.Name, s.Service.Makes...)
+			for i, a := range s.Service.Forwards {
+				for _, b := range s.Service.Forwards[:i] { // before the stack's own edges, which follow
+					add(routed, device{s.In, a}, device{s.In, b}, s.Service.Name)
+				}
+			}
 		}
 	}
 	for _, connect := range out {

@@ -42,6 +42,23 @@ type Stack struct {
 // Kernel is the outermost frame of work that belongs to no process of the run: softirqs on an idle CPU, ksoftirqd, vhost.
 const Kernel = "kernel"
 
+// Join returns the samples of two machines in one window, each by its own clock, as one profile. Where both are one
+// machine, seen from two PID namespaces, its kernel's work counts once.
+func Join(a, b *Profile, same bool) *Profile {
+	all := slices.Clone(a.Stacks)
+	for _, s := range b.Stacks {
+		i := slices.IndexFunc(a.Stacks, func(x Stack) bool { return slices.Equal(x.Frames, s.Frames) })
+		switch {
+		case same && s.process() == Kernel:
+		case i >= 0:
+			all[i].Samples += s.Samples
+		default:
+			all = append(all, s)
+		}
+	}
+	return &Profile{a.Duration, a.Period, all}
+}
+
 // process returns the outermost frame.
 func (s Stack) process() string { return s.Frames[0] }
 

@@ -24,14 +24,14 @@ const (
 	maxRecord = 1100
 )
 
-// A Recorder samples the CPUs of this machine. It is not safe for concurrent use.
+// A Recorder samples the CPUs of this machine from Record to Stop. It is not safe for concurrent use.
 type Recorder struct {
-	rings   []ring
-	started time.Duration // by CLOCK_MONOTONIC
+	rings  []ring
+	shared bool // other programs use the machine
 }
 
 // A ring is the buffer that the kernel fills with the samples of one CPU. Nobody reads it during the
-// window, so that no reader runs in it.
+// window, so that no reader runs in it; it is used once, so that it never wraps.
 type ring struct {
 	fd   int
 	page *unix.PerfEventMmapPage // its first page
@@ -39,15 +39,19 @@ type ring struct {
 	data []byte
 }
 
-// NewRecorder prepares to sample these CPUs. The caller closes it. Its error says what to do.
-func NewRecorder(cpus []int) (*Recorder, error) {
-	r := &Recorder{}
+// Record begins to sample these CPUs. On a shared machine, only the engine's processes and the kernel's work for
+// packets count. The caller ends it with Stop. Its error says what to do.
+func Record(cpus []int, shared bool) (*Recorder, error) {
+	r := &Recorder{shared: shared}
 	for _, cpu := range cpus {
 		one, err := openRing(cpu)
 		if err != nil {
-			return nil, errors.Join(err, r.Close())
+			return nil, errors.Join(err, r.close())
 		}
 		r.rings = append(r.rings, one)
+	}
+	if err := r.each(unix.PERF_EVENT_IOC_ENABLE); err != nil {
+		return nil, errors.Join(err, r.close())
 	}
 	return r, nil
 }
@@ -55,12 +59,12 @@ func NewRecorder(cpus []int) (*Recorder, error) {
 // Check returns why this process cannot profile these CPUs, and what to do. It opens all of them: locked memory is
 // limited for all buffers together.
 func Check(cpus []int) error {
-	r, err := NewRecorder(cpus)
+	r, err := Record(cpus, false)
 	if err != nil {
 		return err
 	}
 	_, err = readSymbols()
-	return errors.Join(err, r.Close())
+	return errors.Join(err, r.close())
 }
 
 // openRing opens a stopped event: the clock of a CPU, whatever runs on it, in the kernel and outside.
@@ -114,26 +118,17 @@ func readSymbols() (symbols, error) {
 	return all, err
 }
 
-// Start begins to sample. It drops samples from before.
-func (r *Recorder) Start() error {
-	for i := range r.rings {
-		r.rings[i].drop()
-	}
-	r.started = now()
-	return r.each(unix.PERF_EVENT_IOC_ENABLE)
-}
+// errNoWindow means that a trial ended without the marks of its window.
+var errNoWindow = errors.New("the window has no marks")
 
-func now() time.Duration {
-	var at unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &at) // it exists everywhere
-	return time.Duration(at.Nano())
-}
-
-// Stop ends the sampling and returns the samples of the run's processes, and of the kernel's work for packets.
-func (r *Recorder) Stop() (*Profile, error) {
-	stopped := now()
+// Stop ends the sampling, releases the buffers, and returns the samples between two moments of CLOCK_MONOTONIC.
+func (r *Recorder) Stop(from, to time.Duration) (_ *Profile, err error) {
+	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.each(unix.PERF_EVENT_IOC_DISABLE); err != nil {
 		return nil, err
+	}
+	if to <= from {
+		return nil, errNoWindow
 	}
 	var all []sample
 	for i, one := range r.rings {
@@ -151,14 +146,15 @@ func (r *Recorder) Stop() (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := collector{names, map[uint32]string{}, map[string]int{}, map[uint64]string{}}
-	end := c.end(all, stopped)
+	all = slices.DeleteFunc(all, func(s sample) bool { return s.at < from || s.at > to })
+	c := collector{names, r.shared, map[uint32]string{}, map[string]int{}, map[uint64]string{}}
+	end := c.end(all, to)
 	for _, s := range all {
 		if s.at <= end {
 			c.add(s)
 		}
 	}
-	return &Profile{Duration: end - r.started, Period: period, Stacks: c.stacks()}, nil
+	return &Profile{Duration: end - from, Period: period, Stacks: c.stacks()}, nil
 }
 
 func (r *Recorder) each(order uint) error {
@@ -170,8 +166,7 @@ func (r *Recorder) each(order uint) error {
 	return nil
 }
 
-// Close releases the buffers.
-func (r *Recorder) Close() error {
+func (r *Recorder) close() error {
 	var errs []error
 	for _, one := range r.rings {
 		errs = append(errs, unix.Munmap(one.all), unix.Close(one.fd))
@@ -180,29 +175,19 @@ func (r *Recorder) Close() error {
 	return errors.Join(errs...)
 }
 
-// head is where the kernel writes next, counted from the buffer's first use.
-func (one ring) head() uint64 { return atomic.LoadUint64(&one.page.Data_head) }
-
-// drop gives the whole buffer back to the kernel.
-func (one ring) drop() { atomic.StoreUint64(&one.page.Data_tail, one.head()) }
-
-// take returns the records of a stopped event, and drops them.
+// take returns the records of a stopped event.
 func (one ring) take() ([]byte, error) {
-	head, tail, size := one.head(), one.page.Data_tail, uint64(len(one.data))
-	defer one.drop()
-	if head-tail > size-maxRecord {
+	head, size := atomic.LoadUint64(&one.page.Data_head), uint64(len(one.data)) // the kernel counts from the first use
+	if head > size-maxRecord {
 		return nil, fmt.Errorf("the buffer of %d bytes is full, so samples were lost", size)
 	}
-	from, to := tail%size, head%size
-	if from <= to {
-		return slices.Clone(one.data[from:to]), nil
-	}
-	return slices.Concat(one.data[from:], one.data[:to]), nil
+	return one.data[:head], nil
 }
 
 // A collector turns samples into stacks.
 type collector struct {
 	symbols   symbols
+	shared    bool
 	processes map[uint32]string
 	counts    map[string]int    // by frames, joined by spaces
 	names     map[uint64]string // of addresses met
@@ -233,13 +218,14 @@ func (c *collector) end(all []sample, stopped time.Duration) time.Duration {
 // few percent of the window.
 const busy = 50
 
-// add counts a sample. Outside this PID namespace it keeps only what works for packets: idle CPUs and programs
-// of others have nothing to do with the run.
+// add counts a sample. Outside this PID namespace, and on a shared machine, it keeps only the engine and what works for
+// packets: idle CPUs and programs of others have nothing to do with the run.
 func (c *collector) add(s sample) {
-	if int(s.pid) == os.Getpid() { // this process only coordinates
+	process := c.process(s)
+	if int(s.pid) == os.Getpid() || c.shared && process != client && process != server && process != Kernel { // this process only coordinates
 		return
 	}
-	frames := []string{c.process(s)}
+	frames := []string{process}
 	for i, at := range slices.Backward(s.calls) {
 		if i > 0 {
 			at-- // a call returns behind itself, which can be in the next function
@@ -253,7 +239,7 @@ func (c *collector) add(s sample) {
 			frames = append(frames, name)
 		}
 	}
-	if s.outside() && !forPackets(frames) {
+	if process == Kernel && !forPackets(frames) {
 		return
 	}
 	c.counts[strings.Join(frames, separator)]++
@@ -287,7 +273,9 @@ func (c *collector) process(s sample) string {
 	name, known := c.processes[s.pid]
 	if !known {
 		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.pid))
-		name = program(args)
+		if name = program(args); c.shared && len(args) == 0 { // a thread of the kernel, which no PID namespace hides
+			name = Kernel
+		}
 		c.processes[s.pid] = name
 	}
 	return name

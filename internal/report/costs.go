@@ -147,9 +147,6 @@ func anyUnresolved(models []costmodel.Model) bool {
 	return slices.ContainsFunc(models, func(m costmodel.Model) bool { return !resolved(m.Pass) || !resolved(m.Segment) || !resolved(m.Byte) })
 }
 
-// manyBounds is the number of bounds from which sentences say only the largest.
-const manyBounds = 4
-
 func (s source) boundPart(bounds []costmodel.Bound) []Section {
 	if bounds == nil {
 		return nil
@@ -161,7 +158,7 @@ func (s source) boundPart(bounds []costmodel.Bound) []Section {
 	for i := range p.Tables {
 		p.Tables[i].In = inDetail
 	}
-	for _, b := range told(bounds) {
+	for _, b := range costmodel.Leading(bounds) {
 		line := Line{Network: b.Network, Title: comma(b.Network, s.under(b.Probe, b.Levels)), Text: whatIf(b)}
 		if s.why.States(explain.Bound, b.Cell) {
 			line.In = []Medium{forAlone}
@@ -169,26 +166,6 @@ func (s source) boundPart(bounds []costmodel.Bound) []Section {
 		p.Lines = append(p.Lines, line)
 	}
 	return []Section{p}
-}
-
-// told returns the bounds that sentences are about: of many, the largest of each unit and network.
-func told(bounds []costmodel.Bound) (out []costmodel.Bound) {
-	if len(bounds) <= manyBounds {
-		return bounds
-	}
-	best := map[string]int{}
-	for i, b := range bounds {
-		k := b.Network + " " + b.Unit
-		if j, ok := best[k]; !ok || b.Free.Center > bounds[j].Free.Center {
-			best[k] = i
-		}
-	}
-	for i, b := range bounds {
-		if best[b.Network+" "+b.Unit] == i {
-			out = append(out, b)
-		}
-	}
-	return out
 }
 
 // perUnit scales a cost for people: a byte's is too small.

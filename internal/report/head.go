@@ -138,7 +138,11 @@ func machines(runs ...map[string][]byte) (out []Fact) {
 		default:
 			var each []string
 			for _, k := range x.of.keys {
-				each = append(each, listed(x.of.of[k])+": "+k)
+				name := listed(x.of.of[k]) + ": "
+				if slices.Equal(x.of.of[k], x.of.of[x.of.keys[0]]) && slices.Equal(x.of.of[k], x.of.of[x.of.keys[1]]) {
+					name = "" // the same hosts, at different times
+				}
+				each = append(each, name+k)
 			}
 			out = append(out, Fact{x.several, strings.Join(each, "; ")})
 		}

@@ -50,6 +50,6 @@ func wayColumns(w packettrace.Way) []column {
 	}
 	words := layout(Column{Head: "what happens on the way there", Left: true, Keep: 9}, what, func(s string) Cell { return Cell{Text: s} })
 	return []column{names("place", w.Hops, func(h packettrace.Hop) string { return h.Node + " " + h.Dev }), words,
-		numbers("time", "s", 9, w.Hops, func(h packettrace.Hop) (float64, bool) { return h.Time, h.Does != "" }),
+		numbers("time", "s", 9, w.Hops, func(h packettrace.Hop) (float64, bool) { return h.Time, h.Does != "" && h.Does != packettrace.DoesWire }),
 		numbers("so far", "s", 7, w.Hops, func(h packettrace.Hop) (float64, bool) { return h.At, true })}
 }

@@ -162,7 +162,7 @@ func (s source) trialChart(t analysis.Table, order []place) Figure {
 // trials lists every trial of a table: a row per block and pair of hosts, a column per network.
 func (s source) trials(t analysis.Table, order []place) Section {
 	title := s.under(t.Probe, t.Levels)
-	out := Section{ID: tableID(t) + " trials", Title: title, Label: title, Fold: true, Probe: t.Probe}
+	out := Section{ID: tableID(t) + " trials", Title: "In numbers: " + title, Label: title, Fold: true, Probe: t.Probe}
 	if n := len(order); s.cut.blocks > 0 && n > s.cut.blocks {
 		order = order[:s.cut.blocks]
 		out.Notes = []string{fmt.Sprintf("The first %d of %d rows; %s.", s.cut.blocks, n, inCSV)}

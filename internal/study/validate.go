@@ -99,7 +99,7 @@ func (s Study) checkDesign(c *checker) {
 	c.that(s.Fast.Blocks >= 1 && s.Fast.Blocks <= MaxBlocks, key("fast", "blocks"), "%d is outside 1..%d", s.Fast.Blocks, MaxBlocks)
 	c.that(s.Fast.Duration >= MinDuration && s.Fast.Duration <= MaxDuration, key("fast", "duration"), "%v is outside %v..%v", s.Fast.Duration, MinDuration, MaxDuration)
 	c.that(s.Fast.Warmup >= 0 && s.Fast.Warmup <= MaxDuration, key("fast", "warmup"), "%v is outside 0s..%v", s.Fast.Warmup, MaxDuration)
-	c.that(!s.Profile || !s.Target.Exists(), key("profile"), "works in the lab only: the kernels of other machines are not sampled; leave it out, or profile the network that weir builds")
+	c.that(!s.Profile || s.Target.Kube == nil, key("profile"), "works in the lab and over SSH: pods cannot sample the CPUs of their node; leave it out, or name the nodes with --ssh")
 	c.that(!s.Profile || !s.AllPairs, key("profile"), "requires pairs: one: pairs that run at once share the CPUs")
 	c.that(s.MaxTime >= 0, key("max-time"), "%v is negative", s.MaxTime)
 	if _, ok := s.Network(s.Baseline); !ok && len(s.Networks) > 0 {

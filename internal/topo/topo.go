@@ -88,6 +88,7 @@ type Topology struct {
 	Far bool
 	// NoOffload switches segmentation off on every device, NIC or veth, of hosts and pods.
 	NoOffload bool
+	GRO       GRO // of the devices of hosts and pods
 	BridgeNF  BridgeNF
 	RPS       RPS          // of the devices of hosts and pods
 	Kernel    Kernel       // of the hosts
@@ -104,6 +105,16 @@ const (
 	NICFull NIC = ""     // everything a veth can, including segmentation inside tunnels: a NIC with VXLAN offload
 	NICTSO  NIC = "tso"  // plain TCP only: a NIC without VXLAN offload
 	NICNone NIC = "none" // nothing
+)
+
+// A GRO says whether devices join the received packets of a flow before the IP stack sees them
+// (generic receive offload).
+type GRO string
+
+const (
+	GROUsual GRO = "" // the kernel's defaults: on for tunnels, off for veths since Linux 5.13
+	GROOn    GRO = "on"
+	GROOff   GRO = "off"
 )
 
 // A BridgeNF says whether the bridges of hosts pass packets to netfilter, whose rules and hooks

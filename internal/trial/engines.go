@@ -209,13 +209,13 @@ func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *exe
 	x.client.cpus, x.server.cpus = e.client.cpus, e.server.cpus
 	e.client.edges.reset()
 	e.server.edges.reset()
+	x.profiled.begin(ctx, s)
 	err := e.order(ctx, client, func(line string) {
 		at := map[string]*reading{event.MarkBegin: &x.readings.Begin, event.MarkEnd: &x.readings.End}[line]
 		if at != nil {
 			s.ask()
 			*at = s.readCost(ctx, e.client.edges.line(line))
 			x.watch.edge(ctx, *at)
-			x.profiled.edge(s, line)
 		}
 	})
 	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // writes to an output never fail
@@ -227,4 +227,5 @@ func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *exe
 	if server, _ := s.commands(e.server.port, 0, nil); len(server) > 0 { // else it serves nothing, and has no marks
 		e.remark(context.WithoutCancel(ctx), s, x)
 	}
+	x.profiled.end(x.readings)
 }

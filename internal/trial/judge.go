@@ -70,6 +70,8 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 		switch {
 		case e.MustCarry && e.Concerns(s.Client, s.Server):
 			errs = append(errs, carried(e, to.Sub(from), bytes, packets))
+		case e.Below && e.Concerns(s.Client, s.Server):
+			errs = append(errs, below(e, to.Sub(from), max(packets, bytes/float64(s.Plan.Path.MTU))))
 		case e.NoFragments && s.alone(e.In) && !s.fragments(m) && !s.loaded(): // a load's datagrams can be larger
 			n, err := unfragmented(e, to.Sub(from))
 			if err != nil && !s.Site.Private && !s.cut(n, bytes, packets) {
@@ -144,6 +146,15 @@ func carried(e plan.Expect, d sample.Counters, bytes, packets float64) error {
 	if b < rounding*bytes || p < rounding*packets || p == 0 {
 		return fmt.Errorf("%s of %s moved %.0f bytes in %.0f packets, but the probe received %.0f bytes and %.0f messages: the traffic took another path",
 			e.Dev, e.In, b, p, bytes, packets)
+	}
+	return nil
+}
+
+// below checks that the IP stack of a host did not forward the packets that the probe received. A few
+// it must: those that resolve a next hop.
+func below(e plan.Expect, d sample.Counters, packets float64) error {
+	if n := d["ip.ForwDatagrams"] + d["ip6.OutForwDatagrams"]; n > packets/10 {
+		return fmt.Errorf("the IP stack of %s forwarded %.0f packets, and the probe received %.0f: they did not pass below it, as the plan says", e.In, n, packets)
 	}
 	return nil
 }

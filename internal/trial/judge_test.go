@@ -91,3 +91,23 @@ func TestSqueezed(t *testing.T) {
 		}
 	}
 }
+
+// A host forwards a few packets of a path below its IP stack, while a next hop is resolved, and no more.
+func TestBelow(t *testing.T) {
+	e := plan.Expect{State: plan.State{In: "h1"}, Proof: plan.Proof{Below: true}}
+	for _, c := range []struct {
+		moved   sample.Counters
+		packets float64
+		ok      bool
+	}{
+		{nil, 100, true},
+		{sample.Counters{"ip.ForwDatagrams": 10}, 100, true},
+		{sample.Counters{"ip.ForwDatagrams": 11}, 100, false},
+		{sample.Counters{"ip6.OutForwDatagrams": 100}, 100, false},
+	} {
+		err := below(e, c.moved, c.packets)
+		if (err == nil) != c.ok || err != nil && !strings.Contains(err.Error(), "the IP stack of h1 forwarded") {
+			t.Errorf("%v of %g packets: %v", c.moved, c.packets, err)
+		}
+	}
+}

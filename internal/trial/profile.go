@@ -2,39 +2,71 @@ package trial
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
-	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/profile"
+	"github.com/weir-bench/weir/internal/target"
 )
 
-// A Profiler samples the CPUs of the machine that all nodes are on (profile.Recorder).
+// A Profiler samples the CPUs of a machine since it was made (profile.Recorder). Stop ends it and returns the
+// samples between two moments of the machine's clock (target.Reading); without such moments, an error.
 type Profiler interface {
-	Start() error
-	Stop() (*profile.Profile, error)
-	Close() error
+	Stop(from, to time.Duration) (*profile.Profile, error)
 }
 
-// ProfileFile is the raw file of what a Profiler sampled, in pprof's format.
+// ProfileFile is the raw file of what the Profilers sampled, in pprof's format.
 const ProfileFile = "profile.pb.gz"
 
-// A profiled is what the profiler of a trial sampled.
+// A profiled is what the profilers of a trial sampled.
 type profiled struct {
 	*profile.Profile
-	on  bool
-	err error
+	ends []profiledEnd
+	err  error
 }
 
-// edge begins or ends the sampling at a mark of the client.
-func (p *profiled) edge(s *Setup, mark string) {
-	switch {
-	case s.Profiler == nil || p.err != nil:
-	case mark == event.MarkBegin && !p.on:
-		p.err, p.on = s.Profiler.Start(), true
-	case mark == event.MarkEnd && p.on:
-		p.Profile, p.err = s.Profiler.Stop()
-		p.on = false
+type profiledEnd struct {
+	host string // ID
+	Profiler
+}
+
+// begin starts to sample: in the lab one machine, whose processes are all the run's, and otherwise that of each end.
+func (p *profiled) begin(ctx context.Context, s *Setup) {
+	if s.Profile == nil {
+		return
+	}
+	nodes := []target.Node{s.Site.Nodes[s.Client.Node], s.Site.Nodes[s.Server.Node]}
+	if s.Site.Private {
+		nodes = nodes[:1]
+	}
+	ends, errs := make([]profiledEnd, len(nodes)), make([]error, len(nodes))
+	atOnce(len(nodes), func(i int) {
+		ends[i].host = nodes[i].Host().ID
+		ends[i].Profiler, errs[i] = s.Profile(ctx, nodes[i])
+	})
+	for i := range ends {
+		if errs[i] == nil {
+			p.ends = append(p.ends, ends[i])
+		}
+	}
+	p.err = errors.Join(errs...)
+}
+
+// end ends the sampling, and keeps the samples of the window by the clock of each machine.
+func (p *profiled) end(r readings) {
+	all, errs := make([]*profile.Profile, len(p.ends)), make([]error, len(p.ends))
+	atOnce(len(p.ends), func(i int) {
+		host := p.ends[i].host
+		all[i], errs[i] = p.ends[i].Stop(r.Begin.Hosts[host].At, r.End.Hosts[host].At)
+	})
+	if p.err = errors.Join(p.err, errors.Join(errs...)); p.err != nil || len(all) == 0 {
+		return
+	}
+	p.Profile = all[0]
+	if len(all) > 1 {
+		p.Profile = profile.Join(all[0], all[1], p.ends[0].host == p.ends[1].host)
 	}
 }
 
@@ -49,14 +81,9 @@ func (p *profiled) file() ([]byte, error) {
 }
 
 // problem returns why a trial that was to be profiled has no profile.
-func (p *profiled) problem(s *Setup) error {
-	switch {
-	case s.Profiler == nil:
-		return nil
-	case p.err != nil:
+func (p *profiled) problem() error {
+	if p.err != nil {
 		return fmt.Errorf("profile: %w", p.err)
-	case p.Profile == nil:
-		return errors.New("profile: the window has no marks")
 	}
 	return nil
 }

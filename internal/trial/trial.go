@@ -45,8 +45,8 @@ type Setup struct {
 	Condition string
 	// Snapshot remembers settings; nil reads them in every trial.
 	Snapshot *Snapshot
-	// Profiler samples the CPUs inside the window of a native probe; nil: nobody does.
-	Profiler Profiler
+	// Profile begins to sample the CPUs of a node's machine, for the window of a native probe; nil: nobody does.
+	Profile func(context.Context, target.Node) (Profiler, error)
 	// Raw stores bytes under a name before anything parses them. Its error ends the run.
 	Raw func(name string, b []byte) error
 
@@ -254,7 +254,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) probe.Measur
 		}
 	}
 	r.Values = append(append(r.Values, x.background...), s.shares(m, x.clients)...)
-	if err := errors.Join(after, s.judge(r, m, x), s.bridges(r), s.queues(r), x.profiled.problem(s), x.backgroundErr); err != nil {
+	if err := errors.Join(after, s.judge(r, m, x), s.bridges(r), s.queues(r), x.profiled.problem(), x.backgroundErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
 	return m

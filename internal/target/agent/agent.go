@@ -88,6 +88,7 @@ func (a *agent) end(end func()) {
 	a.mu.Lock()
 	for _, p := range a.programs {
 		_ = syscall.Kill(-p.pid, syscall.SIGKILL) // it can have ended
+		p.in.end(io.EOF)                          // ends one that has become root, which this process cannot kill
 	}
 	a.mu.Unlock()
 	a.all.Wait()

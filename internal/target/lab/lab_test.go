@@ -137,7 +137,7 @@ func TestApplyNamesTheStep(t *testing.T) {
 	}{
 		{plan.Step{In: "a"}, "step 1 of 1, in a: the step is empty"},
 		{plan.Step{In: "x", Set: &plan.Set{}}, `unknown place "x"`},
-		{plan.Step{In: "a", Link: &plan.Link{Name: "l", Kind: "token-ring"}}, `kind "token-ring" is not one of bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard`},
+		{plan.Step{In: "a", Link: &plan.Link{Name: "l", Kind: "token-ring"}}, `kind "token-ring" is not one of bridge, dummy, geneve, ipip, ipvlan, macvlan, netkit, tap, veth, vlan, vxlan, wireguard`},
 		{plan.Step{In: "a", Set: &plan.Set{Dev: "none", MTU: 1400}}, "set MTU of none to 1400"},
 		{plan.Step{In: "a", Addr: &plan.Addr{Dev: "none", Prefix: netip.MustParsePrefix("198.18.0.1/24")}}, "address 198.18.0.1/24 on none"},
 		{plan.Step{In: "a", Sysctl: &plan.Sysctl{Key: "net.ipv4.nonsense", Value: "1"}}, "sysctl net.ipv4.nonsense=1"},

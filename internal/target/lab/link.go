@@ -11,7 +11,7 @@ import (
 
 // Constants missing from package unix.
 const (
-	vethInfoPeer = 1 // include/uapi/linux/veth.h
+	infoPeer = 1 // VETH_INFO_PEER, include/uapi/linux/veth.h; IFLA_NETKIT_PEER_INFO, if_link.h
 
 	// include/uapi/linux/if_tunnel.h
 	iptunLocal    = 2
@@ -20,6 +20,7 @@ const (
 
 	// include/uapi/linux/if_link.h
 	macvlanBridge = 4
+	netkitMode    = 5 // IFLA_NETKIT_MODE
 
 	loopback = 1 // ifindex of lo in every namespace (net/core/dev.c, LOOPBACK_IFINDEX)
 )
@@ -76,7 +77,7 @@ func (l *lab) finish(p *place, k *plan.Link) ([]*request, error) {
 		}
 		up.u32(unix.IFLA_MASTER, uint32(master))
 	}
-	if k.Kind != "veth" {
+	if !k.Pair() {
 		return []*request{up}, nil
 	}
 	peer, err := l.places[k.PeerIn].change(k.Peer, unix.IFF_UP)
@@ -109,17 +110,24 @@ func (l *lab) device(p *place, k *plan.Link) (*request, error) {
 	if at != p {
 		r.u32(unix.IFLA_NET_NS_FD, uint32(at.ns.FD()))
 	}
-	if k.Kind != "veth" {
+	if !k.Pair() {
 		return r, r.kind(k)
 	}
 	peer, err := l.at(k.PeerIn)
 	if err != nil {
 		return nil, err
 	}
+	mode, ok := netkitModes[k.Mode]
+	if k.Kind == "netkit" && !ok {
+		return nil, fmt.Errorf("mode %q is neither l2 nor l3", k.Mode)
+	}
 	r.nest(unix.IFLA_LINKINFO, func() {
 		r.str(unix.IFLA_INFO_KIND, k.Kind)
 		r.nest(unix.IFLA_INFO_DATA, func() {
-			r.nest(vethInfoPeer, func() {
+			if k.Kind == "netkit" {
+				r.u32(netkitMode, mode)
+			}
+			r.nest(infoPeer, func() {
 				r.body(unix.IfInfomsg{Index: l.number(peer, k.Peer)})
 				r.str(unix.IFLA_IFNAME, k.Peer)
 				r.some(unix.IFLA_MTU, k.MTU)
@@ -130,7 +138,7 @@ func (l *lab) device(p *place, k *plan.Link) (*request, error) {
 	return r, nil
 }
 
-// kind appends a device's kind and parameters, except for veth.
+// kind appends a device's kind and parameters, except for pairs.
 func (r *request) kind(k *plan.Link) (err error) {
 	r.nest(unix.IFLA_LINKINFO, func() {
 		r.str(unix.IFLA_INFO_KIND, k.Kind)
@@ -161,14 +169,18 @@ func (r *request) kind(k *plan.Link) (err error) {
 				}
 				r.u16(unix.IFLA_IPVLAN_MODE, mode)
 			default:
-				err = fmt.Errorf("kind %q is not one of bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard", k.Kind)
+				err = fmt.Errorf("kind %q is not one of bridge, dummy, geneve, ipip, ipvlan, macvlan, netkit, tap, veth, vlan, vxlan, wireguard", k.Kind)
 			}
 		})
 	})
 	return err
 }
 
-var ipvlanModes = map[string]uint16{"l2": 0, "l3": 1} // include/uapi/linux/if_link.h
+// include/uapi/linux/if_link.h
+var (
+	ipvlanModes = map[string]uint16{"l2": 0, "l3": 1}
+	netkitModes = map[string]uint32{"l2": 0, "l3": 1}
+)
 
 // tap creates a persistent TAP device. Netlink cannot (drivers/net/tun.c, tun_validate).
 func (p *place) tap(k *plan.Link) error {

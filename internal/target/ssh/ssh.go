@@ -2,7 +2,7 @@
 // configuration, keys, jump hosts and shared connections.
 //
 // One ssh per machine carries everything. It starts an agent there (package remote), which acts as
-// the user that ssh logs in; weir asks for no other privilege and changes nothing. The package must
+// the user that ssh logs in, and changes nothing. The package must
 // not speak the SSH protocol, read the user's keys or configuration, or weaken the check of host keys.
 package ssh
 
