@@ -11,8 +11,8 @@ PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps ope
 PACKAGES += openssh-server openssh-client
 PACKAGES += libxml2-utils python3-prometheus-client
 PACKAGES += rpm qemu-user # of scripts/dist-test
-PACKAGES += poppler-utils
 PACKAGES += chromium
+PACKAGES += poppler-utils
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
 export CGO_ENABLED := 0

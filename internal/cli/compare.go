@@ -137,13 +137,13 @@ func loadSide(dirs []string) (s side, err error) {
 
 // conditions returns what the numbers of a run depend on, as JSON by name.
 func conditions(rep report.Run) map[string][]byte {
-	c := map[string][]byte{"study": settings(rep.Study), "found": versions(rep.Results)}
+	c := map[string][]byte{"study": settings(rep.Study), "found": foundVersions(rep.Results)}
 	maps.Copy(c, rep.Hosts)
 	return c
 }
 
-// versions returns, as JSON, the versions of products that the trials of a run found.
-func versions(results []record.Result) []byte {
+// foundVersions returns, as JSON, the versions of products that the trials of a run found.
+func foundVersions(results []record.Result) []byte {
 	all := map[string]map[string]bool{}
 	for _, r := range results {
 		for k, v := range r.Observed {

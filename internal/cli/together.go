@@ -10,11 +10,8 @@ import (
 
 // writeTogether writes one page about the runs of several directories.
 func writeTogether(dirs []string, keep bool, format, section, out string) error {
-	if section != "" {
-		return usage("--section needs a single directory, such as %s", dirs[0])
-	}
-	if format == "ratios" || formats[format] == nil {
-		return usage("--format %s needs a single directory, such as %s", format, dirs[0])
+	if formats[format] == nil || format == "ratios" || section != "" {
+		return usage("--section, and formats other than text, html, md, summary and json, need a single directory, such as %s", dirs[0])
 	}
 	doc, err := together(dirs, keep)
 	if err != nil {
