@@ -48,7 +48,11 @@ func ofUser() int {
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit); err != nil || os.Getuid() == 0 || limit.Cur > math.MaxInt32 {
 		return math.MaxInt
 	}
-	used := 0
+	return int(limit.Cur) - threadsOf(os.Getuid())
+}
+
+// threadsOf returns the number of a user's threads.
+func threadsOf(user int) (n int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/status") // the pattern is a constant
 	for _, f := range files {
 		b, _ := os.ReadFile(f) // the process can be gone
@@ -63,11 +67,11 @@ func ofUser() int {
 				threads, _ = strconv.Atoi(value)
 			}
 		}
-		if uid == os.Getuid() {
-			used += threads
+		if uid == user {
+			n += threads
 		}
 	}
-	return int(limit.Cur) - used
+	return n
 }
 
 // number reads a file with one number; -1 if it has none, as "max".

@@ -251,25 +251,3 @@ func TestNoPause(t *testing.T) {
 		t.Errorf("status %d\n%s", got, out)
 	}
 }
-
-func TestRoom(t *testing.T) {
-	if err := rootless.Room(1); err != nil {
-		t.Error(err)
-	}
-	if os.Getuid() == 0 {
-		t.Skip("the kernel does not limit root")
-	}
-	var had unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &had); err != nil {
-		t.Fatal(err)
-	}
-	small := had
-	small.Cur = 1
-	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &small); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NPROC, &had) }()
-	if err := rootless.Room(1); err == nil || !strings.Contains(err.Error(), "ulimit -u leaves room for 0") {
-		t.Error(err)
-	}
-}

@@ -77,7 +77,7 @@ func lacks() error {
 			return fmt.Errorf("%s is missing: make tools", p)
 		}
 	}
-	if facts.Find("kube/kubelet") == "" {
+	if cache, err := os.UserCacheDir(); err != nil || facts.Find(filepath.Join(cache, "weir/bin/kube/kubelet")) == "" {
 		return errors.New("Kubernetes is not built: make kube")
 	}
 	if _, err := image.ReadProgram(facts.Find("busybox")); err != nil {
