@@ -195,6 +195,14 @@ func (l *link) reach(ctx context.Context, p *path, pl plan.Plan) error {
 		return err
 	}
 	rtt, err := l.engines.Reach(ctx, pl.Path.Reach(), reachTime)
+	for until := time.Now().Add(serviceTime); err != nil && l.new(p) && time.Now().Before(until) && p.alive(ctx) == nil; {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(serviceTime / 60):
+		}
+		rtt, err = l.engines.Reach(ctx, pl.Path.Reach(), reachTime)
+	}
 	if err != nil {
 		return errors.Join(err, p.alive(ctx))
 	}
@@ -205,6 +213,16 @@ func (l *link) reach(ctx context.Context, p *path, pl plan.Plan) error {
 	}
 	l.carried, l.rtt = true, rtt
 	return nil
+}
+
+// serviceTime bounds the wait until the nodes know a Service that the run has made: kube-proxy collects changes
+// for a second, and writes them when it has a CPU. A connection that began before never recovers, because
+// conntrack remembers it untranslated, so each try is a new one.
+const serviceTime = 15 * time.Second
+
+// new reports whether clients call another address, and nothing has come through yet, on machines that exist.
+func (l *link) new(p *path) bool {
+	return !l.carried && !p.site.Private && (l.server.Call.IsValid() || len(l.server.Ports) > 0)
 }
 
 // warning describes what is wrong with a path that carries packets, "" for nothing.
