@@ -205,9 +205,9 @@ func Read(s Statement, run *analysis.Run, findings []finding.Finding) Verdict {
 		v.readBound(run)
 	} else if len(run.Contrasts) > 0 && len(run.Contrasts[0].Rows) > 0 {
 		row := run.Contrasts[0].Rows[0]
-		v.Ratio, v.Reason = row.Ratio, cmp.Or(row.Missing, v.Reason)
+		v.Ratio, v.AtLeast, v.Reason = row.Ratio, row.AtLeast(run.Each), cmp.Or(row.Missing, v.Reason)
 	}
-	v.Outcome = Judge(v.Test, v.Ratio, shown)
+	v.judge(shown)
 	return v
 }
 

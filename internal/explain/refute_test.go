@@ -193,6 +193,43 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TCP that a fault stops altogether in a third of the blocks, and slows in the others, has no ratio but a lower bound
+// of one, also after it is stored and read.
+func TestReadStopped(t *testing.T) {
+	for factor, want := range map[float64]Outcome{9: Stands, 0.8: Open} {
+		var rs []record.Result
+		for block := 1; block <= 24; block++ {
+			for _, n := range []string{"slow", "fixed"} {
+				v := map[string]float64{"slow": 1e9 + 1e7*float64(block%5), "fixed": 1e9 * factor}[n]
+				if n == "slow" && block%8 < 3 {
+					v = 0
+				}
+				rs = append(rs, record.Result{Trial: fmt.Sprintf("b%d-%s", block, n), Block: block, Status: record.OK, Elapsed: 1, Start: time.Unix(int64(len(rs)), 0),
+					Config: map[string]string{"network": n, "probe": "tcp-stream"}, Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: v}}})
+			}
+		}
+		a := analysis.New(rs, analysis.Options{Networks: []string{"slow", "fixed"},
+			Contrasts: []analysis.Contrast{{Of: map[string][]string{"network": {"fixed"}}, To: map[string]string{"network": "slow"}, Value: "throughput"}}})
+		s := statement(finding.Test{Fix: []plan.Step{switchOn}, Metric: "throughput", Factor: 1.5})
+		s.Cells[0].Probe = "tcp-stream"
+		v := Read(s, a, []finding.Finding{{Rule: s.Rule, Place: s.Place, Cells: []analysis.Cell{{Probe: "tcp-stream", Network: "slow"}}}})
+		if v.Ratio.Bounded() || v.Outcome != want || want == Stands && (v.AtLeast < 8 || v.AtLeast > 9 || !strings.Contains(v.String(), "at least 8.")) {
+			t.Errorf("%g×: %s (%g)", factor, v, v.AtLeast)
+		}
+		b, err := EncodeVerdicts([]Verdict{v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := ParseVerdicts(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := (Run{Verdicts: stored}).verdict(s); again == nil || again.Outcome != want {
+			t.Errorf("%g×, judged again: %v", factor, again)
+		}
+	}
+}
+
 // A ratio decides between no change and the predicted one if its interval is narrower than the way between them.
 func TestPrecision(t *testing.T) {
 	for factor, want := range map[float64]float64{1.05: 0.0297, 0.5: 0.5, 0.9: 0.0653, 1.0001: 0.001} {
