@@ -11,6 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
@@ -226,6 +227,27 @@ func TestReadStopped(t *testing.T) {
 		}
 		if again := (Run{Verdicts: stored}).verdict(s); again == nil || again.Outcome != want {
 			t.Errorf("%g×, judged again: %v", factor, again)
+		}
+	}
+}
+
+// A ratio of too few pairs for an interval must get more; one without a spread need not.
+func TestDeciding(t *testing.T) {
+	for name, c := range map[string]struct {
+		ratio stat.Interval
+		want  bool
+	}{
+		"spread":          {stat.Interval{N: 8, Center: 1, Lo: 0.9, Hi: 1.1, Confidence: 0.95, SE: 0.05, DF: 7}, true},
+		"without spread":  {stat.Interval{N: 8, Confidence: 0.95}, false},
+		"too few pairs":   {stat.Interval{N: 5, Center: 0.94}, true},
+		"no pairs at all": {stat.Interval{}, false},
+	} {
+		yielded := false
+		for range Deciding(&analysis.Run{Contrasts: []analysis.Contrasted{{Rows: []analysis.ContrastRow{{Ratio: c.ratio}}}}}) {
+			yielded = true
+		}
+		if yielded != c.want {
+			t.Errorf("%s: %v", name, yielded)
 		}
 	}
 }
