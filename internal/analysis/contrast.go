@@ -336,3 +336,13 @@ func (c Contrasted) compare(each float64) {
 		}
 	}
 }
+
+// AtLeast returns the lower end of the ratio's interval where it has no upper one, because the denominator is 0 in
+// some blocks; 0 if there is none. It is by the inverse ratio, which is 0 in those blocks.
+func (x ContrastRow) AtLeast(confidence float64) float64 {
+	inverse := x.Busy.paired(x.pairs.own, x.pairs.base, confidence)
+	if x.Ratio.Bounded() || !inverse.Bounded() || inverse.Hi <= 0 {
+		return 0
+	}
+	return 1 / inverse.Hi
+}

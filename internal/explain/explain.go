@@ -154,7 +154,8 @@ func (r Run) verdict(s Statement) (last *Verdict) {
 	}
 	for _, v := range r.Verdicts {
 		if v.of(s) && sameChange(v.Test, *s.Test) {
-			v.Test, v.Outcome = *s.Test, Judge(*s.Test, v.Ratio, v.Outcome != NotReproduced)
+			v.Test = *s.Test
+			v.judge(v.Outcome != NotReproduced)
 			last = &v
 		}
 	}

@@ -116,13 +116,13 @@ func Precision(t finding.Test) float64 {
 	return min(max(width, study.MinPrecision), study.MaxPrecision)
 }
 
-// Deciding yields the ratio of a refuting run on which its verdict is: only that one must be precise. One without a
-// spread, as of losses that the fix removes, is.
+// Deciding yields the ratio of a refuting run on which its verdict is: only that one must be precise. One with
+// an interval without a spread, as of losses that the fix removes, is; one of too few pairs for an interval is not.
 func Deciding(run *analysis.Run) iter.Seq2[stat.Interval, float64] {
 	return func(yield func(stat.Interval, float64) bool) {
 		for _, c := range run.Contrasts[:min(1, len(run.Contrasts))] {
 			for _, x := range c.Rows {
-				if x.Ratio.N > 0 && x.Ratio.SE > 0 && !yield(x.Ratio, run.Each) {
+				if x.Ratio.N > 0 && (x.Ratio.SE > 0 || !x.Ratio.Bounded()) && !yield(x.Ratio, run.Each) {
 					return
 				}
 			}
@@ -205,9 +205,9 @@ func Read(s Statement, run *analysis.Run, findings []finding.Finding) Verdict {
 		v.readBound(run)
 	} else if len(run.Contrasts) > 0 && len(run.Contrasts[0].Rows) > 0 {
 		row := run.Contrasts[0].Rows[0]
-		v.Ratio, v.Reason = row.Ratio, cmp.Or(row.Missing, v.Reason)
+		v.Ratio, v.AtLeast, v.Reason = row.Ratio, row.AtLeast(run.Each), cmp.Or(row.Missing, v.Reason)
 	}
-	v.Outcome = Judge(v.Test, v.Ratio, shown)
+	v.judge(shown)
 	return v
 }
 

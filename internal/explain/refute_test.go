@@ -11,6 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
@@ -190,6 +191,64 @@ func TestRead(t *testing.T) {
 	s.Test.Metric = "gone"
 	if v := Read(s, analysis.New(rs, analysis.Options{}), []finding.Finding{again}); v.Outcome != Open || !strings.Contains(v.String(), "no such ratio: open") {
 		t.Errorf("%s", v)
+	}
+}
+
+// TCP that a fault stops altogether in a third of the blocks, and slows in the others, has no ratio but a lower bound
+// of one, also after it is stored and read.
+func TestReadStopped(t *testing.T) {
+	for factor, want := range map[float64]Outcome{9: Stands, 0.8: Open} {
+		var rs []record.Result
+		for block := 1; block <= 24; block++ {
+			for _, n := range []string{"slow", "fixed"} {
+				v := map[string]float64{"slow": 1e9 + 1e7*float64(block%5), "fixed": 1e9 * factor}[n]
+				if n == "slow" && block%8 < 3 {
+					v = 0
+				}
+				rs = append(rs, record.Result{Trial: fmt.Sprintf("b%d-%s", block, n), Block: block, Status: record.OK, Elapsed: 1, Start: time.Unix(int64(len(rs)), 0),
+					Config: map[string]string{"network": n, "probe": "tcp-stream"}, Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: v}}})
+			}
+		}
+		a := analysis.New(rs, analysis.Options{Networks: []string{"slow", "fixed"},
+			Contrasts: []analysis.Contrast{{Of: map[string][]string{"network": {"fixed"}}, To: map[string]string{"network": "slow"}, Value: "throughput"}}})
+		s := statement(finding.Test{Fix: []plan.Step{switchOn}, Metric: "throughput", Factor: 1.5})
+		s.Cells[0].Probe = "tcp-stream"
+		v := Read(s, a, []finding.Finding{{Rule: s.Rule, Place: s.Place, Cells: []analysis.Cell{{Probe: "tcp-stream", Network: "slow"}}}})
+		if v.Ratio.Bounded() || v.Outcome != want || want == Stands && (v.AtLeast < 8 || v.AtLeast > 9 || !strings.Contains(v.String(), "at least 8.")) {
+			t.Errorf("%g×: %s (%g)", factor, v, v.AtLeast)
+		}
+		b, err := EncodeVerdicts([]Verdict{v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := ParseVerdicts(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := (Run{Verdicts: stored}).verdict(s); again == nil || again.Outcome != want {
+			t.Errorf("%g×, judged again: %v", factor, again)
+		}
+	}
+}
+
+// A ratio of too few pairs for an interval must get more; one without a spread need not.
+func TestDeciding(t *testing.T) {
+	for name, c := range map[string]struct {
+		ratio stat.Interval
+		want  bool
+	}{
+		"spread":          {stat.Interval{N: 8, Center: 1, Lo: 0.9, Hi: 1.1, Confidence: 0.95, SE: 0.05, DF: 7}, true},
+		"without spread":  {stat.Interval{N: 8, Confidence: 0.95}, false},
+		"too few pairs":   {stat.Interval{N: 5, Center: 0.94}, true},
+		"no pairs at all": {stat.Interval{}, false},
+	} {
+		yielded := false
+		for range Deciding(&analysis.Run{Contrasts: []analysis.Contrasted{{Rows: []analysis.ContrastRow{{Ratio: c.ratio}}}}}) {
+			yielded = true
+		}
+		if yielded != c.want {
+			t.Errorf("%s: %v", name, yielded)
+		}
 	}
 }
 

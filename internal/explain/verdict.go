@@ -29,7 +29,8 @@ type Verdict struct {
 	Cell    analysis.Cell `json:"cell"`
 	Text    string        `json:"text"` // of the statement
 	Test    finding.Test  `json:"test"`
-	Ratio   stat.Interval `json:"ratio"` // Test.Metric, fixed ÷ found in the same block; N is 0 without one
+	Ratio   stat.Interval `json:"ratio"`             // Test.Metric, fixed ÷ found in the same block; N is 0 without one
+	AtLeast float64       `json:"atLeast,omitempty"` // lower end of Ratio's interval where it has no upper one: what was found is 0 in some blocks
 	Outcome Outcome       `json:"outcome"`
 	Reason  string        `json:"reason,omitempty"` // why there is no ratio
 	Dir     string        `json:"dir"`              // results of the run, below those that it tests
@@ -55,6 +56,14 @@ func Judge(t finding.Test, ratio stat.Interval, shown bool) Outcome {
 	return Open
 }
 
+// judge sets the outcome.
+func (v *Verdict) judge(shown bool) {
+	v.Outcome = Judge(v.Test, v.Ratio, shown)
+	if shown && !v.Ratio.Bounded() && v.Test.Factor > 1 && !v.Test.AtMost && v.AtLeast > 1 {
+		v.Outcome = Stands
+	}
+}
+
 // of reports whether v is the verdict on a statement, which has cells.
 func (v Verdict) of(s Statement) bool {
 	return v.Subject == s.Subject && v.Rule == s.Rule && v.Place == s.Place && v.Cell.String() == s.Cells[0].String()
@@ -65,6 +74,8 @@ func (v Verdict) String() string {
 	switch {
 	case v.Outcome == NotReproduced:
 		return "Tested: the network, built anew, does not show it: not reproduced."
+	case !v.Ratio.Bounded() && v.AtLeast > 0:
+		return fmt.Sprintf("Tested: %s is at least %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), fixed(v.AtLeast, 2), v.Outcome)
 	case v.Ratio.N == 0:
 		return fmt.Sprintf("Tested: %s: %s.", v.Reason, v.Outcome)
 	}

@@ -189,7 +189,7 @@ func (t *tap) follow(names map[int]string, ended <-chan struct{}) (own []Event, 
 		case <-ended:
 			over = true
 		}
-		for {
+		for range frames { // no more than it holds: a flood must not keep it here once ended is closed
 			frame := t.ring[at*frameSize:][:frameSize]
 			status := (*uint32)(unsafe.Pointer(&frame[0]))
 			if atomic.LoadUint32(status)&unix.TP_STATUS_USER == 0 {

@@ -71,7 +71,7 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 		case e.MustCarry && e.Concerns(s.Client, s.Server):
 			errs = append(errs, carried(e, to.Sub(from), bytes, packets))
 		case e.Below && e.Concerns(s.Client, s.Server):
-			errs = append(errs, below(e, to.Sub(from), max(packets, bytes/float64(s.Plan.Path.MTU))))
+			errs = append(errs, below(e, to.Sub(from), bytes, packets))
 		case e.NoFragments && s.alone(e.In) && !s.fragments(m) && !s.loaded(): // a load's datagrams can be larger
 			n, err := unfragmented(e, to.Sub(from))
 			if err != nil && !s.Site.Private && !s.cut(n, bytes, packets) {
@@ -150,11 +150,19 @@ func carried(e plan.Expect, d sample.Counters, bytes, packets float64) error {
 	return nil
 }
 
-// below checks that the IP stack of a host did not forward the packets that the probe received. A few
-// it must: those that resolve a next hop.
-func below(e plan.Expect, d sample.Counters, packets float64) error {
-	if n := d["ip.ForwDatagrams"] + d["ip6.OutForwDatagrams"]; n > packets/10 {
-		return fmt.Errorf("the IP stack of %s forwarded %.0f packets, and the probe received %.0f: they did not pass below it, as the plan says", e.In, n, packets)
+// largestForwarded is the most bytes that the IP stack counts as one forwarded packet: segments of TCP, or datagrams,
+// that travel together (GSO_LEGACY_MAX_SIZE, include/linux/netdevice.h).
+const largestForwarded = 1 << 16
+
+// resolving is how many packets a host's IP stack may forward in any case: those that resolve a next hop.
+const resolving = 10
+
+// below checks that the IP stack of a host did not forward what the probe received.
+func below(e plan.Expect, d sample.Counters, bytes, packets float64) error {
+	least := max(packets, bytes/largestForwarded) // what it would have forwarded
+	if n := d["ip.ForwDatagrams"] + d["ip6.OutForwDatagrams"]; n > max(resolving, least/10) {
+		return fmt.Errorf("the IP stack of %s forwarded %.0f packets, and the probe received %.0f bytes and %.0f messages: they did not pass below it, as the plan says",
+			e.In, n, bytes, packets)
 	}
 	return nil
 }

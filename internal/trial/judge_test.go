@@ -96,18 +96,21 @@ func TestSqueezed(t *testing.T) {
 func TestBelow(t *testing.T) {
 	e := plan.Expect{State: plan.State{In: "h1"}, Proof: plan.Proof{Below: true}}
 	for _, c := range []struct {
-		moved   sample.Counters
-		packets float64
-		ok      bool
+		moved          sample.Counters
+		bytes, packets float64
+		ok             bool
 	}{
-		{nil, 100, true},
-		{sample.Counters{"ip.ForwDatagrams": 10}, 100, true},
-		{sample.Counters{"ip.ForwDatagrams": 11}, 100, false},
-		{sample.Counters{"ip6.OutForwDatagrams": 100}, 100, false},
+		{nil, 0, 100, true},
+		{sample.Counters{"ip.ForwDatagrams": 10}, 0, 100, true},
+		{sample.Counters{"ip.ForwDatagrams": 11}, 0, 100, false},
+		{sample.Counters{"ip6.OutForwDatagrams": 100}, 0, 100, false},
+		{sample.Counters{"ip.ForwDatagrams": 2}, 4000, 0, true},
+		{sample.Counters{"ip.ForwDatagrams": 1600}, 1 << 30, 0, true},
+		{sample.Counters{"ip.ForwDatagrams": 1 << 14}, 1 << 30, 0, false}, // all of a stream, 64 KiB at a time
 	} {
-		err := below(e, c.moved, c.packets)
+		err := below(e, c.moved, c.bytes, c.packets)
 		if (err == nil) != c.ok || err != nil && !strings.Contains(err.Error(), "the IP stack of h1 forwarded") {
-			t.Errorf("%v of %g packets: %v", c.moved, c.packets, err)
+			t.Errorf("%v of %g bytes, %g packets: %v", c.moved, c.bytes, c.packets, err)
 		}
 	}
 }
