@@ -158,6 +158,17 @@ func TestSortableTrials(t *testing.T) {
 	}
 }
 
+// A large page says why a table has fewer charts than others.
+func TestLargePageSaysWhatItLeavesOut(t *testing.T) {
+	const note = "omit the chart of medians"
+	if s := write(t, writers["html"], run(t)); strings.Contains(s, note) {
+		t.Error("a small page says that it leaves out charts")
+	}
+	if s := write(t, writers["html"], large(t)); !strings.Contains(s, note) {
+		t.Error("a large page does not say that it leaves out charts")
+	}
+}
+
 // Whatever names a run has, a page has the elements of its template and no others, and its data is JSON.
 func FuzzNames(f *testing.F) {
 	f.Add(hostile)
