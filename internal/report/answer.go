@@ -85,7 +85,7 @@ func (s source) shown() string {
 		}
 		differ++
 		if off := math.Abs(math.Log(r.Ratio.Center)); where == "" || off > far {
-			far, where = off, fmt.Sprintf("%s of %s, %s×%s", s.short(t.Probe), r.Network, fixed(r.Ratio.Center, ratioDigits(r.Ratio)), interval(r.Ratio, false))
+			far, where = off, fmt.Sprintf("%s of %s, %s×%s", s.short(t.Probe), r.Network, fixed(r.Ratio.Center, ratioDigits(r.Ratio)), interval(r.Ratio))
 		}
 	}
 	if differ == 0 {
@@ -104,7 +104,7 @@ func (s source) pathsAlone() (out []Line) {
 		var parts []string
 		for _, t := range s.p.Tables {
 			if r, ok := t.Row(n); ok && r.Path.N > 0 {
-				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s%s×%s", s.short(t.Probe), mark(r.Path.Contains(1)), fixed(r.Path.Center, ratioDigits(r.Path)), interval(r.Path, false))))
+				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s%s×%s", s.short(t.Probe), mark(r.Path.Contains(1)), fixed(r.Path.Center, ratioDigits(r.Path)), interval(r.Path))))
 			}
 		}
 		if parts != nil {
@@ -220,7 +220,7 @@ func clause(rows []analysis.Row, of string) string {
 		if r.Same {
 			s = "no difference shown ~"
 		}
-		return s + interval(r.Ratio, false) + beyond(r) + stalls(r) + pathClause(r)
+		return s + interval(r.Ratio) + beyond(r) + stalls(r) + pathClause(r)
 	}
 	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
 	for _, r := range rows {
@@ -249,5 +249,5 @@ func beyond(r analysis.Row) string {
 	if r.Beyond == nil || !r.Beyond.Interval.Bounded() {
 		return ""
 	}
-	return " (over other runs" + interval(r.Beyond.Interval, false) + ")"
+	return " (over other runs" + interval(r.Beyond.Interval) + ")"
 }

@@ -57,8 +57,13 @@ func open(t *testing.T, file string, s screen) *tab {
 	if program == "" {
 		t.Skip("no chromium: apt-get install chromium")
 	}
+	profile, err := os.MkdirTemp("", "weir-report-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(profile) }) // unlike that of t.TempDir, does not fail the test if the browser's last child still writes
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(time.Minute))
+		chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(time.Minute))
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)

@@ -28,10 +28,18 @@ func color(networks []string, baseline, network string) int {
 
 func (s source) figures(t analysis.Table) (out []Figure) {
 	for _, f := range []func(analysis.Table) *Figure{s.ratioChart, s.valueChart, s.splitChart, s.latencyChart, s.ladderChart, s.costChart} {
-		if x := f(t); x != nil && !(s.cut.few && len(out) > 0 && (x.ID == "median" || x.ID == "cpu")) {
-			x.ID = tableID(t) + " " + x.ID
-			out = append(out, *x)
+		x := f(t)
+		switch {
+		case x == nil:
+			continue
+		case s.cut.few && len(out) > 0 && x.ID == "median":
+			out[0].Note = strings.TrimSpace(out[0].Note + fmt.Sprintf(" Pages with more than %d rows omit the chart of medians; the table has them.", manyRows))
+			continue
+		case s.cut.few && len(out) > 0 && x.ID == "cpu":
+			continue
 		}
+		x.ID = tableID(t) + " " + x.ID
+		out = append(out, *x)
 	}
 	return append(out, s.hostCharts(t)...)
 }

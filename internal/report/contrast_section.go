@@ -73,7 +73,7 @@ func (c comparison) notes(rows []contrasted) (out []string) {
 		if b := r.Beyond; b != nil && b.Interval.Bounded() {
 			d := ratioDigits(r.Ratio)
 			said.add(fmt.Sprintf("%s%s in this run; %s over other runs (%d on this machine differ by ±%s)",
-				fixed(r.Ratio.Center, d), interval(r.Ratio, false), bracket(b.Interval, d), b.Runs, percent(b.Tau)), c.name(r))
+				fixed(r.Ratio.Center, d), interval(r.Ratio), bracket(b.Interval, d), b.Runs, percent(b.Tau)), c.name(r))
 		}
 		for _, w := range r.Ratio.Warnings {
 			said.add(w, c.name(r))

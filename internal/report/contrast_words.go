@@ -289,7 +289,7 @@ func verbOf(r contrasted) string {
 func amountOf(verb string, r contrasted) (amount, tail string) {
 	switch verb {
 	case shows:
-		return "~" + interval(r.Ratio, false), ""
+		return "~" + interval(r.Ratio), ""
 	case takes:
 		return factorOf(r), " as long"
 	case costs:

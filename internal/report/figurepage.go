@@ -92,7 +92,7 @@ func pageHere(r figure.Result) string {
 
 // ratioWithin formats a ratio with its interval: "0.68× [0.65, 0.71]".
 func ratioWithin(i stat.Interval) string {
-	return fixed(i.Center, ratioDigits(i)) + "×" + interval(i, false)
+	return fixed(i.Center, ratioDigits(i)) + "×" + interval(i)
 }
 
 // pageVerdict is the verdict against the published numbers.

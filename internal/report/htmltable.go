@@ -63,9 +63,10 @@ func (v *view) plain(t Table) template.HTML {
 	return template.HTML(b.String())
 }
 
-// sortable is the number of a cell whose text has a unit, by which a reader can sort.
+// sortable is the number of a cell whose text has a unit, by which a reader can sort. The letters of a bad cell are
+// its status: its text begins with the number, as in the other cells of its column.
 func (c Cell) sortable(of Column) string {
-	if c.Value == nil || of.Unit != "" || of.Base == "1" || !strings.ContainsAny(c.Text, "abcdefghijklmnopqrstuvwxyzµGMTk") {
+	if c.Value == nil || c.Bad || of.Unit != "" || of.Base == "1" || !strings.ContainsAny(c.Text, "abcdefghijklmnopqrstuvwxyzµGMTk") {
 		return ""
 	}
 	return fmt.Sprintf(" data-v=%g", *c.Value)

@@ -45,7 +45,7 @@ func stallNotes(r analysis.Row, baseline string) (out []string) {
 	}
 	note := stalledIn(r.Stalled) + ": nothing arrived, and they count as the worst"
 	if i := r.MeanRatio; i.N > 0 {
-		note += fmt.Sprintf("; over all windows it delivered %s× of %s%s", fixed(i.Center, 2), baseline, interval(i, false))
+		note += fmt.Sprintf("; over all windows it delivered %s× of %s%s", fixed(i.Center, 2), baseline, interval(i))
 	}
 	return []string{note}
 }

@@ -61,7 +61,7 @@ function filter() {
 	const away = [];
 	for (const k in hidden) for (const i of hidden[k]) {
 		away.push(`[data-${k}="${i}"]`);
-		for (const th of all(`th[data-${k}="${i}"]`)) away.push(`#${th.closest('table').id} tr>:nth-child(${th.cellIndex + 1})`);
+		for (const th of all(`th[data-${k}="${i}"]`)) away.push(`#${CSS.escape(th.closest('table').id)} tr>:nth-child(${th.cellIndex + 1})`);
 	}
 	rule.textContent = away.length ? away + '{display:none!important}' : '';
 	for (const svg of all('svg')) {
@@ -192,7 +192,8 @@ function drawing(svg) {
 async function picture(svg, name) {
 	const image = make('img', {src: URL.createObjectURL(drawing(svg))});
 	await image.decode();
-	const width = 3 * image.width, height = 3 * image.height, canvas = make('canvas', {width, height});
+	const scale = Math.min(3, 16384 / Math.max(image.width, image.height)); // browsers refuse larger canvases
+	const width = Math.round(scale * image.width), height = Math.round(scale * image.height), canvas = make('canvas', {width, height});
 	canvas.getContext('2d').drawImage(image, 0, 0, width, height);
 	canvas.toBlob(b => offer(name, b));
 }
@@ -270,7 +271,7 @@ const grid = table => [...table.rows].filter(seen).map(r => [...r.cells].filter(
 	return unit ? textOf(c).slice(0, -unit.length).trim() + ', ' + unit : textOf(c);
 }));
 const formats = {
-	Markdown: table => grid(table).map((r, i) => `| ${r.map(c => c.replace(/\|/g, '\\|')).join(' | ')} |\n` + (i ? '' : `|${' --- |'.repeat(r.length)}\n`)).join(''),
+	Markdown: table => grid(table).map((r, i) => `| ${r.map(c => c.replace(/[\\|`*_~]/g, '\\$&').replace(/</g, '&lt;')).join(' | ')} |\n` + (i ? '' : `|${' --- |'.repeat(r.length)}\n`)).join(''),
 	CSV: table => grid(table).map(r => r.map(c => /[",]/.test(c) ? `"${c.replace(/"/g, '""')}"` : c) + '\n').join(''),
 };
 

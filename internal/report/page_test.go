@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
@@ -142,6 +143,29 @@ func TestLinks(t *testing.T) {
 		if got := strings.Contains(Cell{Text: "x", Link: link}.html(), "<a "); got != want {
 			t.Errorf("%s: a link is %v", link, got)
 		}
+	}
+}
+
+// A trial that was disturbed sorts among the others, whose texts have no unit.
+func TestSortableTrials(t *testing.T) {
+	var ok, disturbed Cell
+	ok.trial(analysis.Point{Value: 12.5e9, Has: true, Status: record.OK}, 1e-9, 2)
+	disturbed.trial(analysis.Point{Value: 12.4e9, Has: true, Status: record.Disturbed}, 1e-9, 2)
+	for _, c := range []Cell{ok, disturbed} {
+		if s := c.sortable(Column{Base: "bit/s"}); s != "" {
+			t.Errorf("%q is sorted by%s, and not by its text as the others of its column", c.Text, s)
+		}
+	}
+}
+
+// A large page says why a table has fewer charts than others.
+func TestLargePageSaysWhatItLeavesOut(t *testing.T) {
+	const note = "omit the chart of medians"
+	if s := write(t, writers["html"], run(t)); strings.Contains(s, note) {
+		t.Error("a small page says that it leaves out charts")
+	}
+	if s := write(t, writers["html"], large(t)); !strings.Contains(s, note) {
+		t.Error("a large page does not say that it leaves out charts")
 	}
 }
 

@@ -162,11 +162,11 @@ func (s several) clause(cells []analysis.PooledCell, whose string) string {
 	if len(cells) == 1 {
 		switch c.Verdict {
 		case analysis.NoDifference:
-			return "no difference shown ~ in " + what + interval(c.Ratio.Interval, false)
+			return "no difference shown ~ in " + what + interval(c.Ratio.Interval)
 		case analysis.NoInterval:
 			return verb + fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval)) + " " + of + ", without an interval"
 		}
-		return verb + fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval)) + interval(c.Ratio.Interval, false) + " " + of
+		return verb + fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval)) + interval(c.Ratio.Interval) + " " + of
 	}
 	lo, hi, same := c.Ratio.Center, c.Ratio.Center, 0
 	for _, c := range cells {

@@ -141,7 +141,7 @@ func (s source) notes(t analysis.Table) []string {
 		if b := r.Beyond; b != nil && b.Interval.Bounded() {
 			d := ratioDigits(r.Ratio)
 			out.add(r.Network, fmt.Sprintf("%s%s in this run; %s over other runs (%d on this machine differ by ±%s)",
-				fixed(r.Ratio.Center, d), interval(r.Ratio, false), bracket(b.Interval, d), b.Runs, percent(b.Tau)))
+				fixed(r.Ratio.Center, d), interval(r.Ratio), bracket(b.Interval, d), b.Runs, percent(b.Tau)))
 		}
 		out.add(r.Network, stallNotes(r, s.p.Baseline)...)
 		out.add(r.Network, r.Ratio.Warnings...)

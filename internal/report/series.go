@@ -35,7 +35,7 @@ func (t combined) timeChart(cells []analysis.PooledCell, caption string, steps [
 			}
 			digits := ratioDigits(x.Ratio)
 			k.Points = append(k.Points, chart.CurvePoint{X: float64(i) + beside, Y: x.Ratio.Center, Lo: x.Ratio.Lo, Hi: x.Ratio.Hi, Bounded: x.Ratio.Bounded(),
-				Tip: fmt.Sprintf("%s: %s×%s", t.names[i], fixed(x.Ratio.Center, digits), interval(x.Ratio, false))})
+				Tip: fmt.Sprintf("%s: %s×%s", t.names[i], fixed(x.Ratio.Center, digits), interval(x.Ratio))})
 		}
 		r.Curves = append(r.Curves, k)
 	}

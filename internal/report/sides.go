@@ -46,7 +46,7 @@ func (t combined) changeAnswer(c analysis.Comparison) Section {
 		d := ratioDigits(one.A.Interval, one.B.Interval)
 		text := fmt.Sprintf("%s %s× → %s×", comma(comma(t.words.short(one.Probe), levelText(one.Levels)), one.Compared), fixed(one.A.Center, d), fixed(one.B.Center, d))
 		if r := one.Ratio; r.Bounded() {
-			text += fmt.Sprintf(" (%s×%s)", fixed(r.Center, ratioDigits(r.Interval)), interval(r.Interval, false))
+			text += fmt.Sprintf(" (%s×%s)", fixed(r.Center, ratioDigits(r.Interval)), interval(r.Interval))
 		}
 		kind := verdict(one)
 		if kind == "" { // beyond the bound of 0, or not: a bounded change has a verdict

@@ -97,12 +97,12 @@ func pathClause(r analysis.Row) string {
 	if r.Path.Contains(1) {
 		s = "~"
 	}
-	return " (network path " + s + interval(r.Path, false) + ")"
+	return " (network path " + s + interval(r.Path) + ")"
 }
 
-// interval formats the interval of a ratio; "" if there is none or brief leaves it to a table.
-func interval(i stat.Interval, brief bool) string {
-	if brief || !i.Bounded() {
+// interval formats the interval of a ratio; "" if there is none.
+func interval(i stat.Interval) string {
+	if !i.Bounded() {
 		return ""
 	}
 	return " " + bracket(i, ratioDigits(i))

@@ -110,13 +110,13 @@ func (s source) ofSeveral(t analysis.Standing) string {
 // as receiver".
 func (s source) slowness(t analysis.Standing, h analysis.HostStanding) string {
 	d := ratioDigits(h.Ratio)
-	text := fmt.Sprintf("%s×%s of the others' %s%s", fixed(h.Ratio.Center, d), interval(h.Ratio, false), metricName(t.Metric), s.ofSeveral(t))
+	text := fmt.Sprintf("%s×%s of the others' %s%s", fixed(h.Ratio.Center, d), interval(h.Ratio), metricName(t.Metric), s.ofSeveral(t))
 	from, to := t.Worse(h.Sender), t.Worse(h.Receiver)
 	as := func(name string, i stat.Interval) string {
 		if i.N == 0 {
 			return "never measured as " + name
 		}
-		return fmt.Sprintf("not shown as %s (%s×%s)", name, fixed(i.Center, d), interval(i, false))
+		return fmt.Sprintf("not shown as %s (%s×%s)", name, fixed(i.Center, d), interval(i))
 	}
 	a, b := parts(t)
 	switch {
