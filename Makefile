@@ -113,19 +113,27 @@ golden: ## rewrite the golden files; review the diff before you commit it
 	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u) -update
 	UPDATE=1 go test ./cmd/weir
 
-B ?= 8
-# PEERS = -iperf3 PATH -neper DIR adds tools that Debian does not package.
-bench: ## compare the engine with other tools and a minimal C program, B blocks of a minute each; needs an idle machine
+D ?= weir-results/all
+RUNS ?= 5
+# Peers that Debian does not package take part when they are on the PATH: a newer iperf3 as iperf3-new, and neper's tcp_stream.
+bench: ## compare the engine with other tools and a minimal C program, in RUNS separate runs of a quarter of an hour; needs an idle machine
 	./scripts/install-tools $(PACKAGES)
-	go run ./bench -blocks $(B) $(PEERS) > docs/benchmarks.md.new
+	mkdir -p $(BUILT)
+	cc -O2 -o $(BUILT)/c-limit bench/c/limit.c
+	$(call runs,engine)
+	./bin/bench -engine $(D)/engine > docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md
 
-R ?= 60
-coverage: ## how often the intervals cover the truth, in R separate runs of 10 s; needs an idle machine
-	go run ./bench -coverage $(R) > docs/coverage.md.new
+# Runs of a study of bench in D, which continue those that D has. Status 1: some trials are not ok, and the page says so.
+runs = go build -o bin/bench ./bench && { ./bin/bench run $(if $(wildcard $(D)/$(1)),--resume $(D)/$(1),bench/$(1).yaml \
+	--runs $(RUNS) -o $(D)/$(1)) >/dev/null || [ $$? = 1 ]; }
+
+coverage: RUNS = 60
+coverage: ## how often the intervals cover the truth, in 60 separate runs of 10 s; needs an idle machine
+	$(call runs,coverage)
+	./bin/bench -coverage $(D)/coverage > docs/coverage.md.new
 	mv docs/coverage.md.new docs/coverage.md
 
-D ?= weir-results/all
 results: build ## test every claim and run every shipped study, in their fast forms; an hour, needs an idle machine, then make golden
 	./scripts/install-tools $(PACKAGES)
 	./scripts/results $(D) > docs/results.md.new
@@ -149,7 +157,7 @@ why: build ## measure why overlays cost what they cost, in fast forms, with the 
 
 startup: ## time until each network is ready, in 10 rounds; needs an idle machine, then make golden
 	./scripts/install-tools $(PACKAGES)
-	go run ./bench -startup -blocks 10 > docs/startup.csv.new
+	go run ./bench -startup 10 > docs/startup.csv.new
 	mv docs/startup.csv.new docs/startup.csv
 
 S ?= $(D)/claims/quick/001

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -11,12 +12,14 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
@@ -65,7 +68,13 @@ func variants() []variant {
 // changes makes separate runs of each variant next to the host network, and counts how often
 // analysis.Compare finds the changes with 3 and 5 runs a side, and how often it finds one between runs
 // of the same variant.
-func changes(ctx context.Context, runs int, dir string, w io.Writer) error {
+func changes(ctx context.Context, runs int, dir string, w io.Writer) (err error) {
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "weir-changes"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
 	of := map[string][]*analysis.Run{}
 	begin := time.Now()
 	for n := range runs { // the variants in turn, so that drift of the machine does not look like a change
@@ -102,18 +111,32 @@ func (v variant) run(ctx context.Context, n int, dir string) (*analysis.Run, err
 	s := study.Default()
 	s.Name, s.Blocks, s.Warmup, s.Duration, s.Seed = "changes", v.blocks, v.settle, v.duration, uint64(n+1)
 	s.Networks = []study.Use{{Kind: "host"}, {Kind: "changed"}}
-	probes := map[string]probe.Probe{}
 	for _, p := range v.probes {
 		s.Probes = append(s.Probes, study.Use{Kind: p})
-		probes[p] = aaProbes[p]
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, err
 	}
-	results, err := measure(ctx, s, map[string]experiment.Network{
-		"host":    {Driver: network.Host{}, Topology: hostTopology},
-		"changed": {Driver: v.driver, Topology: hosts},
-	}, probes, dir, func(record.Result) {})
+	d, err := store.Create(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	results, err := experiment.Run(ctx, experiment.Config{
+		Study: s.Resolve(), Dir: d, Target: lab.Target{},
+		Networks: map[string]experiment.Network{
+			"host":    {Driver: network.Host{}, Topology: hostTopology},
+			"changed": {Driver: v.driver, Topology: hosts},
+		},
+		Applies: func(string, string) bool { return false },
+		Probe:   func(name string, _ map[string]string) (probe.Probe, error) { return catalog.FindProbe(name) },
+		Progress: func(e experiment.Event) {
+			if e.Result != nil && e.Result.Status != record.OK {
+				fmt.Fprintf(os.Stderr, "%s: %s\n", e.Result.Trial, e.Result.Reason)
+			}
+			fmt.Fprintf(os.Stderr, "\r%d/%d, %v left   ", e.Done, e.Total, e.Left.Round(time.Second))
+		},
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
-	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/topo"
@@ -25,9 +24,6 @@ import (
 // up` waits for it, in rounds of random order, and writes the table behind docs/networks.md.
 // Networks that cannot be built here are omitted, with the reason on standard error.
 func startup(ctx context.Context, rounds int, w io.Writer) error {
-	if err := rootless.Setup(); err != nil {
-		return err
-	}
 	took := map[string][]float64{} // seconds
 	names := catalog.In(network.InLab)
 	order := rand.New(rand.NewPCG(1, uint64(rounds))) // the same one every time

@@ -46,7 +46,7 @@ var only = map[string][]string{
 	"github.com/google/pprof/profile":           {"internal/profile"},
 	"github.com/cilium/ebpf":                    {"internal/packettrace", "internal/redirect"},
 	"github.com/cilium/ebpf/asm":                {"internal/packettrace", "internal/redirect"},
-	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/local", "internal/target/remote", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/nstest", "internal/terminal", "bench"},
+	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/local", "internal/target/remote", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/nstest", "internal/terminal"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
 	"github.com/goccy/go-yaml/parser":           {"internal/strictyaml"},
 	"github.com/spf13/cobra":                    {"internal/cli"},

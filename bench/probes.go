@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/record"
+)
+
+// probes are those of bench/engine.yaml that weir lacks. weir skips a program that is not installed:
+// `make bench` compiles c-limit of bench/c/limit.c; iperf3-new is an iperf3 that knows --gsro (3.21), and
+// tcp_stream is neper's.
+var probes = map[string]func() probe.Probe{
+	"c-tcp": func() probe.Probe {
+		return &program{"c-limit tcp-recv ADDR PORT", "c-limit tcp-send ADDR PORT SECONDS", "throughput", "bit/s", true, `^(\d+)`}
+	},
+	"c-udp": func() probe.Probe {
+		return &program{"c-limit udp-recv ADDR PORT", "c-limit udp-send ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`}
+	},
+	"c-rr": func() probe.Probe {
+		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-ask ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+)`}
+	},
+	"neper-tcp": func() probe.Probe {
+		const options = " -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"
+		return &program{"tcp_stream" + options, "tcp_stream -c -H ADDR" + options, "throughput", "bit/s", true, `local_throughput=(\d+)`}
+	},
+	"iperf3-default":   func() probe.Probe { return &probe.Iperf3{CC: congestionControl()} },
+	"iperf3-new":       func() probe.Probe { return &newer{probe.Iperf3{UDP: true, GSO: true}} },
+	"udp-rr-long":      func() probe.Probe { return &longer{probe.UDPRR{}} },
+	"sockperf-rr-long": func() probe.Probe { return &longer{probe.SockperfRR{}} },
+}
+
+// congestionControl returns that of programs that do not choose one.
+func congestionControl() string {
+	b, _ := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control") // the probe's default without it
+	return strings.TrimSpace(string(b))
+}
+
+// A program prints one number. ADDR, PORT and SECONDS stand for themselves in its command lines.
+type program struct {
+	server, client string
+	value, unit    string
+	atServer       bool   // the server prints it
+	pattern        string // its first group is the number
+}
+
+func (p *program) Info() probe.Info {
+	name := strings.Fields(p.client)[0]
+	return probe.Info{Title: name, Short: name, Unit: p.unit, Tools: []facts.ToolInfo{{Program: name}}}
+}
+
+func (p *program) Commands(w probe.Window) (server, client []string) {
+	fill := strings.NewReplacer("ADDR", w.Server.Addr().String(), "PORT", strconv.Itoa(int(w.Server.Port())),
+		"SECONDS", strconv.FormatFloat(w.Duration.Seconds(), 'g', -1, 64))
+	return strings.Fields(fill.Replace(p.server)), strings.Fields(fill.Replace(p.client))
+}
+
+func (p *program) Parse(o probe.Output) (probe.Measured, error) {
+	out := o.Client
+	if p.atServer {
+		out = o.Server
+	}
+	m := regexp.MustCompile(p.pattern).FindSubmatch(out)
+	if m == nil {
+		return probe.Measured{}, fmt.Errorf("%s: no %s in %.200q", p.client, p.pattern, out)
+	}
+	v, err := strconv.ParseFloat(string(m[1]), 64)
+	if err != nil || v <= 0 {
+		return probe.Measured{}, fmt.Errorf("%s: invalid result %q", p.client, m[1])
+	}
+	return probe.Measured{Values: []record.Value{{Name: p.value, Unit: p.unit, Value: v}}}, nil
+}
+
+// longer measures rare events for three times as long.
+type longer struct{ probe.Probe }
+
+func (l *longer) Commands(w probe.Window) (server, client []string) {
+	w.Duration *= 3
+	return l.Probe.Commands(w)
+}
+
+// newer is another iperf3 than the one that the machine's packages have.
+type newer struct{ probe.Iperf3 }
+
+const newIperf3 = "iperf3-new"
+
+func (n *newer) Info() probe.Info {
+	i := n.Iperf3.Info()
+	i.Tools = []facts.ToolInfo{{Program: newIperf3}}
+	return i
+}
+
+func (n *newer) Commands(w probe.Window) (server, client []string) {
+	server, client = n.Iperf3.Commands(w)
+	server[0], client[0] = newIperf3, newIperf3
+	return server, client
+}
