@@ -55,27 +55,27 @@ const (
 	largest = 1e7      // of its area, of which a PNG takes 16 bytes for each unit
 )
 
+// An element is one of an SVG.
+type element struct {
+	XMLName  xml.Name
+	Attrs    []xml.Attr `xml:",any,attr"`
+	Children []element  `xml:",any"`
+	Text     string     `xml:",chardata"`
+}
+
 // read reads an SVG of package chart.
 func read(svg string) (d drawing, err error) {
-	dec := xml.NewDecoder(strings.NewReader(svg))
-	for {
-		t, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			return d, errors.New("picture: the drawing has no <svg>")
-		}
-		if err != nil {
-			return d, fmt.Errorf("picture: cannot read the drawing: %w", err)
-		}
-		if e, ok := t.(xml.StartElement); ok {
-			if err := d.element(dec, e, plain, frame{scale: 1}); err != nil {
-				return d, fmt.Errorf("picture: cannot read the drawing: %w", err)
-			}
-			if d.width == 0 {
-				return d, errors.New("picture: the drawing has no <svg>")
-			}
-			return d, nil
-		}
+	var root element
+	if err = xml.Unmarshal([]byte(svg), &root); err == nil {
+		err = d.add(root, plain, frame{scale: 1})
 	}
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return d, fmt.Errorf("picture: cannot read the drawing: %w", err)
+	case d.width == 0:
+		return d, errors.New("picture: the drawing has no <svg>")
+	}
+	return d, nil
 }
 
 // A frame is where the coordinates of an <svg> are in the drawing.
@@ -83,29 +83,23 @@ type frame struct{ x, y, scale float64 }
 
 func (f frame) at(x, y float64) point { return point{f.x + f.scale*x, f.y + f.scale*y} }
 
-// element adds an element and its children, which inherit its style.
-func (d *drawing) element(dec *xml.Decoder, e xml.StartElement, inherited style, in frame) error {
-	name := e.Name.Local
-	if name == "title" { // a tooltip
-		return dec.Skip()
-	}
-	if name == "style" {
-		var text string
-		err := dec.DecodeElement(&text, &e)
-		if err == nil {
-			d.sheet, err = rules(text)
-		}
-		return err
-	}
+// add adds an element and its children, which inherit its style.
+func (d *drawing) add(e element, inherited style, in frame) (err error) {
+	name := e.XMLName.Local
 	a := attributes{values: map[string]string{}}
 	s := shape{style: inherited}
-	for _, x := range e.Attr {
+	for _, x := range e.Attrs {
 		a.values[x.Name.Local] = x.Value
 	}
 	if err := s.style.set(a.values, d.sheet); err != nil {
 		return fmt.Errorf("<%s>: %w", name, err)
 	}
 	switch name {
+	case "title": // a tooltip
+		return nil
+	case "style":
+		d.sheet, err = rules(e.Text)
+		return err
 	case "svg":
 		in = d.enter(&a, in)
 	case "g":
@@ -118,7 +112,7 @@ func (d *drawing) element(dec *xml.Decoder, e xml.StartElement, inherited style,
 	case "path":
 		s.contours, a.err = contours(a.values["d"], in)
 	case "text":
-		s.at = in.at(a.number("x", 0), a.number("y", 0))
+		s.at, s.text = in.at(a.number("x", 0), a.number("y", 0)), e.Text
 	default:
 		return fmt.Errorf("<%s>: unknown element", name)
 	}
@@ -130,30 +124,16 @@ func (d *drawing) element(dec *xml.Decoder, e xml.StartElement, inherited style,
 	if a.err != nil {
 		return fmt.Errorf("<%s>: %w", name, a.err)
 	}
-	var text strings.Builder
-	for {
-		t, err := dec.Token()
-		if err != nil {
+	for _, child := range e.Children {
+		if err := d.add(child, s.style, in); err != nil {
 			return err
 		}
-		switch t := t.(type) {
-		case xml.StartElement:
-			if err := d.element(dec, t, s.style, in); err != nil {
-				return err
-			}
-		case xml.CharData:
-			text.Write(t)
-		case xml.EndElement:
-			if name == "text" {
-				s.text = text.String()
-			}
-			if s.contours != nil || s.radius > 0 || s.text != "" {
-				s.style = s.scaled(in.scale)
-				d.shapes = append(d.shapes, s)
-			}
-			return nil
-		}
 	}
+	if s.contours != nil || s.radius > 0 || s.text != "" {
+		s.style = s.scaled(in.scale)
+		d.shapes = append(d.shapes, s)
+	}
+	return nil
 }
 
 // enter returns the frame inside an <svg>. The outer one sets the size.

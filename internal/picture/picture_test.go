@@ -172,7 +172,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, c := range []struct{ svg, want string }{
 		{"", "no <svg>"},
-		{"<p>", "unknown element"},
+		{"<p/>", "unknown element"},
 		{"<g/>", "no <svg>"},
 		{in("<rect"), "cannot read"},
 		{in("<polygon/>"), "<polygon>: unknown element"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,8 +164,8 @@ func parseColor(s string) (color.NRGBA, error) {
 			return parseColor(fallback)
 		}
 	}
-	if inner, ok := strings.CutPrefix(s, "color-mix(in srgb,"); ok && strings.HasSuffix(inner, ")") {
-		return mix(inner[:len(inner)-1])
+	if strings.HasPrefix(s, "color-mix(") {
+		return mix(s)
 	}
 	hex, ok := strings.CutPrefix(s, "#")
 	if ok && len(hex) == 3 {
@@ -176,26 +177,17 @@ func parseColor(s string) (color.NRGBA, error) {
 	return color.NRGBA{}, fmt.Errorf("unknown color %q", s)
 }
 
-// mix reads "A 40%,B": opaque colors, mixed in sRGB (CSS Color 5).
+// mixed matches two opaque colors that are mixed in sRGB (CSS Color 5).
+var mixed = regexp.MustCompile(`^color-mix\(in srgb,(.+) (\d{1,2})%,(.+)\)$`)
+
 func mix(s string) (color.NRGBA, error) {
-	depth, comma := 0, 0
-	for i, r := range s {
-		switch {
-		case r == '(':
-			depth++
-		case r == ')':
-			depth--
-		case r == ',' && depth == 0:
-			comma = i
-		}
-	}
-	space := max(strings.LastIndexByte(s[:comma], ' '), 0)
-	share, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(s[space:comma]), "%"), 64)
-	a, errA := parseColor(s[:space])
-	b, errB := parseColor(s[min(comma+1, len(s)):])
-	if errors.Join(err, errA, errB) != nil || !(share >= 0 && share <= 100) {
+	m := mixed.FindStringSubmatch(s)
+	if m == nil {
 		return color.NRGBA{}, fmt.Errorf("unknown mix of colors %q", s)
 	}
+	a, errA := parseColor(m[1])
+	b, errB := parseColor(m[3])
+	share, _ := strconv.ParseFloat(m[2], 64) // digits
 	part := func(a, b uint8) uint8 { return uint8(math.Round((float64(a)*share + float64(b)*(100-share)) / 100)) }
-	return color.NRGBA{part(a.R, b.R), part(a.G, b.G), part(a.B, b.B), 255}, nil
+	return color.NRGBA{part(a.R, b.R), part(a.G, b.G), part(a.B, b.B), 255}, errors.Join(errA, errB)
 }
