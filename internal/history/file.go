@@ -13,33 +13,44 @@ import (
 )
 
 const (
-	// maxRuns bounds the file: 200 runs of 20 cells are 2 MB.
-	maxRuns = 200
-	// maxBytes bounds what Read takes into memory if something else has filled the file.
-	maxBytes = 64 << 20
+	maxBytes = 4 << 20  // of the file: some 400 runs of 20 cells. Beyond it, the older half is forgotten
 	maxLine  = 64 << 10 // bytes
 )
 
 // Read returns the entries of a file, and how many of its lines it cannot read. A missing file is an
 // empty history.
 func Read(file string) (entries []Entry, bad int, _ error) {
-	f, err := os.Open(file)
+	b, err := newest(file, maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("cannot read the history: %w", err)
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > maxBytes {
-		_, _ = f.Seek(-maxBytes, io.SeekEnd) // the newest lines are at the end
-	}
-	b, err := io.ReadAll(io.LimitReader(f, maxBytes))
-	if err != nil {
-		return nil, 0, fmt.Errorf("cannot read the history: %w", err)
-	}
 	entries, bad = Parse(b)
 	return entries, bad, nil
+}
+
+// newest returns the last lines of a file, of at most so many bytes together: something else can have filled it.
+func newest(file string, most int64) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	whole := info.Size() <= most
+	if !whole {
+		_, _ = f.Seek(-most, io.SeekEnd)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most))
+	if !whole {
+		b = b[bytes.IndexByte(b, '\n')+1:]
+	}
+	return b, err
 }
 
 // Parse reads lines and counts those that it cannot read. Empty lines do not count.
@@ -58,7 +69,7 @@ func Parse(b []byte) (entries []Entry, bad int) {
 	return entries, bad
 }
 
-// Append adds entries in one write, and forgets all but the newest 200 runs. Processes that append at
+// Append adds entries in one write, and forgets the oldest if the file becomes too large. Processes that append at
 // the same time wait for each other; where the file system cannot lock, the write itself is atomic
 // (O_APPEND, open(2)) and only forgetting can lose a run.
 func Append(file string, entries []Entry) error {
@@ -109,33 +120,23 @@ func appendTo(file string, lines []byte) (err error) {
 	return err
 }
 
-// forget keeps the newest runs if there are too many, or too many bytes. Readers see the old file or
-// the new one.
+// forget shortens a file that is too large. Readers see the old file or the new one.
 func forget(file string) error {
-	entries, _, err := Read(file)
-	if err != nil {
-		return err
-	}
-	kept := newest(entries, maxRuns)
 	info, err := os.Stat(file)
-	if err != nil {
+	if err != nil || info.Size() <= maxBytes {
 		return err
 	}
-	if len(kept) == len(entries) && info.Size() <= maxBytes {
-		return nil
+	kept, err := newest(file, maxBytes/2)
+	if err != nil {
+		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), ".spread-")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // in vain after the rename
-	enc := json.NewEncoder(f)
-	for _, e := range kept {
-		if err := enc.Encode(e); err != nil {
-			return errors.Join(err, f.Close())
-		}
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+	_, err = f.Write(kept)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), file)

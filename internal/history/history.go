@@ -8,7 +8,6 @@
 package history
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -158,23 +157,4 @@ func File() (string, error) {
 		dir = filepath.Join(home, ".local", "state")
 	}
 	return filepath.Join(dir, "weir", "spread.jsonl"), nil
-}
-
-// newest returns the entries of the newest runs, in the order of the file.
-func newest(entries []Entry, runs int) []Entry {
-	last := map[string]time.Time{}
-	for _, e := range entries {
-		if e.Time.After(last[e.Run]) || last[e.Run].IsZero() {
-			last[e.Run] = e.Time
-		}
-	}
-	if len(last) <= runs {
-		return entries
-	}
-	ids := slices.SortedFunc(maps.Keys(last), func(a, b string) int { return cmp.Or(last[b].Compare(last[a]), cmp.Compare(a, b)) })
-	keep := map[string]bool{}
-	for _, id := range ids[:runs] {
-		keep[id] = true
-	}
-	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !keep[e.Run] })
 }
