@@ -41,6 +41,25 @@ func (n *Node) Flow() string {
 	return "null"
 }
 
+// NewText returns s as a node, for Flow to write.
+func NewText(s string) *Node { return &Node{Kind: Text, Text: s} }
+
+// NewList returns texts as a list.
+func NewList(texts []string) *Node {
+	n := &Node{Kind: List}
+	for _, s := range texts {
+		n.Items = append(n.Items, NewText(s))
+	}
+	return n
+}
+
+// Add adds a key to a mapping, unless its value is empty text or an empty list.
+func (n *Node) Add(key string, value *Node) {
+	if value.Kind == Mapping || value.Text != "" || len(value.Items) > 0 {
+		n.Keys = append(n.Keys, Entry{Key: key, Value: value})
+	}
+}
+
 // Quote returns s as one YAML scalar, unquoted if no YAML reader could misread it.
 func Quote(s string) string {
 	if plain(s) {

@@ -60,36 +60,25 @@ func (c Contrast) Pos() string {
 // String returns c in the form of a study file, on one line.
 func (c Contrast) String() string {
 	n := &strictyaml.Node{Kind: strictyaml.Mapping}
-	add := func(key string, value *strictyaml.Node) {
-		n.Keys = append(n.Keys, strictyaml.Entry{Key: key, Value: value})
-	}
-	text := func(s string) *strictyaml.Node { return &strictyaml.Node{Kind: strictyaml.Text, Text: s} }
 	levels := func(key string, of Levels) {
 		m := &strictyaml.Node{Kind: strictyaml.Mapping}
 		for _, factor := range slices.Sorted(maps.Keys(of)) {
-			value := &strictyaml.Node{Kind: strictyaml.List}
-			for _, l := range of[factor] {
-				value.Items = append(value.Items, text(l))
+			if l := of[factor]; len(l) == 1 {
+				m.Add(factor, strictyaml.NewText(l[0]))
+			} else {
+				m.Add(factor, strictyaml.NewList(l))
 			}
-			if len(value.Items) == 1 {
-				value = value.Items[0]
-			}
-			m.Keys = append(m.Keys, strictyaml.Entry{Key: factor, Value: value})
 		}
-		if len(m.Keys) > 0 {
-			add(key, m)
+		if m.Keys != nil {
+			n.Add(key, m)
 		}
 	}
 	levels("of", c.Of)
 	levels("to", single(c.To))
 	levels("in", c.In)
 	levels("per", single(c.Per))
-	if c.Value != "" {
-		add("value", text(c.Value))
-	}
-	if c.Text != "" {
-		add("text", text(c.Text))
-	}
+	n.Add("value", strictyaml.NewText(c.Value))
+	n.Add("text", strictyaml.NewText(c.Text))
 	return n.Flow()
 }
 

@@ -41,11 +41,7 @@ func (s Study) Encode() ([]byte, error) {
 		b.WriteString("factors:\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Factors)) {
-		levels := &strictyaml.Node{Kind: strictyaml.List}
-		for _, l := range f.Factors[name] {
-			levels.Items = append(levels.Items, &strictyaml.Node{Kind: strictyaml.Text, Text: l})
-		}
-		fmt.Fprintf(&b, "  %s: %s\n", strictyaml.Quote(name), levels.Flow())
+		fmt.Fprintf(&b, "  %s: %s\n", strictyaml.Quote(name), strictyaml.NewList(f.Factors[name]).Flow())
 	}
 	line("baseline", f.Baseline)
 	if len(f.Compare) > 0 {

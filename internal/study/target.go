@@ -82,52 +82,26 @@ func (t Target) PortRange() (first, last uint16, err error) {
 
 // String returns t in the form of a study file.
 func (t Target) String() string {
-	all := mapping{}
-	all.list("ssh", t.SSH)
+	all, text, list := &strictyaml.Node{Kind: strictyaml.Mapping}, strictyaml.NewText, strictyaml.NewList
+	all.Add("ssh", list(t.SSH))
 	if k := t.Kube; k != nil {
-		one := mapping{}
-		one.text("context", k.Context)
-		one.text("namespace", k.Namespace)
-		one.list("nodes", k.Nodes)
-		one.text("image", k.Image)
-		one.text("shell", k.Shell)
+		one := &strictyaml.Node{Kind: strictyaml.Mapping}
+		one.Add("context", text(k.Context))
+		one.Add("namespace", text(k.Namespace))
+		one.Add("nodes", list(k.Nodes))
+		one.Add("image", text(k.Image))
+		one.Add("shell", text(k.Shell))
 		if k.Keep {
-			one.text("keep", "true")
+			one.Add("keep", text("true"))
 		}
-		one.text("pull-secret", k.PullSecret)
-		one.list("tolerations", k.Tolerations)
-		one.text("cpu", k.CPU)
-		one.text("memory", k.Memory)
-		all.add("kube", one.node())
+		one.Add("pull-secret", text(k.PullSecret))
+		one.Add("tolerations", list(k.Tolerations))
+		one.Add("cpu", text(k.CPU))
+		one.Add("memory", text(k.Memory))
+		all.Add("kube", one)
 	}
-	all.text("ports", t.Ports)
-	return all.node().Flow()
-}
-
-type mapping []strictyaml.Entry
-
-func (m mapping) node() *strictyaml.Node {
-	return &strictyaml.Node{Kind: strictyaml.Mapping, Keys: m}
-}
-
-func (m *mapping) add(key string, n *strictyaml.Node) {
-	*m = append(*m, strictyaml.Entry{Key: key, Value: n})
-}
-
-func (m *mapping) text(key, s string) {
-	if s != "" {
-		m.add(key, &strictyaml.Node{Kind: strictyaml.Text, Text: s})
-	}
-}
-
-func (m *mapping) list(key string, of []string) {
-	n := &strictyaml.Node{Kind: strictyaml.List}
-	for _, s := range of {
-		n.Items = append(n.Items, &strictyaml.Node{Kind: strictyaml.Text, Text: s})
-	}
-	if len(of) > 0 {
-		m.add(key, n)
-	}
+	all.Add("ports", text(t.Ports))
+	return all.Flow()
 }
 
 // checkTarget reports mistakes in the target, and parts of the topology that only a lab can have.

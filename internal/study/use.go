@@ -95,7 +95,7 @@ func word(d *strictyaml.Decoder, e strictyaml.Entry) string {
 func withoutUse(n *strictyaml.Node) string {
 	if len(n.Keys) == 1 && n.Keys[0].Value.Kind != strictyaml.Text {
 		e := n.Keys[0]
-		form := (&strictyaml.Node{Kind: strictyaml.Mapping, Keys: append([]strictyaml.Entry{{Key: "use", Value: &strictyaml.Node{Kind: strictyaml.Text, Text: e.Key}}}, e.Value.Keys...)}).Flow()
+		form := (&strictyaml.Node{Kind: strictyaml.Mapping, Keys: append([]strictyaml.Entry{{Key: "use", Value: strictyaml.NewText(e.Key)}}, e.Value.Keys...)}).Flow()
 		return fmt.Sprintf("a mapping without the key \"use\": write %s", form)
 	}
 	return "a mapping without the key \"use\": write {use: kind, option: value}"
