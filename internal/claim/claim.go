@@ -252,13 +252,14 @@ func Shipped() ([]Claim, error) {
 		if err != nil {
 			return nil, err
 		}
-		cs, err := Load(src, path.Join("claims", file), shippedStudy)
+		cs, err := Load(src, path.Join("claims", file), ShippedStudy)
 		all, errs = append(all, cs...), append(errs, err)
 	}
 	return all, errors.Join(append(errs, unique(all))...)
 }
 
-func shippedStudy(name string) (study.Study, error) {
+// ShippedStudy returns a study that weir ships.
+func ShippedStudy(name string) (study.Study, error) {
 	file := name + ".yaml"
 	src, err := fs.ReadFile(studies.FS, file)
 	if err != nil {

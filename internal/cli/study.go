@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
@@ -132,14 +133,7 @@ func check(s study.Study) error {
 	return exit(exitUsage, err)
 }
 
-func shippedStudy(name string) (study.Study, error) {
-	file := name + ".yaml"
-	b, err := fs.ReadFile(studies.FS, file)
-	if err != nil {
-		return study.Study{}, err
-	}
-	return study.Load(b, file)
-}
+func shippedStudy(name string) (study.Study, error) { return claim.ShippedStudy(name) }
 
 func studyNames() []string {
 	files, _ := fs.Glob(studies.FS, "*.yaml") // the pattern is a constant

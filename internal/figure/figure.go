@@ -56,7 +56,6 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
-	"github.com/weir-bench/weir/studies"
 )
 
 // A Kind is how a figure is drawn.
@@ -163,11 +162,7 @@ func Shipped() ([]Figure, error) {
 		if i := slices.IndexFunc(cs, func(c claim.Claim) bool { return c.Study.Name == name }); i >= 0 {
 			return cs[i].Study, nil
 		}
-		src, err := fs.ReadFile(studies.FS, name+".yaml")
-		if err != nil {
-			return study.Study{}, err
-		}
-		return study.Load(src, name+".yaml")
+		return claim.ShippedStudy(name)
 	}
 	var all []Figure
 	var errs []error
