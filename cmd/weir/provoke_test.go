@@ -76,6 +76,9 @@ func (b batch) study(rates map[string]float64) study.Study {
 		}
 		for factor, level := range f.Levels {
 			s.Vary(factor, append(slices.Clone(compared[factor]), level))
+			if compared[factor] != nil {
+				s.Blocks = 16 // the difference between two levels is small
+			}
 		}
 	}
 	return s

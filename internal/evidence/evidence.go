@@ -95,7 +95,9 @@ func (f Flow) Size() float64 {
 // A Queue is the growth of the counters of a device's root queueing discipline (struct gnet_stats_basic and
 // gnet_stats_queue, include/uapi/linux/gen_stats.h).
 type Queue struct {
-	Kind       string  `json:"kind"` // tbf, fq_codel, noqueue …
+	Kind string `json:"kind"` // tbf, fq_codel, noqueue …
+	// Packets counts what a packet becomes on the wire, up to 45 of TCP (bstats_update, include/net/sch_generic.h,
+	// Linux 6.18). Drops and Overlimits count packets as the device does.
 	Packets    float64 `json:"packets"`
 	Bytes      float64 `json:"bytes"`
 	Drops      float64 `json:"drops,omitempty"`

@@ -113,6 +113,9 @@ var watchedCases = []watchedCase{
 	{rule: "queue-limited", protocol: "tcp", change: func(o observed) {
 		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Packets: sentPackets, Overlimits: 3000, Drops: 4}
 	}, want: "a queueing discipline (tbf) on h1 eth0 limits the rate: it held packets back 36,000 times and dropped 48 of 120,048", place: "h1 eth0"},
+	{rule: "queue-limited", protocol: "tcp", name: "that counts wire packets", change: func(o observed) {
+		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Packets: 45 * sentPackets, Overlimits: 3000, Drops: 4}
+	}, want: "it held packets back 36,000 times and dropped 48 of 120,048", place: "h1 eth0"},
 	{protocol: "tcp", name: "a limit reached in bursts", change: func(o observed) {
 		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Packets: sentPackets, Overlimits: 150}
 	}},

@@ -168,7 +168,7 @@ func (l *ladder) last() *gap { return &l.gaps[len(l.gaps)-1] }
 func (l *ladder) queues() {
 	for i, h := range l.path {
 		if q := h.Queue; h.Out && q != nil && q.Drops > 0 && !(q.Kind == "netem" && l.o.Observed["path.loss"] != "") {
-			l.add(atQueue, 2*i, q.Drops, q.Packets+q.Drops, "", "its queueing discipline is "+q.Kind)
+			l.add(atQueue, 2*i, q.Drops, h.Data.Packets+q.Drops, "", "its queueing discipline is "+q.Kind)
 		}
 	}
 }

@@ -23,8 +23,8 @@ var queueLimited = Rule{
 		hop := frequent(all, func(o analysis.Observed) int {
 			best, most := -1, heldBack
 			for i, h := range o.Evidence.Path {
-				if q := h.Queue; h.Out && q != nil && q.Packets > 0 && q.Overlimits/q.Packets > most {
-					best, most = i, q.Overlimits/q.Packets
+				if q := h.Queue; h.Out && q != nil && h.Data.Packets > 0 && q.Overlimits/h.Data.Packets > most {
+					best, most = i, q.Overlimits/h.Data.Packets
 				}
 			}
 			return best
@@ -37,8 +37,8 @@ var queueLimited = Rule{
 			}
 			h := o.Evidence.Path[hop]
 			in, dev, kind = h.In, h.Dev, h.Queue.Kind
-			times, dropped, packets = times+h.Queue.Overlimits, dropped+h.Queue.Drops, packets+h.Queue.Packets+h.Queue.Drops
-			return h.Queue.Overlimits, h.Queue.Packets
+			times, dropped, packets = times+h.Queue.Overlimits, dropped+h.Queue.Drops, packets+h.Data.Packets+h.Queue.Drops
+			return h.Queue.Overlimits, h.Data.Packets
 		})
 		if !ok || times < leastLost {
 			return nil
