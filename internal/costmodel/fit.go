@@ -238,15 +238,6 @@ func (m Model) coefficient(term string) stat.Interval {
 	return stat.Median(vs, confidence)
 }
 
-// At predicts the cost of a pass, s.
-func (m Model) At(s Size) stat.Interval {
-	var vs []float64
-	for _, c := range m.by {
-		vs = append(vs, m.sum(c, s))
-	}
-	return stat.Median(vs, confidence)
-}
-
 // in predicts the cost of a pass in one block, s; false if the block is none of the model's.
 func (m Model) in(block int, s Size) (float64, bool) {
 	i, ok := slices.BinarySearch(m.blocks, block)
