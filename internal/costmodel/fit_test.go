@@ -48,12 +48,6 @@ func TestFitRecovers(t *testing.T) {
 		} else if x.Segment.N > 0 {
 			t.Errorf("%s: a term for segments, whose number does not vary", what)
 		}
-		held := Size{500, 1}
-		if x.Kind == GSO {
-			held.Segments = 30
-		}
-		sender, _ := c.at(held.Segments, held.Bytes)
-		covers(t, what+" at another size", x.At(held), sender)
 	}
 }
 

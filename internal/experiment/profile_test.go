@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/profile"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
@@ -173,38 +174,45 @@ func TestProfileInTheLab(t *testing.T) {
 	}
 }
 
-// BenchmarkProfile reports the packet rate and the own CPU per packet of profile trials ÷ those of the other trials of
-// a run, which have the same windows; the rate needs a quiet machine: go test ./internal/experiment -run xxx -bench Profile -benchtime 5x
+// BenchmarkProfile reports what sampling costs: the packet rate and the own CPU time per packet of profile trials ÷ those
+// of the other trials of a run, which have the same windows, with the 95 % interval over the pairs of one block. An
+// iteration has six pairs of each network and takes a minute; the rate needs a quiet machine:
+//
+//	go test ./internal/experiment -run xxx -bench Profile -benchtime 2x
 func BenchmarkProfile(b *testing.B) {
 	nstest.Need(b)
 	if err := profile.Check(local.CPUs()); err != nil {
 		b.Skipf("no profiles: %v", err)
 	}
-	all := map[string][]float64{}
+	pairs := map[string]*[2][]float64{} // without and with samples
 	for b.Loop() {
 		_, read := profileInLab(b, profile.Blocks, profile.Window)
-		for name, rs := range map[string][]record.Result{"plain ": read.Results, "profiled ": read.Profiles} {
+		for i, rs := range [][]record.Result{read.Results, read.Profiles} {
+			slices.SortFunc(rs, func(x, y record.Result) int { return x.Block - y.Block })
 			for _, r := range rs {
+				if r.Block > profile.Blocks {
+					continue // a disturbed block, measured again
+				}
 				for _, value := range []string{"packet.rate", "cpu.own.per.packet"} {
-					if v, ok := r.Get(value); ok {
-						key := name + value + " " + r.Config["network"]
-						all[key] = append(all[key], v.Value)
+					v, ok := r.Get(value)
+					if !ok {
+						v.Value = math.NaN() // no part of a pair
 					}
+					of := r.Config["network"] + "-" + value
+					if pairs[of] == nil {
+						pairs[of] = new([2][]float64)
+					}
+					pairs[of][i] = append(pairs[of][i], v.Value)
 				}
 			}
 		}
 	}
-	for _, network := range []string{"host", "vxlan-overlay"} {
-		for _, value := range []string{"packet.rate", "cpu.own.per.packet"} {
-			key := value + " " + network
-			b.ReportMetric(middle(all["profiled "+key])/middle(all["plain "+key]), network+"-"+value+"-ratio")
+	for of, p := range pairs {
+		ratio := stat.Ratio(p[0], p[1], 0.95)
+		for bound, v := range map[string]float64{"": ratio.Center, "-from": ratio.Lo, "-to": ratio.Hi} {
+			b.ReportMetric(v, of+bound)
 		}
 	}
-}
-
-func middle(v []float64) float64 {
-	slices.Sort(v)
-	return v[len(v)/2]
 }
 
 // profileInLab measures and profiles the packet rate of host and vxlan-overlay, and returns the directory and its

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -53,6 +54,36 @@ func (s *script) request(seq uint64, reply bool) {
 	s.via(Enter, to, "eth0", 2, 0, kind, seq, 78, 62)
 	s.via(GRO, to, "vx0", 2, 0, kind, seq, 28, 62)
 	s.via(Receive, to, "vx0", 2, 0, kind, seq, 28, 62)
+}
+
+// A request with stamps takes longer where a further device stamps it again; the path is that of the others.
+func TestStampsOnTheWay(t *testing.T) {
+	var s script
+	for seq := range uint64(9) {
+		kind, again := wire.KindEcho, int64(0)
+		if seq%2 == 1 {
+			kind, again = wire.KindStamped, 400
+		}
+		for i, ends := range [][2]string{{"p1", "p2"}, {"p2", "p1"}} {
+			if i == 1 {
+				kind |= wire.KindAnswer
+			}
+			s.via(Queue, ends[0], "mv0", 1, 50, kind, seq, 42, 64)
+			s.at += again
+			s.via(Queue, ends[0], "eth0", 1, 50, kind, seq, 42, 64)
+			s.via(Enter, ends[1], "eth0", 1, 0, kind, seq, 28, 64)
+			s.at += 5000
+		}
+	}
+	trace, err := New(Recording{Client: "p1", Server: "p2", Mode: ByBPF, Count: 100, Rounds: []Round{{Events: s.events, Stamps: 1.7e-6, StampsTraced: 1.7e-6}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string][2]float64{"path": {trace.Path, 0.4e-6}, "before": {trace.Before, 0.5e-6}, "again": {trace.Again, 0.8e-6}} {
+		if math.Abs(c[0]-c[1]) > 1e-9 {
+			t.Errorf("%s: %g s, want %g", name, c[0], c[1])
+		}
+	}
 }
 
 func TestHops(t *testing.T) {

@@ -86,14 +86,16 @@ type Trace struct {
 	Events  int     `json:"events"` // whose cost is in Traced
 	Request Way     `json:"request"`
 	Reply   Way     `json:"reply"`
-	// Path is the median time from the first device to the last, there and back, and Traced the same with
+	// Path is the median time from the first device to the last, there and back, of requests without stamps, and Traced the same with
 	// the events' cost. Stamps is what the sockets' own stamps say without a trace: the median of rtt.path.
 	Path   float64 `json:"path"`
 	Traced float64 `json:"traced"`
 	Stamps float64 `json:"stamps,omitempty"`
 	// Before is how much of Stamps passes outside of Path, between a stamp and the first event: mostly what
-	// making the stamp takes. Measured in requests that had both.
+	// making the stamp takes. Measured in requests that had both. Again is how much longer than the others' their path
+	// is: the kernel stamps a packet anew at each further device of the sender (__dev_queue_xmit, net/core/dev.c).
 	Before  float64  `json:"before,omitempty"`
+	Again   float64  `json:"again,omitempty"`
 	Drops   []Gone   `json:"drops,omitempty"`
 	Devices []Device `json:"devices,omitempty"` // ByCounters only
 }
@@ -137,9 +139,6 @@ const (
 	DoesWire    Does = "another machine" // with a clock of its own, so that the hop has no time
 )
 
-// All lists those that take a time, in the order of a legend.
-var All = []Does{DoesQueue, DoesCross, DoesSoftirq, DoesGRO, DoesBridge, DoesRoute, DoesEncap, DoesDecap, DoesUser, DoesKernel}
-
 // Gone counts the dropped packets of requests that got no reply.
 type Gone struct {
 	Node    string `json:"node"`
@@ -154,22 +153,6 @@ type Device struct {
 	Dev  string  `json:"dev"`
 	Rx   float64 `json:"rx"`
 	Tx   float64 `json:"tx"`
-}
-
-// ByDoes sums the times of the hops up to the last one by what happens there, in the order of All.
-func (w Way) ByDoes() (does []Does, sums []float64) {
-	for _, d := range All {
-		sum, any := 0.0, false
-		for _, h := range w.Counted() {
-			if h.Does == d {
-				sum, any = sum+h.Time, true
-			}
-		}
-		if any {
-			does, sums = append(does, d), append(sums, sum)
-		}
-	}
-	return does, sums
 }
 
 // Counted returns the hops that the path consists of: those up to the last.

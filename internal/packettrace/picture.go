@@ -48,9 +48,10 @@ func (t Trace) Picture() chart.Lanes {
 	}
 	sums := map[Does]float64{}
 	for _, w := range []Way{t.Request, t.Reply} {
-		ds, of := w.ByDoes()
-		for i, d := range ds {
-			sums[d] += of[i]
+		for _, h := range w.Counted() {
+			if h.Does != DoesWire {
+				sums[h.Does] += h.Time
+			}
 		}
 	}
 	for i, ds := range colors {

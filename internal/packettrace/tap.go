@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -76,22 +75,6 @@ func (t *tap) close() (err error) {
 	return errors.Join(err, unix.Close(t.fd))
 }
 
-// events returns what the ring holds, and how many packets did not fit. names has the devices by number.
-func (t *tap) events(names map[int]string) (all []Event, lost int, err error) {
-	stats, err := unix.GetsockoptTpacketStats(t.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
-	if err != nil {
-		return nil, 0, fmt.Errorf("packet socket: statistics: %w", err)
-	}
-	for frame := range slices.Chunk(t.ring, frameSize) {
-		e, ok := parseFrame(frame, names)
-		if !ok {
-			break // nothing has been read, so the first free frame follows the last packet
-		}
-		all = append(all, e)
-	}
-	return all, int(stats.Drops), nil
-}
-
 // parseFrame reads a frame of the ring: struct tpacket2_hdr, struct sockaddr_ll and the packet. It reports
 // false for a free one.
 func parseFrame(b []byte, names map[int]string) (Event, bool) {
@@ -147,19 +130,11 @@ func Tap(in io.Reader, out io.Writer, shared bool) error {
 		_, _ = io.Copy(io.Discard, in) // its end is what matters
 		close(ended)
 	}()
-	var own []Event
-	if shared {
-		own, last.Lost = t.follow(names, ended)
-	}
-	<-ended
-	events, lost, err := t.events(names)
+	events, lost, err := t.record(names, ended, shared)
 	if err != nil {
 		return err
 	}
-	if shared {
-		events = own
-	}
-	last.Lost += lost
+	last.Lost = lost
 	w := bufio.NewWriter(out)
 	enc := json.NewEncoder(w)
 	for _, e := range events {
@@ -175,12 +150,16 @@ func Tap(in io.Reader, out io.Writer, shared bool) error {
 	return w.Flush()
 }
 
-// drainEvery is how often follow empties the ring: of a full 10 Gbit/s link, it holds 20 ms.
+// drainEvery is how often record empties the ring: of a full 10 Gbit/s link, it holds 20 ms.
 const drainEvery = 2 * time.Millisecond
 
-// follow empties the ring until ended is closed. It keeps the packets that carry the engine's header, as many as the ring
-// would hold, and returns how many more there were.
-func (t *tap) follow(names map[int]string, ended <-chan struct{}) (own []Event, more int) {
+// record returns the packets that enter the ring until ended is closed, and how many did not fit. On a shared machine, it
+// keeps those that carry the engine's header, as many as the ring would hold, and empties the ring all the while.
+// Elsewhere nobody reads the ring before the end.
+func (t *tap) record(names map[int]string, ended <-chan struct{}, shared bool) (all []Event, lost int, err error) {
+	if !shared {
+		<-ended
+	}
 	tick := time.NewTicker(drainEvery)
 	defer tick.Stop()
 	for at, over := 0, false; !over; {
@@ -195,18 +174,22 @@ func (t *tap) follow(names map[int]string, ended <-chan struct{}) (own []Event, 
 			if atomic.LoadUint32(status)&unix.TP_STATUS_USER == 0 {
 				break
 			}
-			if e, ok := parseFrame(frame, names); ok && markOf(e.Head).found {
-				if len(own) < frames {
-					own = append(own, e)
+			if e, ok := parseFrame(frame, names); ok && (!shared || markOf(e.Head).found) {
+				if len(all) < frames {
+					all = append(all, e)
 				} else {
-					more++
+					lost++
 				}
 			}
 			atomic.StoreUint32(status, unix.TP_STATUS_KERNEL)
 			at = (at + 1) % frames
 		}
 	}
-	return own, more
+	stats, err := unix.GetsockoptTpacketStats(t.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
+	if err != nil {
+		return nil, 0, fmt.Errorf("packet socket: statistics: %w", err)
+	}
+	return all, lost + int(stats.Drops), nil
 }
 
 // isName reports whether a name can be a device's (dev_valid_name, net/core/dev.c) and does nothing to a terminal. A machine

@@ -46,8 +46,8 @@ func (t Trace) Notes() (notes []string) {
 	if len(t.Request.Hops) > 0 {
 		note("The path there and back took %s: %s with the trace, less %d events of %s each.", micro(t.Path), micro(t.Traced), t.Events, nano(t.Event))
 		if t.Stamps > 0 {
-			note("Without the trace, the sockets' own stamps say %s, of which %s pass before the first event (making the stamps): path ÷ stamps is %.2f.",
-				micro(t.Stamps), micro(t.Before), (t.Path+t.Before)/t.Stamps)
+			note("Without the trace, the sockets' own stamps say %s, of which %s pass before the first event (making the stamps) and %s in making them again at further devices: path ÷ stamps is %.2f.",
+				micro(t.Stamps), micro(t.Before), micro(t.Again), (t.Path+t.Before+t.Again)/t.Stamps)
 		}
 		note("%d of %d requests and their replies took these paths. Times are their medians.", t.Usual, t.Requests)
 	}

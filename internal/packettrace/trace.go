@@ -42,22 +42,26 @@ func New(r Recording) (Trace, error) {
 	}
 	var latest []transaction
 	var drops []marked
-	var stamps, before, costs, between []float64
+	var stamps, before, again, costs, between []float64
 	each := (r.Count + len(r.Rounds) - 1) / max(1, len(r.Rounds))
 	for _, x := range r.Rounds {
 		at := ends{r.Client, r.Server}
 		all, lost := transactions(x.Events, at)
-		latest, drops, costs = append(latest, all[max(0, len(all)-each):]...), append(drops, lost...), append(costs, x.Cost)
-		t.Lost += x.Lost
+		drops, costs, t.Lost = append(drops, lost...), append(costs, x.Cost), t.Lost+x.Lost
 		if x.Stamps > 0 {
 			stamps = append(stamps, x.Stamps)
 		}
 		stamped := slices.DeleteFunc(slices.Clone(all), func(y transaction) bool { return !y.request[0].stamped })
+		if plain := slices.DeleteFunc(slices.Clone(all), func(y transaction) bool { return y.request[0].stamped }); len(plain) > 0 {
+			all = plain
+		}
+		latest = append(latest, all[max(0, len(all)-each):]...)
 		if x.StampsTraced > 0 && len(stamped) > 0 {
-			before = append(before, x.StampsTraced-median(paths(usual(stamped))))
+			path := median(paths(usual(stamped)))
+			before, again = append(before, x.StampsTraced-path), append(again, path-median(paths(usual(all))))
 		}
 	}
-	t.Drops, t.Stamps, t.Before = gone(drops), median(stamps), max(0, median(before))
+	t.Drops, t.Stamps, t.Before, t.Again = gone(drops), median(stamps), max(0, median(before)), max(0, median(again))
 	same := usual(latest)
 	if len(same) == 0 {
 		return t, fmt.Errorf("%w in %d rounds; does %s answer?", ErrNothing, len(r.Rounds), r.Server)
