@@ -227,7 +227,7 @@ func (x *ContrastRow) count(value string, confidence float64) {
 		return
 	}
 	if x.pairs = quotients(all); len(x.pairs.blocks) == 0 {
-		x.Missing = "shares no block with its divisor"
+		x.Missing = noCommonBlock
 	}
 	if len(all) == 2 {
 		for i, v := range x.pairs.own {

@@ -53,11 +53,7 @@ func Resolved(t *record.Result, v record.Value) bool {
 	if Impossible(v.Unit, v.Value) {
 		return false
 	}
-	i := slices.IndexFunc(costs, func(c struct{ name, of string }) bool { return c.name == v.Name })
-	if i < 0 {
-		return true
-	}
-	rate, ok := t.Get(costs[i].of)
+	rate, ok := t.Get(workOf(v.Name))
 	window, timed := t.Get("window")
 	return !ok || !timed || v.Value*rate.Value*window.Value >= clockStep
 }
@@ -70,12 +66,11 @@ func (r Row) Per(name string) (v float64, unit string, ok bool) {
 
 // CostPer returns the cost called name; false if the trials have none.
 func (r Row) CostPer(name string) (c Cost, ok bool) {
-	i := slices.IndexFunc(costs, func(c struct{ name, of string }) bool { return c.name == name })
-	if i < 0 || r.sample == nil {
+	if r.sample == nil {
 		return c, false
 	}
 	_, has := r.Get(name)
-	if c, ok = r.sample.costPer(name, costs[i].of); !ok {
+	if c, ok = r.sample.costPer(name); !ok {
 		return c, false
 	}
 	c.Modes = r.modes()
@@ -83,8 +78,22 @@ func (r Row) CostPer(name string) (c Cost, ok bool) {
 	return c, has || c.Total <= 0
 }
 
-// costPer returns the cost called name per unit of the work whose rate is called of, without its modes.
-func (s *Sample) costPer(name, of string) (c Cost, ok bool) {
+// workOf names the rate of the work of a cost, "" for another value.
+func workOf(cost string) string {
+	for _, c := range costs {
+		if c.name == cost {
+			return c.of
+		}
+	}
+	return ""
+}
+
+// costPer returns the cost called name without its modes.
+func (s *Sample) costPer(name string) (c Cost, ok bool) {
+	of := workOf(name)
+	if of == "" {
+		return c, false
+	}
 	time, baseline, byIdle := s.time()
 	blocks, v := blockMeans(time, s.Values(of))
 	if len(blocks) == 0 {
@@ -101,13 +110,8 @@ func (s *Sample) costPer(name, of string) (c Cost, ok bool) {
 
 // Unresolved reports whether a value is a cost that the counters do not resolve.
 func (s *Sample) Unresolved(name string) bool {
-	for _, of := range costs {
-		if of.name == name {
-			c, ok := s.costPer(name, of.of)
-			return ok && c.Unresolved
-		}
-	}
-	return false
+	c, ok := s.costPer(name)
+	return ok && c.Unresolved
 }
 
 // Accounted returns the sum of the modes of /proc/stat as a share of the time of all CPUs, which
@@ -200,7 +204,7 @@ func (s *Sample) ownCost() (name named, costs Series) {
 	}
 	for _, of := range []string{"packet", "transaction", "bit"} {
 		costs, n := seriesOf(usable, "cpu.own.per."+of)
-		if of == "packet" && !anyHas(usable, "delivered") {
+		if delivered, _ := seriesOf(usable, "delivered"); of == "packet" && delivered.Len() == 0 {
 			continue // TCP does not choose its packets
 		}
 		if costs = costs.Positive(); costs.Len() > 0 {
@@ -208,15 +212,6 @@ func (s *Sample) ownCost() (name named, costs Series) {
 		}
 	}
 	return named{}, Series{}
-}
-
-func anyHas(results []*record.Result, name string) bool {
-	for _, r := range results {
-		if _, ok := r.Get(name); ok {
-			return true
-		}
-	}
-	return false
 }
 
 // seriesOf returns the value called name of results, which must be sorted by block.

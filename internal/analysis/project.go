@@ -205,53 +205,52 @@ func (r *Row) compare(each float64) {
 }
 
 // Ratios yields every ratio of the run's tables, chains, contrasts and gaps with its intended confidence, which
-// the ratio itself lacks if it has too few blocks.
+// the ratio itself lacks if it has too few blocks. A ratio whose two sides were measured, but never in the same
+// block, has N 0: further blocks can give it.
 func (r *Run) Ratios() iter.Seq2[stat.Interval, float64] {
 	return func(yield func(stat.Interval, float64) bool) {
-		each := func(confidence float64, all ...stat.Interval) bool {
+		more := true
+		each := func(confidence float64, all ...stat.Interval) {
 			for _, i := range all {
-				if i.N > 0 && !yield(i, confidence) {
-					return false
-				}
+				more = more && (i.N == 0 || yield(i, confidence))
 			}
-			return true
 		}
 		for _, row := range r.Rows() {
-			if !each(r.Each, row.Ratio, row.Path, row.Own.Ratio) {
-				return
-			}
+			each(r.Each, row.Ratio, row.Path, row.Own.Ratio)
+			more = more && (!row.apart() || yield(row.Ratio, r.Each))
 		}
 		for _, c := range r.Chains {
 			for _, s := range c.Spans {
-				if !each(r.Each, s.Ratio) {
-					return
-				}
+				each(r.Each, s.Ratio)
 			}
 		}
 		for _, c := range r.Contrasts {
 			for _, x := range c.Rows {
-				if !each(r.Each, x.Ratio, x.Path) {
-					return
-				}
+				each(r.Each, x.Ratio, x.Path)
+				more = more && (!x.Apart() || yield(x.Ratio, r.Each))
 			}
 		}
 		for _, g := range r.Gaps() {
 			for _, m := range g.Modes {
-				if !each(g.Each, m.Step) {
-					return
-				}
+				each(g.Each, m.Step)
 			}
 			for _, c := range g.Checks {
-				if !each(g.Each, c.Ratio) {
-					return
-				}
+				each(g.Each, c.Ratio)
 			}
-			if !each(g.Each, g.Total) {
-				return
-			}
+			each(g.Each, g.Total)
 		}
 	}
 }
+
+// apart reports whether the row and its baseline were measured, but never in the same block.
+func (r *Row) apart() bool {
+	return r.base != nil && len(r.pairs.blocks) == 0 && r.series.Len() > 0 && r.base.whole().Values(r.metric).Len() > 0
+}
+
+const noCommonBlock = "shares no block with its divisor"
+
+// Apart reports whether both sides were measured, but never in the same block.
+func (x ContrastRow) Apart() bool { return x.Missing == noCommonBlock }
 
 // A grid is the tables of one probe that differ in one factor.
 type grid struct {

@@ -14,12 +14,14 @@ type Wire struct {
 }
 
 func wire(observed map[string]string) Wire {
-	number := func(key string) float64 {
-		v, err := strconv.ParseFloat(observed[key], 64)
-		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-			return 0
-		}
-		return v
+	return Wire{Number(observed["link"]), Number(observed["ceiling"]), Number(observed["datagram"]), Number(observed["mss"])}
+}
+
+// Number reads an observation; 0 if it is not a number.
+func Number(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
 	}
-	return Wire{number("link"), number("ceiling"), number("datagram"), number("mss")}
+	return v
 }

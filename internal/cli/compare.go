@@ -137,9 +137,38 @@ func loadSide(dirs []string) (s side, err error) {
 
 // conditions returns what the numbers of a run depend on, as JSON by name.
 func conditions(rep report.Run) map[string][]byte {
-	c := map[string][]byte{"study": settings(rep.Study), "found": foundVersions(rep.Results)}
+	c := map[string][]byte{"study": settings(rep.Study), "found": foundVersions(rep.Results), facts.Paths: paths(rep)}
 	maps.Copy(c, rep.Hosts)
 	return c
+}
+
+// paths returns, as JSON, the settings that held on the path of each network, in the first of its cells.
+func paths(rep report.Run) []byte {
+	cells, all := map[string]string{}, map[string]any{}
+	for _, r := range rep.Results {
+		s, network, cell := rep.Settings[r.Trial], r.Config[analysis.Network], fmt.Sprint(r.Config)
+		if s == nil || cells[network] != "" && cells[network] < cell {
+			continue
+		}
+		cells[network] = cell
+		for name, p := range s.Places {
+			for dev, d := range p.Devices {
+				for _, masks := range []*[]string{&d.RPS, &d.XPS} {
+					if *masks == nil {
+						*masks = []string{"off"} // which must differ from not recorded
+					}
+				}
+				all[network+" "+name+" "+dev] = d
+			}
+			p.Devices, p.Tracked, p.Unknown = nil, nil, nil
+			all[network+" "+name] = p
+		}
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // foundVersions returns, as JSON, the versions of products that the trials of a run found.

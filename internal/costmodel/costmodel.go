@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -148,11 +149,4 @@ func levels(m map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// median returns the middle of values, 0 without any.
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	v = slices.Sorted(slices.Values(v))
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
-}
+func median(v []float64) float64 { return stat.Median(v, 0).Center }

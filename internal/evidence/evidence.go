@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/sample"
 )
@@ -120,6 +121,9 @@ type Place struct {
 	Tracked  *int              `json:"tracked,omitempty"` // entries of connection tracking; nil if it is not in use or unknown
 	PathMTU  map[string]int    `json:"pathMTU,omitempty"` // learned, by the far address; those that differ from the device's MTU
 	Unknown  []string          `json:"unknown,omitempty"` // what could not be read, and why
+	// Unlike holds the settings that something other than the plan changed, by NAME or DEVICE NAME: the value, and that
+	// of a new network.
+	Unlike map[string][2]string `json:"unlike,omitempty"`
 }
 
 // Device is the settings of one device.
@@ -134,24 +138,36 @@ type Device struct {
 	XPS      []string        `json:"xps,omitempty"`
 }
 
-// A Parser reads Trials from their files. The trials of a run repeat each other's names of counters, devices and sources:
-// a Parser holds equal ones once, which saves a third of the memory of a large run.
-type Parser struct {
-	names map[string]string
-	read  map[string]map[string][]string
-}
+// kept are the last words of the counters that findings and explanations read: of hosts, then of nodes.
+var kept = []string{"dropped", "processed", "net_rx", "idle",
+	"InReceives", "InDelivers", "InOctets", "ForwDatagrams", "OutForwDatagrams", "ReasmReqds", "ReasmOKs", "FragCreates",
+	"InDatagrams", "RcvbufErrors", "RetransSegs", "TCPBacklogDrop", "TCPRcvQDrop", "TCPOFODrop", "PFMemallocDrop", "RcvPruned"}
 
-// Parse reads one Trial.
-func Parse(b []byte) (*Trial, error) { return new(Parser).Parse(b) }
-
-// Parse reads a Trial.
-func (p *Parser) Parse(b []byte) (*Trial, error) {
+// Parse reads a Trial from its file.
+func Parse(b []byte) (*Trial, error) {
 	var t Trial
 	if err := json.Unmarshal(b, &t); err != nil {
 		return nil, err
 	}
+	return &t, checkFormat(t.Format)
+}
+
+// A Parser reads Trials from their files, for readers that hold those of a large run at the same time. It keeps only
+// the counters that they need, without Read, and equal names and queues once: a quiet queue of every device has no
+// counts.
+type Parser struct {
+	names  map[string]string
+	queues map[Queue]*Queue
+}
+
+// Parse reads what findings need of a Trial.
+func (p *Parser) Parse(b []byte) (*Trial, error) {
+	t, err := Parse(b)
+	if err != nil {
+		return nil, err
+	}
 	if p.names == nil {
-		p.names, p.read = map[string]string{}, map[string]map[string][]string{}
+		p.names, p.queues = map[string]string{}, map[Queue]*Queue{}
 	}
 	for _, s := range []*string{&t.Protocol, &t.Settings, &t.Sender.Node, &t.Sender.Host, &t.Receiver.Node, &t.Receiver.Host} {
 		*s = p.name(*s)
@@ -160,17 +176,15 @@ func (p *Parser) Parse(b []byte) (*Trial, error) {
 	for i := range t.Path {
 		h := &t.Path[i]
 		h.In, h.Dev, h.By = p.name(h.In), p.name(h.Dev), p.name(h.By)
-		if h.Queue != nil {
-			h.Queue.Kind = p.name(h.Queue.Kind)
+		if q := h.Queue; q != nil {
+			if p.queues[*q] == nil {
+				p.queues[*q] = q
+			}
+			h.Queue = p.queues[*q]
 		}
 	}
-	t.Nodes, t.Hosts = p.counters(t.Nodes), p.counters(t.Hosts)
-	key := fmt.Sprint(t.Read) // maps print in the order of their keys
-	if p.read[key] == nil {
-		p.read[key] = t.Read
-	}
-	t.Read = p.read[key]
-	return &t, checkFormat(t.Format)
+	t.Nodes, t.Hosts, t.Read = p.counters(t.Nodes), p.counters(t.Hosts), nil
+	return t, nil
 }
 
 func (p *Parser) name(s string) string {
@@ -181,13 +195,15 @@ func (p *Parser) name(s string) string {
 	return s
 }
 
-// counters copies counters into maps of their size.
+// counters copies the counters that readers need.
 func (p *Parser) counters(of map[string]sample.Counters) map[string]sample.Counters {
 	out := make(map[string]sample.Counters, len(of))
 	for place, all := range of {
-		same := make(sample.Counters, len(all))
+		same := sample.Counters{}
 		for name, v := range all {
-			same[p.name(name)] = v
+			if slices.Contains(kept, name[strings.LastIndexByte(name, '.')+1:]) {
+				same[p.name(name)] = v
+			}
 		}
 		out[p.name(place)] = same
 	}

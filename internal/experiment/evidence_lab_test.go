@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,9 +13,11 @@ import (
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
@@ -141,6 +144,67 @@ func checkSettings(t *testing.T, r record.Result, e *evidence.Trial, found *evid
 		if len(p.PathMTU) > 0 || p.Rules == nil || *p.Rules != 0 {
 			t.Errorf("%s: %s has path MTUs %v, rules %v, unknown %v", r.Trial, h.In, p.PathMTU, p.Rules, p.Unknown)
 		}
+	}
+}
+
+// meddled is a lab in which something changes a device of the first host behind weir's back.
+type meddled struct{ target.Target }
+
+func (m meddled) Open(ctx context.Context, want topo.Topology, logs string) (*target.Site, error) {
+	site, err := m.Target.Open(ctx, want, logs)
+	if err != nil {
+		return nil, err
+	}
+	apply := site.Apply
+	site.Apply = func(ctx context.Context, steps []plan.Step) error {
+		if err := apply(ctx, steps); err != nil {
+			return err
+		}
+		return apply(ctx, []plan.Step{{In: "h1", Rate: &plan.Rate{Dev: "eth0", Rate: 1e10, MTU: 1500}}})
+	}
+	return site, nil
+}
+
+// The settings of a path say what something other than the plan changed, and not what the plan changed.
+func TestUnlikePlanInTheLab(t *testing.T) {
+	nstest.Need(t)
+	for name, c := range map[string]struct {
+		target target.Target
+		link   float64
+		want   string
+	}{
+		"sound":   {lab.Target{}, 0, "map[]"},
+		"limited": {lab.Target{}, 1e9, "map[]"},
+		"meddled": {meddled{lab.Target{}}, 0, "map[eth0 qdisc:[tbf noqueue]]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := results(t, filepath.Join(t.TempDir(), "out"))
+			conf := labConfig(t, labStudy(1), dir, topo.Spec{Rate: c.link})
+			conf.Target = c.target
+			rs, err := Run(t.Context(), conf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rs {
+				b, err := dir.ReadFile("raw/" + r.Trial + "/settings.json")
+				if err != nil {
+					t.Fatal(err)
+				}
+				found, err := evidence.ParseSettings(b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for in, p := range found.Places {
+					want := "map[]"
+					if in == "h1" {
+						want = c.want
+					}
+					if got := fmt.Sprint(p.Unlike); got != want {
+						t.Errorf("%s: %s is unlike the plan in %s, want %s", r.Trial, in, got, want)
+					}
+				}
+			}
+		})
 	}
 }
 

@@ -115,9 +115,11 @@ func (r *run) needed() int {
 		ratios = r.Ratios(pv)
 	}
 	for ratio, confidence := range ratios {
-		// Blocks without a pair, as after a failure, will be as frequent among those to come.
+		// Blocks without a pair, as after a failure, will be as frequent among those to come. A ratio that has none
+		// yet counts as if it had one. A cell without any measured trial is not among the ratios: nothing says that
+		// it can be measured.
 		pairs := ratio.Needed(r.Study.Precision, confidence)
-		n = max(n, int(math.Ceil(float64(pairs)*float64(pv.Blocks)/float64(ratio.N))))
+		n = max(n, int(math.Ceil(float64(pairs)*float64(pv.Blocks)/float64(max(1, ratio.N)))))
 	}
 	return n
 }

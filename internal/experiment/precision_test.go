@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -88,6 +89,43 @@ func TestPrecision(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A cell that the pilot measured, but never in a block with the baseline, gets more blocks: so few pairs have no
+// ratio. One that was never measured gets none.
+func TestPrecisionWithoutARatio(t *testing.T) {
+	const pilot = 4
+	apart := func(_ context.Context, network string, n int) (float64, error) {
+		if n <= pilot && (n%2 == 0) == (network == "a") {
+			return 0, errors.New("no answer")
+		}
+		return 1e9, nil
+	}
+	never := func(_ context.Context, network string, _ int) (float64, error) {
+		if network == "b" {
+			return 0, errors.New("no answer")
+		}
+		return 1e9, nil
+	}
+	stated := []study.Contrast{{Of: study.Levels{"network": {"b"}}, To: map[string]string{"network": "a"}}}
+	for _, compare := range [][]study.Contrast{nil, stated} {
+		for _, c := range []struct {
+			measure func(context.Context, string, int) (float64, error)
+			more    bool
+		}{{apart, true}, {never, false}} {
+			synctest.Test(t, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "out")
+				s := fakeStudy(pilot)
+				s.Precision, s.Compare = 0.02, compare
+				if _, err := Run(t.Context(), config(t, &machine{measure: c.measure}, s, dir)); err != nil {
+					t.Fatal(err)
+				}
+				if d := decided(t, dir); (d.Blocks > pilot) != c.more {
+					t.Errorf("compare %v: decided %+v, want more than %d blocks: %v", compare, d, pilot, c.more)
+				}
+			})
+		}
 	}
 }
 

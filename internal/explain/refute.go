@@ -122,7 +122,7 @@ func Deciding(run *analysis.Run) iter.Seq2[stat.Interval, float64] {
 	return func(yield func(stat.Interval, float64) bool) {
 		for _, c := range run.Contrasts[:min(1, len(run.Contrasts))] {
 			for _, x := range c.Rows {
-				if x.Ratio.N > 0 && (x.Ratio.SE > 0 || !x.Ratio.Bounded()) && !yield(x.Ratio, run.Each) {
+				if (x.Apart() || x.Ratio.N > 0 && (x.Ratio.SE > 0 || !x.Ratio.Bounded())) && !yield(x.Ratio, run.Each) {
 					return
 				}
 			}
@@ -160,7 +160,7 @@ func levelOf(s study.Study, factor, other string) string {
 		return of[0]
 	}
 	switch factor {
-	case "bridge-nf", "offload": // one of two
+	case "bridge-nf", "gro", "offload": // one of two
 		return map[string]string{"on": "off", "off": "on"}[other]
 	case "mtu":
 		return fmt.Sprint(s.Topology.MTU)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/stat"
@@ -138,6 +139,16 @@ func TestRefutingRefuses(t *testing.T) {
 		c.change(&s)
 		if _, err := Refuting(designed(t, c.design), s, applies); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// For every factor weir knows the level that a network has without it. Nothing tests other ends.
+func TestLevelsWithoutFactors(t *testing.T) {
+	s := designed(t, "networks: [host]\nprobes: [tcp-stream]\n")
+	for _, factor := range condition.Names() {
+		if got := levelOf(s, factor, "on"); (got == "") != (factor == condition.Ends) {
+			t.Errorf("%s: level %q without the factor", factor, got)
 		}
 	}
 }

@@ -47,6 +47,7 @@ func Differ(runs []map[string][]byte) (out []Difference) {
 			keys[k] = true
 		}
 	}
+	alike := map[string]bool{} // kernels with other defaults differ in one setting of every device of every path: the first one is enough
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		d := Difference{Key: k}
 		host, setting, isSetting := strings.Cut(k, settingsKey)
@@ -56,6 +57,7 @@ func Differ(runs []map[string][]byte) (out []Difference) {
 		for _, s := range sets {
 			v := s[k]
 			older = older || isDevice && s[of+devicesKey+recorded] == "" // or in a run that looked for none
+			older = older || v == "" && strings.HasPrefix(k, Paths+".")  // or in a run without this network
 			if isSetting && v == "" && s[host+settingsKey+recorded] != "" {
 				v = "default"
 			}
@@ -65,12 +67,17 @@ func Differ(runs []map[string][]byte) (out []Difference) {
 		if older || setting == recorded || device == recorded {
 			continue
 		}
-		if len(slices.Compact(slices.Clone(d.Values))) > 1 {
+		same := fmt.Sprint(k[strings.LastIndexByte(k, '.')+1:], d.Values)
+		if len(slices.Compact(slices.Clone(d.Values))) > 1 && !(strings.HasPrefix(k, Paths+".") && alike[same]) {
 			out = append(out, d)
+			alike[same] = strings.HasPrefix(k, Paths+".")
 		}
 	}
 	return out
 }
+
+// Paths names the settings of the paths that a run measured.
+const Paths = "paths"
 
 const (
 	devicesKey  = ".devices."

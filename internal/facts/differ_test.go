@@ -34,6 +34,10 @@ func TestDiffer(t *testing.T) {
 		{"settings that an older version did not record", []map[string][]byte{
 			run(`{"settings":{"net.core.busy_poll":{"value":"50","default":"0"}}}`, `{}`), run(`{"settings":null,"sysctls":{"a":"1"}}`, `{}`),
 		}, []Difference{{"local.settings.net.core.busy_poll", []string{"50", ""}}}},
+		{"paths", []map[string][]byte{
+			{Paths: []byte(`{"a h1":{"rules":0},"a h1 eth0":{"mtu":1500,"features":{"tx":true,"new":true}},"a h2 eth0":{"mtu":1500,"features":{"tx":true}},"b h1 eth0":{"mtu":1}}`)},
+			{Paths: []byte(`{"a h1":{"rules":2},"a h1 eth0":{"mtu":1400,"features":{"tx":false}},"a h2 eth0":{"mtu":1500,"features":{"tx":false}}}`)},
+		}, []Difference{{"paths.a h1 eth0.features.tx", []string{"true", "false"}}, {"paths.a h1 eth0.mtu", []string{"1500", "1400"}}, {"paths.a h1.rules", []string{"0", "2"}}}},
 		{"unreadable", []map[string][]byte{run(`{"a":1}`, `{}`), run(`x`, `{}`)}, []Difference{{"local.a", []string{"1", ""}}}},
 	} {
 		if got := Differ(c.runs); !reflect.DeepEqual(got, c.want) {

@@ -267,6 +267,17 @@ var watchedCases = []watchedCase{
 	}},
 	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.set("cpu.dockerd", "core", 0.009) }},
 	{rule: "tool-limited", protocol: "tcp", change: func(observed) {}, want: "as fast as host, and the engine client is full in both", also: []string{"full-thread"}},
+	{rule: "unlike-plan", protocol: "udp", name: "of a device", change: func(o observed) {
+		o.place("h1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"p1 qdisc": {"tbf", "noqueue"}} })
+	}, want: "h1 p1 has qdisc tbf where the plan leaves noqueue", place: "h1 p1"},
+	{rule: "unlike-plan", protocol: "tcp", name: "of a node", change: func(o observed) {
+		o.place("h2p1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"rules": {"3", "0"}} })
+	}, want: "h2p1 has rules 3 where the plan leaves 0", place: "h2p1"},
+	{protocol: "udp", name: "a setting changed for a moment", change: func(o observed) {
+		if o.Block == 5 {
+			o.place("h1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"p1 qdisc": {"tbf", "noqueue"}} })
+		}
+	}},
 	{rule: "unlike-peer", protocol: "udp", change: func(o observed) {
 		o.device("h2", "eth0", func(d *evidence.Device) { d.MTU = 9000 })
 		o.lose(7, 300)

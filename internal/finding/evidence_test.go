@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -154,9 +155,22 @@ func watched(protocol string, change func(observed)) ([]record.Result, analysis.
 		if r.Config["network"] == "vx" {
 			change(observed{r, t, s.Places})
 		}
-		o.Evidence[r.Trial], o.Settings[r.Trial] = t, s
+		o.Evidence[r.Trial], o.Settings[r.Trial] = stored(t), s
 	}
 	return rs, o
+}
+
+// stored returns what a report reads of evidence: without the counters that no rule needs.
+func stored(t *evidence.Trial) *evidence.Trial {
+	b, err := json.Marshal(t)
+	if err != nil {
+		panic(err) // of a number that JSON lacks
+	}
+	var p evidence.Parser
+	if t, err = p.Parse(b); err != nil {
+		panic(err)
+	}
+	return t
 }
 
 // Each rule finds its own problem at its place and no other, with a number; nothing is found just below its

@@ -90,7 +90,7 @@ func Rules() []Rule {
 		sameCPU, contention,
 		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, filteredAtInput, socketBuffer,
 		linkLimited, queueLimited, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU,
-		receiveWindow, sendBuffer, spurious, serviceInPath, manyRules, bridgeNF, unlikePeer,
+		receiveWindow, sendBuffer, spurious, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
 		oneCPU, fullThread, toolLimited, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
 }
 

@@ -54,6 +54,18 @@ func lost(rule string, say func(*analysis.Table, *analysis.Row, *loss) Finding) 
 	})
 }
 
+// Because adds the kernel's reason for packets that it dropped at a device, as a trace of the network saw them, to the
+// evidence of the losses there.
+func Because(all []Finding, network, node, dev, reason string, packets int) {
+	for i := range all {
+		f := &all[i]
+		loss := slices.Contains([]string{atQueue, atBacklog, atDevice, atMTU, atInput, atSocket}, f.Rule)
+		if loss && (f.Place == node || f.Place == node+" "+dev) && slices.ContainsFunc(f.Cells, func(c analysis.Cell) bool { return c.Network == network }) {
+			f.Evidence = append(f.Evidence, fmt.Sprintf("a trace saw the kernel drop %d packets there: %s", packets, reason))
+		}
+	}
+}
+
 // lessLoss completes the test of a loss. A probe that loses datagrams loses half of them at most without the
 // cause; one that sends them again is faster. There is no test if the probe reports neither a loss nor a rate.
 func (f *Finding) lessLoss(t *analysis.Table, r *analysis.Row) {
@@ -114,14 +126,7 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-// number reads an observation; 0 if it is none.
-func number(s string) float64 {
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0
-	}
-	return v
-}
+var number = analysis.Number
 
 // threads returns the number of threads that an end's times add up.
 func threads(o analysis.Observed) float64 { return max(1, number(o.Observed["streams"])) }

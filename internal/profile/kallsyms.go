@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -48,15 +49,7 @@ func parseSymbols(r io.Reader) (symbols, error) {
 		return nil, errHidden
 	}
 	// Of several names of one address the last one stays.
-	slices.SortStableFunc(all, func(a, b symbol) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b symbol) int { return cmp.Compare(a.at, b.at) })
 	return all, nil
 }
 

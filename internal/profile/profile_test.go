@@ -36,7 +36,7 @@ func TestCollector(t *testing.T) {
 		t.Fatal(err)
 	}
 	const engine = 1 << 30 // no process of this test
-	c := collector{names, false, map[uint32]string{engine: client}, map[string]int{}, map[uint64]string{}}
+	c := collector{names, false, map[uint32]string{engine: client}, map[string]int{}}
 	c.add(sample{pid: engine, calls: []uint64{0x24, 0x20}}) // returns behind do_syscall_64's last call
 	c.add(sample{pid: engine, calls: []uint64{0x2f, 0x11}}) // the same functions
 	c.add(sample{pid: engine, calls: nil})                  // its own code

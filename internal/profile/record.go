@@ -147,7 +147,7 @@ func (r *Recorder) Stop(from, to time.Duration) (_ *Profile, err error) {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(s sample) bool { return s.at < from || s.at > to })
-	c := collector{names, r.shared, map[uint32]string{}, map[string]int{}, map[uint64]string{}}
+	c := collector{names, r.shared, map[uint32]string{}, map[string]int{}}
 	end := c.end(all, to)
 	for _, s := range all {
 		if s.at <= end {
@@ -189,8 +189,7 @@ type collector struct {
 	symbols   symbols
 	shared    bool
 	processes map[uint32]string
-	counts    map[string]int    // by frames, joined by spaces
-	names     map[uint64]string // of addresses met
+	counts    map[string]int // by frames, joined by separator
 }
 
 // end returns when the window ended: at the last sample of the client's busiest thread, which ends with it. On a busy
@@ -230,12 +229,7 @@ func (c *collector) add(s sample) {
 		if i > 0 {
 			at-- // a call returns behind itself, which can be in the next function
 		}
-		name, known := c.names[at]
-		if !known {
-			name = c.symbols.name(at)
-			c.names[at] = name
-		}
-		if name != "" {
+		if name := c.symbols.name(at); name != "" {
 			frames = append(frames, name)
 		}
 	}

@@ -78,7 +78,7 @@ func TestShared(t *testing.T) {
 	softirq, other := []uint64{0x2008, 0x1008}, []uint64{0x3008}
 	for _, shared := range []bool{false, true} {
 		const high = 1 << 23 // above all PIDs
-		c := collector{names, shared, map[uint32]string{high: client, high + 1: server, high + 2: "postgres", high + 3: Kernel}, map[string]int{}, map[uint64]string{}}
+		c := collector{names, shared, map[uint32]string{high: client, high + 1: server, high + 2: "postgres", high + 3: Kernel}, map[string]int{}}
 		for _, pid := range []uint32{0, high, high + 1, high + 2, high + 3} {
 			c.add(sample{pid: pid, calls: softirq})
 			c.add(sample{pid: pid, calls: other})

@@ -15,8 +15,14 @@ import (
 const whyAbout = "What limits each network and what its packets cost, the most important first, by the counters and clocks of this run. " +
 	"Another run whose interval excludes a number refutes it; weir explain --test measures what \"Refuted if\" asks for."
 
-// explanation explains the networks of a run.
+// explanation explains the networks of a run. It adds to the losses among its findings the kernel's reasons that a
+// trace saw.
 func (r Run) explanation(all []finding.Finding) explain.Explanation {
+	for _, t := range r.Traces {
+		for _, d := range t.Drops {
+			finding.Because(all, t.Network, d.Node, d.Dev, d.Reason, d.Packets)
+		}
+	}
 	return explain.New(explain.Run{Run: r.Analysis, Findings: all, Short: r.short, Verdicts: r.Verdicts,
 		Models: costmodel.Fit(r.Analysis), Bounds: costmodel.WhatIf(r.Analysis), Hooks: costmodel.Hooks(r.Analysis)})
 }

@@ -70,6 +70,7 @@ func (s *Setup) readSettings(ctx context.Context) (_ *evidence.Settings, whole b
 			places[i].Unknown = append(places[i].Unknown, errs[i].Error())
 			whole = false
 		}
+		places[i].Unlike = s.unlike(name, places[i])
 		found.Places[name] = places[i]
 	}
 	return found, whole
