@@ -11,6 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 )
 
@@ -71,7 +72,7 @@ func TestRefuted(t *testing.T) {
 
 // infinite reports whether a verdict has no interval because what was found is 0 in some blocks.
 func infinite(v explain.Verdict) bool {
-	return slices.ContainsFunc(v.Ratio.Warnings, func(w string) bool { return strings.HasSuffix(w, "are infinite") })
+	return slices.ContainsFunc(v.Ratio.Warnings, func(w lang.Text) bool { return strings.HasSuffix(w.String(), "are infinite") })
 }
 
 // untestable names the rules that no run can refute: nothing of a study gives weir another CPU, or a TCP sender a cheaper

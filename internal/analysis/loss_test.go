@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -99,7 +100,7 @@ func TestStallsCount(t *testing.T) {
 		t.Errorf("a third of the trials stalled: %+v", half.Ratio)
 	}
 	none := row(t, New(stalling(drifting(8), "host", 1, 2, 3, 4, 5, 6, 7, 8), Options{Baseline: "host"}), 0, "bridge")
-	if none.Ratio.N != 0 || !strings.Contains(strings.Join(none.Ratio.Warnings, ";"), "no ratio: 8 of 8 ratios are infinite") {
+	if none.Ratio.N != 0 || !strings.Contains(lang.Join(none.Ratio.Warnings, ";").String(), "no ratio: 8 of 8 ratios are infinite") {
 		t.Errorf("a baseline that carries nothing: %+v", none.Ratio)
 	}
 	for _, x := range []Row{r, half, none} {

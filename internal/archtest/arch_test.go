@@ -17,8 +17,11 @@ const module = "github.com/weir-bench/weir/"
 // layers, so two packages of one layer never see each other: network never sees probe, probe never
 // sees target, report never sees lab.
 var layers = [][]string{
+	// What prints and reads text.
+	{"internal/strictyaml"},
+	{"internal/lang"},
 	// Data and packages that stand alone.
-	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "internal/picture", "internal/foreign", "studies"},
+	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/picture", "internal/foreign", "studies"},
 	{"internal/facts", "internal/evidence"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
@@ -49,6 +52,7 @@ var only = map[string][]string{
 	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/local", "internal/target/remote", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/nstest", "internal/terminal"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
 	"github.com/goccy/go-yaml/parser":           {"internal/strictyaml"},
+	"golang.org/x/text/language":                {"internal/lang"},
 	"github.com/spf13/cobra":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	// Experiments and trials know a target only by the seam.

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -86,4 +87,63 @@ func TestSecurityTests(t *testing.T) {
 			t.Errorf("docs/security.md names %s, which does not exist", m[1])
 		}
 	}
+}
+
+var (
+	span    = regexp.MustCompile("`[^`]+`")
+	comment = regexp.MustCompile(`\s+# .*`)
+)
+
+// A translated page has the commands, the code and the links of its English page, so that neither changes alone.
+func TestTranslatedPages(t *testing.T) {
+	for _, page := range []string{"README", "docs/questions"} {
+		of := map[string][]string{}
+		for _, name := range []string{page + ".md", page + ".zh-CN.md"} {
+			b, err := os.ReadFile(filepath.Join(root, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			of[name] = parts(string(b))
+		}
+		en, zh := of[page+".md"], of[page+".zh-CN.md"]
+		if len(en) < 10 {
+			t.Errorf("%s.md has only %d commands and links: the test looks in the wrong place", page, len(en))
+		}
+		for _, x := range en {
+			if !slices.Contains(zh, x) {
+				t.Errorf("%s.zh-CN.md lacks %s of %s.md", page, x, page)
+			}
+		}
+		for _, x := range zh {
+			if !slices.Contains(en, x) {
+				t.Errorf("%s.zh-CN.md has %s, which %s.md lacks", page, x, page)
+			}
+		}
+	}
+}
+
+// parts lists the commands, code spans and links of a page, without comments, anchors and the language of a link. Of
+// an example with its output, which follows a prompt, only the command counts.
+func parts(page string) (out []string) {
+	output := false
+	var prose []string
+	for line := range strings.Lines(page) {
+		command, code := strings.CutPrefix(line, "    ")
+		if !code {
+			output = false
+			prose = append(prose, strings.TrimSuffix(line, "\n"))
+			continue
+		}
+		prompt := strings.HasPrefix(command, "$ ")
+		if output = output || prompt; prompt || !output {
+			out = append(out, comment.ReplaceAllString(strings.TrimSpace(command), ""))
+		}
+	}
+	text := strings.Join(prose, " ") // a span can go over a line's end
+	out = append(out, span.FindAllString(text, -1)...)
+	for _, m := range link.FindAllStringSubmatch(text, -1) {
+		target, _, _ := strings.Cut(m[1], "#")
+		out = append(out, "a link to "+strings.Replace(target, ".zh-CN.md", ".md", 1))
+	}
+	return out
 }

@@ -63,9 +63,9 @@ func (d docs) add(spec *ast.TypeSpec) {
 var products = []string{"Bridge", "CNI", "Canal", "Host", "IPIP", "OVS", "Relay", "Terway", "VXLAN", "Via", "Weave", "WireGuard"}
 
 // about returns the comment on a network's type, with the names that users know.
-func (d docs) about(name string) string {
+func (d docs) about(say sayer, name string) string {
 	own := reflect.TypeOf(Networks[name].New()).Elem().Name()
-	text := strings.Replace(d.types[own], own+" ", name+" ", 1) // it begins with it
+	text := strings.Replace(say.paragraphs(d.types[own]), own+" ", name+" ", 1) // it begins with it
 	for _, other := range Names(Networks) {
 		typ := reflect.TypeOf(Networks[other].New()).Elem().Name()
 		if !slices.Contains(products, typ) {
@@ -75,12 +75,12 @@ func (d docs) about(name string) string {
 	return text
 }
 
-func (d docs) option(n Network, key string) string {
+func (d docs) option(say sayer, n Network, key string) string {
 	v := reflect.ValueOf(n.New()).Elem()
-	says := d.fields[v.Type().Name()+"."+key]
+	says := say(d.fields[v.Type().Name()+"."+key])
 	for i := range v.NumField() {
 		if m := yamlKey.FindStringSubmatch(string(v.Type().Field(i).Tag)); m != nil && m[1] == key && !v.Field(i).IsZero() {
-			says += fmt.Sprintf("; default %v", v.Field(i).Interface())
+			says += fmt.Sprintf(say("; default %v"), v.Field(i).Interface())
 		}
 	}
 	return says

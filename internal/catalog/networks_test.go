@@ -20,27 +20,32 @@ import (
 var update = flag.Bool("update", false, "rewrite docs/networks.md")
 
 const (
-	page    = "../../docs/networks.md"
 	startup = "../../docs/startup.csv"
 
 	performance = "../../docs/performance.csv"
 )
 
-// docs/networks.md matches the code.
+// docs/networks.md and its translations match the code.
 func TestNetworksPage(t *testing.T) {
-	got := networksPage(t)
-	if *update {
-		if err := os.WriteFile(page, got, 0o644); err != nil {
-			t.Fatal(err)
+	chinese := translations(t)
+	for page, got := range map[string][]byte{
+		"../../docs/networks.md":       networksPage(t, english, "English | [简体中文](networks.zh-CN.md)"),
+		"../../docs/networks.zh-CN.md": networksPage(t, chinese.say, "[English](networks.md) | 简体中文"),
+	} {
+		if *update {
+			if err := os.WriteFile(page, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatalf("%v (make golden writes it)", err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s does not match the code; run make golden and review the difference", page)
 		}
 	}
-	want, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatalf("%v (make golden writes it)", err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s does not match the code; run make golden and review the difference", page)
-	}
+	chinese.stale()
 	says := typeDocs(t)
 	for _, name := range Names(Networks) {
 		n := Networks[name]
@@ -48,7 +53,7 @@ func TestNetworksPage(t *testing.T) {
 			t.Errorf("%s: properties %+v", name, n.Properties)
 		}
 		for _, o := range strictyaml.Keys(n.New()) {
-			if says.option(n, o) == "" {
+			if says.option(english, n, o) == "" {
 				t.Errorf("%s: the option %s has no description", name, o)
 			}
 		}
@@ -64,20 +69,28 @@ func TestNetworksPage(t *testing.T) {
 	}
 }
 
-func networksPage(t *testing.T) []byte {
+func networksPage(t *testing.T, say sayer, languages string) []byte {
 	b := &bytes.Buffer{}
 	ready, measured, says := startups(t), ratios(t), typeDocs(t)
-	fmt.Fprint(b, "# Networks\n\nGenerated from the code by `make golden`; do not edit. MTUs and diagrams assume two hosts, or one if the network\n"+
+	head := func(of ...string) {
+		for _, h := range of {
+			fmt.Fprintf(b, "| %s ", say(h))
+		}
+		fmt.Fprintf(b, "|\n%s|\n", strings.Repeat("|---", len(of)))
+	}
+	fmt.Fprintf(b, "# %s\n\n%s\n\n", say("Networks"), languages)
+	fmt.Fprint(b, say.paragraphs("Generated from the code by `make golden`; do not edit. MTUs and diagrams assume two hosts, or one if the network\n"+
 		"takes no more, and an underlay of 1500 bytes. To look at a network, print its steps with `weir plan -n NAME`, or build\n"+
-		"and keep it with `weir lab up -n NAME`.\n\n"+
-		"| network | model | addresses | isolation | service discovery | external access | encapsulation | MTU | ready after | performance |\n|---|---|---|---|---|---|---|---|---|---|\n")
+		"and keep it with `weir lab up -n NAME`.\n\n"))
+	head("network", "model", "addresses", "isolation", "service discovery", "external access", "encapsulation", "MTU", "ready after", "performance")
 	for _, name := range In(network.InLab) {
 		n := Networks[name]
 		p, _ := defaultPlan(t, n)
 		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s | %s | %s | %s | %d | %s | %s |\n", name, name,
-			n.Model, n.Addresses, n.Isolation, n.Discovery, n.External, overhead(p.Path), p.Path.MTU, ready(name), measured(name))
+			say(string(n.Model)), say(n.Addresses), say(n.Isolation), say(n.Discovery), say(n.External), overhead(say, p.Path), p.Path.MTU, ready(name),
+			strings.NewReplacer("response", say("response"), ", ", say(", ")).Replace(measured(name)))
 	}
-	fmt.Fprint(b, "\nReady after: median time from before the first namespace until the last step is done and all daemons are ready, as\n"+
+	fmt.Fprint(b, say.paragraphs("\nReady after: median time from before the first namespace until the last step is done and all daemons are ready, as\n"+
 		"measured by `make startup` (docs/startup.csv has the machine and the range). "+unmeasured+": not measured.\n\n"+
 		"External access: how packets between pods and hosts outside of the network pass, as weir builds it; after a semicolon,\n"+
 		"what products add.\n\n"+
@@ -92,11 +105,11 @@ func networksPage(t *testing.T) []byte {
 		"          - {in: h1, offload: {dev: eth0, features: {tx-udp_tnl-segmentation: false, tx-udp_tnl-csum-segmentation: false}}}\n"+
 		"          - {in: h2p1, exec: {argv: [nft, \"table inet f { chain c { type filter hook input priority 0; numgen random mod 100 < 3 drop; }; }\"]}}\n\n"+
 		"Or on the command line: `weir run -n 'vxlan-overlay,{use: vxlan-overlay, name: faulty, also: [{in: h1, set: {dev: eth0, mtu: 1400}}]}'`.\n"+
-		"Places are hosts (h1), pods (h1p1) and the switch between more than two hosts.\n")
+		"Places are hosts (h1), pods (h1p1) and the switch between more than two hosts.\n"))
 	for _, name := range In(network.InLab) {
 		n := Networks[name]
 		p, tp := defaultPlan(t, n)
-		fmt.Fprintf(b, "\n## %s\n\n%s\n", name, says.about(name))
+		fmt.Fprintf(b, "\n## %s\n\n%s\n", name, says.about(say, name))
 		fmt.Fprint(b, "```mermaid\n")
 		from, to, err := p.Between("")
 		if err == nil {
@@ -108,37 +121,34 @@ func networksPage(t *testing.T) []byte {
 		fmt.Fprint(b, "```\n\n| | |\n|---|---|\n")
 		row := func(what string, is []string) {
 			if len(is) > 0 {
-				fmt.Fprintf(b, "| %s | %s |\n", what, strings.Join(is, ", "))
+				fmt.Fprintf(b, "| %s | %s |\n", say(what), strings.Join(is, ", "))
 			}
 		}
-		row("hosts", hosts(n))
+		row("hosts", hosts(say, n))
 		row("daemons", daemons(p))
 		row("devices that weir creates", devices(p))
 		row("ready after", readyRow(ready(name)))
-		row("root", needsRoot(p))
+		row("root", needsRoot(say, p))
 		row("versions in every result", found(p))
-		row("packages", packages(t, p))
+		row("packages", packages(t, say, p))
 		row("device files", opens(p))
 		row("kernel features", ofKernel(p))
 		for _, o := range strictyaml.Keys(n.New()) {
-			row("option `"+o+"`", []string{says.option(n, o)})
+			fmt.Fprintf(b, "| %s | %s |\n", fmt.Sprintf(say("option `%s`"), o), says.option(say, n, o))
 		}
-		row("MTU of pods", []string{fmt.Sprintf("%d of %d", p.Path.MTU, tp.MTU)})
-		row("IPv6", ipv6(n))
-		row("factor `offload`, level off", offloadsOff(n))
-		row("bridges pass packets to netfilter", bridgesNF(t, n))
+		row("MTU of pods", []string{fmt.Sprintf(say("%d of %d"), p.Path.MTU, tp.MTU)})
+		row("IPv6", tries(say, n, topo.Spec{IPv6: true, PodsIPv6: true}, false))
+		row("factor `offload`, level off", tries(say, n, topo.Spec{}, true))
+		row("bridges pass packets to netfilter", bridgesNF(t, say, n))
 	}
-	fmt.Fprint(b, notIncluded)
-	existing(b, says)
+	fmt.Fprintf(b, "\n## %s\n\n%s\n## %s\n\n%s", say("Programs that you must provide"), say.paragraphs(notIncluded), say("Networks that exist"), say.paragraphs(exist))
+	head("network", "with", "what it measures", "options")
+	existing(b, say, says)
 	return b.Bytes()
 }
 
 // existing describes the networks that targets find.
-func existing(b *bytes.Buffer, says docs) {
-	fmt.Fprint(b, "\n## Networks that exist\n\nweir measures these and builds nothing: machines over [SSH](ssh.md) (`--ssh a,b`), pods and nodes of\n"+
-		"[Kubernetes](kubernetes.md) (`--kube`). What they add to packets is unknown, so reports show no overhead and no ceiling.\n"+
-		"Their MTU is that of the devices at the ends; weir proves with packets that it holds along the path.\n\n"+
-		"| network | with | what it measures | options |\n|---|---|---|---|\n")
+func existing(b *bytes.Buffer, say sayer, says docs) {
 	for _, name := range Names(Networks) {
 		n := Networks[name]
 		var with, options []string
@@ -148,30 +158,33 @@ func existing(b *bytes.Buffer, says docs) {
 			}
 		}
 		for _, o := range strictyaml.Keys(n.New()) {
-			options = append(options, fmt.Sprintf("`%s`: %s", o, says.option(n, o)))
+			options = append(options, fmt.Sprintf("`%s`: %s", o, says.option(say, n, o)))
 		}
 		if with == nil {
 			continue
 		}
 		about := n.About
-		if n.Model == Found {
-			about = strings.Join(strings.Fields(says.about(name)), " ")
+		if n.Model != Found {
+			about = say(about)
+		} else {
+			about = strings.Join(strings.Fields(says.about(say, name)), " ")
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", name, strings.Join(with, ", "), about, strings.Join(options, "; "))
 	}
 }
 
 // notIncluded describes programs that have no package.
-const notIncluded = `
-## Programs that you must provide
-
-**calico** is in no distribution. Its networks run the programs of the images calico/node and calico/cni, which must be in
+const notIncluded = `**calico** is in no distribution. Its networks run the programs of the images calico/node and calico/cni, which must be in
 /opt/calico or in the directory of the option dir; weir skips the networks without them. calico-bgp-datapath is the data
 path without Calico's programs and without the rules that Felix adds: its cost is not Calico's.
 
 **weave** is in no distribution, and 2.8.1 is its last release. Its networks run the weaver in PATH; weir skips them
 without it.
 `
+
+const exist = "weir measures these and builds nothing: machines over [SSH](ssh.md) (`--ssh a,b`), pods and nodes of\n" +
+	"[Kubernetes](kubernetes.md) (`--kube`). What they add to packets is unknown, so reports show no overhead and no ceiling.\n" +
+	"Their MTU is that of the devices at the ends; weir proves with packets that it holds along the path.\n\n"
 
 func defaultPlan(t *testing.T, n Network) (plan.Plan, topo.Topology) {
 	t.Helper()
@@ -186,24 +199,24 @@ func defaultPlan(t *testing.T, n Network) (plan.Plan, topo.Topology) {
 	return p, tp
 }
 
-func overhead(p plan.Path) string {
+func overhead(say sayer, p plan.Path) string {
 	if n := p.Overhead + p.Tag; n > 0 {
-		return fmt.Sprintf("%d bytes", n)
+		return fmt.Sprintf(say("%d bytes"), n)
 	}
-	return "none"
+	return say("none")
 }
 
-func hosts(n Network) []string {
+func hosts(say sayer, n Network) []string {
 	if n.Hosts > 0 {
 		return []string{fmt.Sprint(n.Hosts)}
 	}
-	if tries(n, topo.Spec{Hosts: 1, Pods: 2}, false)[0] != "yes" {
-		return []string{"2 or more"}
+	if tries(english, n, topo.Spec{Hosts: 1, Pods: 2}, false)[0] != "yes" {
+		return []string{say("2 or more")}
 	}
-	return []string{"1 or more"}
+	return []string{say("1 or more")}
 }
 
-func tries(n Network, s topo.Spec, noOffload bool) []string {
+func tries(say sayer, n Network, s topo.Spec, noOffload bool) []string {
 	tp, err := topo.New(n.Spec(n.New(), s))
 	if err == nil {
 		tp.NoOffload = noOffload
@@ -211,29 +224,25 @@ func tries(n Network, s topo.Spec, noOffload bool) []string {
 	}
 	if err != nil {
 		_, why, _ := strings.Cut(err.Error(), ": ") // without the name of the network
-		return []string{"not supported: " + why}
+		return []string{fmt.Sprintf(say("not supported: %s"), say(why))}
 	}
-	return []string{"yes"}
+	return []string{say("yes")}
 }
-
-func ipv6(n Network) []string { return tries(n, topo.Spec{IPv6: true, PodsIPv6: true}, false) }
-
-func offloadsOff(n Network) []string { return tries(n, topo.Spec{}, true) }
 
 // bridgesNF describes what the bridges of hosts do without the factor bridge-nf; nothing without
 // bridges.
-func bridgesNF(t *testing.T, n Network) []string {
+func bridgesNF(t *testing.T, say sayer, n Network) []string {
 	p, tp := defaultPlan(t, n)
 	state := ""
 	for _, s := range p.Steps {
 		if s.Sysctl != nil && strings.HasPrefix(s.Sysctl.Key, plan.BridgeNF) && s.In != network.Switch {
-			state = map[string]string{"0": "off", "1": "on, as in the product"}[s.Sysctl.Value]
+			state = say(map[string]string{"0": "off", "1": "on, as in the product"}[s.Sysctl.Value])
 		}
 	}
 	tp.BridgeNF = topo.BridgeNFOff
 	if _, err := network.Build(n.New(), tp); state != "" && err != nil {
 		_, why, _ := strings.Cut(err.Error(), ": ")
-		return []string{state + "; off is not supported: " + why}
+		return []string{fmt.Sprintf(say("%s; off is not supported: %s"), state, say(why))}
 	}
 	if state == "" {
 		return nil
@@ -262,7 +271,7 @@ func found(p plan.Plan) []string {
 }
 
 // packages returns the packages of p's programs, and the sources of programs that make builds.
-func packages(t *testing.T, p plan.Plan) []string {
+func packages(t *testing.T, say sayer, p plan.Plan) []string {
 	t.Helper()
 	mod, err := os.ReadFile("../../tools/flanneld/go.mod")
 	if err != nil {
@@ -277,7 +286,9 @@ func packages(t *testing.T, p plan.Plan) []string {
 		switch {
 		case !slices.Contains(p.Programs(), tool.Program):
 		case tool.Program == "flanneld":
-			names = append(names, fmt.Sprintf("flanneld %s by `%s`", flannel[1], tool.Package))
+			names = append(names, fmt.Sprintf(say("%s %s by `%s`"), tool.Program, flannel[1], tool.Package))
+		case strings.Contains(tool.Package, " "): // in no distribution
+			names = append(names, say(tool.Package))
 		default:
 			names = append(names, tool.Package)
 		}
@@ -298,13 +309,13 @@ func devices(p plan.Plan) []string {
 	return slices.Compact(kinds)
 }
 
-func needsRoot(p plan.Plan) []string {
+func needsRoot(say sayer, p plan.Plan) []string {
 	for _, s := range p.Steps {
 		if s.Service != nil && s.Service.Root {
-			return []string{"needed to start " + s.Service.Name + "; without it weir skips the network"}
+			return []string{fmt.Sprintf(say("needed to start %s; without it weir skips the network"), s.Service.Name)}
 		}
 	}
-	return []string{"not needed"}
+	return []string{say("not needed")}
 }
 
 func readyRow(after string) []string {

@@ -221,7 +221,8 @@ func (c *canvas) svg(alt string) string {
 }
 
 // textWidth estimates the width of s in a sans-serif font: Helvetica's advance widths by class of
-// character, with a margin for wider fonts. Characters beyond ASCII count as wide as a capital.
+// character, with a margin for wider fonts. Characters beyond ASCII count as wide as a capital, those of
+// Chinese as their height.
 func textWidth(s string, size float64) float64 {
 	w := 0.0
 	for _, r := range s {
@@ -236,6 +237,8 @@ func textWidth(s string, size float64) float64 {
 			w += 0.5
 		case strings.ContainsRune("mMW%…", r):
 			w += 0.87
+		case r >= 0x2e80: // Chinese
+			w++
 		case 'A' <= r && r <= 'Z' || strings.ContainsRune("w", r) || r > 0x7f && r != 'µ' && r != '×' && r != '÷':
 			w += 0.72
 		default:

@@ -58,7 +58,7 @@ var falls = []Fall{
 }
 
 var forest = []ForestGroup{
-	{Name: "bridge", Color: 1, Pooled: Row{Name: "1 run", Value: 0.97, Label: "0.97×"}, Missing: 2,
+	{Name: "bridge", Color: 1, Pooled: Row{Name: "1 run", Value: 0.97, Label: "0.97×"}, Missing: "2 not counted",
 		Runs: []ForestRun{{Row{Name: "001", Value: 0.97, Lo: 0.93, Hi: 1.01, Bounded: true, Label: "0.97×"}, 1}}},
 	{Name: "vxlan-overlay", Color: 2, Pooled: Row{Name: "3 runs", Value: 0.63, Lo: 0.52, Hi: 0.76, Bounded: true, Label: "0.63×"}, NextLo: 0.44, NextHi: 0.88,
 		Runs: []ForestRun{
@@ -139,11 +139,11 @@ var charts = map[string]drawing{
 	"ratios":       Ratios{threeRatios, "host", "throughput ÷ host (right is better)", "Ratios."},
 	"ratios-none":  Ratios{nil, "host", "throughput ÷ host", "Nothing to compare."},
 	"values":       Values{threeValues, "throughput, Gbit/s", "Values."},
-	"latency":      Latency{lines(), "response time, µs", "Latency."},
-	"latency-none": Latency{nil, "response time, µs", "Nothing measured."},
+	"latency":      Latency{Lines: lines(), Axis: "response time, µs", Alt: "Latency."},
+	"latency-none": Latency{Axis: "response time, µs", Alt: "Nothing measured."},
 	"ladder":       Ladder{ladder, "thousand packets/s", "Ladder."},
-	"heat": Heat{names, names, [][]Cell{{{10, "10.0"}, {8, "8.0"}, {}}, {{4, "4.0"}, {0, "0.0"}, {9.9, "9.9"}}, {{1, "1.0"}, {5, "5.0"}, {2, "2.0"}}},
-		"throughput, Gbit/s", "From and to."},
+	"heat": Heat{Rows: names, Columns: names, Cells: [][]Cell{{{10, "10.0"}, {8, "8.0"}, {}}, {{4, "4.0"}, {0, "0.0"}, {9.9, "9.9"}}, {{1, "1.0"}, {5, "5.0"}, {2, "2.0"}}},
+		Axis: "throughput, Gbit/s", Alt: "From and to."},
 	"heat-many": manyCells(),
 	"sweep": Sweep{[]Curve{
 		{Name: "host", Points: []CurvePoint{{X: 1000, Y: 8, Lo: 7.5, Hi: 8.4, Bounded: true}, {X: 1400, Y: 10, Lo: 9.4, Hi: 10.4, Bounded: true}, {X: 1500, Y: 6.1, Lo: 5.9, Hi: 6.4, Bounded: true}, {X: 2000, Y: 7, Lo: 6.8, Hi: 7.4, Bounded: true}}},
@@ -155,8 +155,8 @@ var charts = map[string]drawing{
 		[]Link{{"host", "MTU 9001", 0, "ens3", "ens3"}, {"vxlan-overlay", "MTU 8951", 2, "eth0", "a-very-long-device, eth0"}, {"wg", "", 3, "", ""}}, "Machines."},
 	"grouped":       Grouped{twoGroups, "", "throughput, Gbit/s", "Grouped."},
 	"grouped-ratio": Grouped{twoGroups, "idle", "response time ÷ idle", "Grouped ratios."},
-	"heat-lines": Heat{names[:2], names[:2], [][]Cell{{{10, "10.0\n[9.1, 11.0]\n= 1"}, {8, "8.0\n[7.2, 8.8]\n0.80×\n[0.75, 0.86]"}}, {{4, "4.0"}, {}}},
-		"throughput, Gbit/s", "Lines."},
+	"heat-lines": Heat{Rows: names[:2], Columns: names[:2], Cells: [][]Cell{{{10, "10.0\n[9.1, 11.0]\n= 1"}, {8, "8.0\n[7.2, 8.8]\n0.80×\n[0.75, 0.86]"}}, {{4, "4.0"}, {}}},
+		Axis: "throughput, Gbit/s", Alt: "Lines."},
 	"trials":         trials,
 	"runs":           fourRuns,
 	"runs-one":       Runs{Dates: []string{"10:00"}, Axis: "ratio", Alt: "One run."},

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 )
 
@@ -26,7 +25,7 @@ type ForestGroup struct {
 	Pooled  Row     // Name labels the diamond
 	NextLo  float64 // of the next run, 0 if unknown
 	NextHi  float64
-	Missing int // runs that do not count
+	Missing string // says how many runs do not count; "" for none
 }
 
 // A ForestRun is one run; Weight is its share in the pooled ratio, 0..1.
@@ -73,8 +72,8 @@ func (v Forest) SVG() (string, error) {
 	for _, group := range v.Groups {
 		c.open(of(group.Color, g.height*float64(2+len(group.Runs))))
 		c.text(inkFG, start, textSize, 0, g.y(i)+4, g.names[i])
-		if group.Missing > 0 {
-			c.text(inkMuted, end, smallSize, width, g.y(i)+4, fmt.Sprintf("%d not counted", group.Missing))
+		if group.Missing != "" {
+			c.text(inkMuted, end, smallSize, width, g.y(i)+4, group.Missing)
 		}
 		i++
 		for _, r := range group.Runs {

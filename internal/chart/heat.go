@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -17,6 +18,7 @@ type Heat struct {
 	Cells         [][]Cell
 	Axis          string // the quantity with its unit
 	Alt           string // text alternative
+	From, To      string // name the sides; "" does in English
 }
 
 func (v Heat) SVG() (string, error) {
@@ -36,16 +38,17 @@ func (v Heat) SVG() (string, error) {
 			}
 		}
 	}
+	v.From, v.To = cmp.Or(v.From, "from"), cmp.Or(v.To, "to")
 	left, short := nameColumn(v.Rows)
-	left += textWidth("from ", smallSize)
+	left += textWidth(v.From+" ", smallSize)
 	bottom := head + height*float64(len(v.Rows))
 	c := newCanvas(bottom + axisHeight)
 	if len(v.Columns) > 5 {
 		c.width = wide
 	}
 	w := min(widest, (max(width, c.width)-left)/float64(max(1, len(v.Columns))))
-	c.text(inkMuted, start, smallSize, left, 11, "to")
-	c.text(inkMuted, start, smallSize, 0, head-6, "from")
+	c.text(inkMuted, start, smallSize, left, 11, v.To)
+	c.text(inkMuted, start, smallSize, 0, head-6, v.From)
 	for n, name := range v.Columns {
 		c.text(inkFG, middle, smallSize, left+w*(float64(n)+0.5), head-6, clip(name, w-2, smallSize))
 	}
@@ -57,7 +60,7 @@ func (v Heat) SVG() (string, error) {
 			if x.Label == "" {
 				continue
 			}
-			c.mark("", fmt.Sprintf("from %s to %s: %s", v.Rows[i], v.Columns[n], strings.ReplaceAll(x.Label, "\n", " ")))
+			c.mark("", fmt.Sprintf("%s %s %s %s: %s", v.From, v.Rows[i], v.To, v.Columns[n], strings.ReplaceAll(x.Label, "\n", " ")))
 			c.rect(heatInk(x.Value, hi), at+1, y+1, w-2, height-2)
 			ls := strings.Split(x.Label, "\n")
 			for i, l := range ls {

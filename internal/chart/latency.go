@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -13,6 +14,7 @@ type Latency struct {
 	Lines []Curve
 	Axis  string // the quantity with its unit
 	Alt   string // text alternative
+	X     string // says what the shares are; "" says it in English
 }
 
 func (v Latency) SVG() (string, error) {
@@ -62,7 +64,7 @@ func (v Latency) SVG() (string, error) {
 		p.text(inkMuted, middle, smallSize, at, p.bottom+14, t.s)
 	}
 	p.shut()
-	p.text(inkMuted, start, smallSize, 0, p.bottom+31, "share of all responses that were at least this fast")
+	p.text(inkMuted, start, smallSize, 0, p.bottom+31, cmp.Or(v.X, "share of all responses that were at least this fast"))
 	p.curves(lines, x, y, 2, false)
 	p.root += each("data-x", shares) + fmt.Sprintf(" data-plot=\"%s %s %s %s %g %g\"", px(p.left), px(p.right), px(p.top), px(p.bottom), y.lo, y.hi)
 	return p.svg(v.Alt), nil

@@ -13,6 +13,7 @@ type Over struct {
 	Window float64   // s, its length
 	Panels []Panel
 	Alt    string // text alternative
+	X      string // names the axis of time; "" does in English
 }
 
 // A Panel has its own vertical axis, from 0.
@@ -70,7 +71,7 @@ func (v Over) SVG() (string, error) {
 	for _, t := range x.ticks {
 		c.text(inkMuted, middle, smallSize, x.pos(t), at+14, tickNum(t))
 	}
-	c.text(inkMuted, middle, smallSize, (left+right)/2, at+29, "s since the measured window began")
+	c.text(inkMuted, middle, smallSize, (left+right)/2, at+29, cmp.Or(v.X, "s since the measured window began"))
 	return c.svg(v.Alt), nil
 }
 

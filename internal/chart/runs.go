@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -14,6 +15,7 @@ type Runs struct {
 	Curves []Curve  // X is the place of the run, from 0
 	Axis   string   // the divided quantity and its better direction
 	Alt    string   // text alternative
+	X      string   // names the axis of runs; "" does in English
 }
 
 func (v Runs) SVG() (string, error) {
@@ -41,7 +43,7 @@ func (v Runs) SVG() (string, error) {
 	for i := 0; i < len(v.Dates); i += each {
 		p.text(inkMuted, middle, smallSize, x.pos(float64(i)), p.bottom+14, v.Dates[i])
 	}
-	p.text(inkMuted, middle, smallSize, (p.left+p.right)/2, p.bottom+31, "runs in the order of time")
+	p.text(inkMuted, middle, smallSize, (p.left+p.right)/2, p.bottom+31, cmp.Or(v.X, "runs in the order of time"))
 	p.line(inkFG, 1, p.left, y.pos(1), p.right, y.pos(1))
 	for i, m := range v.Marks {
 		if at := x.pos(float64(i) + 0.5); m != "" {

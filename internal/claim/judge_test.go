@@ -128,7 +128,7 @@ func TestJudge(t *testing.T) {
 			continue
 		}
 		o := os[0]
-		if o.Verdict != c.want || !strings.Contains(o.Why, c.why) || (c.why == "") != (o.Why == "") {
+		if o.Verdict != c.want || !strings.Contains(o.Why.String(), c.why) || (c.why == "") != (o.Why == "") {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.name, o.Verdict, o.Why, c.want, c.why)
 		}
 		if got := o.Measured[0].Ratio.Center; math.Abs(got-c.center) > 0.02*c.center {
@@ -204,7 +204,7 @@ func TestJudgeNotOK(t *testing.T) {
 			}
 		}
 		o := Judge([]Claim{claim}, claim.Study, run(results))[0]
-		if o.Verdict != c.want || !strings.Contains(o.Why, c.why) {
+		if o.Verdict != c.want || !strings.Contains(o.Why.String(), c.why) {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.name, o.Verdict, o.Why, c.want, c.why)
 		}
 	}

@@ -1,9 +1,8 @@
 package claim
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
 )
@@ -49,10 +48,10 @@ func (c Claim) pool(runs []Outcome, of int) Outcome {
 		o.Verdict = worse(o.Verdict, m.Verdict)
 	}
 	if o.Verdict == Undecided {
-		o.Why = "more runs would narrow the pooled interval, unless the ratio lies on a bound"
+		o.Why = lang.T("more runs would narrow the pooled interval, unless the ratio lies on a bound")
 	}
 	if missing := of - len(runs); missing > 0 && o.Verdict == Undecided {
-		o.Why += fmt.Sprintf("; %d of %d runs have no ratio", missing, of)
+		o.Why += lang.T("; %d of %d runs have no ratio", missing, of)
 	}
 	return o
 }

@@ -40,7 +40,7 @@ func TestJudgeRuns(t *testing.T) {
 		if len(os) != 1 {
 			t.Fatalf("%s: %d outcomes", c.name, len(os))
 		}
-		if o := os[0]; o.Verdict != c.want || o.Runs != c.counted || !strings.Contains(o.Why, c.why) || (c.why == "") != (o.Why == "") {
+		if o := os[0]; o.Verdict != c.want || o.Runs != c.counted || !strings.Contains(o.Why.String(), c.why) || (c.why == "") != (o.Why == "") {
 			t.Errorf("%s: %s over %d runs (%q), want %s over %d (%q)", c.name, o.Verdict, o.Runs, o.Why, c.want, c.counted, c.why)
 		}
 	}

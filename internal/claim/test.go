@@ -2,7 +2,6 @@ package claim
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -32,7 +32,7 @@ const (
 type Outcome struct {
 	Claim    Claim     `json:"claim"`
 	Verdict  Verdict   `json:"verdict"`
-	Why      string    `json:"why,omitempty"`      // for undecided and untestable claims: what is missing
+	Why      lang.Text `json:"why,omitempty"`      // for undecided and untestable claims: what is missing
 	Measured []Measure `json:"measured,omitempty"` // in the order of the claim's tests
 	From     string    `json:"from,omitempty"`     // the results directory, which the caller fills in
 	Runs     int       `json:"runs,omitempty"`     // that the verdict rests on; 0 for untestable claims
@@ -78,7 +78,7 @@ func (t Test) verdict(i stat.Interval) Verdict {
 
 // Cannot is the outcome of a claim that cannot be tested here.
 func (c Claim) Cannot(why string) Outcome {
-	return Outcome{Claim: c, Verdict: Untestable, Why: why}
+	return Outcome{Claim: c, Verdict: Untestable, Why: lang.Stored(why)}
 }
 
 // Judge returns the outcome of every claim on which a run of s bears: s measures the claim's cells
@@ -161,13 +161,13 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 	switch {
 	case o.Verdict != Undecided:
 	case none != "":
-		o.Why = none
+		o.Why = lang.Stored(none)
 	case more < 0:
-		o.Why = "the ratio lies on a bound: no practical number of blocks would decide"
+		o.Why = lang.T("the ratio lies on a bound: no practical number of blocks would decide")
 	case more == 1:
-		o.Why = "about one more block would decide"
+		o.Why = lang.T("about one more block would decide")
 	default:
-		o.Why = fmt.Sprintf("about %d more blocks would decide", more)
+		o.Why = lang.T("about %d more blocks would decide", more)
 	}
 	return o
 }

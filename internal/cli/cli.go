@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,10 +143,13 @@ that is measured, cannot do it; 4 interrupted, can be resumed.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
-		PersistentPreRunE: notEmpty,
-		Args:              args(cobra.NoArgs),
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(c *cobra.Command, as []string) error {
+			return cmp.Or(notEmpty(c, as), speak(c))
+		},
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.PersistentFlags().String("lang", "", "language of reports: en or zh (default: that of LC_ALL, LC_MESSAGES or LANG, else en)")
 	root.SetVersionTemplate("weir {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w; see %s --help", err, c.CommandPath())

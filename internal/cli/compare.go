@@ -86,7 +86,7 @@ runs cannot tell is skipped. docs/ci.md has complete examples.`,
 			case "github":
 				err = export.Annotations(os.Stdout, "weir compare", cases)
 			default:
-				err = formats[format](os.Stdout, report.Comparison(cmp))
+				err = formats[format](os.Stdout, spoken(report.Comparison(cmp)))
 			}
 			if err := errors.Join(err, writeJUnit(junit, "weir compare", cases)); err != nil {
 				return exit(exitEnvironment, err)

@@ -85,9 +85,9 @@ the commands that remove the cause there.`,
 			case asJSON:
 				return printJSON(os.Stdout, x)
 			case md:
-				return report.Markdown(os.Stdout, doc)
+				return report.Markdown(os.Stdout, spoken(doc))
 			}
-			return report.Text(os.Stdout, doc, width())
+			return report.Text(os.Stdout, spoken(doc), width())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

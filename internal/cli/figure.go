@@ -283,7 +283,7 @@ func (d *drawing) draw(from *results) error {
 			if i > 0 {
 				fmt.Println()
 			}
-			if err = report.Text(os.Stdout, report.OfFigure(r), width()); err != nil {
+			if err = report.Text(os.Stdout, spoken(report.OfFigure(r)), width()); err != nil {
 				return err
 			}
 			if drawn[r.ID] != "" {

@@ -49,7 +49,7 @@ index.html only if it wrote it.`, indexDepth),
 				return exit(exitEnvironment, err)
 			}
 			var b bytes.Buffer
-			if err := report.HTML(&b, report.Index(filepath.Base(abs), all)); err != nil {
+			if err := report.HTML(&b, spoken(report.Index(filepath.Base(abs), all))); err != nil {
 				return err
 			}
 			page := bytes.Replace(b.Bytes(), []byte("\n"), []byte("\n"+indexMark+"\n"), 1)

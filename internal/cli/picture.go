@@ -63,7 +63,7 @@ func drawPicture(dirs []string, keep bool, id, format, file string) error {
 	if err != nil {
 		return err
 	}
-	svg, title, err := figureOf(dirs, keep, id)
+	svg, title, err := figureOf(dirs, keep, id, format)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func drawPicture(dirs []string, keep bool, id, format, file string) error {
 	return nil
 }
 
-func figureOf(dirs []string, keep bool, id string) (svg, title string, err error) {
+func figureOf(dirs []string, keep bool, id, format string) (svg, title string, err error) {
 	shipped, err := figure.Shipped()
 	if err != nil {
 		return "", "", err
@@ -99,6 +99,9 @@ func figureOf(dirs []string, keep bool, id string) (svg, title string, err error
 	doc, err := document(dirs, keep)
 	if err != nil {
 		return "", "", err
+	}
+	if format == "svg" { // the font of PNG and PDF has no Chinese characters
+		doc = spoken(doc)
 	}
 	all := doc.Figures()
 	i := slices.IndexFunc(all, func(f report.Figure) bool { return f.ID == id })
@@ -137,7 +140,7 @@ func listPictures(dirs []string, keep bool) error {
 		return err
 	}
 	if err == nil {
-		for _, f := range doc.Figures() {
+		for _, f := range spoken(doc).Figures() {
 			fmt.Fprintf(w, "%s\t%s\n", f.ID, f.Caption)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 )
@@ -85,7 +86,7 @@ func writePooled(dirs []string, keep bool, format, out string) error {
 	if err != nil {
 		return err
 	}
-	return writeTo(out, func(w io.Writer) error { return formats[format](w, doc) })
+	return writeTo(out, func(w io.Writer) error { return formats[format](w, spoken(doc)) })
 }
 
 // pool returns the pooled report of runs, complete or not. With keep, disturbed trials count like all
@@ -111,7 +112,7 @@ func pool(dirs []string, keep bool) (*report.Document, error) {
 	return doc, nil
 }
 
-const unpairedWarning = "imported results, unpaired: a ratio of such a run divides geometric means of files, not values of the same block"
+var unpairedWarning = string(lang.T("imported results, unpaired: a ratio of such a run divides geometric means of files, not values of the same block"))
 
 // measures says what each of several runs measures, for errors about runs with nothing in common.
 func measures(runs []report.Run) string {

@@ -123,7 +123,7 @@ describes them and the columns of csv and ratios.`,
 			if known := doc.IDs(); section != "" && !doc.Only(section) {
 				return usage("the report of %s has no section %q: it has %s", as[0], section, strings.Join(known, ", "))
 			}
-			return writeTo(out, func(w io.Writer) error { return formats[format](w, doc) })
+			return writeTo(out, func(w io.Writer) error { return formats[format](w, spoken(doc)) })
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg, png or pdf")
@@ -316,7 +316,7 @@ func writeTo(out string, write func(io.Writer) error) (err error) {
 func writeReports(d interface{ File(string, []byte) error }, doc *report.Document) error {
 	for _, f := range []string{"html", "md"} {
 		var b bytes.Buffer
-		if err := formats[f](&b, doc); err != nil {
+		if err := formats[f](&b, spoken(doc)); err != nil {
 			return err
 		}
 		if err := d.File("report."+f, b.Bytes()); err != nil {

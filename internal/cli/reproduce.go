@@ -176,9 +176,9 @@ func (r *reproduction) print(claims []claim.Claim, outcomes []claim.Outcome, res
 	case r.json:
 		err = printJSON(os.Stdout, outcomes)
 	case r.md:
-		err = report.Markdown(os.Stdout, report.Claims(outcomes))
+		err = report.Markdown(os.Stdout, spoken(report.Claims(outcomes)))
 	default:
-		err = report.Text(os.Stdout, report.Claims(outcomes), width())
+		err = report.Text(os.Stdout, spoken(report.Claims(outcomes)), width())
 	}
 	if err != nil {
 		return err

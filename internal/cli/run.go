@@ -283,7 +283,7 @@ func printReport(doc *report.Document, asJSON bool, dir string) error {
 	if asJSON {
 		format = "json"
 	}
-	err := formats[format](os.Stdout, doc)
+	err := formats[format](os.Stdout, spoken(doc))
 	if err == nil && !asJSON {
 		_, err = fmt.Printf("\nreport: %s\n", page)
 	}

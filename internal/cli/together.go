@@ -17,7 +17,7 @@ func writeTogether(dirs []string, keep bool, format, section, out string) error 
 	if err != nil {
 		return err
 	}
-	return writeTo(out, func(w io.Writer) error { return formats[format](w, doc) })
+	return writeTo(out, func(w io.Writer) error { return formats[format](w, spoken(doc)) })
 }
 
 // together returns the page about the runs of several directories.

@@ -15,6 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/study"
@@ -176,7 +177,7 @@ func drawTraces(file string, all []packettrace.Trace) error {
 			say(fmt.Sprintf("weir: note: no picture of %s: counters show no times", t.Network))
 			continue
 		}
-		svg, err := t.Picture().SVG()
+		svg, err := lang.In(language, t.Picture()).SVG()
 		if err != nil {
 			return err
 		}

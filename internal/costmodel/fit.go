@@ -2,7 +2,6 @@ package costmodel
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	gonum "gonum.org/v1/gonum/stat"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -45,7 +45,7 @@ type Model struct {
 	MeanError    float64 `json:"meanError"`
 	LargestError float64 `json:"largestError"`
 	// Refused says why there is no model; "" means that it holds.
-	Refused string `json:"refused,omitempty"`
+	Refused lang.Text `json:"refused,omitempty"`
 
 	terms  []string
 	blocks []int
@@ -149,7 +149,7 @@ func (g group) fit(end string) Model {
 		m.Points = append(m.Points, Point{Size: c.size, Cost: stat.Median(costs[i], confidence)})
 	}
 	if m.terms = terms(m.Points); m.Blocks == 0 || slices.ContainsFunc(middle, func(v float64) bool { return !(v > 0) }) {
-		m.Refused = "no block has all sizes"
+		m.Refused = lang.T("no block has all sizes")
 		return m
 	}
 	fit := solver(m.Points, m.terms, middle, -1)
@@ -170,9 +170,9 @@ func (g group) fit(end string) Model {
 	}
 	switch {
 	case !(m.MeanError <= MostError): // also if it is not a number
-		m.Refused = fmt.Sprintf("held-out sizes are %.1f %% off on average, more than %.0f %%", 100*m.MeanError, 100*MostError)
+		m.Refused = lang.T("held-out sizes are %.1f %% off on average, more than %.0f %%", 100*m.MeanError, 100*MostError)
 	case !m.Pass.Bounded():
-		m.Refused = fmt.Sprintf("%d blocks are too few for intervals", m.Blocks)
+		m.Refused = lang.T("%d blocks are too few for intervals", m.Blocks)
 	}
 	return m
 }

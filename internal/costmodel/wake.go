@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -23,7 +24,7 @@ type Wake struct {
 	LargestError float64 `json:"largestError"`
 	Sizes        int     `json:"sizes"`
 	// Refused says why Extra does not predict; "" means that it does.
-	Refused string `json:"refused,omitempty"`
+	Refused lang.Text `json:"refused,omitempty"`
 }
 
 // Wakes compares traffic that waits with models of the busy path of single datagrams.
@@ -86,11 +87,11 @@ func (g group) wake(ends []Model) Wake {
 	}
 	switch {
 	case len(g.cells) < 2:
-		w.Refused = "one size shows a wake-up, and not that it is the same at other sizes"
+		w.Refused = lang.T("one size shows a wake-up, and not that it is the same at other sizes")
 	case !w.Extra.Bounded():
-		w.Refused = "too few blocks for an interval"
+		w.Refused = lang.T("too few blocks for an interval")
 	case !(w.MeanError <= MostError): // also if it is not a number
-		w.Refused = "the wake-up differs between sizes"
+		w.Refused = lang.T("the wake-up differs between sizes")
 	}
 	return w
 }

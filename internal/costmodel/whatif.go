@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -31,7 +32,7 @@ type Bound struct {
 	// is no bound.
 	Free    stat.Interval `json:"free,omitzero"`
 	FreeAll stat.Interval `json:"freeAll,omitzero"`
-	Why     string        `json:"why,omitempty"`
+	Why     lang.Text     `json:"why,omitempty"`
 
 	// Limit is the thread that limits the network: one that fills a CPU, or the sender's if only other
 	// programs keep it from filling one. nil if there is none: then Free is of CPU time alone and promises
@@ -58,7 +59,7 @@ type Bound struct {
 }
 
 // NoneFull is why a guest has no bound if none of its threads is full.
-const NoneFull = "no thread is full"
+var NoneFull = lang.T("no thread is full")
 
 // A Verdict is on a prediction that the same run could refute.
 type Verdict string
@@ -237,7 +238,7 @@ func remaining(vs []float64) []float64 {
 }
 
 // tooNoisy is why there is no bound where too many blocks leave nothing of the path without encapsulation.
-const tooNoisy = "the run is too noisy to show what would remain of the path"
+var tooNoisy = lang.T("the run is too noisy to show what would remain of the path")
 
 func scaled(i stat.Interval, by float64) stat.Interval {
 	i.Center, i.Lo, i.Hi, i.SE = i.Center*by, i.Lo*by, i.Hi*by, i.SE*by
@@ -248,11 +249,11 @@ func scaled(i stat.Interval, by float64) stat.Interval {
 func (b *Bound) bound(each perBlock) {
 	switch {
 	case !b.Cost.Bounded():
-		b.Why = "too few blocks for intervals"
+		b.Why = lang.T("too few blocks for intervals")
 	case b.Sum.N > 0 && (b.Sum.Hi < b.Cost.Lo || b.Cost.Hi < b.Sum.Lo):
-		b.Why = "the sum of the segments is not the measured path"
+		b.Why = lang.T("the sum of the segments is not the measured path")
 	case !(b.Encapsulation.Lo > 0):
-		b.Why = "the run shows no cost of encapsulation"
+		b.Why = lang.T("the run shows no cost of encapsulation")
 	default:
 		own := each(b.own)
 		b.Free = stat.Ratio(remaining(each(func(c reading) float64 { return b.own(c) - encapsulation(c) })), own, confidence)
@@ -283,14 +284,14 @@ func (b *Bound) boundGuest(each perBlock) {
 		b.Why = NoneFull
 		return
 	case !b.Inside:
-		b.Why = "the thread that limits the network does not encapsulate"
+		b.Why = lang.T("the thread that limits the network does not encapsulate")
 		return
 	}
 	b.Why = ""
 	whole := func(c reading) float64 { return b.Limit.Share.Center / c(b.Network).rate }
 	b.Free = stat.Ratio(remaining(each(func(c reading) float64 { return whole(c) - encapsulation(c) })), each(whole), confidence)
 	if !ended(b.Free) {
-		b.Free, b.Why = stat.Interval{}, "encapsulation takes about as long alone as the whole path takes the thread that limits it"
+		b.Free, b.Why = stat.Interval{}, lang.T("encapsulation takes about as long alone as the whole path takes the thread that limits it")
 	}
 }
 

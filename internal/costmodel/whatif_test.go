@@ -88,7 +88,7 @@ func TestNoBoundFromTheBlocksThatSuit(t *testing.T) {
 func TestNoBoundWithoutASum(t *testing.T) {
 	m := synthetic(22)
 	m.segmentsOf(truth{pass: 9.5e-6, byte: 0.29e-9, receiver: 0.5e-6}, ofBridged, 1398)
-	if b := one(t, m); b.Free.N > 0 || !strings.Contains(b.Why, "sum") || b.Verdict != "" || b.OfMeasured.Hi >= 1 {
+	if b := one(t, m); b.Free.N > 0 || !strings.Contains(b.Why.String(), "sum") || b.Verdict != "" || b.OfMeasured.Hi >= 1 {
 		t.Errorf("a bound of %v though the sum is %v of the path: %q, %q", b.Free, b.OfMeasured, b.Why, b.Verdict)
 	}
 }
@@ -198,7 +198,7 @@ func TestGuests(t *testing.T) {
 		if b.Verdict != "" || b.Testable() {
 			t.Errorf("bridged pods judge a guest: %s", b.Verdict)
 		}
-		if b.Inside != c.inside || !strings.Contains(b.Why, c.why) || (b.Free.N > 0) != c.inside {
+		if b.Inside != c.inside || !strings.Contains(b.Why.String(), c.why) || (b.Free.N > 0) != c.inside {
 			t.Errorf("%v: inside %v, %q, free %v", c.threads, b.Inside, b.Why, b.Free)
 		}
 		if c.inside {

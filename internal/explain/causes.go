@@ -1,12 +1,12 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -32,7 +32,7 @@ func (r Run) causes(network string) (out []Statement) {
 		if i < 0 {
 			s := Statement{Subject: Cause, Rule: f.Rule, Place: f.Place, Cells: cells, Text: f.Text, Number: f.Number, Test: f.Test, Untestable: f.Untestable, Evidence: slices.Clone(f.Evidence)}
 			if f.Remedy != "" {
-				s.Evidence = append(s.Evidence, "remedy: "+f.Remedy)
+				s.Evidence = append(s.Evidence, lang.T("remedy: %s", f.Remedy))
 			}
 			out = append(out, s)
 			continue
@@ -41,14 +41,14 @@ func (r Run) causes(network string) (out []Statement) {
 			if s := &out[i]; !slices.ContainsFunc(s.Cells, func(x analysis.Cell) bool { return x.String() == c.String() }) {
 				s.Cells = append(s.Cells, c)
 				if f.Text != s.Text {
-					s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s", strings.TrimPrefix(c.String(), network+", "), f.Text))
+					s.Evidence = append(s.Evidence, lang.T("%s: %s", strings.TrimPrefix(c.String(), network+", "), f.Text))
 				}
 			}
 		}
 	}
 	for i := range out {
 		s := &out[i]
-		s.Text = strings.TrimSuffix(s.Text, ".") + r.in(network, s.Cells)
+		s.Text += r.in(network, s.Cells)
 		if s.Rule == "full-thread" {
 			s.Text += r.whoseWork(s.Cells[0])
 		}
@@ -61,7 +61,7 @@ const mostSoftirqs = 0.9
 
 // whoseWork says what else the full CPU does, if the counters show it: where both ends are on one machine, a
 // packet goes on to its receiver in softirqs on the CPU that sent it. It returns "" otherwise.
-func (r Run) whoseWork(at analysis.Cell) string {
+func (r Run) whoseWork(at analysis.Cell) lang.Text {
 	var shares, idle []float64
 	for _, c := range r.cells(at.Network) {
 		if c.table.Cell(*c.row).String() != at.String() {
@@ -91,7 +91,7 @@ func (r Run) whoseWork(at analysis.Cell) string {
 	if !share.Bounded() || share.Lo < mostSoftirqs || rest.Center > 1-mostSoftirqs {
 		return ""
 	}
-	return fmt.Sprintf(". The sender's CPU also runs the receiver's stack: %.0f %% [%.0f, %.0f] of all receive softirqs ran on one CPU, which was %.1f %% idle",
+	return lang.T(". The sender's CPU also runs the receiver's stack: %.0f %% [%.0f, %.0f] of all receive softirqs ran on one CPU, which was %.1f %% idle",
 		100*share.Center, 100*share.Lo, 100*share.Hi, 100*rest.Center)
 }
 
@@ -123,7 +123,7 @@ func (r Run) ordinary(network string, causes []Statement) (Statement, bool) {
 		if !bounded || r.sharing(network) != nil {
 			return Statement{}, false
 		}
-		return Statement{Subject: Ordinary, Text: "the baseline; nothing limits or spoils its numbers that this run can see"}, true
+		return Statement{Subject: Ordinary, Text: lang.T("the baseline; nothing limits or spoils its numbers that this run can see")}, true
 	}
 	base := r.causes(r.Baseline)
 	own := slices.DeleteFunc(slices.Clone(causes), func(s Statement) bool {
@@ -132,30 +132,30 @@ func (r Run) ordinary(network string, causes []Statement) (Statement, bool) {
 	if len(own) > 0 || r.Baseline == "" {
 		return Statement{}, false
 	}
-	var same, evidence []string
+	var same, evidence []lang.Text
 	hidden := 0.0
 	for _, c := range r.cells(network) {
 		if !c.row.Ratio.Bounded() || !c.row.Same || c.row.Own.Ratio.Bounded() && !c.row.Own.Ratio.Contains(1) {
 			return Statement{}, false
 		}
 		hidden = max(hidden, c.row.Detectable)
-		same = append(same, fmt.Sprintf("%s%s %s", r.Short(c.table.Probe), r.of(c), times(c.row.Ratio)))
+		same = append(same, r.name(c)+lang.Text(" "+times(c.row.Ratio)))
 		if c.row.Own.Ratio.Bounded() {
-			evidence = append(evidence, fmt.Sprintf("%s%s: %s %s of %s", r.Short(c.table.Probe), r.of(c), quantity(c.row.Own.Name), times(c.row.Own.Ratio), r.Baseline))
+			evidence = append(evidence, lang.T("%s: %s %s of %s", r.name(c), quantity(c.row.Own.Name), times(c.row.Own.Ratio), r.Baseline))
 		}
 	}
 	if same == nil {
 		return Statement{}, false
 	}
-	text := fmt.Sprintf("no difference to %s shown: %s", r.Baseline, few(same))
+	text := lang.T("no difference to %s shown: %s", r.Baseline, few(same))
 	switch {
 	case hidden > 1:
-		text += fmt.Sprintf("; the run is too noisy to show less than a factor of %.0f", 1+hidden)
+		text += lang.T("; the run is too noisy to show less than a factor of %.0f", 1+hidden)
 	case hidden > notable:
-		text += fmt.Sprintf("; one below %.0f %% would not have shown", 100*hidden)
+		text += lang.T("; one below %.0f %% would not have shown", 100*hidden)
 	}
 	if len(causes) > 0 {
-		text += "; the same limit"
+		text += lang.T("; the same limit")
 	}
 	return Statement{Subject: Ordinary, Text: text, Evidence: evidence}, true
 }
@@ -164,33 +164,34 @@ func (r Run) ordinary(network string, causes []Statement) (Statement, bool) {
 const notable = 0.1
 
 // few joins parts, and counts those beyond the first three.
-func few(parts []string) string {
+func few(parts []lang.Text) lang.Text {
 	const many = 4
 	if n := len(parts); n > many {
-		parts = append(parts[:many-1:many-1], fmt.Sprintf("and %d more", n-many+1))
+		parts = append(parts[:many-1:many-1], lang.T("and %d more", n-many+1))
 	}
-	return strings.Join(parts, ", ")
+	return lang.Join(parts, lang.T(", "))
 }
 
 // unexplained is the only statement about a network that differs from the baseline if nothing says why; none
 // for others.
 func (r Run) unexplained(network string) []Statement {
-	var ratios []string
+	var ratios []lang.Text
 	for _, c := range r.cells(network) {
 		if c.row.Ratio.Bounded() && !c.row.Same {
-			ratios = append(ratios, fmt.Sprintf("%s%s %s", r.Short(c.table.Probe), r.of(c), times(c.row.Ratio)))
+			ratios = append(ratios, r.name(c)+lang.Text(" "+times(c.row.Ratio)))
 		}
 	}
 	if ratios == nil {
 		return nil
 	}
-	return []Statement{{Subject: Ordinary, Text: fmt.Sprintf("the run does not show why it differs from %s: %s", r.Baseline, few(ratios))}}
+	return []Statement{{Subject: Ordinary, Text: lang.T("the run does not show why it differs from %s: %s", r.Baseline, few(ratios))}}
 }
 
-// of names the levels of a cell, "" if its probe has only one table.
-func (r Run) of(c cell) string {
+// name names a cell: its probe, and its levels if the probe has more than one table.
+func (r Run) name(c cell) lang.Text {
+	name := lang.Text(r.Short(c.table.Probe))
 	if l := levels(c.table.Levels); l != "" {
-		return " (" + l + ")"
+		name += lang.T(" (%s)", l)
 	}
-	return ""
+	return name
 }

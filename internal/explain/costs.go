@@ -2,14 +2,13 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -18,18 +17,18 @@ const kibibyte = 8 * 1024
 
 // works names the work that a cost is per, and how many units of the stored value make one.
 var works = map[string]struct {
-	name string
+	name lang.Text
 	by   float64
 }{
-	"cpu.own.per.packet":      {"a datagram", 1},
-	"cpu.own.per.transaction": {"a request", 1},
-	"cpu.own.per.bit":         {"a KiB", kibibyte},
+	"cpu.own.per.packet":      {lang.T("a datagram"), 1},
+	"cpu.own.per.transaction": {lang.T("a request"), 1},
+	"cpu.own.per.bit":         {lang.T("a KiB"), kibibyte},
 }
 
 // A cost is the CPU time of a cell per unit of work, and the baseline's.
 type cost struct {
 	cell
-	work        string
+	work        lang.Text
 	here, there stat.Interval // s per unit of work
 }
 
@@ -55,28 +54,28 @@ func (r Run) costs(network string) []Statement {
 	if all == nil {
 		return nil
 	}
-	s := Statement{Subject: Cost, Number: &finding.Number{Name: quantity(all[0].row.Own.Name) + ", " + network + " ÷ " + r.Baseline, Unit: "1", Value: all[0].ratio()}}
+	s := Statement{Subject: Cost, Number: &finding.Number{Name: lang.T("%s, %s ÷ %s", quantity(all[0].row.Own.Name), network, r.Baseline), Unit: "1", Value: all[0].ratio()}}
 	many := probesOf(all) > manyProbes
 	var keys []string
 	of := map[string][]cost{}
 	for _, c := range all {
 		key := c.table.Probe
 		if many {
-			key = c.work
+			key = string(c.work)
 		}
 		if of[key] == nil {
 			keys = append(keys, key)
 		}
 		of[key] = append(of[key], c)
 		s.Cells = append(s.Cells, c.table.Cell(*c.row))
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%s%s: %s takes %s on %s and %s on %s; medians of %d blocks, by the clocks of the engine's threads at both ends",
-			r.Short(c.table.Probe), r.of(c.cell), c.work, measured(c.here, "s"), network, measured(c.there, "s"), r.Baseline, c.row.Own.Value.N))
+		s.Evidence = append(s.Evidence, lang.T("%s: %s takes %s on %s and %s on %s; medians of %d blocks, by the clocks of the engine's threads at both ends",
+			r.name(c.cell), c.work, measured(c.here, "s"), network, measured(c.there, "s"), r.Baseline, c.row.Own.Value.N))
 	}
-	var clauses []string
+	var clauses []lang.Text
 	for i, key := range keys {
 		clauses = append(clauses, r.clause(of[key], i == 0))
 	}
-	s.Text = strings.Join(clauses, "; ") + r.bytes(network, &s)
+	s.Text = lang.Join(clauses, lang.T("; ")) + r.bytes(network, &s)
 	return []Statement{s}
 }
 
@@ -92,25 +91,25 @@ func probesOf(costs []cost) int {
 }
 
 // bytes says whether the passes or the bytes cost, if the run measured enough sizes for a model.
-func (r Run) bytes(network string, s *Statement) string {
+func (r Run) bytes(network string, s *Statement) lang.Text {
 	for _, m := range r.Models {
 		if m.Network != network || m.End != costmodel.Sender || m.Kind != costmodel.UDP || m.Refused != "" {
 			continue
 		}
 		each, resolved := measured(scaled(m.Byte, 1024), "s"), m.Byte.Lo > 0
-		perKiB := each + " per KiB"
+		perKiB := lang.T("%s per KiB", each)
 		if !resolved {
-			perKiB = "no resolved cost per byte"
+			perKiB = lang.T("no resolved cost per byte")
 		}
-		s.Evidence = append(s.Evidence, fmt.Sprintf("model of the sender, %s: %s per packet and %s; held-out sizes are %.1f %% off on average, at most %.1f %%",
+		s.Evidence = append(s.Evidence, lang.T("model of the sender, %s: %s per packet and %s; held-out sizes are %.1f %% off on average, at most %.1f %%",
 			m.Kind, measured(m.Pass, "s"), perKiB, 100*m.MeanError, 100*m.LargestError))
 		switch {
 		case !resolved:
-			return ". The cost is per packet: the run shows none per byte"
+			return lang.T(". The cost is per packet: the run shows none per byte")
 		case m.Even.Bounded():
-			return fmt.Sprintf(". 1 KiB more costs its sender %s: the bytes cost as much as the packet from %s on", each, measured(m.Even, "byte"))
+			return lang.T(". 1 KiB more costs its sender %s: the bytes cost as much as the packet from %s on", each, measured(m.Even, "byte"))
 		case m.Pass.Lo > m.Byte.Hi*m.Largest():
-			return fmt.Sprintf(". The cost is per packet, not per byte: 1 KiB more costs its sender %s", each)
+			return lang.T(". The cost is per packet, not per byte: 1 KiB more costs its sender %s", each)
 		}
 	}
 	return ""
@@ -118,24 +117,28 @@ func (r Run) bytes(network string, s *Statement) string {
 
 // clause sums up the costs of one probe, or of one kind of work: one cost, or the range over several
 // conditions or probes. Only the first clause of a sentence has a verb.
-func (r Run) clause(of []cost, first bool) string {
-	c, in, verb, instead, most := of[0], "", " ", " instead of ", "×"
-	if first {
-		verb, instead, most = " costs ", " of CPU time at both ends instead of "+r.Baseline+"'s ", "× "+r.Baseline+"'s CPU time at both ends"
-	}
+func (r Run) clause(of []cost, first bool) lang.Text {
+	c, in := of[0], lang.Text("")
 	if len(r.Tables) > 1 {
-		in = " (" + r.Short(c.table.Probe) + ")"
+		in = lang.T(" (%s)", r.Short(c.table.Probe))
 	}
 	if len(of) == 1 {
-		return c.work + verb + value(c.here.Center, "s") + instead + value(c.there.Center, "s") + ", " + times(c.ratio()) + in
+		here, there := value(c.here.Center, "s"), value(c.there.Center, "s")
+		if first {
+			return lang.T("%s costs %s of CPU time at both ends instead of %s's %s, %s%s", c.work, here, r.Baseline, there, times(c.ratio()), in)
+		}
+		return lang.T("%s %s instead of %s, %s%s", c.work, here, there, times(c.ratio()), in)
 	}
 	order := func(a, b cost) int { return cmp.Compare(a.ratio().Center, b.ratio().Center) }
-	lo, hi := slices.MinFunc(of, order).ratio(), slices.MaxFunc(of, order).ratio()
-	over := fmt.Sprintf(" under %d conditions%s", len(of), in)
+	lo, hi := fixed(slices.MinFunc(of, order).ratio().Center, 2), fixed(slices.MaxFunc(of, order).ratio().Center, 2)
+	over := lang.T(" under %d conditions%s", len(of), in)
 	if n := probesOf(of); n > 1 {
-		over = fmt.Sprintf(" across %d probes", n)
+		over = lang.T(" across %d probes", n)
 	}
-	return fmt.Sprintf("%s%s%s× to %s%s%s", c.work, verb, fixed(lo.Center, 2), fixed(hi.Center, 2), most, over)
+	if first {
+		return lang.T("%s costs %s× to %s× %s's CPU time at both ends%s", c.work, lo, hi, r.Baseline, over)
+	}
+	return lang.T("%s %s× to %s×%s", c.work, lo, hi, over)
 }
 
 // bare is an estimate without its interval, which is in the evidence: the ratio has one of its own.
@@ -163,25 +166,25 @@ func (r Run) sharing(network string) []Statement {
 		return nil
 	}
 	s := Statement{Subject: Sharing, Cells: []analysis.Cell{tcp.table.Cell(*tcp.row), udp.table.Cell(*udp.row)},
-		Number: &finding.Number{Name: "bytes per pass, TCP", Unit: "byte", Value: tcp.size}}
-	share := fmt.Sprintf("%s share a pass through the stack in TCP, %s in UDP", measured(bare(tcp.size), "byte"), measured(bare(udp.size), "byte"))
+		Number: &finding.Number{Name: lang.T("bytes per pass, TCP"), Unit: "byte", Value: tcp.size}}
+	share := lang.T("%s share a pass through the stack in TCP, %s in UDP", measured(bare(tcp.size), "byte"), measured(bare(udp.size), "byte"))
 	t, u := tcp.row.Ratio, udp.row.Ratio
 	switch both := r.ratio(tcp.cell, udp.cell); {
 	case network != r.Baseline && t.Bounded() && u.Bounded():
 		if t.Lo <= u.Hi {
 			return nil // both keep as much
 		}
-		s.Text = fmt.Sprintf("TCP keeps %s of %s's throughput, UDP %s: %s", times(t), r.Baseline, times(u), share)
+		s.Text = lang.T("TCP keeps %s of %s's throughput, UDP %s: %s", times(t), r.Baseline, times(u), share)
 	case both.Bounded() && both.Lo > 1:
-		s.Text = fmt.Sprintf("TCP carries %s of what UDP carries: %s", times(both), share)
+		s.Text = lang.T("TCP carries %s of what UDP carries: %s", times(both), share)
 	default:
 		return nil
 	}
 	for _, p := range []*pass{tcp, udp} {
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s per packet on the sender's first device, median of %d blocks", r.Short(p.table.Probe), measured(p.size, "byte"), p.size.N))
+		s.Evidence = append(s.Evidence, lang.T("%s: %s per packet on the sender's first device, median of %d blocks", r.Short(p.table.Probe), measured(p.size, "byte"), p.size.N))
 	}
 	if _, varied := tcp.table.Config["offload"]; !varied {
-		s.Test = &finding.Test{Text: fmt.Sprintf("Refuted if TCP keeps more than %s× of its throughput without segmentation offload", fixed(unshared, 2)),
+		s.Test = &finding.Test{Text: lang.T("Refuted if TCP keeps more than %s× of its throughput without segmentation offload", fixed(unshared, 2)),
 			Levels: map[string]string{"offload": "off"}, Metric: "throughput", Factor: unshared}
 	}
 	return []Statement{s}

@@ -7,14 +7,13 @@
 package explain
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // most is how many statements a network gets. Further ones are in Network.More.
@@ -36,7 +35,7 @@ type Explanation struct {
 	Baseline string    `json:"baseline,omitempty"`
 	Networks []Network `json:"networks"` // in the order of the run
 	// Missing names the evidence that the run lacks, each with the command that would measure it.
-	Missing []string `json:"missing,omitempty"`
+	Missing []lang.Text `json:"missing,omitempty"`
 }
 
 // A Network is what the run says about one network, the most important statement first.
@@ -66,29 +65,31 @@ type Statement struct {
 	Rule    string          `json:"rule,omitempty"` // of the finding
 	Place   string          `json:"place,omitempty"`
 	Cells   []analysis.Cell `json:"cells,omitempty"`
-	Text    string          `json:"text"`
+	Text    lang.Text       `json:"text"`
 	Number  *finding.Number `json:"number,omitempty"`
 	Test    *finding.Test   `json:"test,omitempty"` // of the first cell
 	// Untestable says why no run can refute a cause without a Test.
-	Untestable string   `json:"untestable,omitempty"`
-	Verdict    *Verdict `json:"verdict,omitempty"`
+	Untestable lang.Text `json:"untestable,omitempty"`
+	Verdict    *Verdict  `json:"verdict,omitempty"`
 	// Evidence is what the statement rests on, for readers who ask.
-	Evidence []string `json:"evidence,omitempty"`
+	Evidence []lang.Text `json:"evidence,omitempty"`
 }
 
-// String returns the statement, what would refute it, and the verdict if a run tried to.
-func (s Statement) String() string {
-	parts := []string{sentence(s.Text)}
+func (s Statement) String() string { return s.Say().String() }
+
+// Say returns the statement, what would refute it, and the verdict if a run tried to.
+func (s Statement) Say() lang.Text {
+	parts := []lang.Text{sentence(s.Text)}
 	switch {
 	case s.Test != nil:
 		parts = append(parts, sentence(s.Test.Text))
 	case s.Untestable != "":
-		parts = append(parts, sentence("No run of weir can refute it: "+s.Untestable))
+		parts = append(parts, sentence(lang.T("No run of weir can refute it: %s", s.Untestable)))
 	}
 	if s.Verdict != nil {
-		parts = append(parts, s.Verdict.String())
+		parts = append(parts, s.Verdict.Say())
 	}
-	return strings.Join(parts, " ")
+	return sentences(parts...)
 }
 
 // Known reports whether a run has what explanations need. Runs of older versions and imported results do
@@ -140,7 +141,7 @@ func (r Run) network(name string) []Statement {
 func (r Run) hypotheses(network string) (out []Statement) {
 	for i, v := range r.Verdicts {
 		if v.Subject == Hypothesis && v.Cell.Network == network {
-			out = append(out, Statement{Subject: Hypothesis, Cells: []analysis.Cell{v.Cell}, Text: "hypothesis: " + v.Text, Test: &v.Test, Verdict: &r.Verdicts[i]})
+			out = append(out, Statement{Subject: Hypothesis, Cells: []analysis.Cell{v.Cell}, Text: lang.T("hypothesis: %s", v.Text), Test: &v.Test, Verdict: &r.Verdicts[i]})
 		}
 	}
 	return out
@@ -198,7 +199,7 @@ func (r Run) cells(network string) (out []cell) {
 }
 
 // in names cells of a network in parentheses, "" if they are all that it has.
-func (r Run) in(network string, cells []analysis.Cell) string {
+func (r Run) in(network string, cells []analysis.Cell) lang.Text {
 	all := r.cells(network)
 	if len(cells) >= len(all) {
 		return ""
@@ -207,23 +208,25 @@ func (r Run) in(network string, cells []analysis.Cell) string {
 	for _, c := range all {
 		tables[c.table.Probe]++
 	}
-	var parts []string
+	var probes []string
 	named := map[string]int{}
 	for _, c := range cells {
 		if named[c.Probe]++; named[c.Probe] == 1 {
-			parts = append(parts, c.Probe)
+			probes = append(probes, c.Probe)
 		}
 	}
-	for i, probe := range parts {
-		parts[i] = r.Short(probe)
+	var parts []lang.Text
+	for _, probe := range probes {
+		part := lang.Text(r.Short(probe))
 		switch n := named[probe]; {
 		case n == tables[probe]:
 		case n == 1:
 			j := slices.IndexFunc(cells, func(c analysis.Cell) bool { return c.Probe == probe })
-			parts[i] = strings.TrimSuffix(parts[i]+", "+levels(cells[j].Levels), ", ")
+			part += under(cells[j])
 		default:
-			parts[i] += fmt.Sprintf(" under %d of %d conditions", n, tables[probe])
+			part = lang.T("%s under %d of %d conditions", part, n, tables[probe])
 		}
+		parts = append(parts, part)
 	}
-	return " (" + strings.Join(parts, "; ") + ")"
+	return lang.T(" (%s)", lang.Join(parts, lang.T("; ")))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
@@ -98,41 +99,42 @@ func cellsOf(network string, probes ...string) (out []analysis.Cell) {
 }
 
 // one returns an estimate of share with its interval, as a finding has it.
-func one(name, unit string, lo, hi float64) *finding.Number {
+func one(name lang.Text, unit string, lo, hi float64) *finding.Number {
 	return &finding.Number{Name: name, Unit: unit, Value: stat.Interval{Center: (lo + hi) / 2, Lo: lo, Hi: hi, Confidence: 0.95, N: 12}}
 }
 
 // full is the finding about a sender without time to spare.
 func full(network string) finding.Finding {
 	return finding.Finding{Rule: "full-thread", Severity: finding.Note, Cells: cellsOf(network, "tcp-stream", "udp-stream"), Place: "h1p1",
-		Text:     "engine client in h1p1 at 99 % of a CPU [98, 100]: that thread is the limit",
-		Evidence: []string{"weir-engine-agent in h1p1: median of 12 blocks"}, Remedy: "spread the load over several flows",
+		Text:     lang.T("%s: that thread is the limit", lang.T("%s at %s", lang.T("%s in %s", lang.T("engine client"), "h1p1"), lang.T("%.0f %% of a CPU", 99.0)+" [98, 100]")),
+		Evidence: []lang.Text{lang.T("%s in %s: median of %d blocks", "weir-engine-agent", "h1p1", 12)}, Remedy: "spread the load over several flows",
 		Number: one("busy", "1", 0.98, 1)}
 }
 
 func lost() finding.Finding {
 	return finding.Finding{Rule: "segmentation-lost", Severity: finding.Warning, Cells: cellsOf("lost", "tcp-stream"), Place: "h1 eth0",
-		Text:   "segmentation is lost at h1 eth0: 48,880 B per packet on vx0, 1,512 B on eth0, 32 times as many packets",
-		Number: one("packets", "1", 30, 34), Evidence: []string{"tx-udp_tnl-segmentation is off there"},
+		Text: lang.T("segmentation is lost at %s %s: %s B per packet on %s, %s B on %s, %s times as many packets",
+			"h1", "eth0", "48,880", "vx0", "1,512", "eth0", "32"),
+		Number: one("packets", "1", 30, 34), Evidence: []lang.Text{"tx-udp_tnl-segmentation is off there"},
 		Test: &finding.Test{Text: "Refuted if switching it on does not give TCP at least 1.5× its throughput", Fix: []plan.Step{switchOn}, Metric: "throughput", Factor: 1.5}}
 }
 
-func text(x Explanation) []byte {
+func text(x Explanation, l *lang.Language) []byte {
 	var b bytes.Buffer
 	for _, n := range x.Networks {
 		fmt.Fprintf(&b, "%s\n", n.Name)
 		for _, s := range n.Statements {
-			fmt.Fprintf(&b, "  %s\n", s)
+			fmt.Fprintf(&b, "  %s\n", s.Say().In(l))
 			for _, e := range s.Evidence {
-				fmt.Fprintf(&b, "      %s\n", e)
+				fmt.Fprintf(&b, "      %s\n", e.In(l))
 			}
 		}
 		for _, s := range n.More {
-			fmt.Fprintf(&b, "  more: %s\n", s)
+			fmt.Fprintf(&b, "  more: %s\n", s.Say().In(l))
 		}
 	}
 	for _, m := range x.Missing {
-		fmt.Fprintf(&b, "missing: %s\n", m)
+		fmt.Fprintf(&b, "missing: %s\n", m.In(l))
 	}
 	return b.Bytes()
 }
@@ -176,21 +178,26 @@ func TestTexts(t *testing.T) {
 		"few-blocks": func() Run { rs, o := built("host", "vxlan-overlay"); return run(rs[:8], o) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := text(New(make()))
-			file := filepath.Join("testdata", name+".txt")
-			if *update {
-				if err := os.WriteFile(file, got, 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("differs from %s; look at it, then run the test with -update:\n%s", file, got)
+			for file, l := range map[string]*lang.Language{name + ".txt": nil, name + ".zh.txt": lang.Chinese} {
+				golden(t, filepath.Join("testdata", file), text(New(make()), l))
 			}
 		})
+	}
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("differs from %s; look at it, then run the test with -update:\n%s", file, got)
 	}
 }
 
@@ -216,11 +223,11 @@ func TestMerged(t *testing.T) {
 	b.Cells = cellsOf("lost", "udp-stream")
 	b.Text, b.Test = "another text", nil
 	r := run(rs, o, a)
-	if s := r.causes("lost"); len(s) != 1 || !strings.HasSuffix(s[0].Text, "packets (TCP)") {
+	if s := r.causes("lost"); len(s) != 1 || !strings.HasSuffix(s[0].Text.String(), "packets (TCP)") {
 		t.Errorf("alone: %+v", s)
 	}
 	r.Findings = append(r.Findings, b)
-	if s := r.causes("lost"); len(s) != 1 || len(s[0].Cells) != 2 || strings.Contains(s[0].Text, "(") || s[0].Evidence[1] != "udp-stream: another text" {
+	if s := r.causes("lost"); len(s) != 1 || len(s[0].Cells) != 2 || strings.Contains(s[0].Text.String(), "(") || s[0].Evidence[1].String() != "udp-stream: another text" {
 		t.Errorf("merged: %+v", s)
 	}
 	x := New(r)
@@ -252,7 +259,7 @@ func TestVerdictIsOnTheNumberStated(t *testing.T) {
 		}
 	}
 	r := run(rs, o)
-	said := r.bounds("vxlan-overlay")[0].Text
+	said := r.bounds("vxlan-overlay")[0].Text.String()
 	for _, b := range r.whatIfs("vxlan-overlay") {
 		gain, delivered := b.Gained()
 		if delivered || b.Verdict != costmodel.Stands || !strings.Contains(said, times(gain)+" the work per CPU time") {
@@ -269,7 +276,7 @@ func TestHookOfItsCell(t *testing.T) {
 	for _, levels := range []map[string]string{nil, {"bridge-nf": "on"}} {
 		hook.Levels = levels
 		r.Hooks = []costmodel.Hook{hook}
-		if said := strings.Contains(r.parts("vxlan-overlay")[0].Text, "bridge-nf"); said != (levels == nil) {
+		if said := strings.Contains(r.parts("vxlan-overlay")[0].Text.String(), "bridge-nf"); said != (levels == nil) {
 			t.Errorf("a hook with levels %v in a cell without any: said %v", levels, said)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
@@ -26,8 +27,8 @@ const fixedName = "fixed"
 func Refuting(found study.Study, s Statement, applies func(kind, factor string) bool) (out study.Study, err error) {
 	c, t := s.Cells[0], s.Test
 	out = found
-	out.Name, out.Question = "refute-"+s.ID(), sentence(s.Text)
-	out.Description = t.Text
+	out.Name, out.Question = "refute-"+s.ID(), sentence(s.Text).String()
+	out.Description = t.Text.String()
 	out.Precision, out.MaxTime, out.Compare = 0, 0, nil
 	out.AllPairs, out.Rounds, out.OneAtATime = false, 0, false
 	network, ok := found.Network(c.Network)
@@ -195,7 +196,7 @@ func (s Statement) ID() string {
 
 // Read judges a refuting run of a statement. findings are those of the run.
 func Read(s Statement, run *analysis.Run, findings []finding.Finding) Verdict {
-	v := Verdict{Subject: s.Subject, Rule: s.Rule, Place: s.Place, Cell: s.Cells[0], Text: s.Text, Test: *s.Test, Reason: "the run has no such ratio"}
+	v := Verdict{Subject: s.Subject, Rule: s.Rule, Place: s.Place, Cell: s.Cells[0], Text: s.Text, Test: *s.Test, Reason: lang.T("the run has no such ratio")}
 	shown := s.Rule == "" || slices.ContainsFunc(findings, func(f finding.Finding) bool {
 		return f.Rule == s.Rule && f.Place == s.Place && slices.ContainsFunc(f.Cells, func(c analysis.Cell) bool {
 			return c.Network == v.Cell.Network && c.Probe == v.Cell.Probe
@@ -205,7 +206,7 @@ func Read(s Statement, run *analysis.Run, findings []finding.Finding) Verdict {
 		v.readBound(run)
 	} else if len(run.Contrasts) > 0 && len(run.Contrasts[0].Rows) > 0 {
 		row := run.Contrasts[0].Rows[0]
-		v.Ratio, v.AtLeast, v.Reason = row.Ratio, row.AtLeast(run.Each), cmp.Or(row.Missing, v.Reason)
+		v.Ratio, v.AtLeast, v.Reason = row.Ratio, row.AtLeast(run.Each), cmp.Or(lang.Text(row.Missing), v.Reason)
 	}
 	v.judge(shown)
 	return v

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -27,12 +28,12 @@ type Verdict struct {
 	Rule    string        `json:"rule,omitempty"` // of the finding
 	Place   string        `json:"place,omitempty"`
 	Cell    analysis.Cell `json:"cell"`
-	Text    string        `json:"text"` // of the statement
+	Text    lang.Text     `json:"text"` // of the statement
 	Test    finding.Test  `json:"test"`
 	Ratio   stat.Interval `json:"ratio"`             // Test.Metric, fixed ÷ found in the same block; N is 0 without one
 	AtLeast float64       `json:"atLeast,omitempty"` // lower end of Ratio's interval where it has no upper one: what was found is 0 in some blocks
 	Outcome Outcome       `json:"outcome"`
-	Reason  string        `json:"reason,omitempty"` // why there is no ratio
+	Reason  lang.Text     `json:"reason,omitempty"` // why there is no ratio
 	Dir     string        `json:"dir"`              // results of the run, below those that it tests
 	Weir    string        `json:"weir,omitempty"`   // version that judged it
 }
@@ -69,31 +70,47 @@ func (v Verdict) of(s Statement) bool {
 	return v.Subject == s.Subject && v.Rule == s.Rule && v.Place == s.Place && v.Cell.String() == s.Cells[0].String()
 }
 
-// String is the sentence that follows "Refuted if …".
-func (v Verdict) String() string {
+// Say names an outcome in a sentence.
+func (o Outcome) Say() lang.Text {
+	switch o {
+	case Stands:
+		return lang.T("stands")
+	case Refuted:
+		return lang.T("refuted")
+	case Open:
+		return lang.T("open")
+	case NotReproduced:
+		return lang.T("not reproduced")
+	}
+	return lang.Text(o)
+}
+
+func (v Verdict) String() string { return v.Say().String() }
+
+// Say is the sentence that follows "Refuted if …".
+func (v Verdict) Say() lang.Text {
 	switch {
 	case v.Outcome == NotReproduced:
-		return "Tested: the network, built anew, does not show it: not reproduced."
+		return lang.T("Tested: the network, built anew, does not show it: not reproduced.")
 	case !v.Ratio.Bounded() && v.AtLeast > 0:
-		return fmt.Sprintf("Tested: %s is at least %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), fixed(v.AtLeast, 2), v.Outcome)
+		return lang.T("Tested: %s is at least %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), fixed(v.AtLeast, 2), v.Outcome.Say())
 	case v.Ratio.N == 0:
-		return fmt.Sprintf("Tested: %s: %s.", v.Reason, v.Outcome)
+		return lang.T("Tested: %s: %s.", lang.Stored(string(v.Reason)), v.Outcome.Say())
+	case v.Test.AtMost:
+		return lang.T("Tested: it gained %s: %s.", times(v.Ratio), v.Outcome.Say())
 	}
-	if v.Test.AtMost {
-		return fmt.Sprintf("Tested: it gained %s: %s.", times(v.Ratio), v.Outcome)
-	}
-	return fmt.Sprintf("Tested: %s %s of what was found: %s.", v.Quantity(), times(v.Ratio), v.Outcome)
+	return lang.T("Tested: %s %s of what was found: %s.", v.Quantity(), times(v.Ratio), v.Outcome.Say())
 }
 
 // Statement returns what was tested, with its verdict.
-func (v Verdict) Statement() string {
-	return sentence(v.Text) + " " + sentence(v.Test.Text) + " " + v.String()
+func (v Verdict) Statement() lang.Text {
+	return sentences(sentence(v.Text), sentence(v.Test.Text), v.Say())
 }
 
 // Quantity names the value that the fix changes.
-func (v Verdict) Quantity() string {
+func (v Verdict) Quantity() lang.Text {
 	if v.Test.AtMost { // throughput, or the work per CPU time (costmodel.Bound)
-		return "gain"
+		return lang.T("gain")
 	}
 	return quantity(v.Test.Metric)
 }
@@ -133,7 +150,7 @@ func ParseVerdicts(b []byte) ([]Verdict, error) {
 		if !slices.Contains([]Outcome{Stands, Refuted, Open, NotReproduced}, v.Outcome) {
 			return nil, fmt.Errorf("verdict %d is %q, none of those that weir gives", i+1, v.Outcome)
 		}
-		if !Printable(v.Text, v.Test.Text, v.Test.Metric, v.Reason, v.Dir) {
+		if !Printable(string(v.Text), string(v.Test.Text), v.Test.Metric, string(v.Reason), v.Dir) {
 			return nil, fmt.Errorf("verdict %d has characters that do not print", i+1)
 		}
 	}

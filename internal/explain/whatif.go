@@ -2,20 +2,19 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
 // under names the levels of a cell after its probe.
-func under(c analysis.Cell) string {
+func under(c analysis.Cell) lang.Text {
 	if l := levels(c.Levels); l != "" {
-		return ", " + l
+		return lang.T(", %s", l)
 	}
 	return ""
 }
@@ -26,18 +25,18 @@ func (r Run) whatIfs(network string) []costmodel.Bound {
 }
 
 // inWork returns an interval in seconds per unit of work that a reader knows, and what that is.
-func inWork(i stat.Interval, unit string) (stat.Interval, string) {
+func inWork(i stat.Interval, unit string) (stat.Interval, lang.Text) {
 	if unit == "s/byte" {
 		return scaled(i, 1024), "KiB"
 	}
-	return i, "datagram"
+	return i, lang.T("datagram")
 }
 
 // parts takes apart what a network adds to the baseline's cost: its tunnel, its veths and bridges, and of
 // these what passing packets to netfilter costs.
 func (r Run) parts(network string) []Statement {
 	s := Statement{Subject: Parts}
-	var clauses []string
+	var clauses []lang.Text
 	for _, b := range r.whatIfs(network) {
 		if !b.Encapsulation.Bounded() || !(b.Encapsulation.Lo > 0) || b.Host.N == 0 || b.Cost.N == 0 {
 			continue
@@ -46,36 +45,36 @@ func (r Run) parts(network string) []Statement {
 		cost, _ := inWork(b.Cost, b.Unit)
 		host, _ := inWork(b.Host, b.Unit)
 		more := cost.Center - host.Center
-		whose := "the sender's"
+		added := lang.T("+%s per %s (%s%s), encapsulation is %s", measured(stat.Interval{Center: more, N: 1}, "s"), work, r.Short(b.Probe), under(b.Cell), measured(e, "s"))
+		text := lang.T("of the sender's %s", added)
 		if clauses != nil {
-			whose = "its"
+			text = lang.T("of its %s", added)
 		}
-		text := fmt.Sprintf("of %s +%s per %s (%s%s), encapsulation is %s", whose, measured(stat.Interval{Center: more, N: 1}, "s"), work, r.Short(b.Probe), under(b.Cell), measured(e, "s"))
 		if bridging, _ := inWork(b.Bridging, b.Unit); b.Bridging.Bounded() && b.Bridging.Lo > 0 {
-			text += ", veths and bridges " + measured(bridging, "s")
+			text += lang.T(", veths and bridges %s", measured(bridging, "s"))
 		} else if b.Bridging.Bounded() {
-			text += ", veths and bridges not resolved"
+			text += lang.T(", veths and bridges not resolved")
 		}
 		for _, h := range r.Hooks {
 			if h.Cell.String() == b.Cell.String() { // the bound with the hook; others do not contain its cost
 				extra, _ := inWork(h.Extra, h.Unit)
-				text += "; bridge-nf-call-iptables is " + measured(extra, "s") + " of it"
+				text += lang.T("; bridge-nf-call-iptables is %s of it", measured(extra, "s"))
 			}
 		}
 		clauses = append(clauses, text)
 		s.Cells = append(s.Cells, b.Cell)
 		if s.Number == nil {
-			s.Number = &finding.Number{Name: "encapsulation, CPU time of the sender", Unit: b.Unit, Value: b.Encapsulation}
+			s.Number = &finding.Number{Name: lang.T("encapsulation, CPU time of the sender"), Unit: b.Unit, Value: b.Encapsulation}
 		}
 		if b.Sum.N > 0 {
 			sum, _ := inWork(b.Sum, b.Unit)
-			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the segments add up to %s, and the path takes %s: %s", r.Short(b.Probe), measured(sum, "s"), measured(cost, "s"), times(b.OfMeasured)))
+			s.Evidence = append(s.Evidence, lang.T("%s: the segments add up to %s, and the path takes %s: %s", r.Short(b.Probe), measured(sum, "s"), measured(cost, "s"), times(b.OfMeasured)))
 		}
 	}
 	if clauses == nil {
 		return nil
 	}
-	s.Text = strings.Join(clauses, "; ")
+	s.Text = lang.Join(clauses, lang.T("; "))
 	return []Statement{s}
 }
 
@@ -83,19 +82,19 @@ func (r Run) parts(network string) []Statement {
 // or in a run of their own.
 func (r Run) bounds(network string) []Statement {
 	s := Statement{Subject: Bound}
-	var most, limits, verdicts []string
+	var most, limits, verdicts []lang.Text
 	for _, b := range r.whatIfs(network) {
 		if !b.Free.Bounded() || b.Free.Contains(1) {
 			if b.Why != "" {
-				s.Evidence = append(s.Evidence, fmt.Sprintf("no bound for %s: %s", r.Short(b.Probe), b.Why))
+				s.Evidence = append(s.Evidence, lang.T("no bound for %s: %s", r.Short(b.Probe), b.Why))
 			}
 			continue
 		}
-		name := r.Short(b.Probe) + under(b.Cell)
-		most, limits = append(most, times(b.Free)+" for "+name), append(limits, limitOf(b))
+		name := lang.Text(r.Short(b.Probe)) + under(b.Cell)
+		most, limits = append(most, lang.T("%s for %s", times(b.Free), name)), append(limits, limitOf(b))
 		s.Cells = append(s.Cells, b.Cell)
 		if s.Number == nil || b.Free.Hi/b.Free.Lo < s.Number.Value.Hi/s.Number.Value.Lo { // the easiest to refute
-			s.Number = &finding.Number{Name: "work with free encapsulation ÷ work now", Unit: "1", Value: b.Free}
+			s.Number = &finding.Number{Name: lang.T("work with free encapsulation ÷ work now"), Unit: "1", Value: b.Free}
 			if s.Test = nil; b.Testable() {
 				s.Test = r.bridgedTest(b)
 			}
@@ -103,53 +102,53 @@ func (r Run) bounds(network string) []Statement {
 			s.Cells[0], s.Cells[last] = s.Cells[last], s.Cells[0] // the first is tested
 		}
 		if gain, delivered := b.Gained(); gain.N > 0 && b.Verdict != "" {
-			verdicts = append(verdicts, fmt.Sprintf("%s%s for %s (%s)", times(gain), ofWork(delivered), name, b.Verdict))
+			verdicts = append(verdicts, lang.T("%s%s for %s (%s)", times(gain), ofWork(delivered), name, Outcome(b.Verdict).Say()))
 		}
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: at %s, free encapsulation would save %s", name, rate(b), measured(b.Saved, "core")))
+		s.Evidence = append(s.Evidence, lang.T("%s: at %s, free encapsulation would save %s", name, rate(b), measured(b.Saved, "core")))
 	}
 	if most == nil {
 		return nil
 	}
-	common := ""
+	common := lang.Text("")
 	if len(slices.Compact(slices.Clone(limits))) == 1 {
 		if limits[0] != "" {
-			common = "; " + limits[0]
+			common = lang.T("; ") + limits[0]
 		}
 	} else {
 		for i, l := range limits {
 			if l != "" {
-				most[i] += " (" + l + ")"
+				most[i] += lang.T(" (%s)", l)
 			}
 		}
 	}
-	s.Text = "free encapsulation would give at most " + list(most) + common
+	s.Text = lang.T("free encapsulation would give at most %s%s", list(most), common)
 	if verdicts != nil {
 		s.Test = nil // this run was it
-		s.Text += ". Refuted if bridging the same pods without the tunnel gains more: it gained " + list(verdicts)
+		s.Text += lang.T(". Refuted if bridging the same pods without the tunnel gains more: it gained %s", list(verdicts))
 	}
 	return []Statement{s}
 }
 
 // limitOf says what limits the network that a bound is about, "" if it is the thread that encapsulates, and
 // remains it.
-func limitOf(b costmodel.Bound) string {
+func limitOf(b costmodel.Bound) lang.Text {
 	switch {
 	case b.Limit == nil:
-		return "no thread is full, so this is work per CPU time, not throughput"
+		return lang.T("no thread is full, so this is work per CPU time, not throughput")
 	case !b.Inside:
-		return fmt.Sprintf("%s limits throughput and does not encapsulate, so this is work per CPU time", finding.Describe(b.Limit.Thread).Subject)
+		return lang.T("%s limits throughput and does not encapsulate, so this is work per CPU time", finding.Describe(b.Limit.Thread).Subject)
 	case b.Most > 0 && b.Next != nil:
-		return fmt.Sprintf("from %s× on, %s would be the limit", fixed(b.Most, 2), finding.Describe(b.Next.Thread).Subject)
+		return lang.T("from %s× on, %s would be the limit", fixed(b.Most, 2), finding.Describe(b.Next.Thread).Subject)
 	}
 	return ""
 }
 
 // ofWork says what a gain is of if that is not what arrived.
-func ofWork(delivered bool) string {
+func ofWork(delivered bool) lang.Text {
 	if delivered {
 		return ""
 	}
-	return " the work per CPU time"
+	return lang.T(" the work per CPU time")
 }
 
 func rate(b costmodel.Bound) string {
@@ -167,7 +166,7 @@ func (r Run) bridgedTest(b costmodel.Bound) *finding.Test {
 		metric = map[string]string{"s/byte": "cpu.own.per.bit"}[b.Unit]
 		metric = cmp.Or(metric, "cpu.own.per.packet")
 	}
-	return &finding.Test{Text: fmt.Sprintf("Refuted if bridging the same pods without the tunnel gains more than %s×%s for %s", fixed(b.Free.Hi, 2), ofWork(delivered), r.Short(b.Probe)),
+	return &finding.Test{Text: lang.T("Refuted if bridging the same pods without the tunnel gains more than %s×%s for %s", fixed(b.Free.Hi, 2), ofWork(delivered), r.Short(b.Probe)),
 		Network: costmodel.Without, Metric: metric, Factor: b.Free.Hi, AtMost: true}
 }
 

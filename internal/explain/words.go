@@ -8,19 +8,24 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
 // quantity names a value of a trial in a sentence.
-func quantity(metric string) string {
-	if of, ok := strings.CutPrefix(metric, "cpu.own.per."); ok {
-		return "CPU time per " + of
+func quantity(metric string) lang.Text {
+	switch metric {
+	case "cpu.own.per.packet":
+		return lang.T("CPU time per packet")
+	case "cpu.own.per.transaction":
+		return lang.T("CPU time per transaction")
+	case "cpu.own.per.bit":
+		return lang.T("CPU time per bit")
 	}
-	return figure.ValueName(metric)
+	return lang.Stored(figure.ValueName(metric))
 }
 
 // times formats a ratio with its interval: "2.22× [2.15, 2.30]".
@@ -76,18 +81,17 @@ func fixed(v float64, digits int) string {
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }
 
-func capital(s string) string {
-	_, first := utf8.DecodeRuneInString(s)
-	return strings.ToUpper(s[:first]) + s[first:]
+// sentence ends a text with a full stop and begins it with a capital.
+func sentence(s lang.Text) lang.Text {
+	s = lang.Text(strings.TrimSpace(string(s)))
+	if english := s.String(); english == "" || strings.HasSuffix(english, ".") {
+		return lang.Capital(s)
+	}
+	return lang.T("%s.", lang.Capital(s))
 }
 
-// sentence ends a text with a full stop and begins it with a capital.
-func sentence(s string) string {
-	if s = capital(strings.TrimSpace(s)); s == "" || strings.HasSuffix(s, ".") {
-		return s
-	}
-	return s + "."
-}
+// sentences puts sentences after each other: English needs a space between them.
+func sentences(all ...lang.Text) lang.Text { return lang.Join(all, lang.T(" ")) }
 
 // Printable reports whether texts of others have no characters that a terminal obeys.
 func Printable(texts ...string) bool {
@@ -97,11 +101,11 @@ func Printable(texts ...string) bool {
 }
 
 // list joins parts as prose does: "a, b and c".
-func list(parts []string) string {
+func list(parts []lang.Text) lang.Text {
 	if n := len(parts); n > 1 {
-		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
+		return lang.Join(parts[:n-1], lang.T(", ")) + lang.T(" and ") + parts[n-1]
 	}
-	return strings.Join(parts, "")
+	return lang.Join(parts, "")
 }
 
 // levels formats factor levels: "offload off, size 1400".

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -55,7 +56,7 @@ func untold(x analysis.Change) string {
 		return fmt.Sprintf("one run a side cannot tell a change from the difference between runs; %d runs a side would show a change of %.3g %%",
 			x.Needed, 100*analysis.PlannedChange)
 	}
-	return cmp.Or(x.Ratio.Reason(), strings.Join(x.Ratio.Warnings, "; "), "too few runs")
+	return cmp.Or(x.Ratio.Reason(), lang.Join(x.Ratio.Warnings, "; ").String(), "too few runs")
 }
 
 // Claims returns the checks of published figures. A claim fails if all of the interval is outside its bounds.
@@ -86,7 +87,7 @@ func Claims(outcomes []claim.Outcome) (out []Case) {
 			c.State, c.Why = Failed, "does not hold: "+o.Claim.Text
 			c.Text += "\n" + o.Claim.Note
 		default:
-			c.State, c.Why = Skipped, string(o.Verdict)+": "+o.Why
+			c.State, c.Why = Skipped, string(o.Verdict)+": "+o.Why.String()
 		}
 		out = append(out, c)
 	}

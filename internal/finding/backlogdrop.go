@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var backlogDrop = Rule{
@@ -15,11 +14,11 @@ var backlogDrop = Rule{
 		"packets that the CPUs process would be counted once for every device of the path." + majority,
 	Check: lost(atBacklog, func(t *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{
-			Text:   fmt.Sprintf("the backlog of the CPU that receives for %s was full: it dropped %s of %s packets (%s)", l.place, count(l.lost), count(l.of), percent(l.Share)),
-			Remedy: "raise net.core.netdev_max_backlog, or give the packets of that CPU to more CPUs",
+			Text:   lang.T("the backlog of the CPU that receives for %s was full: it dropped %s of %s packets (%s)", l.place, count(l.lost), count(l.of), percent(l.Share)),
+			Remedy: lang.T("raise net.core.netdev_max_backlog, or give the packets of that CPU to more CPUs"),
 		}
 		if d, ok := deviceOf(settings(r), l.hop.In, l.hop.Dev); ok && len(d.RPS) > 0 {
-			f.Evidence = append(f.Evidence, fmt.Sprintf("receive packet steering is on there, mask %s, so another CPU than the sender's processes them", d.RPS[0]))
+			f.Evidence = append(f.Evidence, lang.T("receive packet steering is on there, mask %s, so another CPU than the sender's processes them", d.RPS[0]))
 			if level := t.Config["rps"]; level != "" && level != "off" {
 				f.Test = &Test{Levels: map[string]string{"rps": "off"}}
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // A loss has the kernel's reasons for drops at its place, on its network, and no others.
@@ -19,7 +20,7 @@ func TestBecause(t *testing.T) {
 		})))
 		Because(all, c.network, c.node, c.dev, "NETFILTER_DROP", 3)
 		for _, f := range all {
-			if got := slices.Contains(f.Evidence, "a trace saw the kernel drop 3 packets there: NETFILTER_DROP"); got != (c.want && f.Rule == atInput) {
+			if got := slices.Contains(f.Evidence, lang.T("a trace saw the kernel drop %d packets there: %s", 3, "NETFILTER_DROP")); got != (c.want && f.Rule == atInput) {
 				t.Errorf("%s %s %s: %s has %q", c.network, c.node, c.dev, f.Rule, f.Evidence)
 			}
 		}

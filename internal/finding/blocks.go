@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -17,11 +16,11 @@ var fewBlocks = Rule{
 		if run.Comparisons == 0 || run.Blocks >= need || run.Unpaired {
 			return nil
 		}
-		ratios := fmt.Sprintf("%d ratios that hold together at %g %% need", run.Comparisons, 100*run.Confidence)
+		ratios := lang.T("%d ratios that hold together at %g %% need", run.Comparisons, 100*run.Confidence)
 		if run.Comparisons == 1 {
-			ratios = fmt.Sprintf("a ratio at %g %% needs", 100*run.Confidence)
+			ratios = lang.T("a ratio at %g %% needs", 100*run.Confidence)
 		}
 		return []Finding{{Severity: Warning,
-			Text: fmt.Sprintf("too few blocks for intervals: the run has %d, and %s at least %d blocks", run.Blocks, ratios, need)}}
+			Text: lang.T("too few blocks for intervals: the run has %d, and %s at least %d blocks", run.Blocks, ratios, need)}}
 	},
 }

@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var checksumOff = Rule{
@@ -22,7 +21,7 @@ var checksumOff = Rule{
 			return nil
 		}
 		f := Finding{Severity: Note, Place: at.In + " " + at.Dev, Number: &size,
-			Text: fmt.Sprintf("the kernel computes checksums and segments before %s %s: %s B per packet there", at.In, at.Dev, count(at.Data.Size()))}
+			Text: lang.T("the kernel computes checksums and segments before %s %s: %s B per packet there", at.In, at.Dev, count(at.Data.Size()))}
 		f.switchOn(r, at, append(off, segmenting(s, last(r).Evidence, at)...))
 		return []Finding{f}
 	}),

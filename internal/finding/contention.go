@@ -1,11 +1,11 @@
 package finding
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 const (
@@ -28,9 +28,9 @@ var contention = Rule{
 			return nil
 		}
 		for _, end := range []struct {
-			name string
+			name lang.Text
 			of   func(*evidence.Trial) evidence.End
-		}{{"sender", func(t *evidence.Trial) evidence.End { return t.Sender }}, {"receiver", func(t *evidence.Trial) evidence.End { return t.Receiver }}} {
+		}{{lang.T("sender"), func(t *evidence.Trial) evidence.End { return t.Sender }}, {lang.T("receiver"), func(t *evidence.Trial) evidence.End { return t.Receiver }}} {
 			node := ""
 			share, ok := analysis.ShareExceeds(r.Evidence(), waited, func(o analysis.Observed) (wait, window float64) {
 				e := end.of(o.Evidence)
@@ -40,14 +40,14 @@ var contention = Rule{
 			if !ok || !clearly(share, waited) {
 				continue
 			}
-			f := Finding{Severity: Warning, Place: node, Number: &Number{"time that the " + end.name + " waited for a CPU", "1", share},
-				Text:   fmt.Sprintf("the %s in %s waited %s of the time for a CPU that other threads used", end.name, node, percent(share)),
-				Remedy: "stop other programs on the machine, or give the ends CPUs of their own"}
+			f := Finding{Severity: Warning, Place: node, Number: &Number{lang.T("time that the %s waited for a CPU", end.name), "1", share},
+				Text:   lang.T("the %s in %s waited %s of the time for a CPU that other threads used", end.name, node, percent(share)),
+				Remedy: lang.T("stop other programs on the machine, or give the ends CPUs of their own")}
 			if level := t.Config["stress"]; level != "" && level != "0" && level != "0%" {
-				f.Text += fmt.Sprintf(": the study's stress of %s", level)
+				f.Text += lang.T(": the study's stress of %s", level)
 				f.Remedy = ""
 				if strings.HasSuffix(t.Unit, "/s") {
-					f.Test = &Test{Text: "Refuted if the throughput without it is less than 5 % higher", Levels: map[string]string{"stress": "0"}, Metric: t.Metric, Factor: 1.05}
+					f.Test = &Test{Text: lang.T("Refuted if the throughput without it is less than 5 % higher"), Levels: map[string]string{"stress": "0"}, Metric: t.Metric, Factor: 1.05}
 				}
 			}
 			return []Finding{f}

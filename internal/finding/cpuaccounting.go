@@ -1,10 +1,10 @@
 package finding
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // unaccounted is the tolerated error of the sum of CPU modes, as a share of the time of all CPUs.
@@ -19,13 +19,13 @@ var cpuAccounting = Rule{
 		// A tick more or less moves a short trial by several percent: the interval must exclude 1.
 		if sum, ok := r.Accounted(); ok && math.Abs(1-sum.Center) > unaccounted && sum.Bounded() && !sum.Contains(1) {
 			f := Finding{Severity: Warning,
-				Text:     "the modes of CPU time do not add up to the time of all CPUs: trust CPU cost, which is the time that was not idle, but not its split into modes",
-				Evidence: []string{fmt.Sprintf("cpu.accounted: mean %.3f [%.3f, %.3f] of %d blocks", sum.Center, sum.Lo, sum.Hi, sum.N)}}
+				Text:     lang.T("the modes of CPU time do not add up to the time of all CPUs: trust CPU cost, which is the time that was not idle, but not its split into modes"),
+				Evidence: []lang.Text{lang.T("cpu.accounted: mean %.3f [%.3f, %.3f] of %d blocks", sum.Center, sum.Lo, sum.Hi, sum.N)}}
 			used, known := r.Get("cpu.used")
 			busy, has := r.Get("cpu.busy")
 			base, _ := r.Get("cpu.used.baseline")
 			if known && has {
-				f.Evidence = append(f.Evidence, fmt.Sprintf("cores beyond idle: %.3f not idle, %.3f in busy modes", used.Mean-base.Mean, busy.Mean))
+				f.Evidence = append(f.Evidence, lang.T("cores beyond idle: %.3f not idle, %.3f in busy modes", used.Mean-base.Mean, busy.Mean))
 			}
 			out = append(out, f)
 		}
@@ -34,8 +34,8 @@ var cpuAccounting = Rule{
 		steal, _ := r.Get("cpu.steal")
 		if most := used.Mean + max(0, steal.Mean); has && known && own.Mean > most*(1+unaccounted) {
 			out = append(out, Finding{Severity: Warning,
-				Text:     fmt.Sprintf("the engine's threads report %.2f cores, all programs together %.2f: trust neither CPU cost", own.Mean, most),
-				Evidence: []string{fmt.Sprintf("cpu.own: mean %.3f of %d blocks; cpu.used: mean %.3f", own.Mean, own.N, used.Mean)}})
+				Text:     lang.T("the engine's threads report %.2f cores, all programs together %.2f: trust neither CPU cost", own.Mean, most),
+				Evidence: []lang.Text{lang.T("cpu.own: mean %.3f of %d blocks; cpu.used: mean %.3f", own.Mean, own.N, used.Mean)}})
 		}
 		return out
 	}),

@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -21,13 +20,13 @@ var distance = Rule{
 			}
 		}
 		if n := trials["netem"]; n > 0 {
-			out = append(out, Finding{Severity: Note, Text: fmt.Sprintf("netem delayed the packets between hosts in %d of %d trials", n, run.Trials())})
+			out = append(out, Finding{Severity: Note, Text: lang.T("netem delayed the packets between hosts in %d of %d trials", n, run.Trials())})
 		}
 		if n := trials["nfqueue"]; n > 0 {
 			out = append(out, Finding{Severity: Note,
-				Text: fmt.Sprintf("a program delayed the packets between hosts in %d of %d trials, because the kernel lacks netem; in the worst trial, 1 %% of them left %s late or more",
+				Text: lang.T("a program delayed the packets between hosts in %d of %d trials, because the kernel lacks netem; in the worst trial, 1 %% of them left %s late or more",
 					n, run.Trials(), unit.Format(late, "s")),
-				Remedy: "for netem, load its module as root (modprobe sch_netem), or use weir run --in-vm"})
+				Remedy: lang.T("for netem, load its module as root (modprobe sch_netem), or use weir run --in-vm")})
 		}
 		return out
 	},

@@ -2,10 +2,10 @@ package finding
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var disturbed = Rule{
@@ -18,13 +18,13 @@ var disturbed = Rule{
 		var out []Finding
 		if run.Kept && run.Disturbed > 0 {
 			out = append(out, Finding{Severity: Warning,
-				Text: fmt.Sprintf("something outside the run disturbed %d of %d trials; they count like the others", run.Disturbed, run.Trials())})
+				Text: lang.T("something outside the run disturbed %d of %d trials; they count like the others", run.Disturbed, run.Trials())})
 		}
 		if o := run.Others; run.Disturbed > 0 && o != nil && disturbers(*o) != "" {
-			f := Finding{Severity: Warning, Text: fmt.Sprintf("something outside the run disturbed %d of %d trials; most CPU time went to %s",
-				run.Disturbed, run.Trials(), disturbers(*o)), Evidence: []string{"programs that ran only between two samples are missing"}}
+			f := Finding{Severity: Warning, Text: lang.T("something outside the run disturbed %d of %d trials; most CPU time went to %s",
+				run.Disturbed, run.Trials(), disturbers(*o)), Evidence: []lang.Text{lang.T("programs that ran only between two samples are missing")}}
 			if run.Kept {
-				f.Text, out = f.Text+"; disturbed trials count like the others", nil
+				f.Text, out = f.Text+lang.T("; disturbed trials count like the others"), nil
 			}
 			out = append(out, f)
 		}
@@ -48,68 +48,71 @@ var disturbed = Rule{
 }
 
 // disturbers names the programs that used most CPU time, or says that machines hide theirs.
-func disturbers(o analysis.Others) string {
+func disturbers(o analysis.Others) lang.Text {
 	if named := most(o, 3); named != "" || len(o.Machines) == 0 {
 		return named
 	}
-	return "programs that weir cannot see: a container sees only its own"
+	return lang.T("programs that weir cannot see: a container sees only its own")
 }
 
 // most names the n programs that used most CPU time, of those that used at least 0.01 core: "firefox
 // (pid 4242) 0.61 core, …".
-func most(o analysis.Others, n int) string {
-	var parts []string
+func most(o analysis.Others, n int) lang.Text {
+	var parts []lang.Text
 	for _, p := range o.Programs[:min(n, len(o.Programs))] {
 		if o.Cores(p) < 0.01 {
 			break
 		}
-		on := ""
 		if p.Machine != "" {
-			on = " on " + p.Machine
+			parts = append(parts, lang.T("%s (pid %d on %s) %.2f core", p.Name, p.PID, p.Machine, o.Cores(p)))
+		} else {
+			parts = append(parts, lang.T("%s (pid %d) %.2f core", p.Name, p.PID, o.Cores(p)))
 		}
-		parts = append(parts, fmt.Sprintf("%s (pid %d%s) %.2f core", p.Name, p.PID, on, o.Cores(p)))
 	}
-	return strings.Join(parts, ", ")
+	return lang.Join(parts, lang.T(", "))
 }
 
 // Busy returns the finding for a row, chain or gap in which disturbed trials count.
 func Busy(d analysis.Disturbance) Finding {
-	noun := "blocks"
+	evidence := lang.T("%d of %d blocks were disturbed", d.Blocks, d.Of)
 	if d.Pairs {
-		noun = "pairs of hosts in all blocks"
+		evidence = lang.T("%d of %d pairs of hosts in all blocks were disturbed", d.Blocks, d.Of)
 	}
-	return Finding{Severity: Warning, Text: "disturbed: " + Took(d) + ", and all trials count",
-		Evidence: []string{fmt.Sprintf("%d of %d %s were disturbed", d.Blocks, d.Of, noun)},
-		Remedy:   "for narrower intervals, stop other programs on the machine"}
+	return Finding{Severity: Warning, Text: lang.T("disturbed: %s, and all trials count", Took(d)),
+		Evidence: []lang.Text{evidence},
+		Remedy:   lang.T("for narrower intervals, stop other programs on the machine")}
 }
 
 // Took describes how others used the machine: "others used 0.8 of 2 cores".
-func Took(d analysis.Disturbance) string {
-	of, on := " core", ""
-	if d.CPUs > 0 {
-		of = fmt.Sprintf(" of %g cores", d.CPUs)
-	}
-	if n := len(d.Machines); n > 0 {
-		on = " on "
-		if d.Pairs { // the amounts are means over the pairs of all machines
-			on = " on average over all pairs; disturbed: "
+func Took(d analysis.Disturbance) lang.Text {
+	amount := func(cores float64) lang.Text {
+		if d.CPUs > 0 {
+			return lang.T("%.1f of %g cores", cores, d.CPUs)
 		}
-		on += strings.Join(d.Machines[:min(n, mostNamed)], ", ")
-		if n > mostNamed {
-			on += fmt.Sprintf(" and %d more", n-mostNamed)
-		}
+		return lang.T("%.1f core", cores)
 	}
-	var parts []string
+	var parts []lang.Text
 	if d.Others >= 0.05 {
-		parts = append(parts, fmt.Sprintf("others used %.1f%s", d.Others, of))
+		parts = append(parts, lang.T("others used %s", amount(d.Others)))
 	}
 	if d.Steal >= 0.05 {
-		parts = append(parts, fmt.Sprintf("the hypervisor took %.1f%s", d.Steal, of))
+		parts = append(parts, lang.T("the hypervisor took %s", amount(d.Steal)))
 	}
 	if d.Slow > 0 {
-		parts = append(parts, "the CPUs ran slower than usual")
+		parts = append(parts, lang.T("the CPUs ran slower than usual"))
 	}
-	return cmp.Or(strings.Join(parts, " and "), "others used the machine") + on
+	took, n := cmp.Or(lang.Join(parts, lang.T(" and ")), lang.T("others used the machine")), len(d.Machines)
+	if n == 0 {
+		return took
+	}
+	machines := lang.Text(strings.Join(d.Machines[:min(n, mostNamed)], ", "))
+	if n > mostNamed {
+		machines = lang.T("%s and %d more", machines, n-mostNamed)
+	}
+	if d.Pairs { // the amounts are means over the pairs of all machines
+		return lang.T("%s on average over all pairs; disturbed: %s", took, machines)
+	}
+	return lang.T("%s on %s", took, machines)
 }
 
 // mostNamed is how many machines a mark names.

@@ -1,10 +1,10 @@
 package finding
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var emulated = Rule{
@@ -13,8 +13,11 @@ var emulated = Rule{
 	Doc: "QEMU without KVM interprets every instruction of its guest. Some kernel work slows down more than other work, " +
 		"so neither absolute numbers nor ratios carry over to real hardware.",
 	Check: func(run *analysis.Run) (out []Finding) {
-		for _, place := range []struct{ key, value, name string }{
-			{"vm.accelerator", "tcg", "emulated guests"}, {"guest", "qemu-tcg", "an emulated machine"},
+		for _, place := range []struct {
+			key, value string
+			name       lang.Text
+		}{
+			{"vm.accelerator", "tcg", lang.T("emulated guests")}, {"guest", "qemu-tcg", lang.T("an emulated machine")},
 		} {
 			n := 0
 			for r := range run.Results() {
@@ -24,7 +27,7 @@ var emulated = Rule{
 			}
 			if n > 0 {
 				out = append(out, Finding{Severity: Warning,
-					Text: fmt.Sprintf("%d of %d trials ran in %s (QEMU without KVM): the numbers say nothing about absolute speed, and ratios mostly reflect the cost of emulation",
+					Text: lang.T("%d of %d trials ran in %s (QEMU without KVM): the numbers say nothing about absolute speed, and ratios mostly reflect the cost of emulation",
 						n, run.Trials(), place.name)})
 			}
 		}

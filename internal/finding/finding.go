@@ -6,10 +6,10 @@
 package finding
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/stat"
 )
@@ -19,15 +19,15 @@ type Finding struct {
 	Rule     string          `json:"rule"` // its ID
 	Severity Severity        `json:"severity"`
 	Cells    []analysis.Cell `json:"cells,omitempty"` // empty: the whole run
-	Text     string          `json:"text"`
-	Evidence []string        `json:"evidence,omitempty"`
-	Remedy   string          `json:"remedy,omitempty"`
+	Text     lang.Text       `json:"text"`
+	Evidence []lang.Text     `json:"evidence,omitempty"`
+	Remedy   lang.Text       `json:"remedy,omitempty"`
 	// Number is what the finding rests on, with its interval; nil for findings that only describe the run.
 	Number *Number `json:"number,omitempty"`
 	Place  string  `json:"place,omitempty"` // where the cause is: NODE, or NODE DEVICE
 	Test   *Test   `json:"test,omitempty"`  // the run that would refute it; nil if no run can
 	// Untestable says why no run can refute the finding, for one about a cause.
-	Untestable string `json:"untestable,omitempty"`
+	Untestable lang.Text `json:"untestable,omitempty"`
 
 	certain bool     // it follows from no other finding
 	beside  []string // nodes before and behind Place on the path
@@ -35,7 +35,7 @@ type Finding struct {
 
 // A Number is a measured quantity.
 type Number struct {
-	Name  string        `json:"name"` // what it counts
+	Name  lang.Text     `json:"name"` // what it counts
 	Unit  string        `json:"unit"`
 	Value stat.Interval `json:"value"` // over blocks
 }
@@ -43,7 +43,7 @@ type Number struct {
 // A Test is a run that can refute a finding: it measures the cell as it was found and without the supposed
 // cause, paired in blocks.
 type Test struct {
-	Text string `json:"text"` // "Refuted if …"
+	Text lang.Text `json:"text"` // "Refuted if …"
 	// Fix removes the cause: steps after those of the network, options of the probe, levels of factors, or
 	// another network in its place. One of them at least is set.
 	Fix     []plan.Step       `json:"fix,omitempty"`
@@ -60,11 +60,14 @@ type Test struct {
 	AtMost bool    `json:"atMost,omitempty"`
 }
 
-func (f Finding) String() string {
+func (f Finding) String() string { return f.Say().String() }
+
+// Say returns the finding with its remedy.
+func (f Finding) Say() lang.Text {
 	if f.Remedy == "" {
 		return f.Text
 	}
-	return f.Text + "; " + f.Remedy
+	return f.Text + lang.T("; ") + f.Remedy
 }
 
 // Severity says how a finding affects the numbers.
@@ -140,12 +143,12 @@ func rows(check func(*analysis.Table, *analysis.Row) []Finding) func(*analysis.R
 	}
 }
 
-// few cuts a list and adds how many entries it cut.
-func few(list []Finding, most int, noun string) []Finding {
+// few cuts a list; more says how many entries it cut.
+func few(list []Finding, most int, more func(int) lang.Text) []Finding {
 	if len(list) <= most {
 		return list
 	}
 	rest := list[most-1]
-	rest.Text = fmt.Sprintf("and %d more %s", len(list)-most+1, noun)
+	rest.Text = more(len(list) - most + 1)
 	return append(list[:most-1:most-1], rest)
 }

@@ -168,7 +168,7 @@ func TestFew(t *testing.T) {
 		}
 	}
 	of := ByCell(Check(analysis.New(rs, analysis.Options{Baseline: "host"})))["host, tcp-stream"]
-	if len(of) != 6 || of[5].Text != "and 4 more warnings" {
+	if len(of) != 6 || of[5].Text.String() != "and 4 more warnings" {
 		t.Errorf("%v", of)
 	}
 }
@@ -199,7 +199,7 @@ func TestDisturbersAreNamed(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		fs := disturbed.Check(analysis.New(rs, analysis.Options{Baseline: "host", Others: o, KeepDisturbed: keep}))
 		want := "disturbed 1 of 24 trials; most CPU time went to firefox (pid 4242) 0.61 core, make (pid 7) 0.10 core, cc (pid 8) 0.05 core"
-		if len(fs) != 1 || !strings.Contains(fs[0].Text, want) || strings.Contains(fs[0].Text, "count like the others") != keep {
+		if len(fs) != 1 || !strings.Contains(fs[0].Text.String(), want) || strings.Contains(fs[0].Text.String(), "count like the others") != keep {
 			t.Errorf("%+v, want %q", fs, want)
 		}
 	}
@@ -207,18 +207,18 @@ func TestDisturbersAreNamed(t *testing.T) {
 	o.AddOn("b", 10, analysis.Program{PID: 7, Name: "make", CPU: 20})
 	o.AddOn("a", 20, analysis.Program{PID: 7, Name: "make", CPU: 10})
 	fs := disturbed.Check(analysis.New(rs, analysis.Options{Baseline: "host", Others: o}))
-	if want := "most CPU time went to make (pid 7 on b) 2.00 core, make (pid 7 on a) 0.50 core"; len(fs) != 1 || !strings.Contains(fs[0].Text, want) {
+	if want := "most CPU time went to make (pid 7 on b) 2.00 core, make (pid 7 on a) 0.50 core"; len(fs) != 1 || !strings.Contains(fs[0].Text.String(), want) {
 		t.Errorf("%+v, want %q", fs, want)
 	}
 	hidden := &analysis.Others{}
 	hidden.AddOn("node1", 10)
-	if fs := disturbed.Check(analysis.New(rs, analysis.Options{Baseline: "host", Others: hidden})); len(fs) != 1 || !strings.Contains(fs[0].Text, "went to programs that weir cannot see") {
+	if fs := disturbed.Check(analysis.New(rs, analysis.Options{Baseline: "host", Others: hidden})); len(fs) != 1 || !strings.Contains(fs[0].Text.String(), "went to programs that weir cannot see") {
 		t.Errorf("%+v", fs)
 	}
-	if got := Took(analysis.Disturbance{Others: 0.8, CPUs: 4, Machines: []string{"a", "b", "c", "d", "e"}}); got != "others used 0.8 of 4 cores on a, b, c and 2 more" {
+	if got := Took(analysis.Disturbance{Others: 0.8, CPUs: 4, Machines: []string{"a", "b", "c", "d", "e"}}).String(); got != "others used 0.8 of 4 cores on a, b, c and 2 more" {
 		t.Errorf("%q", got)
 	}
-	if got := Took(analysis.Disturbance{Others: 0.1, CPUs: 4, Pairs: true, Machines: []string{"node3"}}); got != "others used 0.1 of 4 cores on average over all pairs; disturbed: node3" {
+	if got := Took(analysis.Disturbance{Others: 0.1, CPUs: 4, Pairs: true, Machines: []string{"node3"}}).String(); got != "others used 0.1 of 4 cores on average over all pairs; disturbed: node3" {
 		t.Errorf("%q", got)
 	}
 	if fs := disturbed.Check(analysis.New(sound(12), analysis.Options{Baseline: "host", Others: o})); fs != nil {

@@ -1,11 +1,11 @@
 package finding
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 )
 
@@ -49,12 +49,12 @@ var fragmentation = Rule{
 		if !ok || made < leastLost {
 			return nil
 		}
-		f := Finding{Severity: Warning, Place: node, Number: &Number{"fragments per packet", "1", each},
-			Text:   fmt.Sprintf("%s fragments packets: %s fragments per packet that the sender's device counts", node, digits(each.Center)),
-			Remedy: "raise the MTU of the device, or lower that of the senders"}
+		f := Finding{Severity: Warning, Place: node, Number: &Number{lang.T("fragments per packet"), "1", each},
+			Text:   lang.T("%s fragments packets: %s fragments per packet that the sender's device counts", node, digits(each.Center)),
+			Remedy: lang.T("raise the MTU of the device, or lower that of the senders")}
 		if hop, mtu, need, ok := tooSmall(last(r)); ok {
 			f.Place = hop.In + " " + hop.Dev
-			f.Text += fmt.Sprintf("; the MTU of %s is %d, the path needs %.0f there", f.Place, mtu, need)
+			f.Text += lang.T("; the MTU of %s is %d, the path needs %.0f there", f.Place, mtu, need)
 			f.Test = lessCPU(r, 0.95, raise(last(r))...)
 		}
 		return []Finding{f}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // mostFull is how many threads a finding names.
@@ -16,13 +17,13 @@ var fullThread = Rule{
 	Doc: "A thread runs on one CPU at a time, so one that uses 95 % of a CPU or more cannot do more, however idle the other CPUs are. The time of a thread includes the softirqs that ran on top of it, which in a lab is most of the path. " +
 		"Threads that only load a CPU as a condition of the trial, and ends that poll, are left out.",
 	Check: rows(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		var names, evidence []string
+		var names, evidence []lang.Text
 		for _, t := range r.Threads() {
 			if !t.Full || idles(t, r) || len(names) == mostFull {
 				continue
 			}
-			names = append(names, fmt.Sprintf("%s at %s", Describe(t).Subject, ofCPU(t)))
-			evidence = append(evidence, fmt.Sprintf("%s in %s: median of %d blocks", t.Name, placeOf(t), t.Share.N))
+			names = append(names, lang.T("%s at %s", Describe(t).Subject, ofCPU(t)))
+			evidence = append(evidence, lang.T("%s in %s: median of %d blocks", t.Name, placeOf(t), t.Share.N))
 			if line := receives(r, t); line != "" {
 				evidence = append(evidence, line)
 			}
@@ -31,15 +32,15 @@ var fullThread = Rule{
 		case 0:
 			return nil
 		case 1:
-			return []Finding{{Severity: Note, Text: names[0] + ": that thread is the limit", Evidence: evidence}}
+			return []Finding{{Severity: Note, Text: lang.T("%s: that thread is the limit", names[0]), Evidence: evidence}}
 		}
-		return []Finding{{Severity: Note, Text: strings.Join(names, "; ") + ": these threads are the limit", Evidence: evidence}}
+		return []Finding{{Severity: Note, Text: lang.T("%s: these threads are the limit", lang.Join(names, lang.T("; "))), Evidence: evidence}}
 	}),
 }
 
 // receives says how much of the machine's receiving ran on the CPU of the sender, whose thread is full; ""
 // without evidence, or if it is less than nine tenths.
-func receives(r *analysis.Row, t analysis.Thread) string {
+func receives(r *analysis.Row, t analysis.Thread) lang.Text {
 	const nearly = 0.9
 	share, ok := analysis.ShareExceeds(r.Evidence(), nearly, func(o analysis.Observed) (here, all float64) {
 		e, c := o.Evidence.Sender, o.Evidence.Hosts[o.Evidence.Sender.Host]
@@ -51,7 +52,7 @@ func receives(r *analysis.Row, t analysis.Thread) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("its CPU also did %s of the receiving on that machine: devices, bridges, tunnels and the receiver's stack", percent(share))
+	return lang.T("its CPU also did %s of the receiving on that machine: devices, bridges, tunnels and the receiver's stack", percent(share))
 }
 
 // idles reports whether a thread uses its CPU whatever the network costs.
@@ -59,80 +60,81 @@ func idles(t analysis.Thread, r *analysis.Row) bool {
 	return t.Name == "weir-engine-hog" || r.Observed["spin"] == "true" && strings.HasPrefix(t.Name, "weir-engine-")
 }
 
-func ofCPU(t analysis.Thread) string {
-	text := fmt.Sprintf("%.0f %% of a CPU", 100*t.Share.Center)
+func ofCPU(t analysis.Thread) lang.Text {
+	text := lang.T("%.0f %% of a CPU", 100*t.Share.Center)
 	if t.Share.Bounded() {
-		text += fmt.Sprintf(" [%.0f, %.0f]", 100*t.Share.Lo, 100*t.Share.Hi)
+		text += lang.Text(fmt.Sprintf(" [%.0f, %.0f]", 100*t.Share.Lo, 100*t.Share.Hi))
 	}
 	return text
 }
 
-func placeOf(t analysis.Thread) string {
+func placeOf(t analysis.Thread) lang.Text {
 	if t.Place == "" {
-		return "the machine"
+		return lang.T("the machine")
 	}
-	return t.Place
+	return lang.Text(t.Place)
 }
 
 // A Description says what a thread is in words.
 type Description struct {
-	Name    string // short
-	Subject string // of a sentence: the name and its place
-	Does    string // what its time goes to
+	Name    lang.Text // short
+	Subject lang.Text // of a sentence: the name and its place
+	Does    lang.Text // what its time goes to
 }
 
 // daemons are programs of networks.
-var daemons = map[string]string{
-	"ovs-vswitchd": "Open vSwitch: packets that the kernel does not forward by itself, or all of them in user space",
-	"ovsdb-server": "Open vSwitch's database",
-	"dockerd":      "Docker's daemon: sets networks up",
-	"containerd":   "Docker's container runtime",
-	"flanneld":     "Flannel's daemon: keeps routes up to date",
-	"weaver":       "Weave's router: carries packets that the kernel does not",
-	"bird":         "BGP: exchanges routes",
-	"calico-node":  "Calico's agent: keeps rules and routes up to date",
-	"etcd":         "the database of a network's daemons",
+var daemons = map[string]lang.Text{
+	"ovs-vswitchd": lang.T("Open vSwitch: packets that the kernel does not forward by itself, or all of them in user space"),
+	"ovsdb-server": lang.T("Open vSwitch's database"),
+	"dockerd":      lang.T("Docker's daemon: sets networks up"),
+	"containerd":   lang.T("Docker's container runtime"),
+	"flanneld":     lang.T("Flannel's daemon: keeps routes up to date"),
+	"weaver":       lang.T("Weave's router: carries packets that the kernel does not"),
+	"bird":         lang.T("BGP: exchanges routes"),
+	"calico-node":  lang.T("Calico's agent: keeps rules and routes up to date"),
+	"etcd":         lang.T("the database of a network's daemons"),
 }
 
 // Describe describes a thread by its name. Names are foreign text, already limited to short printable
 // words (sample.Threads).
 func Describe(t analysis.Thread) Description {
 	process, thread, _ := strings.Cut(t.Name, "/")
-	in := ""
-	if t.Place != "" {
-		in = " in " + t.Place
+	is := func(label, does lang.Text) Description {
+		d := Description{Name: label, Subject: label, Does: does}
+		if t.Place != "" {
+			d.Subject = lang.T("%s in %s", label, t.Place)
+		}
+		return d
 	}
-	say := func(label, does string) Description {
-		return Description{Name: label, Subject: label + in, Does: does}
-	}
+	name := lang.Text(t.Name)
 	switch vcpu, isCPU := strings.CutPrefix(thread, "CPU_"); {
 	case process == "ksoftirqd":
-		return say(t.Name, "kernel: softirqs of CPU "+thread+" that other threads left")
+		return is(name, lang.T("kernel: softirqs of CPU %s that other threads left", thread))
 	case process == "kworker":
-		return say("kernel workers", "kernel: deferred work, such as WireGuard's encryption")
+		return is(lang.T("kernel workers"), lang.T("kernel: deferred work, such as WireGuard's encryption"))
 	case process == "vhost" || strings.HasPrefix(thread, "vhost"):
-		return say("vhost", "kernel: carries packets between a guest's device and its host")
+		return is("vhost", lang.T("kernel: carries packets between a guest's device and its host"))
 	case process == "napi":
-		return say(t.Name, "kernel: receives packets of a device")
+		return is(name, lang.T("kernel: receives packets of a device"))
 	case isCPU:
 		n, accel, _ := strings.Cut(vcpu, "/")
-		does := "the guest: its kernel and the program in it"
+		does := lang.T("the guest: its kernel and the program in it")
 		if accel == "TCG" {
-			does += ", emulated"
+			does = lang.T("the guest: its kernel and the program in it, emulated")
 		}
-		return say("vCPU "+n, does)
+		return is("vCPU "+lang.Text(n), does)
 	case strings.HasPrefix(process, "qemu-"):
-		return say("QEMU", "the guest's devices, and packets without vhost")
+		return is("QEMU", lang.T("the guest's devices, and packets without vhost"))
 	case process == "weir-engine-agent":
-		return say("engine client", "sending or asking, and softirqs on top")
+		return is(lang.T("engine client"), lang.T("sending or asking, and softirqs on top"))
 	case process == "weir-engine-serve":
-		return say("engine server", "receiving or answering, and softirqs on top")
+		return is(lang.T("engine server"), lang.T("receiving or answering, and softirqs on top"))
 	case process == "weir-engine-hog":
-		return say("CPU load", "a condition of the trial")
+		return is(lang.T("CPU load"), lang.T("a condition of the trial"))
 	case strings.HasPrefix(process, "weir-relay"):
-		return say("relay", "carries every packet in user space")
+		return is(lang.T("relay"), lang.T("carries every packet in user space"))
 	case daemons[process] != "":
-		return say(t.Name, daemons[process])
+		return is(name, daemons[process])
 	}
-	return say(t.Name, "")
+	return is(name, "")
 }

@@ -2,11 +2,11 @@ package finding
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 )
@@ -18,8 +18,8 @@ type gap struct {
 	// at orders gaps along the path: 2·i is the hop i itself, 2·i-1 lies before it.
 	at       int
 	lost, of float64      // packets
-	verb     string       // of drop-on-path: what the packets did
-	why      string       // evidence besides the counts
+	verb     lang.Text    // of drop-on-path: what the packets did
+	why      lang.Text    // evidence besides the counts
 	hop      evidence.Hop // zero at the receiver
 	need     float64      // MTU that the plan needs there
 	missing  bool         // the loss is a difference of two counts, which also hold packets of others
@@ -154,7 +154,7 @@ type ladder struct {
 	gaps    []gap
 }
 
-func (l *ladder) add(rule string, at int, lost, of float64, verb, why string) {
+func (l *ladder) add(rule string, at int, lost, of float64, verb, why lang.Text) {
 	i := min((at+1)/2, len(l.path)-1)
 	hop := l.path[i]
 	need, _ := planned(l.o, i)
@@ -168,7 +168,7 @@ func (l *ladder) last() *gap { return &l.gaps[len(l.gaps)-1] }
 func (l *ladder) queues() {
 	for i, h := range l.path {
 		if q := h.Queue; h.Out && q != nil && q.Drops > 0 && !(q.Kind == "netem" && l.o.Observed["path.loss"] != "") {
-			l.add(atQueue, 2*i, q.Drops, h.Data.Packets+q.Drops, "", "its queueing discipline is "+q.Kind)
+			l.add(atQueue, 2*i, q.Drops, h.Data.Packets+q.Drops, "", lang.T("its queueing discipline is %s", q.Kind))
 		}
 	}
 }
@@ -194,11 +194,11 @@ func (l *ladder) devices() {
 		case drops <= 0:
 		case queued >= 0.9*drops:
 			l.backlog -= queued
-			l.add(atBacklog, 2*i, drops, of, "", "softnet_stat counts them as dropped: the queue of a CPU (net.core.netdev_max_backlog) was full")
+			l.add(atBacklog, 2*i, drops, of, "", lang.T("softnet_stat counts them as dropped: the queue of a CPU (net.core.netdev_max_backlog) was full"))
 		case l.narrow(i):
-			l.add(atMTU, 2*i, drops, of, "", "the device counts them as dropped")
+			l.add(atMTU, 2*i, drops, of, "", lang.T("the device counts them as dropped"))
 		default:
-			l.add(atDevice, 2*i, drops, of, "were lost at "+l.path[i].In+" "+l.path[i].Dev, "the device counts them as dropped")
+			l.add(atDevice, 2*i, drops, of, lang.T("were lost at %s %s", l.path[i].In, l.path[i].Dev), lang.T("the device counts them as dropped"))
 		}
 	}
 }
@@ -229,7 +229,7 @@ func (l *ladder) counts() {
 				rule = atMTU
 			}
 			lost -= l.counted(2*ref, 2*(i+2))
-			l.add(rule, 2*i-1, lost, of, fmt.Sprintf("vanished between %s %s and %s %s", before.In, before.Dev, h.In, h.Dev), "no counter of a drop shows them")
+			l.add(rule, 2*i-1, lost, of, lang.T("vanished between %s %s and %s %s", before.In, before.Dev, h.In, h.Dev), lang.T("no counter of a drop shows them"))
 			g := l.last()
 			g.missing = true
 			if rule == atDevice && before.In == h.In { // a filter takes packets after a device has counted them
@@ -325,7 +325,7 @@ func (l *ladder) receiver() {
 	octets := c["netstat.InOctets"] + c["ip6.InOctets"]
 	if last := l.path[n-1]; last.In == t.Receiver.Node && octets > 0 && sameSize(last.Data.Size(), octets/in) && l.o.Observed["path.loss"] == "" {
 		lost := last.Data.Packets - in - l.counted(2*(n-1), 2*n)
-		l.add(atDevice, 2*n-1, lost, last.Data.Packets, "reached "+last.In+" "+last.Dev+" and did not reach IP", "a filter at ingress takes packets there")
+		l.add(atDevice, 2*n-1, lost, last.Data.Packets, lang.T("reached %s %s and did not reach IP", last.In, last.Dev), lang.T("a filter at ingress takes packets there"))
 		l.last().missing = true
 	}
 	unfinished := both(c, "ip", "ReasmReqds") - both(c, "ip", "ReasmOKs")

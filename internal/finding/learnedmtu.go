@@ -1,11 +1,11 @@
 package finding
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var learnedMTU = Rule{
@@ -38,12 +38,12 @@ var learnedMTU = Rule{
 		if !ok {
 			return nil
 		}
-		f := Finding{Severity: Warning, Place: at, Number: &Number{"trials with a smaller path MTU", "1", share},
-			Text:   fmt.Sprintf("%s learned a path MTU of %d to %s: smaller than the plan's %.0f", at, learned, to, plannedMTU),
-			Remedy: "find the device with the small MTU, then forget what was learned: ip route flush cache"}
+		f := Finding{Severity: Warning, Place: at, Number: &Number{lang.T("trials with a smaller path MTU"), "1", share},
+			Text:   lang.T("%s learned a path MTU of %d to %s: smaller than the plan's %.0f", at, learned, to, plannedMTU),
+			Remedy: lang.T("find the device with the small MTU, then forget what was learned: ip route flush cache")}
 		if hop, mtu, need, ok := tooSmall(last(r)); ok {
 			f.Place = hop.In + " " + hop.Dev
-			f.Text += fmt.Sprintf("; the MTU of %s is %d, the path needs %.0f there", f.Place, mtu, need)
+			f.Text += lang.T("; the MTU of %s is %d, the path needs %.0f there", f.Place, mtu, need)
 			f.Test = lessCPU(r, 0.98, raise(last(r))...)
 		}
 		return []Finding{f}

@@ -3,6 +3,7 @@ package finding
 import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/header"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -16,7 +17,7 @@ var linkLimited = Rule{
 			return nil
 		}
 		return []Finding{{Severity: Note,
-			Text:     "at the ceiling that the headers leave of the link: arithmetic sets this number; compare CPU time instead",
-			Evidence: []string{unit.Format(r.Value.Center, t.Unit) + " of " + unit.Format(r.Wire.Ceiling, t.Unit)}}}
+			Text:     lang.T("at the ceiling that the headers leave of the link: arithmetic sets this number; compare CPU time instead"),
+			Evidence: []lang.Text{lang.Text(unit.Format(r.Value.Center, t.Unit)) + lang.T(" of ") + lang.Text(unit.Format(r.Wire.Ceiling, t.Unit))}}}
 	}),
 }

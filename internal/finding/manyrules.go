@@ -1,11 +1,11 @@
 package finding
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // many is the number of packet-filter rules from which they are reported.
@@ -36,9 +36,9 @@ var manyRules = Rule{
 		if !ok {
 			return nil
 		}
-		return []Finding{{Severity: Note, Place: at, Number: &Number{"packet-filter rules", "1", rules},
-			Text:   fmt.Sprintf("%s has %s packet-filter rules: packets that pass it try those of their chains one by one", at, count(rules.Center)),
-			Remedy: "use sets or maps instead of lists of rules",
+		return []Finding{{Severity: Note, Place: at, Number: &Number{lang.T("packet-filter rules"), "1", rules},
+			Text:   lang.T("%s has %s packet-filter rules: packets that pass it try those of their chains one by one", at, count(rules.Center)),
+			Remedy: lang.T("use sets or maps instead of lists of rules"),
 			Test:   lessCPU(r, 0.98, flush(s, at)...)}}
 	}),
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/stat"
 )
@@ -34,18 +35,18 @@ func measured(check func(*analysis.Table, *analysis.Row) []Finding) func(*analys
 	})
 }
 
-// lost turns what to say about a loss into the check of a rule: it reports the first loss of the path if it is
+// lost turns the description of a loss into the check of a rule: it reports the first loss of the path if it is
 // of the rule's kind.
-func lost(rule string, say func(*analysis.Table, *analysis.Row, *loss) Finding) func(*analysis.Run) []Finding {
+func lost(rule string, describe func(*analysis.Table, *analysis.Row, *loss) Finding) func(*analysis.Run) []Finding {
 	return measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		l := firstLoss(r)
 		if l == nil || l.rule != rule {
 			return nil
 		}
-		f := say(t, r, l)
+		f := describe(t, r, l)
 		f.Severity, f.Place = Warning, l.place
-		f.Number = &Number{Name: "lost", Unit: "1", Value: l.Share}
-		f.Evidence = append([]string{fmt.Sprintf("%s of %s packets, in %d blocks", count(l.lost), count(l.of), l.Share.N)}, f.Evidence...)
+		f.Number = &Number{Name: lang.T("lost"), Unit: "1", Value: l.Share}
+		f.Evidence = append([]lang.Text{lang.T("%s of %s packets, in %d blocks", count(l.lost), count(l.of), l.Share.N)}, f.Evidence...)
 		if l.why != "" {
 			f.Evidence = append(f.Evidence, l.why)
 		}
@@ -61,7 +62,7 @@ func Because(all []Finding, network, node, dev, reason string, packets int) {
 		f := &all[i]
 		loss := slices.Contains([]string{atQueue, atBacklog, atDevice, atMTU, atInput, atSocket}, f.Rule)
 		if loss && (f.Place == node || f.Place == node+" "+dev) && slices.ContainsFunc(f.Cells, func(c analysis.Cell) bool { return c.Network == network }) {
-			f.Evidence = append(f.Evidence, fmt.Sprintf("a trace saw the kernel drop %d packets there: %s", packets, reason))
+			f.Evidence = append(f.Evidence, lang.T("a trace saw the kernel drop %d packets there: %s", packets, reason))
 		}
 	}
 }
@@ -73,10 +74,10 @@ func (f *Finding) lessLoss(t *analysis.Table, r *analysis.Row) {
 	case f.Test == nil:
 	case r.Lost.N > 0:
 		f.Test.Metric, f.Test.Factor = "loss", 0.5
-		f.Test.Text = "Refuted if removing the cause does not halve the loss"
+		f.Test.Text = lang.T("Refuted if removing the cause does not halve the loss")
 	case strings.HasSuffix(t.Unit, "/s"):
 		f.Test.Metric, f.Test.Factor = t.Metric, 1.05
-		f.Test.Text = "Refuted if removing the cause adds less than 5 % " + t.Metric
+		f.Test.Text = lang.T("Refuted if removing the cause adds less than 5 %% %s", lang.Stored(t.Metric))
 	default:
 		f.Test = nil
 	}
@@ -87,17 +88,17 @@ func lessCPU(r *analysis.Row, factor float64, fix ...plan.Step) *Test {
 	if r.Own.Name == "" || len(fix) == 0 {
 		return nil
 	}
-	return &Test{Text: fmt.Sprintf("Refuted if removing the cause saves less than %.0f %% of the CPU time %s", 100*(1-factor), perWork(r)), Fix: fix, Metric: r.Own.Name, Factor: factor}
+	return &Test{Text: lang.T("Refuted if removing the cause saves less than %.0f %% of the CPU time %s", 100*(1-factor), perWork(r)), Fix: fix, Metric: r.Own.Name, Factor: factor}
 }
 
-func perWork(r *analysis.Row) string {
+func perWork(r *analysis.Row) lang.Text {
 	switch r.Own.Name {
 	case "cpu.own.per.packet":
-		return "per packet"
+		return lang.T("per packet")
 	case "cpu.own.per.transaction":
-		return "per transaction"
+		return lang.T("per transaction")
 	}
-	return "per bit"
+	return lang.T("per bit")
 }
 
 // count writes a number of things with a comma after every three digits.

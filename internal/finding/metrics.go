@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var mixedMetrics = Rule{
@@ -14,6 +13,6 @@ var mixedMetrics = Rule{
 		if r.Unlike == 0 {
 			return nil
 		}
-		return []Finding{{Severity: Warning, Text: fmt.Sprintf("%d of %d ok trials have no %s in %s", r.Unlike, r.Counted(), t.Metric, t.Unit)}}
+		return []Finding{{Severity: Warning, Text: lang.T("%d of %d ok trials have no %s in %s", r.Unlike, r.Counted(), lang.Stored(t.Metric), t.Unit)}}
 	}),
 }

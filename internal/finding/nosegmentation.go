@@ -1,10 +1,9 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var noSegmentation = Rule{
@@ -22,7 +21,7 @@ var noSegmentation = Rule{
 			return nil
 		}
 		f := Finding{Severity: Note, Place: first.In + " " + first.Dev, Number: &size,
-			Text: fmt.Sprintf("the sender's kernel segments: %s %s gets %s B per packet", first.In, first.Dev, count(size.Value.Center))}
+			Text: lang.T("the sender's kernel segments: %s %s gets %s B per packet", first.In, first.Dev, count(size.Value.Center))}
 		f.switchOn(r, first, off)
 		return []Finding{f}
 	}),
@@ -47,5 +46,5 @@ func unsegmented(r *analysis.Row) (size Number, first evidence.Hop, ok bool) {
 		}
 		return o.Evidence.Path[0].Data.Bytes, o.Evidence.Path[0].Data.Packets
 	})
-	return Number{"packet size", "byte", v}, first, ok
+	return Number{lang.T("packet size"), "byte", v}, first, ok
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var notOK = Rule{
@@ -26,20 +27,20 @@ var notOK = Rule{
 			i, ok := at[s]
 			if !ok {
 				i, at[s] = len(out), len(out)
-				out, trials = append(out, Finding{Severity: Warning, Text: s}), append(trials, 0)
+				out, trials = append(out, Finding{Severity: Warning, Text: lang.Text(s)}), append(trials, 0)
 			}
 			trials[i]++
 			if len(out[i].Evidence) < mostTrials {
-				out[i].Evidence = append(out[i].Evidence, p.Trial)
+				out[i].Evidence = append(out[i].Evidence, lang.Text(p.Trial))
 			}
 		}
 		for i := range out {
-			out[i].Text = fmt.Sprintf("%d %s", trials[i], out[i].Text)
+			out[i].Text = lang.Text(fmt.Sprint(trials[i], " ")) + out[i].Text
 		}
 		const most = 6
-		out = few(out, most, "reasons")
+		out = few(out, most, func(n int) lang.Text { return lang.T("and %d more reasons", n) })
 		if r.Counted() == 0 {
-			out = append([]Finding{{Severity: Serious, Text: "no trial is ok"}}, out...)
+			out = append([]Finding{{Severity: Serious, Text: lang.T("no trial is ok")}}, out...)
 		}
 		return out
 	}),

@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // busyCPU is the fraction of one CPU that softirqs use when they are the limit. Above it, ksoftirqd
@@ -21,8 +20,8 @@ var oneCPU = Rule{
 			return nil
 		}
 		return []Finding{{Severity: Note,
-			Text:     fmt.Sprintf("softirqs filled %.0f %% of one CPU: that CPU was the limit", 100*s.Median),
-			Evidence: []string{fmt.Sprintf("cpu.softirq.busiest: median %.2f of %d blocks", s.Median, s.N)},
-			Remedy:   "spread the load over several flows or CPUs to measure more than one CPU"}}
+			Text:     lang.T("softirqs filled %.0f %% of one CPU: that CPU was the limit", 100*s.Median),
+			Evidence: []lang.Text{lang.T("cpu.softirq.busiest: median %.2f of %d blocks", s.Median, s.N)},
+			Remedy:   lang.T("spread the load over several flows or CPUs to measure more than one CPU")}}
 	}),
 }

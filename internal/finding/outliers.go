@@ -1,10 +1,8 @@
 package finding
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // maxNamed is the largest number of blocks named individually.
@@ -22,15 +20,15 @@ var outliers = Rule{
 		if len(r.Far) == 0 {
 			return nil
 		}
-		var each []string
+		var each []lang.Text
 		lo, hi := r.Far[0].Ratio, r.Far[0].Ratio
 		for _, f := range r.Far {
 			lo, hi = min(lo, f.Ratio), max(hi, f.Ratio)
-			each = append(each, fmt.Sprintf("block %d is far from the others, at %.2f×", f.Block, f.Ratio))
+			each = append(each, lang.T("block %d is far from the others, at %.2f×", f.Block, f.Ratio))
 		}
-		text := strings.Join(each, "; ")
+		text := lang.Join(each, lang.T("; "))
 		if len(each) > maxNamed {
-			text = fmt.Sprintf("%d of %d blocks are far from the others, at %.2f× to %.2f×", len(each), r.Shared, lo, hi)
+			text = lang.T("%d of %d blocks are far from the others, at %.2f× to %.2f×", len(each), r.Shared, lo, hi)
 			each = each[:maxNamed]
 		}
 		return []Finding{{Severity: Note, Text: text, Evidence: each}}

@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 )
 
@@ -14,13 +13,13 @@ var queueDrop = Rule{
 		"Its counter counts nothing else, so little is enough. Drops of the study's own loss between hosts do not count." + majority,
 	Check: lost(atQueue, func(t *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{
-			Text: fmt.Sprintf("the queue of %s dropped %s of its packets: %s of %s", l.place, percent(l.Share), count(l.lost), count(l.of)),
+			Text: lang.T("the queue of %s dropped %s of its packets: %s of %s", l.place, percent(l.Share), count(l.lost), count(l.of)),
 			// A limit without bursts drops too, but then it also holds packets back: see queue-limited.
-			Remedy: "give the queue more room, or send in smaller bursts",
+			Remedy: lang.T("give the queue more room, or send in smaller bursts"),
 		}
 		switch {
 		case r.Wire.Link > 0 && l.hop.Queue.Kind == "tbf":
-			f.Remedy = "the study limits the link: send less than it carries"
+			f.Remedy = lang.T("the study limits the link: send less than it carries")
 			if level := t.Config["link"]; level != "" && level != "none" {
 				f.Test = &Test{Levels: map[string]string{"link": "none"}}
 			}

@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 )
 
@@ -44,13 +43,13 @@ var queueLimited = Rule{
 			return nil
 		}
 		f := Finding{Severity: Warning, Place: in + " " + dev,
-			Text:     fmt.Sprintf("a queueing discipline (%s) on %s %s limits the rate: it held packets back %s times and dropped %s of %s", kind, in, dev, count(times), count(dropped), count(packets)),
-			Evidence: []string{fmt.Sprintf("%s times per packet in %d blocks", digits(share.Center), share.N)},
-			Remedy:   "remove its limit, or compare CPU time instead",
-			Number:   &Number{Name: "times held back per packet", Unit: "1", Value: share},
+			Text:     lang.T("a queueing discipline (%s) on %s %s limits the rate: it held packets back %s times and dropped %s of %s", kind, in, dev, count(times), count(dropped), count(packets)),
+			Evidence: []lang.Text{lang.T("%s times per packet in %d blocks", digits(share.Center), share.N)},
+			Remedy:   lang.T("remove its limit, or compare CPU time instead"),
+			Number:   &Number{Name: lang.T("times held back per packet"), Unit: "1", Value: share},
 		}
 		if t.Metric == "throughput" {
-			f.Test = &Test{Text: "Refuted if removing it adds less than 2 % throughput", Metric: t.Metric, Factor: 1.02,
+			f.Test = &Test{Text: lang.T("Refuted if removing it adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02,
 				Fix: []plan.Step{{In: in, Rate: &plan.Rate{Dev: dev}}}}
 		}
 		return []Finding{f}

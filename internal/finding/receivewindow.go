@@ -1,10 +1,9 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var receiveWindow = Rule{
@@ -22,10 +21,10 @@ var receiveWindow = Rule{
 		}
 		node := r.Evidence()[0].Evidence.Receiver.Node
 		f := Finding{Severity: Warning, Place: node, Number: &share,
-			Text:   fmt.Sprintf("the receiver's window held TCP back for %s of its busy time", percent(share.Value)),
-			Remedy: "raise the receiver's buffer (net.ipv4.tcp_rmem), or let it adapt: no SO_RCVBUF"}
+			Text:   lang.T("the receiver's window held TCP back for %s of its busy time", percent(share.Value)),
+			Remedy: lang.T("raise the receiver's buffer (net.ipv4.tcp_rmem), or let it adapt: no SO_RCVBUF")}
 		if size := number(r.Observed["rcvbuf"]); size > 0 && size < usualTCP {
-			f.Evidence, f.certain = append(f.Evidence, "the buffer has "+count(size)+" bytes"), true
+			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer has %s bytes", count(size))), true
 		}
 		f.buffers(t, r, f.certain, "rcvbuf", node, "net.ipv4.tcp_rmem")
 		return []Finding{f}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // A program in the path is tested by a network on which the kernel does its work, if weir has one.
@@ -25,7 +26,7 @@ func TestServiceTest(t *testing.T) {
 			if f.Rule != "service-in-path" {
 				continue
 			}
-			if got = f.Untestable; f.Test != nil {
+			if got = f.Untestable.String(); f.Test != nil {
 				got += fmt.Sprintf("%s %s %.2f ", f.Test.Network, f.Test.Metric, f.Test.Factor)
 			}
 		}
@@ -39,7 +40,7 @@ func TestServiceTest(t *testing.T) {
 func TestCheaper(t *testing.T) {
 	for _, c := range []struct {
 		observed map[string]string
-		full     string
+		full     lang.Text
 		want     string
 	}{
 		{map[string]string{"tool": "weir engine", "send": "single"}, "engine client", "map[send:mmsg]"},

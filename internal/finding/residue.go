@@ -1,10 +1,8 @@
 package finding
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // mostValues is the number of values of a key that a sentence names.
@@ -19,17 +17,20 @@ var residue = Rule{
 		for _, d := range run.Residue {
 			f := Finding{Severity: Warning}
 			for _, v := range d.Values {
-				noun := "trials"
+				noun := lang.T("trials")
 				if v.Trials == 1 {
-					noun = "trial"
+					noun = lang.T("trial")
 				}
-				f.Evidence = append(f.Evidence, fmt.Sprintf("%s (%d %s: %s)", v.Value, v.Trials, noun, v.Where))
+				f.Evidence = append(f.Evidence, lang.T("%s (%d %s: %s)", v.Value, v.Trials, noun, v.Where))
 			}
-			shown, more := f.Evidence, ""
+			shown, more := f.Evidence, lang.Text("")
 			if len(shown) > mostValues {
-				shown, more = shown[:mostValues], fmt.Sprintf("; and %d more", len(shown)-mostValues)
+				shown, more = shown[:mostValues], lang.T("; and %d more", len(shown)-mostValues)
 			}
-			f.Text = fmt.Sprintf("%s differs %s without being a factor: it is %s%s", d.Key, d.Scope, strings.Join(shown, "; "), more)
+			values := lang.Join(shown, lang.T("; ")) + more
+			if f.Text = lang.T("%s differs between networks without being a factor: it is %s", d.Key, values); d.Scope == analysis.InCell {
+				f.Text = lang.T("%s differs inside a cell without being a factor: it is %s", d.Key, values)
+			}
 			out = append(out, f)
 		}
 		return out

@@ -1,10 +1,10 @@
 package finding
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var sameCPU = Rule{
@@ -25,9 +25,9 @@ var sameCPU = Rule{
 		if !ok {
 			return nil
 		}
-		return []Finding{{Severity: Warning, Place: place, Number: &Number{"trials on one CPU", "1", share},
-			Text:       fmt.Sprintf("both ends could use CPU %d only: they waited for each other", cpu),
-			Remedy:     "give each end a CPU of its own",
-			Untestable: "weir may use one CPU and cannot give either end another; the study where weir may use two, such as without taskset, is the test"}}
+		return []Finding{{Severity: Warning, Place: place, Number: &Number{lang.T("trials on one CPU"), "1", share},
+			Text:       lang.T("both ends could use CPU %d only: they waited for each other", cpu),
+			Remedy:     lang.T("give each end a CPU of its own"),
+			Untestable: lang.T("weir may use one CPU and cannot give either end another; the study where weir may use two, such as without taskset, is the test")}}
 	}),
 }

@@ -1,12 +1,12 @@
 package finding
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 )
 
@@ -50,7 +50,7 @@ func cutAt(r *analysis.Row) *cutting {
 	if !ok {
 		return nil
 	}
-	c.times = Number{"packets after ÷ before", "1", times}
+	c.times = Number{lang.T("packets after ÷ before"), "1", times}
 	return &c
 }
 
@@ -129,15 +129,16 @@ func (f *Finding) switchOn(r *analysis.Row, h evidence.Hop, off []string) {
 	if len(off) == 0 {
 		return
 	}
-	verb, features := "is", map[string]bool{}
-	if len(off) > 1 {
-		verb = "are"
-	}
+	features := map[string]bool{}
 	for _, name := range off {
 		features[name] = true
 	}
-	f.Text += fmt.Sprintf("; %s %s off there", strings.Join(off, ", "), verb)
-	f.Remedy = fmt.Sprintf("switch on what the device can: ethtool -K %s %s on", h.Dev, strings.Join(off, " on "))
+	if len(off) > 1 {
+		f.Text += lang.T("; %s are off there", strings.Join(off, ", "))
+	} else {
+		f.Text += lang.T("; %s is off there", off[0])
+	}
+	f.Remedy = lang.T("switch on what the device can: ethtool -K %s %s on", h.Dev, strings.Join(off, " on "))
 	// Cutting costs far more: every packet behind passes the rest of the path by itself.
 	f.Test = lessCPU(r, 0.9, plan.Step{In: h.In, Offload: &plan.Offload{Dev: h.Dev, Features: features}})
 }

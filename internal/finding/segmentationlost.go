@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var segmentationLost = Rule{
@@ -18,11 +17,11 @@ var segmentationLost = Rule{
 			return nil
 		}
 		f := Finding{Severity: Note, Place: c.after.In + " " + c.after.Dev, Number: &c.times,
-			Text: fmt.Sprintf("segmentation is lost at %s %s: %s B per packet on %s, %s B on %s, %s times as many packets",
+			Text: lang.T("segmentation is lost at %s %s: %s B per packet on %s, %s B on %s, %s times as many packets",
 				c.after.In, c.after.Dev, count(c.before.Data.Size()), c.before.Dev, count(c.after.Data.Size()), c.after.Dev, digits(c.times.Value.Center))}
 		f.switchOn(r, c.after, segmenting(settings(r), last(r).Evidence, c.after))
 		if c.joined.Dev != "" {
-			f.Evidence = append(f.Evidence, fmt.Sprintf("%s joins them again: %s B per packet on %s", c.joined.In, count(c.joined.Data.Size()), c.joined.Dev))
+			f.Evidence = append(f.Evidence, lang.T("%s joins them again: %s B per packet on %s", c.joined.In, count(c.joined.Data.Size()), c.joined.Dev))
 		}
 		return []Finding{f}
 	}),

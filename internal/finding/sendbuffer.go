@@ -1,10 +1,9 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var sendBuffer = Rule{
@@ -19,8 +18,8 @@ var sendBuffer = Rule{
 		}
 		node := r.Evidence()[0].Evidence.Sender.Node
 		f := Finding{Severity: Warning, Place: node, Number: &share,
-			Text:   fmt.Sprintf("the send buffer held TCP back for %s of its busy time", percent(share.Value)),
-			Remedy: "raise the sender's buffer (net.ipv4.tcp_wmem), or let it adapt: no SO_SNDBUF"}
+			Text:   lang.T("the send buffer held TCP back for %s of its busy time", percent(share.Value)),
+			Remedy: lang.T("raise the sender's buffer (net.ipv4.tcp_wmem), or let it adapt: no SO_SNDBUF")}
 		f.buffers(t, r, true, "sndbuf", node, "net.ipv4.tcp_wmem")
 		return []Finding{f}
 	}),

@@ -1,11 +1,11 @@
 package finding
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -30,14 +30,14 @@ var serviceInPath = Rule{
 			if !costly || share.Center < working {
 				continue
 			}
-			in := ""
+			subject := lang.Text(p.name)
 			if p.place != "" {
-				in = " in " + p.place
+				subject = lang.T("%s in %s", p.name, p.place)
 			}
-			f := Finding{Severity: Note, Place: p.place, Number: &Number{p.name + "'s CPU time per packet", "s/packet", each},
-				Text:       fmt.Sprintf("%s%s carries the packets in user space: %s of CPU time per packet", p.name, in, unit.Format(each.Center, "s")),
-				Evidence:   []string{fmt.Sprintf("%s: %s of a CPU in %d blocks", strings.Join(p.values, ", "), percent(share), share.N)},
-				Untestable: "weir has no network on which a device of the kernel does the work of this program"}
+			f := Finding{Severity: Note, Place: p.place, Number: &Number{lang.T("%s's CPU time per packet", p.name), "s/packet", each},
+				Text:       lang.T("%s carries the packets in user space: %s of CPU time per packet", subject, unit.Format(each.Center, "s")),
+				Evidence:   []lang.Text{lang.T("%s: %s of a CPU in %d blocks", strings.Join(p.values, ", "), percent(share), share.N)},
+				Untestable: lang.T("weir has no network on which a device of the kernel does the work of this program")}
 			part, _ := analysis.Exceeds(all, 0, func(o analysis.Observed) (float64, float64) {
 				own, _ := o.Get("cpu.own")
 				path := own.Value // with the programs, almost all that the path uses, whatever else uses the machine
@@ -50,11 +50,11 @@ var serviceInPath = Rule{
 			switch kernel := inKernel[r.Network]; {
 			case kernel == "":
 			case whole == "" || part.N == 0:
-				f.Untestable = "the probe measures no CPU time of its own"
+				f.Untestable = lang.T("the probe measures no CPU time of its own")
 			default:
 				least := 1 - min(part.Center, 1)/2
 				f.Untestable, f.Test = "", &Test{Network: kernel, Metric: whole, Factor: least,
-					Text: fmt.Sprintf("Refuted if %s, on which the kernel does this, saves less than %.0f %% of the machine's CPU time %s, half of the program's", kernel, 100*(1-least), perWork(r))}
+					Text: lang.T("Refuted if %s, on which the kernel does this, saves less than %.0f %% of the machine's CPU time %s, half of the program's", kernel, 100*(1-least), perWork(r))}
 			}
 			out = append(out, f)
 		}

@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 )
 
@@ -15,9 +14,9 @@ var smallMTUDrop = Rule{
 	Check: lost(atMTU, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
 		d, _ := deviceOf(settings(r), l.hop.In, l.hop.Dev)
 		return Finding{
-			Text: fmt.Sprintf("%s drops packets that do not fit its MTU of %d: %s of %s (%s); the path needs %.0f there",
+			Text: lang.T("%s drops packets that do not fit its MTU of %d: %s of %s (%s); the path needs %.0f there",
 				l.place, d.MTU, count(l.lost), count(l.of), percent(l.Share), l.need),
-			Remedy: "set the same MTU at both ends of the link",
+			Remedy: lang.T("set the same MTU at both ends of the link"),
 			Test:   &Test{Fix: []plan.Step{{In: l.hop.In, Set: &plan.Set{Dev: l.hop.Dev, MTU: int(l.need)}}}},
 		}
 	}),

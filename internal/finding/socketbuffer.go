@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // Buffers that are smaller than the kernel's default are the cause even where an end waits for a CPU, bytes:
@@ -21,16 +20,16 @@ var socketBuffer = Rule{
 		"If the receiving program uses 90 % of a CPU, it is slower than the sender, and no buffer helps. A buffer smaller than the kernel's default, 212,992 bytes, is the cause even where the program waits for a CPU." + majority,
 	Check: lost(atSocket, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{
-			Text:   fmt.Sprintf("the receive buffer in %s was full: it dropped %s of %s datagrams (%s)", l.place, count(l.lost), count(l.of), percent(l.Share)),
-			Remedy: "give the socket a larger receive buffer",
+			Text:   lang.T("the receive buffer in %s was full: it dropped %s of %s datagrams (%s)", l.place, count(l.lost), count(l.of), percent(l.Share)),
+			Remedy: lang.T("give the socket a larger receive buffer"),
 		}
 		if size := r.Observed["rcvbuf"]; size != "" {
-			f.Evidence = append(f.Evidence, "the buffer has "+count(number(size))+" bytes")
+			f.Evidence = append(f.Evidence, lang.T("the buffer has %s bytes", count(number(size))))
 			f.certain = number(size) < usualUDP
 		}
 		if busy, full := receiverBusy(r); full {
-			f.Text += fmt.Sprintf("; its program used %s of a CPU: it is slower than the sender", percent(busy))
-			f.Remedy = "give the receiver more CPU time, or send less"
+			f.Text += lang.T("; its program used %s of a CPU: it is slower than the sender", percent(busy))
+			f.Remedy = lang.T("give the receiver more CPU time, or send less")
 			return f
 		}
 		// The engine asks for this size by itself, and the kernel can grant less: only a smaller buffer grows.

@@ -1,10 +1,9 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 )
 
@@ -40,14 +39,14 @@ var spurious = Rule{
 			return nil
 		}
 		sender := r.Evidence()[0].Evidence.Sender.Node
-		f := Finding{Severity: Note, Place: sender, Number: &Number{"segments sent again", "1", share},
-			Text:   fmt.Sprintf("TCP sent %s of its segments again (%s), and nothing on the path counted a drop: the retransmissions are spurious", percent(share), count(again)),
-			Remedy: "look for reordering and for delays, such as an end that waits for a CPU",
+		f := Finding{Severity: Note, Place: sender, Number: &Number{lang.T("segments sent again"), "1", share},
+			Text:   lang.T("TCP sent %s of its segments again (%s), and nothing on the path counted a drop: the retransmissions are spurious", percent(share), count(again)),
+			Remedy: lang.T("look for reordering and for delays, such as an end that waits for a CPU"),
 			// A lost segment is sent again in any case, later.
-			Test: &Test{Text: "Refuted if a sender that waits for late segments sends more than half as many again", Metric: "retransmits", Factor: 0.5,
+			Test: &Test{Text: lang.T("Refuted if a sender that waits for late segments sends more than half as many again"), Metric: "retransmits", Factor: 0.5,
 				Fix: []plan.Step{patient(sender, "tcp_reordering", "300"), patient(sender, "tcp_recovery", "0"), patient(sender, "tcp_early_retrans", "0")}}}
 		if _, counted := last(r).Get(f.Test.Metric); !counted {
-			f.Test, f.Untestable = nil, "the probe does not report its retransmissions"
+			f.Test, f.Untestable = nil, lang.T("the probe does not report its retransmissions")
 		}
 		return []Finding{f}
 	}),

@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var damagedTimes = Rule{
@@ -12,10 +11,10 @@ var damagedTimes = Rule{
 	Doc:   "Percentiles come from the histograms of all ok trials together. Damaged histograms and times above an hour are missing from them.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) (out []Finding) {
 		if r.Unreadable > 0 {
-			out = append(out, Finding{Severity: Warning, Text: fmt.Sprintf("cannot read the histograms of %d trials", r.Unreadable)})
+			out = append(out, Finding{Severity: Warning, Text: lang.T("cannot read the histograms of %d trials", r.Unreadable)})
 		}
 		if r.TooLong > 0 {
-			out = append(out, Finding{Severity: Warning, Text: fmt.Sprintf("%d response times above %d s are left out", r.TooLong, analysis.LongestTime/1e9)})
+			out = append(out, Finding{Severity: Warning, Text: lang.T("%d response times above %d s are left out", r.TooLong, analysis.LongestTime/1e9)})
 		}
 		return out
 	}),

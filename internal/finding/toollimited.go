@@ -1,10 +1,10 @@
 package finding
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // sameRate is how far from the baseline's a rate can be to be the same.
@@ -25,12 +25,12 @@ var toolLimited = Rule{
 			if !base.Baseline || name == "" || name != engineFull(r) || devices(base) >= devices(r) {
 				continue
 			}
-			f := Finding{Severity: Note, Number: &Number{"rate ÷ " + base.Network + "'s", "1", r.Ratio},
-				Text:   fmt.Sprintf("as fast as %s, and the %s is full in both: it limits the number, not the network", base.Network, name),
-				Remedy: "compare CPU time instead", Untestable: "no cheaper way to send or receive the same packets is an option of the probe"}
+			f := Finding{Severity: Note, Number: &Number{lang.T("rate ÷ %s's", base.Network), "1", r.Ratio},
+				Text:   lang.T("as fast as %s, and the %s is full in both: it limits the number, not the network", base.Network, name),
+				Remedy: lang.T("compare CPU time instead"), Untestable: lang.T("no cheaper way to send or receive the same packets is an option of the probe")}
 			if options, what := cheaper(r, name); options != nil {
 				f.Untestable, f.Test = "", &Test{Options: options, Metric: t.Metric, Factor: 1 + sameRate,
-					Text: fmt.Sprintf("Refuted if %s, which spares that program and not the network, adds less than %.0f %% %s", what, 100*sameRate, t.Metric)}
+					Text: lang.T("Refuted if %s, which spares that program and not the network, adds less than %.0f %% %s", what, 100*sameRate, lang.Stored(t.Metric))}
 			}
 			return []Finding{f}
 		}
@@ -40,14 +40,14 @@ var toolLimited = Rule{
 
 // cheaper returns the option of the engine's streams that makes its full thread cheaper and leaves the packets as they
 // are, and what it does; nil if there is none.
-func cheaper(r *analysis.Row, full string) (options map[string]string, does string) {
-	sends := strings.Contains(full, "client")
+func cheaper(r *analysis.Row, full lang.Text) (options map[string]string, does lang.Text) {
+	sends := strings.Contains(full.String(), "client")
 	switch {
 	case r.Observed["tool"] != "weir engine":
 	case sends && r.Observed["send"] == "single":
-		return map[string]string{"send": "mmsg"}, "one system call for many datagrams (sendmmsg)"
+		return map[string]string{"send": "mmsg"}, lang.T("one system call for many datagrams (sendmmsg)")
 	case !sends && r.Observed["mss"] != "" && r.Observed["recv"] != "discard":
-		return map[string]string{"discard": "true"}, "a receiver that drops the bytes in the kernel"
+		return map[string]string{"discard": "true"}, lang.T("a receiver that drops the bytes in the kernel")
 	}
 	return nil, ""
 }
@@ -62,7 +62,7 @@ func devices(r *analysis.Row) int {
 }
 
 // engineFull describes the engine's thread that uses a whole CPU, "" if there is none.
-func engineFull(r *analysis.Row) string {
+func engineFull(r *analysis.Row) lang.Text {
 	for _, t := range r.Threads() {
 		if t.Full && !idles(t, r) && strings.HasPrefix(t.Name, "weir-engine-") {
 			return Describe(t).Name

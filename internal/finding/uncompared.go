@@ -1,10 +1,10 @@
 package finding
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var uncompared = Rule{
@@ -14,15 +14,15 @@ var uncompared = Rule{
 	Check: func(run *analysis.Run) []Finding {
 		switch {
 		case len(run.Tables) == 0:
-			return []Finding{{Severity: Serious, Text: "no trials"}}
+			return []Finding{{Severity: Serious, Text: lang.T("no trials")}}
 		case len(run.Contrasts) > 0: // the study states what it compares
 			return nil
 		case run.Baseline == "":
-			return []Finding{{Severity: Note, Text: "the study names no baseline, so nothing is compared"}}
+			return []Finding{{Severity: Note, Text: lang.T("the study names no baseline, so nothing is compared")}}
 		case !slices.Contains(run.Networks, run.Baseline):
-			return []Finding{{Severity: Warning, Text: fmt.Sprintf("no trial of the baseline %q, so nothing is compared", run.Baseline)}}
+			return []Finding{{Severity: Warning, Text: lang.T("no trial of the baseline %q, so nothing is compared", run.Baseline)}}
 		case len(run.Networks) == 1 && run.Chains == nil:
-			return []Finding{{Severity: Note, Text: fmt.Sprintf("%q is the only network, so nothing is compared", run.Baseline)}}
+			return []Finding{{Severity: Note, Text: lang.T("%q is the only network, so nothing is compared", run.Baseline)}}
 		}
 		return nil
 	},

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var unlikePeer = Rule{
@@ -30,7 +30,7 @@ var unlikePeer = Rule{
 					at = far
 				}
 				out = append(out, Finding{Severity: Note, Place: at.In + " " + at.Dev,
-					Text: fmt.Sprintf("%s of %s and %s differ: %s", near.Dev, near.In, far.In, strings.Join(diff, ", "))})
+					Text: lang.T("%s of %s and %s differ: %s", near.Dev, near.In, far.In, lang.Join(diff, lang.T(", ")))})
 			}
 		}
 		return out
@@ -38,10 +38,10 @@ var unlikePeer = Rule{
 }
 
 // differences lists the settings in which two devices differ.
-func differences(a, b evidence.Device) (out []string) {
+func differences(a, b evidence.Device) (out []lang.Text) {
 	add := func(name string, x, y any) {
 		if fmt.Sprint(x) != fmt.Sprint(y) {
-			out = append(out, fmt.Sprintf("%s is %v and %v", name, x, y))
+			out = append(out, lang.T("%s is %v and %v", name, x, y))
 		}
 	}
 	add("mtu", a.MTU, b.MTU)

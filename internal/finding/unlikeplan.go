@@ -1,12 +1,12 @@
 package finding
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var unlikePlan = Rule{
@@ -32,10 +32,10 @@ var unlikePlan = Rule{
 				if dev, of, ok := strings.Cut(name, " "); ok {
 					place, setting = node+" "+dev, of
 				}
-				out = append(out, Finding{Severity: Warning, Place: place, Number: &Number{"trials with it", "1", share},
-					Text:       fmt.Sprintf("%s has %s %s where the plan leaves %s: something else changed it", place, setting, unlike[name][0], unlike[name][1]),
-					Remedy:     "find the program that changed it, and measure without it",
-					Untestable: "a network that weir builds anew is as the plan leaves it"})
+				out = append(out, Finding{Severity: Warning, Place: place, Number: &Number{lang.T("trials with it"), "1", share},
+					Text:       lang.T("%s has %s %s where the plan leaves %s: something else changed it", place, setting, unlike[name][0], unlike[name][1]),
+					Remedy:     lang.T("find the program that changed it, and measure without it"),
+					Untestable: lang.T("a network that weir builds anew is as the plan leaves it")})
 			}
 		}
 		return out

@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var unpaired = Rule{
@@ -15,7 +14,7 @@ var unpaired = Rule{
 		if !run.Unpaired || len(run.Tables) == 0 {
 			return nil
 		}
-		f := Finding{Severity: Warning, Text: "imported results, unpaired: no block has two networks, so what changed between the measurements does not cancel in a ratio"}
+		f := Finding{Severity: Warning, Text: lang.T("imported results, unpaired: no block has two networks, so what changed between the measurements does not cancel in a ratio")}
 		single := 0
 		for _, row := range run.Rows() {
 			if row.Counted() == 1 {
@@ -23,7 +22,7 @@ var unpaired = Rule{
 			}
 		}
 		if single > 0 {
-			f.Text += fmt.Sprintf("; cells with one result, which says nothing about its spread: %d", single)
+			f.Text += lang.T("; cells with one result, which says nothing about its spread: %d", single)
 		}
 		return []Finding{f}
 	},

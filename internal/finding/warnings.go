@@ -1,9 +1,8 @@
 package finding
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 var trialWarnings = Rule{
@@ -13,9 +12,9 @@ var trialWarnings = Rule{
 		"CPUs that were busy before the run. It records its warnings with the result; this rule counts the trials with each warning.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) (out []Finding) {
 		for _, w := range r.Warnings {
-			out = append(out, Finding{Severity: Warning, Text: fmt.Sprintf("%s (%d of %d trials)", w.Text, w.Trials, r.Trials())})
+			out = append(out, Finding{Severity: Warning, Text: lang.T("%s (%d of %d trials)", lang.Stored(w.Text), w.Trials, r.Trials())})
 		}
 		const most = 6
-		return few(out, most, "warnings")
+		return few(out, most, func(n int) lang.Text { return lang.T("and %d more warnings", n) })
 	}),
 }

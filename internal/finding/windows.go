@@ -3,6 +3,7 @@ package finding
 import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 )
 
@@ -17,7 +18,7 @@ func limitedBy(r *analysis.Row, limit func(*evidence.TCP) float64) (Number, bool
 		}
 		return 0, 0
 	})
-	return Number{"share of TCP's busy time", "1", share}, ok && clearly(share, limited)
+	return Number{lang.T("share of TCP's busy time"), "1", share}, ok && clearly(share, limited)
 }
 
 // buffers adds the run that raises TCP's buffers of a node: a buffer of the engine's own by its option, because the
@@ -27,7 +28,7 @@ func (f *Finding) buffers(t *analysis.Table, r *analysis.Row, own bool, option, 
 	if t.Metric != "throughput" {
 		return
 	}
-	f.Test = &Test{Text: "Refuted if larger buffers add less than 2 % throughput", Metric: t.Metric, Factor: 1.02}
+	f.Test = &Test{Text: lang.T("Refuted if larger buffers add less than 2 % throughput"), Metric: t.Metric, Factor: 1.02}
 	if own && r.Observed["tool"] == "weir engine" {
 		f.Test.Options = map[string]string{option: "4194304"}
 		return

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/engine/wire"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // A script builds events: of one packet after another, each at a place, 100 ns apart.
@@ -110,7 +111,7 @@ func TestHops(t *testing.T) {
 	if trace.Requests != 4 || trace.Usual != 4 { // the last one can lack its end
 		t.Errorf("%d of %d requests, want 4 of 4", trace.Usual, trace.Requests)
 	}
-	svg, err := trace.Picture().SVG()
+	svg, err := lang.In(nil, trace.Picture()).SVG()
 	if err != nil || !strings.Contains(svg, "user space") {
 		t.Errorf("picture: %v\n%s", err, svg)
 	}
@@ -223,7 +224,7 @@ func TestApart(t *testing.T) {
 	if got != "14.8 2.8 6.8 25.0 24.4" {
 		t.Errorf("between, request, reply, traced and path are %s µs", got)
 	}
-	if _, err := trace.Picture().SVG(); err != nil {
+	if _, err := lang.In(nil, trace.Picture()).SVG(); err != nil {
 		t.Error(err)
 	}
 }

@@ -3,9 +3,9 @@ package packettrace
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // colors are what happens at a hop, by the color of its bar.
@@ -19,17 +19,17 @@ func colorOf(d Does) int {
 
 // Picture draws both ways, a lane per node, up to where the path ends.
 func (t Trace) Picture() chart.Lanes {
-	axis := "time since the first device, µs"
+	axis := lang.T("time since the first device, µs")
 	if t.Apart {
-		axis = "time on the machines, without the time between them, µs"
+		axis = lang.T("time on the machines, without the time between them, µs")
 	}
-	v := chart.Lanes{Axis: axis,
-		Alt: fmt.Sprintf("The way of a request from %s to %s over %s, and of its reply, by the time at every device.", t.Client, t.Server, t.Network)}
+	v := chart.Lanes{Axis: string(axis),
+		Alt: string(lang.T("The way of a request from %s to %s over %s, and of its reply, by the time at every device.", t.Client, t.Server, t.Network))}
 	for _, x := range []struct {
 		name string
 		Way
 	}{{"request", t.Request}, {"reply", t.Reply}} {
-		p := chart.LanePanel{Name: fmt.Sprintf("%s, %s", x.name, micro(x.Path))}
+		p := chart.LanePanel{Name: string(lang.T("%s, %s", lang.Stored(x.name), micro(x.Path)))}
 		for i, h := range x.Counted() {
 			lane := slices.Index(v.Lanes, h.Node)
 			if lane < 0 {
@@ -55,15 +55,15 @@ func (t Trace) Picture() chart.Lanes {
 		}
 	}
 	for i, ds := range colors {
-		var names []string
+		var names []lang.Text
 		sum := 0.0
 		for _, d := range ds {
 			if s, ok := sums[d]; ok {
-				names, sum = append(names, string(d)), sum+s
+				names, sum = append(names, lang.Stored(string(d))), sum+s
 			}
 		}
 		if names != nil {
-			v.Parts[i] = fmt.Sprintf("%s %s", strings.Join(names, ", "), micro(sum))
+			v.Parts[i] = string(lang.T("%s %s", lang.Join(names, lang.T(", ")), micro(sum)))
 		}
 	}
 	return v

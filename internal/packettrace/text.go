@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -41,35 +42,34 @@ func (t Trace) Text(to io.Writer) error {
 }
 
 // Notes says how the numbers were made, what was dropped, and what is missing.
-func (t Trace) Notes() (notes []string) {
-	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+func (t Trace) Notes() (notes []lang.Text) {
 	if len(t.Request.Hops) > 0 {
-		note("The path there and back took %s: %s with the trace, less %d events of %s each.", micro(t.Path), micro(t.Traced), t.Events, nano(t.Event))
+		notes = append(notes, lang.T("The path there and back took %s: %s with the trace, less %d events of %s each.", micro(t.Path), micro(t.Traced), t.Events, nano(t.Event)))
 		if t.Stamps > 0 {
-			note("Without the trace, the sockets' own stamps say %s, of which %s pass before the first event (making the stamps) and %s in making them again at further devices: path ÷ stamps is %.2f.",
-				micro(t.Stamps), micro(t.Before), micro(t.Again), (t.Path+t.Before+t.Again)/t.Stamps)
+			notes = append(notes, lang.T("Without the trace, the sockets' own stamps say %s, of which %s pass before the first event (making the stamps) and %s in making them again at further devices: path ÷ stamps is %.2f.",
+				micro(t.Stamps), micro(t.Before), micro(t.Again), (t.Path+t.Before+t.Again)/t.Stamps))
 		}
-		note("%d of %d requests and their replies took these paths. Times are their medians.", t.Usual, t.Requests)
+		notes = append(notes, lang.T("%d of %d requests and their replies took these paths. Times are their medians.", t.Usual, t.Requests))
 	}
 	if t.Apart && len(t.Request.Hops) > 0 {
-		note("Between the machines, there and back: %s, from when a packet leaves %s until the reply is back there by its clock, less what passes on %s by that one's. No time is taken across two clocks.",
-			micro(t.Between), t.Client, t.Server)
+		notes = append(notes, lang.T("Between the machines, there and back: %s, from when a packet leaves %s until the reply is back there by its clock, less what passes on %s by that one's. No time is taken across two clocks.",
+			micro(t.Between), t.Client, t.Server))
 	}
 	for _, d := range t.Drops {
-		note("dropped: %d in %s %s: %s", d.Packets, d.Node, d.Dev, d.Reason)
+		notes = append(notes, lang.T("dropped: %d in %s %s: %s", d.Packets, d.Node, d.Dev, d.Reason))
 	}
 	if t.Lost > 0 {
-		note("%d later events did not fit the buffer.", t.Lost)
+		notes = append(notes, lang.T("%d later events did not fit the buffer.", t.Lost))
 	}
 	missing := Missing
 	if t.Apart {
 		missing = missingApart
 	}
 	if m := missing[t.Mode]; m != "" {
-		note("Missing: %s.", m)
+		notes = append(notes, lang.T("Missing: %s.", lang.Stored(m)))
 	}
 	if t.Why != "" {
-		note("Why: %s.", t.Why)
+		notes = append(notes, lang.T("Why: %s.", t.Why))
 	}
 	return notes
 }
@@ -78,7 +78,7 @@ func (w Way) list(to io.Writer) {
 	tw := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	past := false
 	for i, h := range w.Hops {
-		what, time := "sent", ""
+		what, time := lang.T("sent"), ""
 		if i > 0 {
 			what, time = h.Words(w.Hops[i-1]), fmt.Sprintf("%8s", micro(h.Time))
 		}
@@ -98,20 +98,20 @@ func (w Way) list(to io.Writer) {
 }
 
 // Words says what happened between two hops.
-func (h Hop) Words(before Hop) string {
+func (h Hop) Words(before Hop) lang.Text {
 	from := before.Dev
 	if before.Node != h.Node {
 		from = before.Node + " " + before.Dev
 	}
 	switch h.Does {
 	case DoesCross, DoesWire:
-		return "from " + from
+		return lang.T("from %s", from)
 	case DoesUser:
-		return "user space, after " + from
+		return lang.T("user space, after %s", from)
 	case DoesKernel:
-		return "from " + from
+		return lang.T("from %s", from)
 	}
-	return string(h.Does)
+	return lang.Stored(string(h.Does))
 }
 
 func (t Trace) devices(w io.Writer) {

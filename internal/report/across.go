@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -21,10 +20,10 @@ func (s source) sweeps(w analysis.Sweep) []Figure {
 	}
 	one := ""
 	if w.Factor == clients {
-		one = " of one client"
+		one = say(" of one client")
 	}
-	value := s.sweep(w, "median", metric+one+" by "+w.Factor, metric, base, 0, func(r analysis.Row) stat.Interval { return r.Value })
-	ratio := s.sweep(w, "ratio", "ratio to "+s.p.Baseline+" by "+w.Factor, metric+" ÷ "+s.p.Baseline, "", 1,
+	value := s.sweep(w, "median", say("%s%s by %s", metric, one, w.Factor), metric, base, 0, func(r analysis.Row) stat.Interval { return r.Value })
+	ratio := s.sweep(w, "ratio", say("ratio to %s by %s", s.p.Baseline, w.Factor), metric+" ÷ "+s.p.Baseline, "", 1,
 		func(r analysis.Row) stat.Interval { return r.Ratio })
 	return slices.Concat(value, ratio, s.clientSweeps(w))
 }
@@ -45,7 +44,7 @@ func (s source) sweep(w analysis.Sweep, id, title, name, base string, reference 
 	}
 	title = comma(title, levelText(w.Levels))
 	return []Figure{{ID: sweepID(w, id), Caption: capital(title), Chart: chart.Sweep{
-		Curves: curves, Reference: reference, X: axisOf(w), Y: comma(name, label), Alt: s.title(w.Probe) + ", " + title + "."}}}
+		Curves: curves, Reference: reference, X: axisOf(w), Y: comma(name, label), Alt: say("%s, %s.", s.title(w.Probe), title)}}}
 }
 
 func sweepID(w analysis.Sweep, value string) string {
@@ -93,7 +92,7 @@ func (s source) matrices(m analysis.Matrix) (out []Figure) {
 				values[at] = r.Value
 			}
 		}
-		caption := comma("by direction, "+n, levelText(m.Levels))
+		caption := comma(say("by direction, %s", n), levelText(m.Levels))
 		more := func(at [2]string, factor float64, digits int) (lines []string) {
 			r, ok := m.Ratios[[3]string{at[0], at[1], n}]
 			switch {
@@ -134,7 +133,7 @@ func (s source) hostCharts(t analysis.Table) (out []Figure) {
 		for at, v := range medians {
 			values[[2]string{s.p.MachineOf(at[0]).Name, s.p.MachineOf(at[1]).Name}] = stat.Interval{Center: v, N: 1}
 		}
-		out = append(out, s.heat(names, names, values, nil, t, "by host "+r.Network, "by host of client and server, median over blocks, "+r.Network)...)
+		out = append(out, s.heat(names, names, values, nil, t, "by host "+r.Network, say("by host of client and server, median over blocks, %s", r.Network))...)
 	}
 	return out
 }
@@ -162,13 +161,13 @@ func (s source) heat(from, to []string, values map[[2]string]stat.Interval, more
 					lines = append(lines, more(at, factor, d)...)
 				}
 				cells[i][n] = chart.Cell{Value: v.Center * factor, Label: strings.Join(lines, "\n")}
-				alt = append(alt, fmt.Sprintf("%s to %s %s", f, g, unit.Format(v.Center, t.Unit)))
+				alt = append(alt, say("%s to %s %s", f, g, unit.Format(v.Center, t.Unit)))
 			}
 		}
 	}
 	metric := metricName(t.Metric)
-	caption = capital(metric + " " + caption)
-	text := s.title(t.Probe) + ", " + caption + ": " + strings.Join(alt, "; ") + "."
+	caption = capital(say("%s %s", metric, caption))
+	text := say("%s, %s: %s.", s.title(t.Probe), caption, alternatives(alt))
 	return []Figure{{ID: tableID(t) + " " + id, Caption: caption,
-		Chart: chart.Heat{Rows: from, Columns: to, Cells: cells, Axis: comma(metric, label), Alt: text}}}
+		Chart: chart.Heat{From: say("from"), To: say("to"), Rows: from, Columns: to, Cells: cells, Axis: comma(metric, label), Alt: text}}}
 }

@@ -15,7 +15,7 @@ import (
 // table of all ratios to the baseline if conditions are few.
 func answerSection(s source) []Section {
 	about, costs := s.busy()
-	x := Section{ID: "answer", Title: "Answer", About: about, Lines: s.answers(), Box: true}
+	x := Section{ID: "answer", Title: say("Answer"), About: about, Lines: s.answers(), Box: true}
 	stated := s.sentences()
 	if t, ok := s.overview(); ok {
 		for i := range x.Lines {
@@ -34,7 +34,7 @@ func answerSection(s source) []Section {
 	}
 	x.Lines = append(x.Lines, s.standingLines(false)...)
 	if x.Lines == nil {
-		x.About = strings.TrimSpace(x.About + " Nothing was compared.")
+		x.About = sentences(x.About, say("Nothing was compared."))
 	}
 	x.Parts = []Section{{ID: "datapath", Notes: s.datapath(), In: full, Box: true}}
 	return []Section{x}
@@ -43,18 +43,18 @@ func answerSection(s source) []Section {
 // datapath explains what a run on one machine measures.
 func (r Run) datapath() []string {
 	if r.Unpaired {
-		return []string{"These results are imported: weir did not measure them, and knows of their machines, networks and order only what the files say. " +
-			"Nothing proves which path the packets took."}
+		return []string{say("These results are imported: weir did not measure them, and knows of their machines, networks and order only what the files say. " +
+			"Nothing proves which path the packets took.")}
 	}
 	if r.Target.Exists() {
 		return r.found()
 	}
-	out := []string{"One machine is a datapath bench: both ends share its CPUs and no NIC is involved. " +
-		"These numbers are datapath cost, not network throughput."}
+	out := []string{say("One machine is a datapath bench: both ends share its CPUs and no NIC is involved. " +
+		"These numbers are datapath cost, not network throughput.")}
 	for _, x := range r.Results {
 		if x.Observed["cost"] != "" {
-			return append(out, "Several pairs of hosts were measured at once and shared the machine. Absolute figures describe a shared machine, "+
-				"not one pair alone, and CPU time cannot be attributed to a pair. With one-at-a-time, every pair has the machine to itself.")
+			return append(out, say("Several pairs of hosts were measured at once and shared the machine. Absolute figures describe a shared machine, "+
+				"not one pair alone, and CPU time cannot be attributed to a pair. With one-at-a-time, every pair has the machine to itself."))
 		}
 	}
 	return out
@@ -62,12 +62,12 @@ func (r Run) datapath() []string {
 
 // found explains what a run on machines that exist measures.
 func (r Run) found() []string {
-	out := []string{"weir found these networks and changed nothing: whatever else used the machines and the links between them is part of the numbers."}
+	out := []string{say("weir found these networks and changed nothing: whatever else used the machines and the links between them is part of the numbers.")}
 	if len(r.Machines) == 1 {
-		out = append(out, "All ends are on one machine and share its CPUs, and no NIC is involved: the numbers are the cost of the datapath.")
+		out = append(out, say("All ends are on one machine and share its CPUs, and no NIC is involved: the numbers are the cost of the datapath."))
 	}
 	if r.Analysis.Pairs > 1 {
-		out = append(out, "Disjoint pairs of machines were measured at once, and shared the links between them.")
+		out = append(out, say("Disjoint pairs of machines were measured at once, and shared the links between them."))
 	}
 	return out
 }
@@ -85,15 +85,15 @@ func (s source) shown() string {
 		}
 		differ++
 		if off := math.Abs(math.Log(r.Ratio.Center)); where == "" || off > far {
-			far, where = off, fmt.Sprintf("%s of %s, %s×%s", s.short(t.Probe), r.Network, fixed(r.Ratio.Center, ratioDigits(r.Ratio)), interval(r.Ratio))
+			far, where = off, say("%s of %s, %s×%s", s.short(t.Probe), r.Network, fixed(r.Ratio.Center, ratioDigits(r.Ratio)), interval(r.Ratio))
 		}
 	}
 	if differ == 0 {
-		return fmt.Sprintf("None of %d ratios to %s is shown to differ from 1.", all, s.p.Baseline)
+		return say("None of %d ratios to %s is shown to differ from 1.", all, s.p.Baseline)
 	}
-	text := fmt.Sprintf("%d of %d ratios to %s differ from 1 in this run, the farthest %s.", differ, all, s.p.Baseline, where)
+	text := say("%d of %d ratios to %s differ from 1 in this run, the farthest %s.", differ, all, s.p.Baseline, where)
 	if differ < all {
-		text += " ~ marks those that are not shown to differ."
+		text = sentences(text, say("~ marks those that are not shown to differ."))
 	}
 	return text
 }
@@ -108,7 +108,7 @@ func (s source) pathsAlone() (out []Line) {
 			}
 		}
 		if parts != nil {
-			out = append(out, Line{Network: n, Text: "the network path alone, without wake-ups: " + sentence(parts)})
+			out = append(out, Line{Network: n, Text: say("the network path alone, without wake-ups: %s", sentence(parts))})
 		}
 	}
 	return out
@@ -122,9 +122,9 @@ func (s source) answers() []Line {
 		if n != s.p.Baseline {
 			clauses := s.clauses(n)
 			if clauses != "" && !s.p.Unpaired {
-				clauses = "in this run, " + clauses // another run can show something else
+				clauses = say("in this run, %s", clauses) // another run can show something else
 			}
-			text = strings.TrimSpace(clauses + " " + text)
+			text = sentences(clauses, text)
 		}
 		if text == "" && len(s.p.Networks) == 1 && len(s.p.Contrasts) == 0 {
 			text = s.spans()
@@ -164,7 +164,7 @@ func (s source) spans() string {
 			continue
 		}
 		if lo, hi := at(slices.MinFunc(tables, order)), at(slices.MaxFunc(tables, order)); lo != hi {
-			parts = append(parts, s.short(first.Probe)+" "+lo+" to "+hi)
+			parts = append(parts, say("%s %s to %s", s.short(first.Probe), lo, hi))
 		}
 	}
 	return sentence(parts)
@@ -174,7 +174,7 @@ func sentence(parts []string) string {
 	if parts == nil {
 		return ""
 	}
-	return strings.Join(parts, ", ") + "."
+	return say("%s.", list(parts))
 }
 
 // clauses compares a network with the baseline under each probe.
@@ -197,7 +197,7 @@ func (s source) clauses(network string) string {
 		of := ""
 		compared = true
 		if !named && !(len(rows) == 1 && rows[0].Same) {
-			of, named = " of "+s.p.Baseline, true
+			of, named = say(" of %s", s.p.Baseline), true
 		}
 		parts = append(parts, name+" "+clause(rows, of))
 	}
@@ -205,9 +205,9 @@ func (s source) clauses(network string) string {
 	switch {
 	case bounded || !compared:
 	case s.p.Unpaired:
-		text += " There are too few results for intervals."
+		text = sentences(text, say("There are too few results for intervals."))
 	default:
-		text += " There are too few blocks for intervals."
+		text = sentences(text, say("There are too few blocks for intervals."))
 	}
 	return text
 }
@@ -218,7 +218,7 @@ func clause(rows []analysis.Row, of string) string {
 		r := rows[0]
 		s := fixed(r.Ratio.Center, ratioDigits(r.Ratio)) + "×" + of
 		if r.Same {
-			s = "no difference shown ~"
+			s = say("no difference shown ~")
 		}
 		return s + interval(r.Ratio) + beyond(r) + stalls(r) + pathClause(r)
 	}
@@ -230,15 +230,15 @@ func clause(rows []analysis.Row, of string) string {
 		}
 	}
 	if same == len(rows) {
-		return fmt.Sprintf("no difference shown ~ under any of %d conditions", len(rows))
+		return say("no difference shown ~ under any of %d conditions", len(rows))
 	}
 	span := fixed(lo, 2) + "×"
 	if to := fixed(hi, 2) + "×"; to != span {
-		span += " to " + to
+		span = say("%s to %s", span, to)
 	}
-	s := fmt.Sprintf("%s%s under %d conditions", span, of, len(rows))
+	s := say("%s%s under %d conditions", span, of, len(rows))
 	if same > 0 {
-		s += fmt.Sprintf(" (no difference shown ~ under %d)", same)
+		s += say(" (no difference shown ~ under %d)", same)
 	}
 	return s
 }
@@ -249,5 +249,5 @@ func beyond(r analysis.Row) string {
 	if r.Beyond == nil || !r.Beyond.Interval.Bounded() {
 		return ""
 	}
-	return " (over other runs" + interval(r.Beyond.Interval) + ")"
+	return say(" (over other runs%s)", interval(r.Beyond.Interval))
 }

@@ -85,7 +85,7 @@ func TestHugeRunsAreCut(t *testing.T) {
 	if len(s) > 2e6 {
 		t.Errorf("the page has %d bytes", len(s))
 	}
-	for _, want := range []string{"rows; " + inCSV, "more: " + inCSV} {
+	for _, want := range []string{"rows; " + english(inCSV), "more: " + english(inCSV)} {
 		if !strings.Contains(s, want) {
 			t.Errorf("the page does not say %q", want)
 		}

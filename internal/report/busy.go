@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -15,14 +14,14 @@ func (s source) busy() (about string, costs []Line) {
 	if s.p.Busy == nil {
 		return "", nil
 	}
-	about = fmt.Sprintf("The machine was busy (%s): ratios of throughput and response time are wide.", finding.Took(*s.p.Busy))
+	about = say("The machine was busy (%s): ratios of throughput and response time are wide.", finding.Took(*s.p.Busy))
 	for _, n := range s.p.Networks {
 		if text := s.ownCosts(n); text != "" {
-			costs = append(costs, Line{Network: n, Text: "CPU time " + text})
+			costs = append(costs, Line{Network: n, Text: say("CPU time %s", text)})
 		}
 	}
 	if costs != nil {
-		about += " CPU time, by the clocks of the engine's own threads, hardly depends on other programs."
+		about = sentences(about, say("CPU time, by the clocks of the engine's own threads, hardly depends on other programs."))
 	}
 	return about, costs
 }
@@ -31,7 +30,7 @@ func (s source) busy() (about string, costs []Line) {
 // not read the threads' clocks.
 func (s source) ownCosts(network string) string {
 	var parts []string
-	of := " of " + s.p.Baseline
+	of := say(" of %s", s.p.Baseline)
 	for _, tables := range byProbe(s.p.Tables) {
 		var rows []analysis.Row
 		for _, t := range tables {
@@ -45,7 +44,7 @@ func (s source) ownCosts(network string) string {
 			continue
 		}
 		unit := strings.TrimPrefix(rows[0].Own.Name, "cpu.own.per.")
-		parts = append(parts, fmt.Sprintf("per %s (%s) %s", unit, s.short(tables[0].Probe), clause(rows, of)))
+		parts = append(parts, say("per %s (%s) %s", word(unit), s.short(tables[0].Probe), clause(rows, of)))
 		of = ""
 	}
 	return sentence(parts)

@@ -45,7 +45,7 @@ func differences(runs []map[string][]byte) (out []changed) {
 }
 
 func (c changed) String() string {
-	return fmt.Sprintf("%s %s → %s", c.name, cmp.Or(c.values[0], "(not recorded)"), cmp.Or(c.values[len(c.values)-1], "(not recorded)"))
+	return fmt.Sprintf("%s %s → %s", c.name, cmp.Or(c.values[0], notRecorded), cmp.Or(c.values[len(c.values)-1], notRecorded))
 }
 
 // A step is two runs that follow each other and differ in facts.
@@ -73,35 +73,38 @@ func letters(n int) string {
 	return letters(n/26-1) + letters(n%26)
 }
 
+// notRecorded stands for a fact that a run lacks.
+var notRecorded = say("(not recorded)")
+
 // mostChanges is how many changed facts a sentence has.
 const mostChanges = 4
 
 // changes lists what changed between neighbors.
 func (t combined) changes(steps []step) Section {
-	x := Section{ID: "changes", Title: "What changed between the runs",
-		About: "Each letter is a place between two runs in the charts. A change that coincides with a step need not be its cause."}
+	x := Section{ID: "changes", Title: say("What changed between the runs"),
+		About: say("Each letter is a place between two runs in the charts. A change that coincides with a step need not be its cause.")}
 	for _, s := range steps {
 		var text []string
 		for _, c := range s.what {
 			text = append(text, c.String())
 		}
-		l := Line{Title: s.name, Text: fmt.Sprintf("%s to %s: %s", t.names[s.run-1], t.names[s.run], strings.Join(text[:min(len(text), mostChanges)], ", "))}
+		l := Line{Title: s.name, Text: say("%s to %s: %s", t.names[s.run-1], t.names[s.run], list(text[:min(len(text), mostChanges)]))}
 		if more := len(text) - mostChanges; more > 0 {
-			l.Text += fmt.Sprintf(", and %d more", more)
+			l.Text += say(", and %d more", more)
 			l.Evidence = text
 		}
 		x.Lines = append(x.Lines, l)
 	}
 	if steps == nil {
-		x.About = "Nothing that the runs recorded about machines, settings, versions and studies changed between them."
+		x.About = say("Nothing that the runs recorded about machines, settings, versions and studies changed between them.")
 	}
 	return x
 }
 
 // differ is the table of the facts in which the lanes differ.
 func (t combined) differ() Section {
-	x := Section{ID: "differ", Title: "What differs between " + map[display]string{sideBySide: "the machines", beforeAfter: "before and after"}[t.view]}
-	main := Table{ID: "differ-table", Prose: true, Columns: []Column{{Head: "fact", Left: true, Keep: 9}}}
+	x := Section{ID: "differ", Title: map[display]string{sideBySide: say("What differs between the machines"), beforeAfter: say("What differs between before and after")}[t.view]}
+	main := Table{ID: "differ-table", Prose: true, Columns: []Column{{Head: say("fact"), Left: true, Keep: 9}}}
 	for i, l := range t.lanes {
 		main.Columns = append(main.Columns, Column{Head: l.name, Left: true, Keep: 9 - min(i, 5)})
 	}
@@ -126,10 +129,10 @@ func (t combined) differ() Section {
 		x.Tables = []Table{main}
 	}
 	if rest.Rows != nil {
-		x.Parts = []Section{{ID: "differ-more", Title: fmt.Sprintf("%d more facts", len(rest.Rows)), Tables: []Table{rest}, Fold: true}}
+		x.Parts = []Section{{ID: "differ-more", Title: say("%d more facts", len(rest.Rows)), Tables: []Table{rest}, Fold: true}}
 	}
 	if main.Rows == nil && rest.Rows == nil {
-		x.About = "Nothing that the runs recorded."
+		x.About = say("Nothing that the runs recorded.")
 	}
 	return x
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -33,7 +32,7 @@ func (s source) figures(t analysis.Table) (out []Figure) {
 		case x == nil:
 			continue
 		case s.cut.few && len(out) > 0 && x.ID == "median":
-			out[0].Note = strings.TrimSpace(out[0].Note + fmt.Sprintf(" Pages with more than %d rows omit the chart of medians; the table has them.", manyRows))
+			out[0].Note = sentences(out[0].Note, say("Pages with more than %d rows omit the chart of medians; the table has them.", manyRows))
 			continue
 		case s.cut.few && len(out) > 0 && x.ID == "cpu":
 			continue
@@ -75,14 +74,14 @@ func (s source) ratioChart(t analysis.Table) *Figure {
 	if rows == nil {
 		return nil
 	}
-	title := fmt.Sprintf("%s ÷ %s (%s)", metricName(t.Metric), s.p.Baseline, better(t.Unit))
-	caption := "Ratio to " + s.p.Baseline
+	title := say("%s ÷ %s (%s)", metricName(t.Metric), s.p.Baseline, better(t.Unit))
+	caption := say("Ratio to %s", s.p.Baseline)
 	return &Figure{ID: "ratio", Caption: caption,
 		Chart: chart.Ratios{Rows: rows, Baseline: s.p.Baseline, Axis: title, Alt: s.describe(caption, t, alt)}}
 }
 
 func (r Run) describe(what string, t analysis.Table, rows []string) string {
-	return fmt.Sprintf("%s, %s: %s.", what, r.under(t.Probe, t.Levels), strings.Join(rows, "; "))
+	return say("%s, %s: %s.", what, r.under(t.Probe, t.Levels), alternatives(rows))
 }
 
 func (s source) valueChart(t analysis.Table) *Figure {
@@ -104,7 +103,7 @@ func (s source) valueChart(t analysis.Table) *Figure {
 		row.Ceiling = r.Wire.Ceiling * factor
 		row.Tip += " " + label
 		if row.Ceiling > 0 {
-			row.Tip += ", header ceiling " + fixed(row.Ceiling, d)
+			row.Tip += say(", header ceiling %s", fixed(row.Ceiling, d))
 		}
 		rows = append(rows, row)
 		alt = append(alt, r.Network+" "+unit.Format(r.Value.Center, t.Unit))
@@ -112,8 +111,8 @@ func (s source) valueChart(t analysis.Table) *Figure {
 	if rows == nil {
 		return nil
 	}
-	return &Figure{ID: "median", Caption: "Median over blocks",
-		Chart: chart.Values{Rows: rows, Axis: comma(metricName(t.Metric), label), Alt: s.describe("Medians", t, alt)}}
+	return &Figure{ID: "median", Caption: say("Median over blocks"),
+		Chart: chart.Values{Rows: rows, Axis: comma(metricName(t.Metric), label), Alt: s.describe(say("Medians"), t, alt)}}
 }
 
 // curvePoints is the number of points per factor of ten of rarity: p90, p99 and p99.9 are among them.
@@ -137,7 +136,7 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 		if len(l.Points) > 0 {
 			lines = append(lines, l)
 			v, _ := r.Percentile(0.5)
-			alt = append(alt, fmt.Sprintf("%s median %s", r.Network, unit.Format(v, "s")))
+			alt = append(alt, say("%s median %s", r.Network, unit.Format(v, "s")))
 		}
 	}
 	if lines == nil {
@@ -152,8 +151,9 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 			lines[i].Points[n].Y *= factor
 		}
 	}
-	return &Figure{ID: "percentiles", Caption: "Response time by percentile",
-		Chart: chart.Latency{Lines: lines, Axis: comma("response time", label), Alt: s.describe("Response times by percentile", t, alt)}}
+	return &Figure{ID: "percentiles", Caption: say("Response time by percentile"),
+		Chart: chart.Latency{Lines: lines, Axis: comma(say("response time"), label), X: say("share of all responses that were at least this fast"),
+			Alt: s.describe(say("Response times by percentile"), t, alt)}}
 }
 
 func (s source) ladderChart(t analysis.Table) *Figure {
@@ -165,7 +165,7 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 		before := 0.0 // mean of the step above
 		for _, name := range []string{"offered", "sent", "received", "delivered"} {
 			if v, ok := r.Get(name); ok {
-				step := chart.Step{Name: name, Value: v.Median}
+				step := chart.Step{Name: word(name), Value: v.Median}
 				if before > 0 {
 					step.Lost = 1 - v.Mean/before
 				}
@@ -179,7 +179,7 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 		if len(g.Steps) > 1 {
 			groups = append(groups, g)
 			loss, _ := r.Loss()
-			alt = append(alt, fmt.Sprintf("%s lost %s", r.Network, percent(loss)))
+			alt = append(alt, say("%s lost %s", r.Network, percent(loss)))
 		}
 	}
 	if groups == nil {
@@ -191,9 +191,9 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 			groups[i].Steps[n].Value *= factor
 		}
 	}
-	return &Figure{ID: "loss", Caption: "From offered to delivered",
-		Note:  "Bars are medians over blocks. Red is the share of all packets that was lost since the step above.",
-		Chart: chart.Ladder{Groups: groups, Axis: label, Alt: s.describe("From offered to delivered", t, alt)}}
+	return &Figure{ID: "loss", Caption: say("From offered to delivered"),
+		Note:  say("Bars are medians over blocks. Red is the share of all packets that was lost since the step above."),
+		Chart: chart.Ladder{Groups: groups, Axis: label, Alt: s.describe(say("From offered to delivered"), t, alt)}}
 }
 
 func (s source) costChart(t analysis.Table) *Figure {
@@ -227,7 +227,7 @@ func (s source) costChart(t analysis.Table) *Figure {
 		}
 	}
 	modes := slices.DeleteFunc(slices.Clone(analysis.ModeNames), func(m string) bool { return !shown[m] })
-	caption := "CPU time " + strings.ReplaceAll(strings.TrimPrefix(costs[0].Name, "cpu."), ".", " ")
+	caption := say("CPU time %s", word(strings.ReplaceAll(strings.TrimPrefix(costs[0].Name, "cpu."), ".", " ")))
 	return &Figure{ID: "cpu", Caption: caption,
-		Chart: chart.Cost{Bars: bars, Names: modes, Axis: label + ", both ends", Alt: s.describe(caption, t, alt)}}
+		Chart: chart.Cost{Bars: bars, Names: modes, Axis: say("%s, both ends", label), Alt: s.describe(caption, t, alt)}}
 }

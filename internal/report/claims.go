@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/finding"
@@ -28,33 +27,33 @@ func Claims(outcomes []claim.Outcome) *Document {
 func claims(outcomes []claim.Outcome) Section {
 	t := table("claims-table", claimColumns(outcomes)...)
 	t.Prose = true
-	return Section{ID: "claims", Title: "Published figures that these results bear on", Label: "Published figures",
+	return Section{ID: "claims", Title: say("Published figures that these results bear on"), Label: say("Published figures"),
 		Tables: []Table{t}, Notes: append(claimNotes(outcomes), claimFootnote(outcomes)), Data: outcomes}
 }
 
 // claimColumns has a row for each test of each claim; an untestable claim has one row.
 func claimColumns(outcomes []claim.Outcome) []column {
 	cs := []column{
-		{Column: Column{Head: "claim", Left: true, Whole: true, Keep: 9}}, // readers copy the name
-		{Column: Column{Head: "part", Left: true, Keep: 2}},
-		{Column: Column{Head: "published", Base: "1", Keep: 6}}, {Column: Column{Head: "accepted", Keep: 5}},
-		{Column: Column{Head: "measured", Base: "1", Kind: "ratio", Keep: 9}}, {Column: Column{Head: "interval", Unit: "by itself", Base: "1", Kind: "interval", Keep: 8}},
-		{Column: Column{Head: "verdict", Left: true, Keep: 9}}, {Column: Column{Head: "results", Left: true, Keep: 4}},
+		{Column: Column{Head: say("claim"), Left: true, Whole: true, Keep: 9}}, // readers copy the name
+		{Column: Column{Head: say("part"), Left: true, Keep: 2}},
+		{Column: Column{Head: say("published"), Base: "1", Keep: 6}}, {Column: Column{Head: say("accepted"), Keep: 5}},
+		{Column: Column{Head: say("measured"), Base: "1", Kind: "ratio", Keep: 9}}, {Column: Column{Head: say("interval"), Unit: say("by itself"), Base: "1", Kind: "interval", Keep: 8}},
+		{Column: Column{Head: say("verdict"), Left: true, Keep: 9}}, {Column: Column{Head: say("results"), Left: true, Keep: 4}},
 	}
 	times := map[string]int{} // by claim
 	for _, o := range outcomes {
 		times[o.Claim.ID]++
 	}
 	for _, o := range outcomes {
-		id, v, where, tests := o.Claim.ID, string(o.Verdict), "", o.Claim.Tests
+		id, v, where, tests := o.Claim.ID, word(string(o.Verdict)), "", o.Claim.Tests
 		if o.Verdict == claim.Untestable {
-			v, tests = "not testable", tests[:1] // the notes give the reason
+			v, tests = say("not testable"), tests[:1] // the notes give the reason
 		}
 		if o.Runs > 0 { // another run can have another verdict
-			v += " (" + count(o.Runs, "run") + ")"
+			v = say("%s (%s)", v, count(o.Runs, "run"))
 		}
 		if o.Busy != nil && o.Verdict != claim.Untestable {
-			v += ", disturbed"
+			v = comma(v, say("disturbed"))
 		}
 		if times[id] > 1 { // distinguishes the runs
 			where = o.From
@@ -87,29 +86,29 @@ func claimNotes(outcomes []claim.Outcome) []string {
 	for _, o := range outcomes {
 		switch o.Verdict {
 		case claim.Fails:
-			out = append(out, fmt.Sprintf("%s does not hold %s: %s (%s) %s", o.Claim.ID, inRuns(o.Runs), o.Claim.Text, refuted(o), o.Claim.Note))
+			out = append(out, say("%s does not hold %s: %s (%s) %s", o.Claim.ID, inRuns(o.Runs), o.Claim.Text, refuted(o), o.Claim.Note))
 		case claim.Undecided:
-			undecided = append(undecided, fmt.Sprintf("%s (%s)", o.Claim.ID, o.Why))
+			undecided = append(undecided, say("%s (%s)", o.Claim.ID, o.Why))
 		case claim.Untestable:
-			missing.add(o.Why, o.Claim.ID)
+			missing.add(string(o.Why), o.Claim.ID)
 		}
 		if o.Busy != nil && o.Verdict != claim.Untestable {
-			busy.add(finding.Took(*o.Busy), o.Claim.ID)
+			busy.add(string(finding.Took(*o.Busy)), o.Claim.ID)
 		}
 		for i, m := range o.Measured {
 			for _, s := range m.Ratio.Warnings {
-				out = append(out, fmt.Sprintf("%s, %s: %s", o.Claim.ID, o.Claim.Tests[i], s))
+				out = append(out, say("%s, %s: %s", o.Claim.ID, o.Claim.Tests[i], s))
 			}
 		}
 	}
 	if undecided != nil {
-		out = append(out, "undecided: "+strings.Join(undecided, ", "))
+		out = append(out, say("undecided: %s", list(undecided)))
 	}
 	for _, took := range busy.keys {
-		out = append(out, fmt.Sprintf("on a busy machine (%s), where all trials count: %s", took, strings.Join(busy.of[took], ", ")))
+		out = append(out, say("on a busy machine (%s), where all trials count: %s", took, list(busy.of[took])))
 	}
 	for _, why := range missing.keys {
-		out = append(out, fmt.Sprintf("cannot be tested here: %s: %s", why, strings.Join(missing.of[why], ", ")))
+		out = append(out, say("cannot be tested here: %s: %s", why, list(missing.of[why])))
 	}
 	return out
 }
@@ -117,9 +116,9 @@ func claimNotes(outcomes []claim.Outcome) []string {
 // inRuns names the runs that a verdict rests on.
 func inRuns(n int) string {
 	if n <= 1 {
-		return "in this run"
+		return say("in this run")
 	}
-	return "over " + count(n, "run")
+	return say("over %s", count(n, "run"))
 }
 
 // refuted lists the ratios outside their bounds.
@@ -127,10 +126,10 @@ func refuted(o claim.Outcome) string {
 	var parts []string
 	for i, m := range o.Measured {
 		if t := o.Claim.Tests[i]; m.Verdict == claim.Fails {
-			parts = append(parts, fmt.Sprintf("%s is %s×, not %s", t, fixed(m.Ratio.Center, ratioDigits(m.Ratio)), t.Bounds()))
+			parts = append(parts, say("%s is %s×, not %s", t, fixed(m.Ratio.Center, ratioDigits(m.Ratio)), t.Bounds()))
 		}
 	}
-	return strings.Join(parts, "; ") + "."
+	return say("%s.", alternatives(parts))
 }
 
 func claimFootnote(outcomes []claim.Outcome) string {
@@ -141,10 +140,10 @@ func claimFootnote(outcomes []claim.Outcome) string {
 	var parts []string
 	for _, v := range []claim.Verdict{claim.Holds, claim.Fails, claim.Undecided, claim.Untestable} {
 		if n[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", v, n[v]))
+			parts = append(parts, fmt.Sprintf("%s %d", word(string(v)), n[v]))
 		}
 	}
-	return fmt.Sprintf("%s: %s. A claim holds when the whole interval of the measured ratio is within the accepted bounds, and does not hold when all of it is outside. "+
+	return say("%s: %s. A claim holds when the whole interval of the measured ratio is within the accepted bounds, and does not hold when all of it is outside. "+
 		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict. So its interval is narrower than that of the same ratio in the other tables, whose intervals hold together. A verdict from one run covers only that run; another run can differ.",
-		count(len(outcomes), "claim"), strings.Join(parts, ", "), trim(100*claim.Confidence))
+		count(len(outcomes), "claim"), list(parts), trim(100*claim.Confidence))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -16,7 +17,7 @@ func outcomes() []claim.Outcome {
 	between := func(least, most, published float64) claim.Test {
 		return claim.Test{Of: cell("vxlan-overlay", "udp-stream"), To: &host, Ratio: claim.Figure{Value: published}, Least: least, Most: most}
 	}
-	measured := func(v claim.Verdict, center, lo, hi float64, warnings ...string) claim.Measure {
+	measured := func(v claim.Verdict, center, lo, hi float64, warnings ...lang.Text) claim.Measure {
 		return claim.Measure{Verdict: v, Ratio: stat.Interval{Center: center, Lo: lo, Hi: hi, Confidence: 0.95, N: 8, Warnings: warnings}}
 	}
 	double := between(0, 0.95, 0)

@@ -8,8 +8,8 @@ import (
 // clients is the number of clients that load one server at once. A probe's metric is one client's.
 const clients = "clients"
 
-const clientsNote = "All clients run at once against one server, each on a separate host. The numbers are those of one client; " +
-	"all clients is what they received together, and least and most are the smallest and the largest share of one client."
+var clientsNote = say("All clients run at once against one server, each on a separate host. The numbers are those of one client; " +
+	"all clients is what they received together, and least and most are the smallest and the largest share of one client.")
 
 func hasClients(t analysis.Table) bool { return unitOf(t.Rows, "clients.delivered") != "" }
 
@@ -34,15 +34,15 @@ func (s source) clientSweeps(w analysis.Sweep) (out []Figure) {
 			together = u
 		}
 	}
-	rate := map[string]string{"bit/s": "throughput", "packet/s": "packet rate", "1/s": "transactions"}[together]
+	rate := map[string]string{"bit/s": say("throughput"), "packet/s": say("packet rate"), "1/s": say("transactions")}[together]
 	for _, x := range []struct {
 		id, title, axis, base string
 		get                   func(analysis.Row) (float64, bool)
 	}{
-		{"total", rate + " of all clients together", rate, together, middle("clients.delivered")},
-		{"p99", "99th percentile of one client's response time", "p99", "s", func(r analysis.Row) (float64, bool) { return r.Percentile(0.99) }},
-		{"jitter", "jitter of one client", "jitter", "s", middle("jitter")},
-		{"loss", "loss of one client's datagrams", "loss, %", "1", func(r analysis.Row) (float64, bool) {
+		{"total", say("%s of all clients together", rate), rate, together, middle("clients.delivered")},
+		{"p99", say("99th percentile of one client's response time"), "p99", "s", func(r analysis.Row) (float64, bool) { return r.Percentile(0.99) }},
+		{"jitter", say("jitter of one client"), say("jitter"), "s", middle("jitter")},
+		{"loss", say("loss of one client's datagrams"), say("loss, %"), "1", func(r analysis.Row) (float64, bool) {
 			if _, sent := r.Get("sent"); !sent {
 				return 0, false
 			}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
@@ -22,7 +21,7 @@ func columns(t analysis.Table, baseline string) []column {
 	out := []column{names("network", rows, func(r analysis.Row) string { return r.Network }), value}
 	out = append(out, ratios(rows, "÷ "+baseline, ratioOf)...)
 	out = append(out, layout(Column{Left: true, Keep: 8}, rows, func(r analysis.Row) Cell {
-		return Cell{Text: strings.Join(marks(r), ", ")}
+		return Cell{Text: list(marks(r))}
 	}))
 	out = append(out, splitColumns(rows, baseline)...)
 	if slices.ContainsFunc(rows, func(r analysis.Row) bool { return r.Hist != nil }) {
@@ -45,7 +44,7 @@ func columns(t analysis.Table, baseline string) []column {
 	out = append(out, share("CPU taken", 6, rows, middle("stress.taken")),
 		numbers("load", unitOf(rows, "load.delivered"), 6, rows, middle("load.delivered")))
 	out = append(out, clientColumns(rows)...)
-	return append(out, layout(Column{Head: "ok", Kind: "blocks", Keep: 8}, rows, func(r analysis.Row) Cell {
+	return append(out, layout(Column{Head: say("ok"), Kind: "blocks", Keep: 8}, rows, func(r analysis.Row) Cell {
 		return Cell{Text: fmt.Sprintf("%d/%d", r.Counted(), r.Trials()), Value: number(float64(r.Counted()))}
 	}))
 }
@@ -102,7 +101,7 @@ func numbers[T any](head, base string, keep int, of []T, get func(T) (float64, b
 		}
 	}
 	factor, label, d := inOneUnit(base, vs)
-	return layout(Column{Head: head, Unit: label, Base: base, Keep: keep}, of, func(x T) (c Cell) {
+	return layout(Column{Head: word(head), Unit: label, Base: base, Keep: keep}, of, func(x T) (c Cell) {
 		if v, ok := get(x); ok {
 			c = Cell{Text: fixed(v*factor, d), Value: number(v)}
 		}
@@ -123,7 +122,7 @@ func (c *Cell) bounds(i stat.Interval) {
 }
 
 func share(head string, keep int, rows []analysis.Row, get func(analysis.Row) (float64, bool)) column {
-	return layout(Column{Head: head, Base: "1", Keep: keep}, rows, func(r analysis.Row) (c Cell) {
+	return layout(Column{Head: word(head), Base: "1", Keep: keep}, rows, func(r analysis.Row) (c Cell) {
 		if v, ok := get(r); ok {
 			c = Cell{Text: percent(v), Value: number(v)}
 		}
@@ -142,8 +141,8 @@ func ratios[T any](of []T, head string, get func(T) (ratio stat.Interval, same b
 		return layout(c, of, func(x T) Cell { return cell(get(x)) })
 	}
 	return []column{
-		one(Column{Head: head, Base: "1", Kind: "ratio", Keep: 9}, func(i stat.Interval, _ bool) Cell { return ratioCell(i, d) }),
-		one(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 9}, func(i stat.Interval, _ bool) Cell { return intervalCell(i, 1, d) }),
+		one(Column{Head: word(head), Base: "1", Kind: "ratio", Keep: 9}, func(i stat.Interval, _ bool) Cell { return ratioCell(i, d) }),
+		one(Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 9}, func(i stat.Interval, _ bool) Cell { return intervalCell(i, 1, d) }),
 		one(Column{Kind: "same", Keep: 9}, func(_ stat.Interval, same bool) Cell { return Cell{Text: mark(same)} }),
 	}
 }
@@ -179,7 +178,7 @@ func intervals[T any](base string, of []T, get func(T) stat.Interval) column {
 		}
 	}
 	factor, _, d := inOneUnit(base, vs)
-	return layout(Column{Head: "interval", Base: base, Kind: "interval", Keep: 5}, of, func(x T) Cell {
+	return layout(Column{Head: say("interval"), Base: base, Kind: "interval", Keep: 5}, of, func(x T) Cell {
 		return intervalCell(get(x), factor, d)
 	})
 }

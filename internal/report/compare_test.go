@@ -79,6 +79,7 @@ func TestCompare(t *testing.T) {
 func text(t *testing.T, c analysis.Comparison) []byte {
 	t.Helper()
 	var b bytes.Buffer
+	chinese(t, Comparison(c))
 	if err := Text(&b, Comparison(c), 100); err != nil {
 		t.Fatal(err)
 	}

@@ -15,12 +15,12 @@ import (
 
 // conditionSection shows the facts about the hosts, and differences that are not factors.
 func conditionSection(s source) []Section {
-	x := Section{ID: "conditions", Title: "Conditions", Parts: hosts(s.Hosts), Flat: true, In: full}
+	x := Section{ID: "conditions", Title: say("Conditions"), Parts: hosts(s.Hosts), Flat: true, In: full}
 	if x.Parts == nil {
-		x.About = "The run stored no facts about hosts."
+		x.About = say("The run stored no facts about hosts.")
 	}
 	if n := len(x.Parts); n > manyMachines {
-		x.About = fmt.Sprintf("The facts of %d machines are in the files of the directory hosts; here are those of the first %d.", n, fewMachines)
+		x.About = say("The facts of %d machines are in the files of the directory hosts; here are those of the first %d.", n, fewMachines)
 		x.Parts = x.Parts[:fewMachines]
 	}
 	x.Parts = append(x.Parts, s.residue())
@@ -29,12 +29,12 @@ func conditionSection(s source) []Section {
 
 // residue lists the differences: a row for each value on a page, a sentence elsewhere.
 func (s source) residue() Section {
-	x := Section{ID: "residue", Title: "Differences that are not factors", Label: "Differences that are not factors"}
+	x := Section{ID: "residue", Title: say("Differences that are not factors"), Label: say("Differences that are not factors")}
 	if len(s.p.Residue) == 0 {
-		x.About, x.In = "None: all ok trials agree in everything that they recorded.", []Medium{forPage}
+		x.About, x.In = say("None: all ok trials agree in everything that they recorded."), []Medium{forPage}
 		return x
 	}
-	t := Table{ID: "residue-table", Prose: true, In: []Medium{forPage}, Columns: []Column{{Head: "key"}, {Head: "scope"}, {Head: "value"}, {Head: "trials"}}}
+	t := Table{ID: "residue-table", Prose: true, In: []Medium{forPage}, Columns: []Column{{Head: say("key")}, {Head: say("scope")}, {Head: say("value")}, {Head: say("trials")}}}
 	for _, d := range s.p.Residue {
 		key, scope := d.Key, string(d.Scope)
 		for _, v := range d.Values {
@@ -43,7 +43,7 @@ func (s source) residue() Section {
 		}
 	}
 	for _, f := range finding.ResidueOf(s.findings) {
-		x.Lines = append(x.Lines, Line{Text: f.Text, In: []Medium{forTerminal, forMarkdown}})
+		x.Lines = append(x.Lines, Line{Text: string(f.Text), In: []Medium{forTerminal, forMarkdown}})
 	}
 	x.Tables = []Table{t}
 	return x
@@ -59,7 +59,7 @@ func hosts(m map[string][]byte) (out []Section) {
 		d.UseNumber()
 		var v any
 		if err := d.Decode(&v); err != nil {
-			h.About = fmt.Sprintf("cannot read the facts: %v", err)
+			h.About = say("cannot read the facts: %v", err)
 		}
 		settings := settingsPart(name, v)
 		facts := flatten("", v)
@@ -77,11 +77,11 @@ func hosts(m map[string][]byte) (out []Section) {
 			}
 		}
 		if parts != nil {
-			h.About = strings.Join(parts, ", ")
+			h.About = list(parts)
 		}
 		h.Parts = settings
 		if facts != nil {
-			h.Parts = append(h.Parts, Section{ID: "host " + name + " facts", Title: "all facts", Facts: facts, Fold: true})
+			h.Parts = append(h.Parts, Section{ID: "host " + name + " facts", Title: say("all facts"), Facts: facts, Fold: true})
 		}
 		out = append(out, h)
 	}
@@ -97,13 +97,13 @@ func settingsPart(name string, v any) []Section {
 	if !looked {
 		return nil
 	}
-	x := Section{ID: "host " + name + " settings", Title: "Settings that differ from the kernel's defaults",
-		About: "Only settings that are known to move results. Machines with the same settings are comparable."}
+	x := Section{ID: "host " + name + " settings", Title: say("Settings that differ from the kernel's defaults"),
+		About: say("Only settings that are known to move results. Machines with the same settings are comparable.")}
 	if len(settings) == 0 {
-		x.About = "None of the settings that are known to move results."
+		x.About = say("None of the settings that are known to move results.")
 		return []Section{x}
 	}
-	t := Table{ID: "settings " + name, Prose: true, Columns: []Column{{Head: "setting"}, {Head: "value"}, {Head: "default"}}}
+	t := Table{ID: "settings " + name, Prose: true, Columns: []Column{{Head: say("setting")}, {Head: say("value")}, {Head: say("default")}}}
 	for _, key := range slices.SortedFunc(maps.Keys(settings), analysis.Natural) {
 		s, _ := settings[key].(map[string]any)
 		t.Rows = append(t.Rows, Row{Cells: texts(key, fmt.Sprint(s["value"]), fmt.Sprint(s["default"]))})

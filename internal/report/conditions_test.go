@@ -3,6 +3,8 @@ package report
 import (
 	"strings"
 	"testing"
+
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // A host's settings are a table; facts of versions that recorded none have no such part.
@@ -17,7 +19,7 @@ func TestSettings(t *testing.T) {
 	} {
 		got := ""
 		for _, part := range hosts(map[string][]byte{"h": []byte(c.facts)})[0].Parts {
-			if part.Title == "all facts" {
+			if part = lang.In(nil, part); part.Title == "all facts" {
 				for _, f := range part.Facts {
 					if strings.HasPrefix(f.Key, "settings") {
 						t.Errorf("%s: listed twice: %v", c.name, f)
@@ -30,13 +32,13 @@ func TestSettings(t *testing.T) {
 				for _, r := range table.Rows {
 					var cells []string
 					for _, x := range r.Cells {
-						cells = append(cells, x.Text)
+						cells = append(cells, english(x.Text))
 					}
 					rows = append(rows, strings.Join(cells, " "))
 				}
 			}
 			if got = strings.Join(rows, "; "); rows == nil {
-				got = part.About
+				got = english(part.About)
 			}
 		}
 		if got != c.want {

@@ -84,7 +84,7 @@ func (c comparison) where(r contrasted) string {
 			parts = append(parts, k+" "+r.Levels[k])
 		}
 	}
-	return strings.Join(parts, ", ")
+	return list(parts)
 }
 
 // level names the compared levels of a row, where they vary.
@@ -109,7 +109,7 @@ func (c comparison) name(r contrasted) string {
 	if len(parts) == 0 {
 		return r.Network
 	}
-	return strings.Join(parts, ", ")
+	return list(parts)
 }
 
 // divided formats levels, "1473" or "1473 ÷ 1472", with the names of the factors if there are several
@@ -126,7 +126,7 @@ func divided(of, to map[string]string, both, bare bool) string {
 				parts = append(parts, k+" "+m[k])
 			}
 		}
-		return strings.Join(parts, ", ")
+		return list(parts)
 	}
 	if !both {
 		return text(of)
@@ -206,7 +206,7 @@ func (c comparison) title() string {
 
 func (c comparison) relativeText() string {
 	if r := c.relative(); r != "" {
-		return "relative to " + r
+		return say("relative to %s", r)
 	}
 	return ""
 }

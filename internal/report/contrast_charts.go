@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -31,7 +30,7 @@ func (s source) contrastFigures(c comparison, id string, rows []contrasted) (out
 		for _, r := range rows {
 			parts = append(parts, c.name(r)+" "+factorOf(r))
 		}
-		return fmt.Sprintf("%s, %s, %s: %s.", what, s.title(rows[0].Probe), c.subject(), strings.Join(parts, "; "))
+		return say("%s, %s, %s: %s.", what, s.title(rows[0].Probe), c.subject(), alternatives(parts))
 	}
 	if f := s.pairedValues(c, rows, alt); f != nil {
 		f.ID = id + " values"
@@ -39,7 +38,7 @@ func (s source) contrastFigures(c comparison, id string, rows []contrasted) (out
 	}
 	a := c.numeric(rows)
 	if a != nil {
-		f := Figure{ID: id + " curve", Caption: "Ratio by " + a.factor}
+		f := Figure{ID: id + " curve", Caption: say("Ratio by %s", a.factor)}
 		curves := s.contrastCurves(c, rows, a, 1, func(r contrasted) stat.Interval { return r.Ratio })
 		if x, _, ok := coordinate(rows[0].by.To[a.factor]); ok { // divided by itself
 			for i, k := range curves {
@@ -64,14 +63,14 @@ func (c comparison) quotient(r contrasted) string {
 	if rel := c.relative(); rel != "" {
 		text = comma(text, "÷ "+rel)
 	} else {
-		text += " (" + better(r.Unit) + ")"
+		text = say("%s (%s)", text, better(r.Unit))
 	}
 	return text
 }
 
 // contrastRatios draws a row per ratio, in groups by network if both networks and levels vary.
 func (s source) contrastRatios(c comparison, rows []contrasted, alt func(string) string) *Figure {
-	out := &Figure{Caption: "Ratio"}
+	out := &Figure{Caption: say("Ratio")}
 	row := func(r contrasted, name string) chart.Row {
 		label := fixed(r.Ratio.Center, ratioDigits(r.Ratio)) + "×"
 		if r.Same {
@@ -113,14 +112,14 @@ func (c comparison) divisor(rows []contrasted) string {
 		return r
 	}
 	if c.toVaries() {
-		return "no difference"
+		return say("no difference")
 	}
 	return divided(rows[0].by.To, rows[0].by.To, false, true)
 }
 
 // inside names a row among those of its network.
 func (c comparison) inside(r contrasted) string {
-	return strings.TrimPrefix(strings.TrimPrefix(c.name(r), r.Network), ", ")
+	return strings.TrimPrefix(strings.TrimPrefix(c.name(r), r.Network), say(", "))
 }
 
 // An along is a numeric factor and the place of each row on its axis.
@@ -237,9 +236,9 @@ func (s source) pairedValues(c comparison, rows []contrasted, alt func(string) s
 	axis := comma(metricName(rows[0].Metric), label)
 	of := func(r contrasted) string { return divided(r.Of, r.by.To, false, true) }
 	to := func(r contrasted) string { return divided(r.by.To, r.by.To, false, true) }
-	out := &Figure{Caption: capital(metricName(rows[0].Metric)) + " on both sides"}
+	out := &Figure{Caption: capital(say("%s on both sides", metricName(rows[0].Metric)))}
 	if c.level(rows[0]) == "" {
-		out.Caption = capital(comma(of(rows[0])+" and "+to(rows[0]), metricName(rows[0].Metric)))
+		out.Caption = capital(comma(say("%s and %s", of(rows[0]), to(rows[0])), metricName(rows[0].Metric)))
 	}
 	if a := c.numeric(rows); a != nil {
 		above := s.contrastCurves(c, rows, a, factor, func(r contrasted) stat.Interval { return r.Value })
@@ -249,7 +248,7 @@ func (s source) pairedValues(c comparison, rows []contrasted, alt func(string) s
 			below[i].Name += " " + to(rows[0])
 			below[i].Dashed = true
 		}
-		out.Caption += " by " + a.factor
+		out.Caption = say("%s by %s", out.Caption, a.factor)
 		out.Chart = chart.Sweep{Curves: append(above, below...), X: a.axis, Y: axis, Alt: alt(out.Caption)}
 		return out
 	}

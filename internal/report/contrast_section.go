@@ -22,7 +22,7 @@ func contrastSections(s source) (out []Section) {
 		}
 		if one := x.Parts; len(one) == 1 {
 			if c.of[0].To[analysis.Probe] == "" {
-				x.About = strings.TrimSpace(s.title(probes.keys[0]) + ". " + x.About)
+				x.About = sentences(say("%s.", s.title(probes.keys[0])), x.About)
 			}
 			x.Figures, x.Tables, x.Notes, x.Parts = one[0].Figures, one[0].Tables, one[0].Notes, nil
 		}
@@ -36,13 +36,13 @@ func (c comparison) about() string {
 	var parts []string
 	if c.text != "" {
 		if text := c.ratio(); text != "" {
-			parts = append(parts, text+".")
+			parts = append(parts, say("%s.", text))
 		}
 	}
 	if r := c.relative(); r != "" {
-		parts = append(parts, fmt.Sprintf("Each ratio is divided by that of %s in the same block: 1 means that both change alike.", r))
+		parts = append(parts, say("Each ratio is divided by that of %s in the same block: 1 means that both change alike.", r))
 	}
-	return strings.Join(parts, " ")
+	return sentences(parts...)
 }
 
 func (s source) contrastPart(c comparison, probe string, rows []contrasted) Section {
@@ -65,28 +65,28 @@ func (c comparison) notes(rows []contrasted) (out []string) {
 	var said groups[string, string]
 	for _, r := range rows {
 		if r.Missing != "" {
-			said.add("no ratio, "+r.Missing, c.name(r))
+			said.add(say("no ratio, %s", word(r.Missing)), c.name(r))
 		}
 		if len(r.Far) > 0 {
 			said.add(farText(r.Far), c.name(r))
 		}
 		if b := r.Beyond; b != nil && b.Interval.Bounded() {
 			d := ratioDigits(r.Ratio)
-			said.add(fmt.Sprintf("%s%s in this run; %s over other runs (%d on this machine differ by ±%s)",
+			said.add(say("%s%s in this run; %s over other runs (%d on this machine differ by ±%s)",
 				fixed(r.Ratio.Center, d), interval(r.Ratio), bracket(b.Interval, d), b.Runs, percent(b.Tau)), c.name(r))
 		}
 		for _, w := range r.Ratio.Warnings {
-			said.add(w, c.name(r))
+			said.add(string(w), c.name(r))
 		}
 	}
 	for _, w := range said.keys {
-		who := strings.Join(said.of[w], "; ")
+		who := alternatives(said.of[w])
 		if n := len(said.of[w]); n == len(rows) && n > 1 {
-			who = "all"
+			who = say("all")
 		} else if n > 4 {
-			who = fmt.Sprintf("%d of %d", n, len(rows))
+			who = say("%d of %d", n, len(rows))
 		}
-		out = append(out, who+": "+w)
+		out = append(out, say("%s: %s", who, w))
 	}
 	return out
 }
@@ -97,9 +97,9 @@ func farText(far []analysis.Far) string {
 	for _, f := range far[:min(len(far), 3)] {
 		each = append(each, fmt.Sprintf("%d (%.2f×)", f.Block, f.Ratio))
 	}
-	text := "blocks far from the others: " + strings.Join(each, ", ")
+	text := say("blocks far from the others: %s", list(each))
 	if more := len(far) - len(each); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		text += say(" and %d more", more)
 	}
 	return text
 }
@@ -110,7 +110,7 @@ func difference(base string, rows []contrasted) column {
 	if base == "s" { // the times that a program waits longer
 		keep = 8
 	}
-	return layout(Column{Head: "difference", Base: base, Keep: keep}, rows, func(r contrasted) (cell Cell) {
+	return layout(Column{Head: say("difference"), Base: base, Keep: keep}, rows, func(r contrasted) (cell Cell) {
 		if i := r.Difference; i.N > 0 {
 			amount, within := inUnit(i, r.Unit)
 			cell = Cell{Text: strings.TrimSpace(amount + " " + within), Value: number(i.Center)}
@@ -124,7 +124,7 @@ func difference(base string, rows []contrasted) column {
 func contrastTable(c comparison, id string, rows []contrasted) Table {
 	measured := rows[max(0, slices.IndexFunc(rows, func(r contrasted) bool { return r.Metric != "" }))]
 	metric, base := metricName(measured.Metric), measured.Unit
-	of, to := metric, "divisor"
+	of, to := metric, say("divisor")
 	if !c.toVaries() {
 		to = divided(rows[0].by.To, rows[0].by.To, false, true)
 	}
@@ -154,19 +154,19 @@ func contrastTable(c comparison, id string, rows []contrasted) Table {
 	}
 	cs = append(cs, ratio...)
 	cs = append(cs, difference(base, rows))
-	path := ratios(rows, "path ÷ "+to, func(r contrasted) (stat.Interval, bool) { return r.Path, r.Path.Contains(1) })
+	path := ratios(rows, say("path ÷ %s", to), func(r contrasted) (stat.Interval, bool) { return r.Path, r.Path.Contains(1) })
 	for i := range path {
 		path[i].Keep = 3
 	}
 	cs = append(cs, path...)
 	return table(id, append(cs,
-		layout(Column{Head: "detectable", Base: "1", Keep: 4}, rows, func(r contrasted) (cell Cell) {
+		layout(Column{Head: say("detectable"), Base: "1", Keep: 4}, rows, func(r contrasted) (cell Cell) {
 			if r.Same && r.Detectable > 0 {
 				cell = Cell{Text: coarse(r.Detectable), Value: number(r.Detectable)}
 			}
 			return cell
 		}),
-		layout(Column{Head: "blocks", Kind: "blocks", Keep: 5}, rows, func(r contrasted) (cell Cell) {
+		layout(Column{Head: say("blocks"), Kind: "blocks", Keep: 5}, rows, func(r contrasted) (cell Cell) {
 			if r.Ratio.N > 0 {
 				cell = Cell{Text: fmt.Sprint(r.Ratio.N), Value: number(float64(r.Ratio.N))}
 			}
@@ -176,14 +176,14 @@ func contrastTable(c comparison, id string, rows []contrasted) Table {
 			if r.Missing != "" {
 				return Cell{}
 			}
-			return Cell{Text: strings.Join(marksOf(r.Busy, r.Stalled, r.BaseStalled), ", ")}
+			return Cell{Text: list(marksOf(r.Busy, r.Stalled, r.BaseStalled))}
 		}))...)
 }
 
 // contrastSummary has a line per stated ratio, for a page about several runs.
 func contrastSummary(s source) []Section {
-	t := Table{ID: "comparisons", In: []Medium{forSummary}, Columns: []Column{{Head: "comparison", Left: true}, {Head: "cell", Left: true},
-		{Head: "ratio", Base: "1"}, {Head: "difference"}}}
+	t := Table{ID: "comparisons", In: []Medium{forSummary}, Columns: []Column{{Head: say("comparison"), Left: true}, {Head: say("cell"), Left: true},
+		{Head: say("ratio"), Base: "1"}, {Head: say("difference")}}}
 	for _, c := range s.comparisons() {
 		title := c.title()
 		for _, r := range c.rows {
@@ -192,7 +192,7 @@ func contrastSummary(s source) []Section {
 				cells[2].Value = number(r.Ratio.Center)
 				cells[2].bounds(r.Ratio)
 			} else if r.Missing != "" {
-				cells[2].Text = "– (" + r.Missing + ")"
+				cells[2].Text = say("– (%s)", word(r.Missing))
 			}
 			t.Rows = append(t.Rows, Row{Network: r.Network, Cells: cells})
 			title = "" // only in the first row

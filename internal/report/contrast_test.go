@@ -214,6 +214,7 @@ func TestComparisons(t *testing.T) {
 			if len(f.of) > 1 {
 				fmt.Fprintf(&b, "--- %s\n", name)
 			}
+			chinese(t, compared(contrastRuns[name]))
 			if err := f.write(&b, compared(contrastRuns[name])); err != nil {
 				t.Fatal(err)
 			}
@@ -253,7 +254,7 @@ func TestNoRatio(t *testing.T) {
 		return value(c)
 	}
 	got := compared(f).Sections[0].Lines
-	if len(got) != 1 || got[0].Text != "In this run, stress ÷ 0: no ratio (the run did not measure its divisor)." {
+	if len(got) != 1 || english(got[0].Text) != "In this run, stress ÷ 0: no ratio (the run did not measure its divisor)." {
 		t.Errorf("%v", got)
 	}
 }
@@ -263,7 +264,7 @@ func TestDifferenceWithoutRatio(t *testing.T) {
 	r := contrasted{ContrastRow: analysis.ContrastRow{Cell: analysis.Cell{Probe: "ping", Network: "host"}, Metric: "loss", Unit: "1",
 		Difference: stat.Interval{Center: 0.03, Lo: 0.021, Hi: 0.039, N: 12, Confidence: 0.95}}, by: &analysis.Contrast{To: one("load", "idle")}}
 	c := comparison{text: "a busy path", of: []analysis.Contrast{*r.by}, rows: []contrasted{r}}
-	if got := (Run{}).sentence(c); got != "a busy path has loss, 3.00 % more [2.10, 3.90]." {
+	if got := english((Run{}).sentence(c)); got != "a busy path has loss, 3.00 % more [2.10, 3.90]." {
 		t.Error(got)
 	}
 }
@@ -282,14 +283,14 @@ func TestManyWithoutRatio(t *testing.T) {
 	c := comparison{text: "a busy path", of: []analysis.Contrast{*by}, many: true,
 		rows: []contrasted{row("a", 2, false), row("b", 3, false), row("c", 1, true), row("d", 0, false), row("e", 0, false)}}
 	want := "a busy path has 2.00× [1.80, 2.20] (a) to 3.00× [2.70, 3.30] the loss (b), ~ under 1 of 5 conditions, without a ratio under 2 of 5."
-	if got := (Run{}).sentence(c); got != want {
+	if got := english((Run{}).sentence(c)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for i := range c.rows {
 		c.rows[i].Ratio, c.rows[i].Same = stat.Interval{}, false
 	}
 	want = "a busy path has loss, 3.00 % more [2.10, 3.90] (a) to loss, 3.00 % more [2.10, 3.90] (a)."
-	if got := (Run{}).sentence(c); got != want {
+	if got := english((Run{}).sentence(c)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

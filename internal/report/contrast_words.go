@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -22,12 +21,12 @@ func (s source) sentences() (out []Line) {
 		text := s.sentence(c)
 		switch {
 		case i == 0:
-			text = "In this run, " + text // another run can show something else
+			text = say("In this run, %s", text) // another run can show something else
 		case c.text != "":
 			text = capital(text)
 		}
 		if c.answered() && !c.bounded() {
-			text += " There are too few blocks for intervals."
+			text = sentences(text, say("There are too few blocks for intervals."))
 		}
 		out = append(out, Line{Text: text})
 	}
@@ -44,7 +43,10 @@ func (c comparison) bounded() bool {
 func (r contrasted) known() bool { return r.Ratio.N > 0 || r.Difference.Bounded() }
 
 // sentence answers a comparison. Each ratio has its interval.
-func (r Run) sentence(c comparison) string {
+func (r Run) sentence(c comparison) string { return say("%s.", r.clause(c)) }
+
+// clause is a sentence without its full stop.
+func (r Run) clause(c comparison) string {
 	if !c.answered() {
 		return c.nothing()
 	}
@@ -52,29 +54,29 @@ func (r Run) sentence(c comparison) string {
 	rows, probes, text := c.rows, c.byProbe(), c.subject()
 	switch {
 	case len(c.of[0].Per) > 0 && len(rows) == 1 && rows[0].Ratio.Bounded() && c.of[0].Per[analysis.Network] != "":
-		return fmt.Sprintf("%s is %s as large on %s as on %s (%s).", text, factorOf(rows[0]), rows[0].Network, c.relative(), r.short(rows[0].Probe))
+		return say("%s is %s as large on %s as on %s (%s)", text, factorOf(rows[0]), rows[0].Network, c.relative(), r.short(rows[0].Probe))
 	case c.text != "" && len(probes.keys) == 1 && len(c.of[0].Per) == 0:
-		return text + " " + c.verbs(rows) + "."
+		return say("%s %s", text, c.verbs(rows))
 	}
 	var parts []string
 	for _, p := range probes.keys {
 		amounts := c.amounts(probes.of[p])
 		if rows[0].by.To[analysis.Probe] == "" {
-			amounts = r.short(p) + " " + amounts
+			amounts = say("%s %s", r.short(p), amounts)
 		}
 		parts = append(parts, amounts)
 	}
-	return comma(text, c.relativeText()) + ": " + strings.Join(parts, "; ") + "."
+	return say("%s: %s", comma(text, c.relativeText()), alternatives(parts))
 }
 
 // nothing says why a comparison has no ratio.
 func (c comparison) nothing() string {
 	for _, r := range c.rows {
 		if r.Missing != "" {
-			return c.subject() + ": no ratio (" + r.Missing + ")."
+			return say("%s: no ratio (%s)", c.subject(), word(r.Missing))
 		}
 	}
-	return c.subject() + ": no cell of this run has both sides."
+	return say("%s: no cell of this run has both sides", c.subject())
 }
 
 // at is where in parentheses, with the compared level unless the rest names the row.
@@ -92,7 +94,7 @@ func (c comparison) at(r contrasted) string {
 	if text == "" {
 		return ""
 	}
-	return " (" + text + ")"
+	return say(" (%s)", text)
 }
 
 // factorOf formats a ratio: "3.12× [2.90, 3.41]", "1.00× ~ [0.97, 1.03]"; "" where only the difference
@@ -116,7 +118,7 @@ func factorOf(r contrasted) string {
 		text += " " + bracket(r.Ratio, d)
 	}
 	if marks := marksOf(nil, r.Stalled, r.BaseStalled); marks != nil {
-		text += " (" + strings.Join(marks, ", ") + ")"
+		text += say(" (%s)", list(marks))
 	}
 	return text
 }
@@ -141,12 +143,13 @@ func more(r contrasted) string {
 	if !i.Bounded() || r.Same || r.Ratio.N > 0 && r.Unit != "s" {
 		return ""
 	}
-	word := "more"
 	if i.Center < 0 {
-		word, i.Center, i.Lo, i.Hi = "less", -i.Center, -i.Hi, -i.Lo
+		i.Center, i.Lo, i.Hi = -i.Center, -i.Hi, -i.Lo
+		amount, within := inUnit(i, r.Unit)
+		return say("%s less %s", amount, within)
 	}
 	amount, within := inUnit(i, r.Unit)
-	return amount + " " + word + " " + within
+	return say("%s more %s", amount, within)
 }
 
 // inUnit formats a difference and its interval, if any, in the unit that suits it: "120 µs", "[110, 131]".
@@ -162,7 +165,7 @@ func inUnit(i stat.Interval, base string) (amount, within string) {
 
 // withMore joins a ratio and a difference.
 func withMore(ratio, difference string) string {
-	return strings.Trim(ratio+", "+difference, ", ")
+	return list(nonEmpty(ratio, difference))
 }
 
 // amounts sums up the rows of one probe: each, or the extremes.
@@ -172,11 +175,11 @@ func (c comparison) amounts(rows []contrasted) string {
 		for _, r := range rows {
 			parts = append(parts, withMore(factorOf(r), more(r))+c.at(r))
 		}
-		return strings.Join(parts, ", ")
+		return list(parts)
 	}
 	lo, hi, shown, same := extremes(rows)
 	if same == len(rows) {
-		return noDifference(rows)
+		return noDifference(rows, true)
 	}
 	return c.between(factorOf(lo), lo, factorOf(hi), hi, shown) + someSame(shown, same, len(rows))
 }
@@ -188,7 +191,7 @@ func (c comparison) between(from string, lo contrasted, to string, hi contrasted
 		from = withMore(from, more(lo))
 	}
 	if shown > 1 {
-		text = from + c.at(lo) + " to " + text
+		text = say("%s to %s", from+c.at(lo), text)
 	}
 	return text
 }
@@ -214,23 +217,27 @@ func extremes(rows []contrasted) (lo, hi contrasted, shown, same int) {
 	return slices.MinFunc(differ, order), slices.MaxFunc(differ, order), len(differ), same
 }
 
-func noDifference(rows []contrasted) string {
+// noDifference says so, with the word shown unless the verb is to show.
+func noDifference(rows []contrasted, shown bool) string {
 	lo, hi := math.Inf(1), 0.0
 	for _, r := range rows {
 		if r.Ratio.N > 0 {
 			lo, hi = min(lo, r.Ratio.Lo), max(hi, r.Ratio.Hi)
 		}
 	}
-	return fmt.Sprintf("no difference shown ~ under any of %d conditions (intervals within [%s, %s])", len(rows), fixed(lo, 2), fixed(hi, 2))
+	if !shown {
+		return say("no difference ~ under any of %d conditions (intervals within [%s, %s])", len(rows), fixed(lo, 2), fixed(hi, 2))
+	}
+	return say("no difference shown ~ under any of %d conditions (intervals within [%s, %s])", len(rows), fixed(lo, 2), fixed(hi, 2))
 }
 
 // someSame says how many of the conditions show no difference, and how many have no ratio.
 func someSame(shown, same, of int) (text string) {
 	if same > 0 {
-		text = fmt.Sprintf(", ~ under %d of %d conditions", same, of)
+		text = say(", ~ under %d of %d conditions", same, of)
 	}
 	if without := of - shown - same; without > 0 {
-		text += fmt.Sprintf(", without a ratio under %d of %d", without, of)
+		text += say(", without a ratio under %d of %d", without, of)
 	}
 	return text
 }
@@ -241,35 +248,44 @@ func (c comparison) verbs(rows []contrasted) string {
 	if len(rows) > mostListed+1 {
 		return c.span(rows)
 	}
-	var said groups[string, string]
+	var said groups[verb, string]
 	for _, r := range rows {
 		verb := verbOf(r)
-		amount, tail := amountOf(verb, r)
-		if len(said.of[verb]) == 0 {
-			amount += tail
-		}
-		said.add(verb, withMore(amount, more(r))+c.at(r))
+		said.add(verb, withMore(amountOf(verb, r, len(said.of[verb]) == 0), more(r))+c.at(r))
 	}
 	var parts []string
 	for _, verb := range said.keys {
-		text := strings.Join(said.of[verb], ", ")
-		if verb == shows {
-			text = "no difference " + text
-		}
-		parts = append(parts, verb+" "+text)
+		parts = append(parts, verb.of(list(said.of[verb])))
 	}
-	return strings.Join(parts, "; ")
+	return alternatives(parts)
 }
 
+// A verb of the sentence about a comparison.
+type verb int
+
 const (
-	costs = "costs"
-	gives = "gives"
-	takes = "takes"
-	has   = "has"
-	shows = "shows"
+	costs verb = iota
+	gives
+	takes
+	has
+	shows // no difference
 )
 
-func verbOf(r contrasted) string {
+func (v verb) of(object string) string {
+	switch v {
+	case costs:
+		return say("costs %s", object)
+	case gives:
+		return say("gives %s", object)
+	case takes:
+		return say("takes %s", object)
+	case has:
+		return say("has %s", object)
+	}
+	return say("shows no difference %s", object)
+}
+
+func verbOf(r contrasted) verb {
 	switch lower := record.LowerIsBetter(r.Unit); {
 	case r.Ratio.N == 0:
 		return has
@@ -285,28 +301,33 @@ func verbOf(r contrasted) string {
 	return gives
 }
 
-// amountOf returns the object of a verb, and what follows the first one.
-func amountOf(verb string, r contrasted) (amount, tail string) {
-	switch verb {
-	case shows:
-		return "~" + interval(r.Ratio), ""
-	case takes:
-		return factorOf(r), " as long"
-	case costs:
-		return cost(r.Ratio), " of " + metricName(r.Metric)
-	case has:
-		if r.Ratio.N == 0 {
-			return metricName(r.Metric), ""
-		}
+// amountOf returns the object of a verb. The first one is whole: it says of what.
+func amountOf(v verb, r contrasted, whole bool) string {
+	amount := factorOf(r)
+	switch {
+	case v == shows:
+		return "~" + interval(r.Ratio)
+	case v == has && r.Ratio.N == 0:
+		return metricName(r.Metric)
+	case v == costs:
+		amount = cost(r.Ratio)
 	}
-	return factorOf(r), " the " + metricName(r.Metric)
+	switch {
+	case !whole:
+		return amount
+	case v == takes:
+		return say("%s as long", amount)
+	case v == costs:
+		return say("%s of %s", amount, metricName(r.Metric))
+	}
+	return say("%s the %s", amount, metricName(r.Metric))
 }
 
 // span is verbs for many rows: the extremes.
 func (c comparison) span(rows []contrasted) string {
 	lo, hi, shown, same := extremes(rows)
 	if same == len(rows) {
-		return "shows " + strings.Replace(noDifference(rows), " shown", "", 1)
+		return say("shows %s", noDifference(rows, false))
 	}
 	verb := verbOf(hi)
 	switch {
@@ -315,7 +336,5 @@ func (c comparison) span(rows []contrasted) string {
 	case verbOf(lo) == costs:
 		verb = gives
 	}
-	from, _ := amountOf(verb, lo)
-	to, tail := amountOf(verb, hi)
-	return verb + " " + c.between(from, lo, to+tail, hi, shown) + someSame(shown, same, len(rows))
+	return verb.of(c.between(amountOf(verb, lo, false), lo, amountOf(verb, hi, true), hi, shown) + someSame(shown, same, len(rows)))
 }

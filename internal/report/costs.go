@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/explain"
@@ -13,13 +12,13 @@ import (
 // inDetail are the media of tables that a terminal has no room for.
 var inDetail = []Medium{forPage, forMarkdown}
 
-const costsAbout = "CPU time by the clocks of the engine's own threads, with the softirqs that ran on top of them: other programs hardly change it. " +
-	"Intervals are over blocks, and each holds by itself. In a lab the sender's thread carries packets up to the receiver's socket, across both hosts."
+var costsAbout = say("CPU time by the clocks of the engine's own threads, with the softirqs that ran on top of them: other programs hardly change it. " +
+	"Intervals are over blocks, and each holds by itself. In a lab the sender's thread carries packets up to the receiver's socket, across both hosts.")
 
 // costSection has the models of what a packet costs, the sum of an overlay's segments next to the
 // measured path, and what free encapsulation would give.
 func costSection(s source) []Section {
-	x := Section{ID: "costs", Title: "What a packet costs", About: costsAbout, In: full}
+	x := Section{ID: "costs", Title: say("What a packet costs"), About: costsAbout, In: full}
 	models := costmodel.Fit(s.p)
 	x.Parts = append(x.Parts, s.boundPart(costmodel.WhatIf(s.p))...)
 	x.Parts = append(x.Parts, s.hookPart(costmodel.Hooks(s.p))...)
@@ -32,12 +31,12 @@ func costSection(s source) []Section {
 
 // traffic names kinds of traffic, and what one pass of each carries.
 var traffic = map[string]struct{ name, pass string }{
-	costmodel.UDP:      {"UDP, one send per datagram", "datagram"},
-	costmodel.Mmsg:     {"UDP, sendmmsg", "datagram"},
-	costmodel.GSO:      {"UDP with GSO", "buffer"},
-	costmodel.TCP:      {"TCP", "write"},
-	costmodel.Requests: {"UDP requests", "message"},
-	costmodel.Paced:    {"UDP at a rate", "datagram"},
+	costmodel.UDP:      {say("UDP, one send per datagram"), say("datagram")},
+	costmodel.Mmsg:     {say("UDP, sendmmsg"), say("datagram")},
+	costmodel.GSO:      {say("UDP with GSO"), say("buffer")},
+	costmodel.TCP:      {"TCP", say("write")},
+	costmodel.Requests: {say("UDP requests"), say("message")},
+	costmodel.Paced:    {say("UDP at a rate"), say("datagram")},
 }
 
 // modelParts has a part per traffic that has a model.
@@ -54,8 +53,8 @@ func modelParts(models []costmodel.Model, wakes []costmodel.Wake, baseline strin
 		}
 		t := traffic[good[0].Kind]
 		title := comma(t.name, levelText(good[0].Levels))
-		p := Section{ID: "cost model " + k, Title: "Cost model: " + title, Label: title, In: inDetail,
-			About:  fmt.Sprintf("CPU time of a %s = pass + bytes × byte%s, fitted to %s of payload. \"Even at\" is the payload whose bytes cost as much as the pass, if it is no larger than those. \"Held out\" is the error of predictions for sizes that the fit did not have.", t.pass, segments(good), sizesOf(good[0])),
+		p := Section{ID: "cost model " + k, Title: say("Cost model: %s", title), Label: title, In: inDetail,
+			About:  say("CPU time of a %s = pass + bytes × byte%s, fitted to %s of payload. \"Even at\" is the payload whose bytes cost as much as the pass, if it is no larger than those. \"Held out\" is the error of predictions for sizes that the fit did not have.", t.pass, segments(good), sizesOf(good[0])),
 			Tables: []Table{table("cost model table "+k, modelColumns(good)...).named(baseline)}}
 		if anyUnresolved(good) {
 			p.Notes = append(p.Notes, unresolvedCosts)
@@ -69,7 +68,7 @@ func modelParts(models []costmodel.Model, wakes []costmodel.Wake, baseline strin
 
 func segments(models []costmodel.Model) string {
 	if slices.ContainsFunc(models, func(m costmodel.Model) bool { return m.Segment.N > 0 }) {
-		return " + datagrams × segment"
+		return say(" + datagrams × segment")
 	}
 	return ""
 }
@@ -83,15 +82,15 @@ func sizesOf(m costmodel.Model) string {
 		}
 		all = append(all, text)
 	}
-	return strings.Join(all, ", ") + " bytes"
+	return say("%s bytes", list(all))
 }
 
 func modelColumns(models []costmodel.Model) []column {
-	errors := layout(Column{Head: "held out", Keep: 8}, models, func(m costmodel.Model) Cell {
-		return Cell{Text: fmt.Sprintf("%.1f %%, at most %.1f %%", 100*m.MeanError, 100*m.LargestError), Value: number(m.MeanError)}
+	errors := layout(Column{Head: say("held out"), Keep: 8}, models, func(m costmodel.Model) Cell {
+		return Cell{Text: say("%.1f %%, at most %.1f %%", 100*m.MeanError, 100*m.LargestError), Value: number(m.MeanError)}
 	})
 	cs := []column{names("network", models, func(m costmodel.Model) string { return m.Network }),
-		layout(Column{Head: "end", Left: true, Keep: 9}, models, func(m costmodel.Model) Cell { return Cell{Text: m.End} })}
+		layout(Column{Head: say("end"), Left: true, Keep: 9}, models, func(m costmodel.Model) Cell { return Cell{Text: word(m.End)} })}
 	cs = append(cs, coefficient("pass", "s", 9, models, func(m costmodel.Model) stat.Interval { return m.Pass })...)
 	cs = append(cs, coefficient("segment", "s", 7, models, func(m costmodel.Model) stat.Interval { return m.Segment })...)
 	cs = append(cs, coefficient("byte", "s/byte", 8, models, func(m costmodel.Model) stat.Interval { return m.Byte })...)
@@ -102,9 +101,9 @@ func modelColumns(models []costmodel.Model) []column {
 // resolved reports whether a run shows a cost: its interval lies above 0.
 func resolved(i stat.Interval) bool { return !i.Bounded() || i.Lo > 0 }
 
-const (
-	notResolved     = "not resolved"
-	unresolvedCosts = "Not resolved: the interval contains 0, so the run shows no such cost, only the most that it can be."
+var (
+	notResolved     = say("not resolved")
+	unresolvedCosts = say("Not resolved: the interval contains 0, so the run shows no such cost, only the most that it can be.")
 )
 
 // coefficient returns a cost and its interval. Of one that can be 0 it writes only the upper end, because the
@@ -124,7 +123,7 @@ func coefficient(head, base string, keep int, models []costmodel.Model, get func
 		centers = ends
 	}
 	factor, label, d := inOneUnit(base, centers)
-	return []column{layout(Column{Head: head, Unit: label, Base: base, Keep: keep}, models, func(m costmodel.Model) (c Cell) {
+	return []column{layout(Column{Head: word(head), Unit: label, Base: base, Keep: keep}, models, func(m costmodel.Model) (c Cell) {
 		if i := get(m); i.N > 0 {
 			c = Cell{Text: fixed(i.Center*factor, d), Value: number(i.Center)}
 			if c.bounds(i); !resolved(i) {
@@ -132,11 +131,11 @@ func coefficient(head, base string, keep int, models []costmodel.Model, get func
 			}
 		}
 		return c
-	}), layout(Column{Head: "interval", Base: base, Kind: "interval", Keep: 5}, models, func(m costmodel.Model) Cell {
+	}), layout(Column{Head: say("interval"), Base: base, Kind: "interval", Keep: 5}, models, func(m costmodel.Model) Cell {
 		i := get(m)
 		c := intervalCell(i, factor, d)
 		if !resolved(i) {
-			c.Text = "at most " + fixed(i.Hi*factor, d)
+			c.Text = say("at most %s", fixed(i.Hi*factor, d))
 		}
 		return c
 	})}
@@ -151,9 +150,9 @@ func (s source) boundPart(bounds []costmodel.Bound) []Section {
 	if bounds == nil {
 		return nil
 	}
-	p := Section{ID: "what-if", Title: "What free encapsulation would give", Data: bounds,
-		About: "Encapsulation is vxlan − host, and veths and bridges are 2 (bridge − host): the path of vxlan-overlay is host and both. " +
-			"Where this sum is not the measured path, within the intervals, there is no bound. Costs are CPU time of the sender.",
+	p := Section{ID: "what-if", Title: say("What free encapsulation would give"), Data: bounds,
+		About: say("Encapsulation is vxlan − host, and veths and bridges are 2 (bridge − host): the path of vxlan-overlay is host and both. " +
+			"Where this sum is not the measured path, within the intervals, there is no bound. Costs are CPU time of the sender."),
 		Tables: []Table{table("segments table", s.sumColumns(bounds)...), table("what-if table", s.boundColumns(bounds)...)}}
 	for i := range p.Tables {
 		p.Tables[i].In = inDetail
@@ -173,14 +172,14 @@ func perUnit(unit string) (by float64, noun string) {
 	if unit == "s/byte" {
 		return 1024, "KiB"
 	}
-	return 1, "packet"
+	return 1, say("packet")
 }
 
 func (s source) boundNames(bounds []costmodel.Bound) []column {
 	return []column{names("network", bounds, func(b costmodel.Bound) string { return b.Network }),
-		layout(Column{Head: "traffic", Left: true, Keep: 9}, bounds, func(b costmodel.Bound) Cell {
+		layout(Column{Head: say("traffic"), Left: true, Keep: 9}, bounds, func(b costmodel.Bound) Cell {
 			_, noun := perUnit(b.Unit)
-			return Cell{Text: comma(s.under(b.Probe, b.Levels), "per "+noun)}
+			return Cell{Text: comma(s.under(b.Probe, b.Levels), say("per %s", noun))}
 		})}
 }
 
@@ -218,9 +217,9 @@ func (s source) boundColumns(bounds []costmodel.Bound) []column {
 	cs = append(cs, ratios(bounds, "bridged gains", func(b costmodel.Bound) (stat.Interval, bool) { return b.Gain, b.Gain.Contains(1) })...)
 	cs = append(cs, ratios(bounds, "per CPU time", func(b costmodel.Bound) (stat.Interval, bool) { return b.GainCPU, b.GainCPU.Contains(1) })...)
 	text := func(head string, of func(costmodel.Bound) string) {
-		cs = append(cs, layout(Column{Head: head, Left: true, Keep: 6}, bounds, func(b costmodel.Bound) Cell { return Cell{Text: of(b)} }))
+		cs = append(cs, layout(Column{Head: word(head), Left: true, Keep: 6}, bounds, func(b costmodel.Bound) Cell { return Cell{Text: of(b)} }))
 	}
-	text("verdict", func(b costmodel.Bound) string { return string(b.Verdict) })
+	text("verdict", func(b costmodel.Bound) string { return word(string(b.Verdict)) })
 	text("limit", func(b costmodel.Bound) string { return busiest(b.Limit) })
 	text("next", func(b costmodel.Bound) string { return busiest(b.Next) })
 	return append(cs, numbers("saves", "core", 6, bounds, func(b costmodel.Bound) (float64, bool) { return b.Saved.Center, b.Saved.Lo > 0 }))
@@ -230,8 +229,8 @@ func (s source) hookPart(hooks []costmodel.Hook) []Section {
 	if hooks == nil {
 		return nil
 	}
-	p := Section{ID: "hooks", Title: "What bridge-nf costs without a rule", Data: hooks,
-		About: "With bridge-nf, bridges pass every packet to netfilter as if they routed it, whether or not there is a rule."}
+	p := Section{ID: "hooks", Title: say("What bridge-nf costs without a rule"), Data: hooks,
+		About: say("With bridge-nf, bridges pass every packet to netfilter as if they routed it, whether or not there is a rule.")}
 	for _, h := range hooks {
 		p.Lines = append(p.Lines, Line{Network: h.Network, Title: comma(h.Network, s.under(h.Probe, h.Levels)), Text: hook(h)})
 	}

@@ -63,6 +63,7 @@ func costsOf(t *testing.T, r Run) []byte {
 	if !d.Only("costs") {
 		t.Fatal("no section about costs")
 	}
+	chinese(t, d)
 	var b bytes.Buffer
 	if err := Markdown(&b, d); err != nil {
 		t.Fatal(err)

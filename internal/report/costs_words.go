@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/costmodel"
@@ -26,16 +24,16 @@ func busiest(b *costmodel.Busy) string {
 	if b == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s, %.0f %%", finding.Describe(b.Thread).Name, 100*b.Share.Center)
+	return say("%s, %.0f %%", finding.Describe(b.Thread).Name, 100*b.Share.Center)
 }
 
 // limits says why a thread is the limit.
 func limits(b *costmodel.Busy) string {
 	name := finding.Describe(b.Thread).Subject
 	if b.Full {
-		return name + " is full"
+		return say("%s is full", name)
 	}
-	return name + " waits for nothing but a CPU"
+	return say("%s waits for nothing but a CPU", name)
 }
 
 // closest names the busiest thread of a network that no thread limits.
@@ -43,50 +41,50 @@ func closest(b costmodel.Bound) string {
 	if b.Next == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (the busiest, %s, uses %.0f %% of a CPU)", finding.Describe(b.Next.Thread).Subject, 100*b.Next.Share.Center)
+	return say(" (the busiest, %s, uses %.0f %% of a CPU)", finding.Describe(b.Next.Thread).Subject, 100*b.Next.Share.Center)
 }
 
 // whatIf says what encapsulation costs, what a path without it would give, and which run refutes that.
 func whatIf(b costmodel.Bound) string {
 	by, noun := perUnit(b.Unit)
-	parts := []string{fmt.Sprintf("Encapsulation costs the sender %s per %s", within(b.Encapsulation, "s", by), noun)}
+	parts := []string{say("Encapsulation costs the sender %s per %s", within(b.Encapsulation, "s", by), noun)}
 	if b.Cost.N > 0 {
-		parts[0] = fmt.Sprintf("Of the %s that a %s costs the sender, encapsulation takes %s", unit.Format(b.Cost.Center*by, "s"), noun, within(b.Encapsulation, "s", by))
+		parts[0] = say("Of the %s that a %s costs the sender, encapsulation takes %s", unit.Format(b.Cost.Center*by, "s"), noun, within(b.Encapsulation, "s", by))
 	}
 	switch {
 	case b.Bridging.N == 0:
 	case resolved(b.Bridging):
-		parts[0] += fmt.Sprintf(", and veths and bridges %s", within(b.Bridging, "s", by))
+		parts[0] += say(", and veths and bridges %s", within(b.Bridging, "s", by))
 	default:
-		parts[0] += fmt.Sprintf("; veths and bridges are %s, at most %s", notResolved, unit.Format(b.Bridging.Hi*by, "s"))
+		parts[0] += say("; veths and bridges are %s, at most %s", notResolved, unit.Format(b.Bridging.Hi*by, "s"))
 	}
 	switch {
 	case b.Limit != nil && !b.Inside:
-		parts = append(parts, fmt.Sprintf("Free encapsulation would give no throughput: %s, and does not encapsulate", limits(b.Limit)))
+		parts = append(parts, say("Free encapsulation would give no throughput: %s, and does not encapsulate", limits(b.Limit)))
 	case b.Why == "" && b.Limit == nil:
-		parts = append(parts, fmt.Sprintf("Without it the sender's CPU would do %s the work at most; no thread is full%s, so throughput need not follow", timesWithin(b.Free), closest(b)))
+		parts = append(parts, say("Without it the sender's CPU would do %s the work at most; no thread is full%s, so throughput need not follow", timesWithin(b.Free), closest(b)))
 	case b.Why == "":
-		parts = append(parts, fmt.Sprintf("Free encapsulation would give at most %s, because %s", timesWithin(b.Free), limits(b.Limit)), afterwards(b))
+		parts = append(parts, say("Free encapsulation would give at most %s, because %s", timesWithin(b.Free), limits(b.Limit)), afterwards(b))
 		if b.FreeAll.N > 0 {
-			parts = append(parts, fmt.Sprintf("A free network would give %s", times(b.FreeAll)))
+			parts = append(parts, say("A free network would give %s", times(b.FreeAll)))
 		}
 	default:
-		parts = append(parts, "No bound: "+b.Why)
+		parts = append(parts, say("No bound: %s", b.Why))
 		if b.Why == costmodel.NoneFull {
 			parts[1] += closest(b)
 		}
 		if b.OfMeasured.N > 0 {
-			parts = append(parts, fmt.Sprintf("The sum of the segments is %s of the measured path", timesWithin(b.OfMeasured)))
+			parts = append(parts, say("The sum of the segments is %s of the measured path", timesWithin(b.OfMeasured)))
 		}
 	}
 	if b.Saved.Lo > 0 {
-		parts = append(parts, fmt.Sprintf("At %s a host would save %s", rate(b), within(b.Saved, "core", 1)))
+		parts = append(parts, say("At %s a host would save %s", rate(b), within(b.Saved, "core", 1)))
 	}
 	if b.Why == "" && b.Sum.N == 0 && b.Cost.N > 0 {
-		parts = append(parts, "The run lacks bridge, which checks the sum of the segments")
+		parts = append(parts, say("The run lacks bridge, which checks the sum of the segments"))
 	}
 	parts = append(parts, refuting(b))
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ". ") + "."
+	return say("%s.", strings.Join(nonEmpty(parts...), say(". ")))
 }
 
 func rate(b costmodel.Bound) string {
@@ -99,9 +97,9 @@ func rate(b costmodel.Bound) string {
 // afterwards names the next limit.
 func afterwards(b costmodel.Bound) string {
 	if b.Most > 0 {
-		return fmt.Sprintf("From %s× on, %s would be the limit", fixed(b.Most, 2), finding.Describe(b.Next.Thread).Subject)
+		return say("From %s× on, %s would be the limit", fixed(b.Most, 2), finding.Describe(b.Next.Thread).Subject)
 	}
-	return "The same thread would remain the limit, with the rest of the path"
+	return say("The same thread would remain the limit, with the rest of the path")
 }
 
 // refuting states the run that would refute a bound, and its verdict if this run contains it.
@@ -112,33 +110,33 @@ func refuting(b costmodel.Bound) string {
 	gained, delivered := b.Gained()
 	what := ""
 	if !delivered {
-		what = " of work per CPU time"
+		what = say(" of work per CPU time")
 	}
 	did := fixed(gained.Center, 2) + "×"
 	if gained.Bounded() {
 		did += " " + bracket(gained, 2)
 	}
-	test := fmt.Sprintf("Refuted if bridging without VXLAN (%s) gains more than %s×%s", costmodel.Without, fixed(b.Free.Hi, 2), what)
+	test := say("Refuted if bridging without VXLAN (%s) gains more than %s×%s", costmodel.Without, fixed(b.Free.Hi, 2), what)
 	if b.Verdict == "" {
 		return test
 	}
-	return fmt.Sprintf("%s: it gained %s. %s", test, did, capital(string(b.Verdict)))
+	return say("%s: it gained %s. %s", test, did, word(capital(string(b.Verdict))))
 }
 
 func hook(h costmodel.Hook) string {
 	by, noun := perUnit(h.Unit)
-	text := fmt.Sprintf("bridge-nf costs the sender %s per %s with no rule loaded", within(h.Extra, "s", by), noun)
+	text := say("bridge-nf costs the sender %s per %s with no rule loaded", within(h.Extra, "s", by), noun)
 	if h.Share.Bounded() {
-		text += fmt.Sprintf(": %.0f %% [%.0f, %.0f] of what %s adds to host", 100*h.Share.Center, 100*h.Share.Lo, 100*h.Share.Hi, h.Network)
+		text += say(": %.0f %% [%.0f, %.0f] of what %s adds to host", 100*h.Share.Center, 100*h.Share.Lo, 100*h.Share.Hi, h.Network)
 	}
-	return text + "."
+	return say("%s.", text)
 }
 
 // refusals says which models are missing, and why.
 func refusals(models []costmodel.Model) (out []string) {
 	for _, m := range models {
 		if m.Refused != "" {
-			out = append(out, fmt.Sprintf("No model of the %s on %s: %s.", m.End, m.Network, m.Refused))
+			out = append(out, say("No model of the %s on %s: %s.", word(m.End), m.Network, m.Refused))
 		}
 	}
 	return out
@@ -147,25 +145,25 @@ func refusals(models []costmodel.Model) (out []string) {
 // crossings says where the costs of two networks meet.
 func crossings(all []costmodel.Crossing) (out []string) {
 	for _, c := range all {
-		out = append(out, fmt.Sprintf("Above %s the %s on %s costs more than on %s, below it less.", within(c.Bytes, "byte", 1), c.End, c.A, c.B))
+		out = append(out, say("Above %s the %s on %s costs more than on %s, below it less.", within(c.Bytes, "byte", 1), word(c.End), c.A, c.B))
 	}
 	return out
 }
 
 // promise says what the models are for.
 func promise(m costmodel.Model, wakes []costmodel.Wake) []string {
-	out := []string{"The models are of busy paths: they promise nothing for traffic that waits, where threads are woken."}
+	out := []string{say("The models are of busy paths: they promise nothing for traffic that waits, where threads are woken.")}
 	for _, w := range wakes {
 		if m.Kind != costmodel.UDP || levelText(w.Levels) != levelText(m.Levels) {
 			continue
 		}
-		text := fmt.Sprintf("%s on %s cost both ends together %s of that, for waking up", traffic[w.Kind].name, w.Network, timesWithin(w.Factor))
+		text := say("%s on %s cost both ends together %s of that, for waking up", traffic[w.Kind].name, w.Network, timesWithin(w.Factor))
 		if w.Refused == "" {
-			text += fmt.Sprintf(": %s more per %s predicts them within %.1f %%", within(w.Extra, "s", 1), traffic[w.Kind].pass, 100*w.LargestError)
+			text += say(": %s more per %s predicts them within %.1f %%", within(w.Extra, "s", 1), traffic[w.Kind].pass, 100*w.LargestError)
 		} else {
-			text += " (" + w.Refused + ")"
+			text += say(" (%s)", w.Refused)
 		}
-		out = append(out, text+".")
+		out = append(out, say("%s.", text))
 	}
 	return out
 }

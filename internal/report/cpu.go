@@ -12,9 +12,9 @@ import (
 var cpuNames = []string{"cpu.per.packet", "cpu.per.transaction", "cpu.per.bit"}
 
 // unresolved stands for a cost that the counters cannot distinguish from 0.
-const unresolved = "unresolved"
+var unresolved = say("unresolved")
 
-const unresolvedNote = "CPU " + unresolved + ": this cost is within the error of /proc/stat, or below what the idle machine uses"
+var unresolvedNote = say("CPU %s: this cost is within the error of /proc/stat, or below what the idle machine uses", unresolved)
 
 // cpuColumns returns the CPU time per unit of work of the machines and of the engine's own threads,
 // each with its interval, and the ratio of the latter to the baseline.
@@ -55,7 +55,7 @@ func costAndInterval(head string, keep int, rows []analysis.Row, get func(analys
 	}
 	factor, label, digits := inOneUnit(base, vs)
 	digits = min(digits, supported(narrowest*factor))
-	value := layout(Column{Head: head, Unit: label, Base: base, Keep: keep}, rows, func(r analysis.Row) (c Cell) {
+	value := layout(Column{Head: word(head), Unit: label, Base: base, Keep: keep}, rows, func(r analysis.Row) (c Cell) {
 		switch i, _, ok := get(r); {
 		case ok && i.N == 0:
 			c.Text = unresolved
@@ -68,7 +68,7 @@ func costAndInterval(head string, keep int, rows []analysis.Row, get func(analys
 	if vs == nil {
 		return nil // the notes say that nothing is resolved
 	}
-	return []column{value, layout(Column{Head: "interval", Base: base, Kind: "interval", Keep: 1}, rows, func(r analysis.Row) Cell {
+	return []column{value, layout(Column{Head: say("interval"), Base: base, Kind: "interval", Keep: 1}, rows, func(r analysis.Row) Cell {
 		i, _, _ := get(r)
 		return intervalCell(i, factor, digits)
 	})}
@@ -91,11 +91,11 @@ func cpuNotes(r analysis.Row) []string {
 	return nil
 }
 
-const (
-	byIdleMethod  = "CPU is the time of all CPUs that was neither idle nor stolen, minus the same on the idle machine before the run, divided by the work, over all blocks. The kernel measures idle and stolen time by the clock."
-	byModesMethod = "CPU is the sum of the busy modes of /proc/stat, minus the same on the idle machine before the run, divided by the work, over all blocks. The trials did not store idle time. Where the kernel samples modes at ticks, the sum misses work in short pieces: 3 to 6 % of all time in streams, 11 to 15 % in request-response workloads (docs/adr/0010)."
-	cpuInterval   = "Its interval is that of the jackknife over groups of neighboring blocks, with 95 % confidence."
-	ownMethod     = "Own CPU is the time of the engine's sending and receiving threads by their own clocks, including the softirqs that ran on top of them but not ksoftirqd and other threads. Other programs do not add to it, so disturbed trials count. Its ratio is paired by block; these intervals hold together like the others."
+var (
+	byIdleMethod  = say("CPU is the time of all CPUs that was neither idle nor stolen, minus the same on the idle machine before the run, divided by the work, over all blocks. The kernel measures idle and stolen time by the clock.")
+	byModesMethod = say("CPU is the sum of the busy modes of /proc/stat, minus the same on the idle machine before the run, divided by the work, over all blocks. The trials did not store idle time. Where the kernel samples modes at ticks, the sum misses work in short pieces: 3 to 6 % of all time in streams, 11 to 15 % in request-response workloads (docs/adr/0010).")
+	cpuInterval   = say("Its interval is that of the jackknife over groups of neighboring blocks, with 95 % confidence.")
+	ownMethod     = say("Own CPU is the time of the engine's sending and receiving threads by their own clocks, including the softirqs that ran on top of them but not ksoftirqd and other threads. Other programs do not add to it, so disturbed trials count. Its ratio is paired by block; these intervals hold together like the others.")
 )
 
 // cpuMethod explains how the run's CPU times were measured. A run that an older version began has both
@@ -109,10 +109,10 @@ func cpuMethod(p *analysis.Run) (notes []string) {
 		own = own || r.Own.Value.N > 0
 	}
 	if byIdle {
-		notes = append(notes, byIdleMethod+" "+cpuInterval)
+		notes = append(notes, sentences(byIdleMethod, cpuInterval))
 	}
 	if byModes {
-		notes = append(notes, byModesMethod+" "+cpuInterval)
+		notes = append(notes, sentences(byModesMethod, cpuInterval))
 	}
 	if own {
 		notes = append(notes, ownMethod)

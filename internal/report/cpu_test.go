@@ -47,7 +47,7 @@ func TestCPUColumns(t *testing.T) {
 	for _, want := range []string{
 		"| CPU, µs/packet | interval | CPU, ms/Gbit | interval | own CPU, µs/packet | interval | ÷ host | interval |",
 		"| 1.19 | [1.14, 1.24] |", // 8/7 of the golden report's 1.04
-		byIdleMethod, ownMethod,
+		english(byIdleMethod), english(ownMethod),
 		"the modes of CPU time do not add up to the time of all CPUs: trust CPU cost",
 	} {
 		if !strings.Contains(md, want) {
@@ -77,7 +77,7 @@ func TestUnresolvedCPU(t *testing.T) {
 		}
 	})
 	text := write(t, writers["text"], r)
-	if !strings.Contains(text, " unresolved ") || !strings.Contains(strings.Join(strings.Fields(text), " "), "bridge: "+unresolvedNote) {
+	if !strings.Contains(text, " unresolved ") || !strings.Contains(strings.Join(strings.Fields(text), " "), "bridge: "+english(unresolvedNote)) {
 		t.Errorf("a nearly idle cell has a cost:\n%s", text)
 	}
 	if csv := write(t, writers["csv"], r); strings.Contains(csv, "-0.125") || strings.Contains(csv, "1.25e-15") || !strings.Contains(csv, "cpu.user,core,,below what the counters resolve\n") {

@@ -1,9 +1,6 @@
 package report
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
@@ -15,19 +12,19 @@ func toolSection(s source) []Section {
 	for probe, t := range s.Words {
 		measures[probe] = t.Measures
 	}
-	x := Section{ID: "tools", Title: "Tools side by side",
-		About: "These probes measure the same quantity with different programs. They agree where their intervals overlap."}
+	x := Section{ID: "tools", Title: say("Tools side by side"),
+		About: say("These probes measure the same quantity with different programs. They agree where their intervals overlap.")}
 	for _, a := range s.p.Agreements(measures) {
 		id := "tools " + a.Measures + " " + a.Datagram + " " + levelText(a.Levels)
 		part := Section{ID: id, Title: toolTitle(a), Tables: []Table{table(id+" table", toolColumns(a, s.p)...)}, Notes: agreement(a, s.p.Baseline)}
 		var why []string
 		for _, t := range a.Tables {
 			if d := s.Words[t.Probe].Differs; d != "" {
-				why = append(why, t.Probe+": "+d)
+				why = append(why, say("%s: %s", t.Probe, word(d)))
 			}
 		}
 		if why != nil {
-			part.Parts = []Section{{ID: id + " why", Title: "why they can differ", Notes: why, Fold: true}}
+			part.Parts = []Section{{ID: id + " why", Title: say("why they can differ"), Notes: why, Fold: true}}
 		}
 		x.Parts = append(x.Parts, part)
 	}
@@ -38,11 +35,11 @@ func toolSection(s source) []Section {
 }
 
 func toolTitle(a analysis.Agreement) string {
-	s := a.Measures + " by several tools"
+	s := say("%s by several tools", word(a.Measures))
 	if a.Datagram != "" {
-		s += ", datagrams of " + a.Datagram + " bytes"
+		s += say(", datagrams of %s bytes", a.Datagram)
 	}
-	return comma(s, levelText(a.Levels)) + ": " + better(a.Unit)
+	return say("%s: %s", comma(s, levelText(a.Levels)), better(a.Unit))
 }
 
 // toolColumns shows the value of every network, and its ratio unless it is the baseline.
@@ -55,7 +52,7 @@ func toolColumns(a analysis.Agreement, p *analysis.Run) []column {
 			rows = append(rows, r)
 		}
 		value := numbers(n, a.Unit, 9, rows, median)
-		value.Kind, value.Network = "value", n
+		value.Head, value.Kind, value.Network = n, "value", n
 		out = append(out, value, intervals(a.Unit, rows, func(r analysis.Row) stat.Interval { return r.Value }))
 		if n != p.Baseline {
 			out = append(out, ratios(rows, "÷ "+p.Baseline, ratioOf)...)
@@ -74,7 +71,7 @@ func agreement(a analysis.Agreement, baseline string) []string {
 		out = append(out, clusters(c, c.Network, func(v float64) string { return unit.Format(v, a.Unit) }))
 	}
 	if out == nil {
-		return []string{"too few blocks for intervals: agreement cannot be judged"}
+		return []string{say("too few blocks for intervals: agreement cannot be judged")}
 	}
 	return out
 }
@@ -85,14 +82,14 @@ func clusters(c analysis.Clusters, what string, format func(float64) string) str
 		if lo == hi {
 			return lo
 		}
-		return lo + " to " + hi
+		return say("%s to %s", lo, hi)
 	}
 	if len(c.Clusters) == 1 {
-		return fmt.Sprintf("%s: the %d tools agree within their intervals, which all contain %s", what, len(c.Clusters[0].Probes), span(c.Clusters[0]))
+		return say("%s: the %d tools agree within their intervals, which all contain %s", what, len(c.Clusters[0].Probes), span(c.Clusters[0]))
 	}
 	var parts []string
 	for _, x := range c.Clusters {
-		parts = append(parts, fmt.Sprintf("%s (%s)", span(x), strings.Join(x.Probes, ", ")))
+		parts = append(parts, say("%s (%s)", span(x), list(x.Probes)))
 	}
-	return fmt.Sprintf("%s: the tools do not agree: %s", what, strings.Join(parts, "; "))
+	return say("%s: the tools do not agree: %s", what, alternatives(parts))
 }

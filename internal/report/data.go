@@ -60,9 +60,9 @@ func CSV(w io.Writer, results []record.Result) error {
 // version reads the JSON of every later weir if it ignores keys that it does not know.
 const Format = 1
 
-// JSON writes a document with its numbers in base units, and the whole analysis.
+// JSON writes a document with its numbers in base units, and the whole analysis, in English whatever its language.
 func JSON(w io.Writer, d *Document) error {
-	v := *d
+	v := d.in(nil)
 	v.Format = Format
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // A Medium is where a document is read. A renderer shows only content for its medium.
@@ -40,6 +42,8 @@ type Document struct {
 	Sections []Section `json:"sections"`
 	Analysis any       `json:"analysis,omitempty"` // all numbers, in base units
 	Findings any       `json:"findings,omitempty"` // conclusions with evidence
+	// Lang is the language in which people read the document; nil is English, and so is JSON.
+	Lang *lang.Language `json:"-"`
 }
 
 // Heading is the question that the document answers, or its title.
@@ -108,7 +112,10 @@ type Line struct {
 }
 
 func (l Line) String() string {
-	return strings.TrimPrefix(cmp.Or(l.Title, l.Network)+": "+l.Text, ": ")
+	if subject := cmp.Or(l.Title, l.Network); subject != "" {
+		return say("%s: %s", subject, l.Text)
+	}
+	return l.Text
 }
 
 type Fact struct {
@@ -116,7 +123,7 @@ type Fact struct {
 	Value string `json:"value"`
 }
 
-func (f Fact) String() string { return f.Key + ": " + f.Value }
+func (f Fact) String() string { return say("%s: %s", f.Key, f.Value) }
 
 // A Figure is a chart with its caption.
 type Figure struct {
@@ -198,7 +205,7 @@ func layout[T any](c Column, of []T, cell func(T) Cell) column {
 }
 
 func names[T any](head string, of []T, name func(T) string) column {
-	return layout(Column{Head: head, Left: true, Kind: "name", Keep: 9}, of, func(x T) Cell { return Cell{Text: name(x)} })
+	return layout(Column{Head: word(head), Left: true, Kind: "name", Keep: 9}, of, func(x T) Cell { return Cell{Text: name(x)} })
 }
 
 func texts(ss ...string) []Cell {
@@ -239,7 +246,7 @@ func slug(names ...string) string {
 			return r - 'A' + 'a'
 		}
 		return '-'
-	}, strings.Join(names, "-"))
+	}, english(strings.Join(names, "-")))
 	return strings.Join(strings.FieldsFunc(clean, func(r rune) bool { return r == '-' }), "-")
 }
 

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
+// part is a section in English.
 func (d *Document) part(id string) *Section {
+	d = d.in(nil)
 	for i := range d.Sections {
 		if d.Sections[i].ID == id {
 			return &d.Sections[i]
@@ -20,7 +23,8 @@ func (d *Document) part(id string) *Section {
 }
 
 func (d *Document) only(id string) *Document {
-	return &Document{Sections: []Section{*d.part(id)}, Networks: d.Networks, Baseline: d.Baseline}
+	one := slices.DeleteFunc(slices.Clone(d.Sections), func(s Section) bool { return s.ID != id })
+	return &Document{Sections: one, Networks: d.Networks, Baseline: d.Baseline}
 }
 
 // Every section, figure and table has a link target, and every link leads somewhere.

@@ -18,11 +18,11 @@ var sendModes = map[string]struct {
 	name, short, step string
 	color             int // of the step, common to all networks
 }{
-	analysis.Single: {"UDP, one send per datagram", "one send each", "", 0},
-	analysis.Mmsg:   {"UDP, sendmmsg", "sendmmsg", "system calls of the sender", 4},
-	analysis.GSO:    {"UDP, GSO", "GSO", "passes through the stack", 0},
-	analysis.GSOGRO: {"UDP, GSO and GRO", "GRO", "the receiver's work per datagram", 2},
-	analysis.TCP:    {"TCP with offload", "TCP", "the rest: protocol, acknowledgements, copies", 5},
+	analysis.Single: {say("UDP, one send per datagram"), say("one send each"), "", 0},
+	analysis.Mmsg:   {say("UDP, sendmmsg"), "sendmmsg", say("system calls of the sender"), 4},
+	analysis.GSO:    {say("UDP, GSO"), "GSO", say("passes through the stack"), 0},
+	analysis.GSOGRO: {say("UDP, GSO and GRO"), "GRO", say("the receiver's work per datagram"), 2},
+	analysis.TCP:    {say("TCP with offload"), "TCP", say("the rest: protocol, acknowledgements, copies"), 5},
 }
 
 // gapSection splits the gap between UDP and TCP, with a part for each measured network.
@@ -31,10 +31,10 @@ func gapSection(s source) []Section {
 	if gaps == nil {
 		return nil
 	}
-	x := Section{ID: "gap", Title: "The gap between UDP and TCP", Data: gaps,
-		About: "Both carry packets of about the same size, as fast as they can. The steps lead from UDP with one send per datagram to TCP with segmentation offload, " +
+	x := Section{ID: "gap", Title: say("The gap between UDP and TCP"), Data: gaps,
+		About: say("Both carry packets of about the same size, as fast as they can. The steps lead from UDP with one send per datagram to TCP with segmentation offload, " +
 			"each the ratio of two cells of the same block; factors multiply. The bytes per packet on the devices of the path count the passes: " +
-			"one packet there is looked up, encapsulated and delivered once, however many it becomes on a wire."}
+			"one packet there is looked up, encapsulated and delivered once, however many it becomes on a wire.")}
 	var falls []chart.Fall
 	for _, g := range gaps {
 		levels := levelText(g.Levels)
@@ -42,18 +42,18 @@ func gapSection(s source) []Section {
 		part := Section{ID: id, Title: title, Tables: []Table{table(id+" steps", gapSteps(g)...)}, Notes: gapNotes(g, s.p.Baseline)}
 		if more := gapExtra(g); more != nil {
 			t := table(id+" extra", more...)
-			t.Title = fmt.Sprintf("Cost that %s adds to %s", g.Network, s.p.Baseline)
+			t.Title = say("Cost that %s adds to %s", g.Network, s.p.Baseline)
 			part.Tables = append(part.Tables, t)
 		}
 		if g.Total.N > 0 {
 			falls = append(falls, s.fall(g, title))
-			x.Figures = append(x.Figures, Figure{ID: id + " chart", Caption: title + ": from UDP to TCP, step by step"})
+			x.Figures = append(x.Figures, Figure{ID: id + " chart", Caption: say("%s: from UDP to TCP, step by step", title)})
 		}
 		x.Lines = append(x.Lines, Line{Network: g.Network, Title: title, Text: gapAnswer(g)})
 		x.Parts = append(x.Parts, part)
 	}
 	for i := range x.Figures {
-		x.Figures[i].Chart = chart.Waterfall{Fall: falls[i], All: falls, Axis: "× UDP with one send per datagram"}
+		x.Figures[i].Chart = chart.Waterfall{Fall: falls[i], All: falls, Axis: say("× UDP with one send per datagram")}
 	}
 	return []Section{x}
 }
@@ -67,7 +67,7 @@ func (s source) fall(g analysis.Gap, title string) chart.Fall {
 		f.Steps = append(f.Steps, row(mode.short, mode.color, w.Step))
 		alt = append(alt, mode.short+" "+times(w.Step))
 	}
-	f.Alt = fmt.Sprintf("%s: from UDP to TCP: %s; together %s.", title, strings.Join(alt, "; "), times(g.Total))
+	f.Alt = say("%s: from UDP to TCP: %s; together %s.", title, alternatives(alt), times(g.Total))
 	return f
 }
 
@@ -102,18 +102,18 @@ func changes(g analysis.Gap, i int) string {
 	for _, kind := range analysis.Between(g.Modes[i-1].Kind, g.Modes[i].Kind) {
 		parts = append(parts, sendModes[kind].step)
 	}
-	return strings.Join(parts, ", and ")
+	return strings.Join(parts, say(", and "))
 }
 
 func gapAnswer(g analysis.Gap) string {
 	if g.Product == 0 { // some mode has no trials, or carried nothing
-		return "no block has data for every send mode."
+		return say("no block has data for every send mode.")
 	}
 	var parts []string
 	for i, w := range g.Modes[1:] {
-		parts = append(parts, times(w.Step)+" "+changes(g, i+1))
+		parts = append(parts, say("%s %s", times(w.Step), changes(g, i+1)))
 	}
-	return fmt.Sprintf("TCP with segmentation offload carries %s of what UDP carries with one send per datagram: %s.", timesWithin(g.Total), strings.Join(parts, "; "))
+	return say("TCP with segmentation offload carries %s of what UDP carries with one send per datagram: %s.", timesWithin(g.Total), alternatives(parts))
 }
 
 // inexact is how far the product of the steps can be from the total without a note.
@@ -121,11 +121,11 @@ const inexact = 0.05
 
 func gapNotes(g analysis.Gap, baseline string) (out []string) {
 	if g.Product > 0 && math.Abs(g.Product/g.Total.Center-1) > inexact {
-		out = append(out, fmt.Sprintf("The steps multiply to %s instead of %s: in every block they multiply to the total, but blocks differ too much for the estimates to do so.",
+		out = append(out, say("The steps multiply to %s instead of %s: in every block they multiply to the total, but blocks differ too much for the estimates to do so.",
 			times(stat.Interval{Center: g.Product}), times(g.Total)))
 	}
 	if g.Busy != nil {
-		out = append(out, capital(finding.Busy(*g.Busy).String())+".")
+		out = append(out, say("%s.", capital(string(finding.Busy(*g.Busy).Say()))))
 	}
 	out = append(out, together(g))
 	for _, c := range g.Checks {
@@ -134,10 +134,10 @@ func gapNotes(g analysis.Gap, baseline string) (out []string) {
 	out = append(append(out, shares(g, baseline)), cautions(g)...)
 	switch {
 	case g.Total.Bounded():
-		out = append(out, fmt.Sprintf("The %d intervals of this network's gap hold together with %s %% confidence, separately from those of other tables.",
+		out = append(out, say("The %d intervals of this network's gap hold together with %s %% confidence, separately from those of other tables.",
 			g.Intervals, trim(100*(1-float64(g.Intervals)*(1-g.Each)))))
 	case g.Total.N > 0:
-		out = append(out, fmt.Sprintf("%s with every send mode are too few for intervals: %d simultaneous intervals need at least %d.",
+		out = append(out, say("%s with every send mode are too few for intervals: %d simultaneous intervals need at least %d.",
 			count(g.Blocks, "block"), g.Intervals, stat.MinPairs(g.Each)))
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
@@ -148,18 +148,18 @@ func cautions(g analysis.Gap) []string {
 	var s said
 	add := func(of string, i stat.Interval) {
 		if i.Bounded() {
-			s.add(of, i.Warnings...)
+			s.add(of, warnings(i)...)
 		}
 	}
-	add("the total", g.Total)
+	add(say("the total"), g.Total)
 	for _, w := range g.Modes {
-		add("the step to "+sendModes[w.Kind].name, w.Step)
+		add(say("the step to %s", sendModes[w.Kind].name), w.Step)
 	}
 	for _, c := range g.Checks {
-		add("the check of "+c.Name, c.Ratio)
+		add(say("the check of %s", word(c.Name)), c.Ratio)
 	}
 	for _, e := range g.Extra {
-		add("the cost added to "+sendModes[e.Kind].name, e.Time)
+		add(say("the cost added to %s", sendModes[e.Kind].name), e.Time)
 	}
 	return s.lines(nil)
 }
@@ -176,38 +176,41 @@ func together(g analysis.Gap) string {
 	if parts == nil {
 		return ""
 	}
-	return fmt.Sprintf("Packets that pass the path as one, by the counters of its devices: %s. A UDP packet carries %.0f bytes of payload, a TCP packet %.0f.",
-		strings.Join(parts, "; "), g.Datagram, g.Segment)
+	return say("Packets that pass the path as one, by the counters of its devices: %s. A UDP packet carries %.0f bytes of payload, a TCP packet %.0f.",
+		alternatives(parts), g.Datagram, g.Segment)
 }
 
 func checked(c analysis.Check) string {
 	if c.Ratio.N == 0 {
 		return ""
 	}
-	return fmt.Sprintf(checks[c.Name], timesWithin(c.Ratio), verdictOn(c.Ratio, "it is slower", "the explanation is refuted here"))
+	ratio := timesWithin(c.Ratio)
+	switch c.Name {
+	case analysis.CheckProtocol:
+		return say("Counter-check: without offload, where TCP's packets also pass one by one, TCP carries %s of what UDP carries with one send per datagram: "+
+			"this ratio is the effect of the protocol, with its large writes and reads.", ratio)
+	case analysis.CheckOffload:
+		return say("TCP as fast without offload as with it would refute that packets share passes. It carries %s: %s.", ratio, slower(c.Ratio))
+	case analysis.CheckReads:
+		return say("System calls of the receiver: many datagrams per read carry %s of what one per read carries.", ratio)
+	case analysis.CheckGRO:
+		return say("GRO alone, with one send per datagram, carries %s of the rate without it. "+
+			"Only packets that arrive together can be merged.", ratio)
+	}
+	return ""
 }
 
-// checks explains each check by its ratio and, if it has one, the verdict.
-var checks = map[string]string{
-	analysis.CheckProtocol: "Counter-check: without offload, where TCP's packets also pass one by one, TCP carries %[1]s of what UDP carries with one send per datagram: " +
-		"this ratio is the effect of the protocol, with its large writes and reads.",
-	analysis.CheckOffload: "TCP as fast without offload as with it would refute that packets share passes. It carries %[1]s: %[2]s.",
-	analysis.CheckReads:   "System calls of the receiver: many datagrams per read carry %[1]s of what one per read carries.",
-	analysis.CheckGRO: "GRO alone, with one send per datagram, carries %[1]s of the rate without it. " +
-		"Only packets that arrive together can be merged.",
-}
-
-// verdictOn reports whether a ratio is below 1, as the explanation requires.
-func verdictOn(i stat.Interval, below, not string) string {
+// slower reports whether a ratio is below 1, as the explanation requires.
+func slower(i stat.Interval) string {
 	switch {
 	case !i.Bounded():
-		return "too few blocks for a verdict"
+		return say("too few blocks for a verdict")
 	case i.Hi < 1:
-		return below
+		return say("it is slower")
 	case i.Lo > 1:
-		return not
+		return say("the explanation is refuted here")
 	}
-	return "no difference shown, which leaves it open"
+	return say("no difference shown, which leaves it open")
 }
 
 // similar is the largest factor between alike pass costs, far less than the packets per pass.
@@ -222,11 +225,11 @@ func shares(g analysis.Gap, baseline string) string {
 			continue
 		}
 		if !adds(e) {
-			return fmt.Sprintf("The run does not show how much time %s adds to a packet on %s for %s.", g.Network, baseline, sendModes[e.Kind].name)
+			return say("The run does not show how much time %s adds to a packet on %s for %s.", g.Network, baseline, sendModes[e.Kind].name)
 		}
-		part := fmt.Sprintf("%s for one that passes alone (%s)", unit.Format(e.Time.Center, "s"), sendModes[e.Kind].name)
+		part := say("%s for one that passes alone (%s)", unit.Format(e.Time.Center, "s"), sendModes[e.Kind].name)
 		if e.Together >= 2 {
-			part = fmt.Sprintf("%s for each of %s that pass together (%s), which is %s per pass",
+			part = say("%s for each of %s that pass together (%s), which is %s per pass",
 				unit.Format(e.Time.Center, "s"), fixed(e.Together, 1), sendModes[e.Kind].name, unit.Format(e.PerPass(), "s"))
 		}
 		parts = append(parts, part)
@@ -235,11 +238,11 @@ func shares(g analysis.Gap, baseline string) string {
 	if len(parts) < 2 {
 		return ""
 	}
-	s := fmt.Sprintf("%s adds to the time of a packet on %s: %s.", g.Network, baseline, strings.Join(parts, "; "))
+	s := say("%s adds to the time of a packet on %s: %s.", g.Network, baseline, alternatives(parts))
 	if hi < similar*lo {
-		return s + fmt.Sprintf(" A pass costs about the same, within a factor of %s: the difference is how many packets share it.", fixed(hi/lo, 1))
+		return sentences(s, say("A pass costs about the same, within a factor of %s: the difference is how many packets share it.", fixed(hi/lo, 1)))
 	}
-	return s + fmt.Sprintf(" The most expensive pass costs %s times as much as the cheapest: sharing passes does not explain everything.", fixed(hi/lo, 1))
+	return sentences(s, say("The most expensive pass costs %s times as much as the cheapest: sharing passes does not explain everything.", fixed(hi/lo, 1)))
 }
 
 func adds(e analysis.Extra) bool { return e.Time.Center > 0 && !e.Time.Contains(0) }
@@ -254,7 +257,7 @@ func modeNames[T any](of []T, kind func(T) string) column {
 func gapSteps(g analysis.Gap) []column {
 	rate := numbers("throughput", "bit/s", 8, g.Modes, func(m analysis.SendMode) (float64, bool) { return center(m.Rate) })
 	rate.Kind = "value"
-	what := column{Column{Head: "what the step changes", Left: true, Keep: 1}, make([]Cell, len(g.Modes))}
+	what := column{Column{Head: say("what the step changes"), Left: true, Keep: 1}, make([]Cell, len(g.Modes))}
 	for i := range g.Modes[1:] {
 		what.cells[i+1].Text = changes(g, i+1)
 	}

@@ -65,6 +65,7 @@ func gapRun(blocks int) Run {
 func gapText(t *testing.T, r Run, width int) string {
 	t.Helper()
 	var b bytes.Buffer
+	chinese(t, New(analyzed(r)))
 	if err := Text(&b, New(analyzed(r)).only("gap"), width); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -17,7 +16,7 @@ import (
 func (s source) head() []Fact {
 	out := machines(s.Hosts)
 	if w := s.where(); w != "" {
-		out = append(out, Fact{"where", w})
+		out = append(out, Fact{say("where"), w})
 	}
 	return append(out, s.when()...)
 }
@@ -26,13 +25,13 @@ func (s source) head() []Fact {
 func (s source) when() (out []Fact) {
 	first, last := s.times()
 	if !first.IsZero() {
-		out = append(out, Fact{"when", first.UTC().Format("2006-01-02 15:04") + " UTC"}, Fact{"took", took(last.Sub(first))})
+		out = append(out, Fact{say("when"), first.UTC().Format("2006-01-02 15:04") + " UTC"}, Fact{say("took"), took(last.Sub(first))})
 	}
 	measured := s.census()
 	if !s.p.Unpaired {
-		measured = "1 run: " + measured
+		measured = say("1 run: %s", measured)
 	}
-	return append(out, Fact{"measured", measured}, Fact{"how sure", s.sure()})
+	return append(out, Fact{say("measured"), measured}, Fact{say("how sure"), s.sure()})
 }
 
 // took prints a duration as people say it: "1 h 5 min", "1 min 24 s", "9 s".
@@ -61,22 +60,22 @@ func (s source) sure() string {
 	text := ""
 	switch {
 	case s.p.Comparisons == 0:
-		return "nothing is compared; each median has an interval of 95 % by itself"
+		return say("nothing is compared; each median has an interval of 95 % by itself")
 	case !bounded:
-		return "too few blocks for intervals"
+		return say("too few blocks for intervals")
 	case s.p.Comparisons == 1:
-		text = fmt.Sprintf("the interval has %s %% confidence", trim(100*s.p.Confidence))
+		text = say("the interval has %s %% confidence", trim(100*s.p.Confidence))
 	default:
-		text = fmt.Sprintf("all %d intervals hold together with %s %% confidence", s.p.Comparisons, trim(100*s.p.Confidence))
+		text = say("all %d intervals hold together with %s %% confidence", s.p.Comparisons, trim(100*s.p.Confidence))
 	}
 	switch {
 	case beyond:
-		text += ", for this run; the notes have intervals for other runs on this machine"
+		text += say(", for this run; the notes have intervals for other runs on this machine")
 	case !s.p.Unpaired:
-		text += ", for this run; another run can differ"
+		text += say(", for this run; another run can differ")
 	}
 	if s.p.Busy != nil {
-		text += "; the machine was busy"
+		text += say("; the machine was busy")
 	}
 	return text
 }
@@ -97,13 +96,13 @@ func (s several) head(census string) []Fact {
 	}
 	out := machines(hosts...)
 	if !first.IsZero() {
-		out = append(out, Fact{"when", first.UTC().Format("2006-01-02 15:04") + " to " + last.UTC().Format("2006-01-02 15:04") + " UTC"})
+		out = append(out, Fact{say("when"), say("%s to %s", first.UTC().Format("2006-01-02 15:04"), last.UTC().Format("2006-01-02 15:04")) + " UTC"})
 	}
-	sure := fmt.Sprintf("all ratios hold together with %s %% confidence, and cover how runs differ", trim(100*s.p.Confidence))
+	sure := say("all ratios hold together with %s %% confidence, and cover how runs differ", trim(100*s.p.Confidence))
 	if s.p.Runs < 2 {
-		sure = "one run cannot show how much runs differ"
+		sure = say("one run cannot show how much runs differ")
 	}
-	return append(out, Fact{"measured", census}, Fact{"how sure", sure})
+	return append(out, Fact{say("measured"), census}, Fact{say("how sure"), sure})
 }
 
 // machines describes the hosts of runs, equal ones once, with their kernels and the versions of weir.
@@ -132,19 +131,19 @@ func machines(runs ...map[string][]byte) (out []Fact) {
 		case 1:
 			key, value := x.one, x.of.keys[0]
 			if n := len(x.of.of[value]); n > 1 && x.one == "machine" {
-				key, value = x.several, fmt.Sprintf("%d, each %s", n, value)
+				key, value = x.several, say("%d, each %s", n, value)
 			}
-			out = append(out, Fact{key, value})
+			out = append(out, Fact{word(key), value})
 		default:
 			var each []string
 			for _, k := range x.of.keys {
-				name := listed(x.of.of[k]) + ": "
+				name := say("%s: ", listed(x.of.of[k]))
 				if slices.Equal(x.of.of[k], x.of.of[x.of.keys[0]]) && slices.Equal(x.of.of[k], x.of.of[x.of.keys[1]]) {
 					name = "" // the same hosts, at different times
 				}
 				each = append(each, name+k)
 			}
-			out = append(out, Fact{x.several, strings.Join(each, "; ")})
+			out = append(out, Fact{word(x.several), alternatives(each)})
 		}
 	}
 	return out
@@ -168,10 +167,10 @@ func machine(f facts.Facts) string {
 	}
 	virtual := ""
 	if f.Hypervisor {
-		virtual = "virtual"
+		virtual = say("virtual")
 	}
 	parts = append(parts, cmp.Or(f.Guest, f.Sandbox, virtual))
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+	return list(slices.DeleteFunc(parts, func(s string) bool { return s == "" }))
 }
 
 func gibibytes(bytes float64) string { return fmt.Sprintf("%.3g GiB", bytes/(1<<30)) }

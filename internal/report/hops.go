@@ -21,7 +21,7 @@ func hopSection(s source) []Section {
 	if titles.keys == nil {
 		return nil
 	}
-	x := Section{ID: "hops", Title: "Over several hops"}
+	x := Section{ID: "hops", Title: say("Over several hops")}
 	for _, title := range titles.keys {
 		g := titles.of[title]
 		slices.SortStableFunc(g, func(a, b analysis.Chain) int {
@@ -44,38 +44,35 @@ func (s source) hopClause(network string) string {
 			continue
 		}
 		hops = last.Segments
-		of := "that of 1 hop"
+		of := say("that of 1 hop")
 		if c.Adds {
-			of = "the sum of its segments"
+			of = say("the sum of its segments")
 		}
 		part := fmt.Sprintf("%s %s× %s", s.short(c.Probe), fixed(last.Ratio.Center, ratioDigits(last.Ratio)), of)
 		if last.Same {
-			part = fmt.Sprintf("%s no difference shown ~ from %s", s.short(c.Probe), of)
+			part = say("%s no difference shown ~ from %s", s.short(c.Probe), of)
 		}
 		parts = append(parts, part)
 	}
 	if parts == nil {
 		return ""
 	}
-	return fmt.Sprintf("Over %d hops: %s.", hops, strings.Join(parts, ", "))
+	return say("Over %d hops: %s.", hops, list(parts))
 }
 
 func (r Run) hopTitle(c analysis.Chain) string {
 	s := r.under(c.Probe, c.Levels)
-	s += fmt.Sprintf(", from %s over several hops: %s", strings.Fields(c.Spans[0].Hosts)[0], hopMetric(c))
+	s += say(", from %s over several hops: %s", strings.Fields(c.Spans[0].Hosts)[0], hopMetric(c))
 	if c.Adds {
-		s += " against the sum of its segments"
+		s += say(" against the sum of its segments")
 	}
 	return s
 }
 
 func hopMetric(c analysis.Chain) string {
-	name := map[string]string{"rtt": "response time", "rtt.path": "network path"}[c.Metric]
-	if name == "" {
-		name = metricName(c.Metric)
-	}
+	name := metricName(c.Metric)
 	if c.Mean {
-		return "mean " + name
+		return say("mean %s", name)
 	}
 	return name
 }
@@ -88,7 +85,7 @@ func hopColumns(g []analysis.Chain) []column {
 		networks = append(networks, slices.Repeat([]string{c.Network}, len(c.Spans))...)
 	}
 	whole := func(head, kind string, keep int, get func(analysis.Span) int) column {
-		return layout(Column{Head: head, Kind: kind, Keep: keep}, spans, func(s analysis.Span) Cell {
+		return layout(Column{Head: word(head), Kind: kind, Keep: keep}, spans, func(s analysis.Span) Cell {
 			return Cell{Text: fmt.Sprint(get(s)), Value: number(float64(get(s)))}
 		})
 	}
@@ -103,39 +100,39 @@ func hopColumns(g []analysis.Chain) []column {
 	value.Kind = "value"
 	sum := value
 	value.cells, sum.cells = value.cells[:len(spans)], value.cells[len(spans):]
-	sum.Head, sum.Kind = "sum", ""
+	sum.Head, sum.Kind = say("sum"), ""
 	if !g[0].Adds {
-		sum.Head = "1 hop"
+		sum.Head = say("1 hop")
 	}
 	out := []column{names("network", networks, func(n string) string { return n }),
 		whole("hops", "", 9, func(s analysis.Span) int { return s.Segments }), value, sum}
-	out = append(out, ratios(spans, "÷ "+sum.Head, func(s analysis.Span) (stat.Interval, bool) { return s.Ratio, s.Same })...)
+	out = append(out, ratios(spans, say("÷ %s", sum.Head), func(s analysis.Span) (stat.Interval, bool) { return s.Ratio, s.Same })...)
 	return append(out, whole("blocks", "blocks", 8, func(s analysis.Span) int { return s.Value.N }))
 }
 
 func hopNotes(g []analysis.Chain) []string {
-	out := []string{"÷ 1 hop divides by the value over the first segment alone, in the same block."}
+	out := []string{say("÷ 1 hop divides by the value over the first segment alone, in the same block.")}
 	if c := g[0]; c.Adds {
-		sum := "The values are not means over requests. Medians of segments add up only roughly, so the sum is an approximation."
+		sum := say("The values are not means over requests. Medians of segments add up only roughly, so the sum is an approximation.")
 		if c.Mean {
-			sum = "The values are means over requests, which add up exactly; medians would not."
+			sum = say("The values are means over requests, which add up exactly; medians would not.")
 		}
-		ends := "pods, programs and wake-ups"
+		ends := say("pods, programs and wake-ups")
 		if c.Metric == "rtt.path" {
-			ends = "pods"
+			ends = say("pods")
 		}
-		out = []string{"The sum adds the segments, each measured alone, in the same block. " + sum,
-			"A segment alone has two ends, with their " + ends + "; an intermediate host only forwards. A ratio below 1 means that forwarding costs less than two ends. " +
-				"Where segments are long, their length dominates both, and the ratio is near 1."}
+		out = []string{sentences(say("The sum adds the segments, each measured alone, in the same block."), sum),
+			say("A segment alone has two ends, with their %s; an intermediate host only forwards. A ratio below 1 means that forwarding costs less than two ends. "+
+				"Where segments are long, their length dominates both, and the ratio is near 1.", ends)}
 	}
 	var notes said
 	for _, c := range g {
 		for _, s := range c.Spans {
-			warnings := s.Ratio.Warnings
+			all := warnings(s.Ratio)
 			if s.Busy != nil {
-				warnings = append([]string{finding.Busy(*s.Busy).String()}, warnings...)
+				all = append([]string{string(finding.Busy(*s.Busy).Say())}, all...)
 			}
-			notes.add(fmt.Sprintf("%s over %s", c.Network, count(s.Segments, "hop")), warnings...)
+			notes.add(say("%s over %s", c.Network, count(s.Segments, "hop")), all...)
 		}
 	}
 	return append(out, notes.lines(nil)...)
@@ -163,7 +160,7 @@ func (s source) hopChart(g []analysis.Chain, id string) Figure {
 	for _, c := range g {
 		curves = append(curves, curve(c, c.Network, func(s analysis.Span) stat.Interval { return s.Value }))
 		if c.Adds {
-			sums := curve(c, c.Network+", sum", func(s analysis.Span) stat.Interval {
+			sums := curve(c, say("%s, sum", c.Network), func(s analysis.Span) stat.Interval {
 				if s.Segments == 1 {
 					return s.Value
 				}
@@ -173,7 +170,7 @@ func (s source) hopChart(g []analysis.Chain, id string) Figure {
 			curves = append(curves, sums)
 		}
 	}
-	title, alt := hopMetric(g[0]), s.hopTitle(g[0])+"."
-	return Figure{ID: id + " chart", Caption: capital(title) + " by hops",
-		Chart: chart.Sweep{Curves: curves, X: "hops", Y: comma(title, label), Alt: alt}}
+	title, alt := hopMetric(g[0]), say("%s.", s.hopTitle(g[0]))
+	return Figure{ID: id + " chart", Caption: capital(say("%s by hops", title)),
+		Chart: chart.Sweep{Curves: curves, X: say("hops"), Y: comma(title, label), Alt: alt}}
 }

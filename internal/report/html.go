@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 //go:embed page.html
@@ -40,7 +41,7 @@ type view struct {
 	Style, ChartStyle template.CSS
 	Script            template.JS
 	Policy            string
-	Subjects          map[string][]subject
+	Subjects          map[string]any // and the words of the script, by their English ones
 	probes            []string
 }
 
@@ -54,25 +55,51 @@ func HTML(w io.Writer, d *Document) error {
 	if err != nil {
 		return err
 	}
-	shown := *d
-	shown.Sections = visible(d.Sections, forPage)
-	v := &view{Document: &shown, Style: template.CSS(pageStyle), ChartStyle: template.CSS(chart.Style),
-		Script: template.JS(pageScript), Policy: policy, Subjects: map[string][]subject{"n": {}, "p": {}}}
+	shown := d.printed()
+	shown.Sections = visible(shown.Sections, forPage)
+	v := &view{Document: shown, Style: template.CSS(pageStyle), ChartStyle: template.CSS(chart.Style),
+		Script: template.JS(pageScript), Policy: policy}
+	networks, probes := []subject{}, []subject{}
 	for _, n := range d.Networks {
-		v.Subjects["n"] = append(v.Subjects["n"], subject{color(d.Networks, d.Baseline, n), n, n})
+		networks = append(networks, subject{color(d.Networks, d.Baseline, n), n, n})
 	}
 	for _, s := range shown.Sections {
 		if s.Probe != "" && !slices.Contains(v.probes, s.Probe) {
-			v.Subjects["p"] = append(v.Subjects["p"], subject{len(v.probes), s.Probe, s.Title})
+			probes = append(probes, subject{len(v.probes), s.Probe, s.Title})
 			v.probes = append(v.probes, s.Probe)
 		}
+	}
+	v.Subjects = map[string]any{"n": networks, "p": probes}
+	if d.Lang != nil {
+		v.Subjects["w"] = scriptWords(d.Lang)
 	}
 	v.Style += template.CSS(v.colors())
 	return t.Funcs(v.funcs()).Execute(w, v)
 }
 
 func (v *view) funcs() template.FuncMap {
-	return template.FuncMap{"of": v.of, "svg": svg, "heat": v.heat, "plain": v.plain}
+	return template.FuncMap{"of": v.of, "svg": v.svg, "heat": v.heat, "plain": v.plain, "say": v.say}
+}
+
+// in is a sentence that the renderer adds.
+func (v *view) in(s string) string {
+	if v.Document == nil { // while the template is parsed
+		return s
+	}
+	return lang.Text(s).In(v.Lang)
+}
+
+// say is a word of the template.
+func (v *view) say(s string) string { return v.in(word(s)) }
+
+// scriptWords are what the page's script says.
+func scriptWords(l *lang.Language) map[string]string {
+	out := map[string]string{}
+	for _, s := range []lang.Text{lang.T("Filter"), lang.T("Networks"), lang.T("Probes"), lang.T("zoom"), lang.T("Zoom into %s"), lang.T("Save %s as SVG"), lang.T("Save %s as PNG"),
+		lang.T("Copy table as %s"), lang.T("Copy"), lang.T("Copy the text below"), lang.T("copied")} {
+		out[s.String()] = s.In(l)
+	}
+	return out
 }
 
 // of are the attributes that let a reader hide what belongs to a network or a probe.
@@ -101,10 +128,10 @@ func (v *view) colors() string {
 }
 
 // svg draws a figure. A chart that fails must not cost the reader the report.
-func svg(f Figure) template.HTML {
+func (v *view) svg(f Figure) template.HTML {
 	s, err := f.Chart.SVG()
 	if err != nil {
-		return template.HTML("<p class=\"note\">" + template.HTMLEscapeString(fmt.Sprintf("not drawn: %v", err)) + "</p>")
+		return template.HTML("<p class=\"note\">" + template.HTMLEscapeString(v.in(say("not drawn: %v", err))) + "</p>")
 	}
 	focus := ""
 	if strings.Contains(s, ` class="wide"`) { // scrolls on a narrow page

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // An Indexed is a run, or a series of runs, in an index.
@@ -68,7 +69,7 @@ func first(r Run, p *analysis.Pooled) []string {
 	if len(of) < 2 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s ÷ %s: %s", r.short(probe), p.Baseline, strings.Join(of, ", "))}
+	return []string{say("%s ÷ %s: %s", r.short(probe), p.Baseline, list(of))}
 }
 
 func places(n int) (out []int) {
@@ -90,14 +91,14 @@ func Index(name string, all []Indexed) *Document {
 		}
 		runs += x.runs
 	}
-	d := &Document{Title: "Runs in " + printable(name), Census: count(runs, "run")}
+	d := &Document{Title: say("Runs in %s", printable(name)), Census: count(runs, "run")}
 	if bad != nil {
-		d.Census += fmt.Sprintf("; incomplete or broken: %d", len(bad))
+		d.Census += say("; incomplete or broken: %d", len(bad))
 	}
-	d.Sections = []Section{{ID: "runs", Title: "Runs", Tables: []Table{indexTable("runs-table", ok, false)}},
-		{ID: "broken", Title: "Incomplete or broken", Tables: []Table{indexTable("broken-table", bad, true)}}}
+	d.Sections = []Section{{ID: "runs", Title: say("Runs"), Tables: []Table{indexTable("runs-table", ok, false)}},
+		{ID: "broken", Title: say("Incomplete or broken"), Tables: []Table{indexTable("broken-table", bad, true)}}}
 	if ok == nil {
-		d.Sections[0].About, d.Sections[0].Tables = "No complete run.", nil
+		d.Sections[0].About, d.Sections[0].Tables = say("No complete run."), nil
 	}
 	if bad == nil {
 		d.Sections = d.Sections[:1]
@@ -110,7 +111,7 @@ func indexTable(id string, all []Indexed, broken bool) Table {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Indexed) int { return cmp.Or(b.begin.Compare(a.begin), analysis.Natural(a.Dir, b.Dir)) })
 	left := func(head string, cell func(Indexed) Cell) column {
-		return layout(Column{Head: head, Left: true}, all, cell)
+		return layout(Column{Head: word(head), Left: true}, all, cell)
 	}
 	words := func(head string, text func(Indexed) string) column {
 		return left(head, func(x Indexed) Cell { return Cell{Text: printable(text(x))} })
@@ -147,7 +148,7 @@ func indexTable(id string, all []Indexed, broken bool) Table {
 		}))
 	}
 	cs = append(cs, words("machine", func(x Indexed) string { return x.machine }),
-		layout(Column{Head: "runs"}, all, func(x Indexed) Cell { return Cell{Text: fmt.Sprint(x.runs), Value: number(float64(x.runs))} }))
+		layout(Column{Head: say("runs")}, all, func(x Indexed) Cell { return Cell{Text: fmt.Sprint(x.runs), Value: number(float64(x.runs))} }))
 	t := table(id, cs...)
 	t.Prose = true
 	return t
@@ -163,7 +164,7 @@ func analyses(runs []Run) (out []*analysis.Run) {
 // printable replaces control characters, which names of directories can have.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
+		if unicode.IsPrint(r) || lang.Mark(r) {
 			return r
 		}
 		return unicode.ReplacementChar

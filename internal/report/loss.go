@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,19 +14,19 @@ func marks(r analysis.Row) []string { return marksOf(r.Busy, r.Stalled, nil) }
 // marksOf is marks for a ratio with these stalls of its numerator and its divisor.
 func marksOf(busy *analysis.Disturbance, of, to *analysis.Stalls) (out []string) {
 	if busy != nil {
-		out = append(out, "disturbed")
+		out = append(out, say("disturbed"))
 	}
 	if of != nil {
 		out = append(out, stalledIn(of))
 	}
 	if to != nil {
-		out = append(out, "the divisor "+stalledIn(to))
+		out = append(out, say("the divisor %s", stalledIn(to)))
 	}
 	return out
 }
 
 func stalledIn(s *analysis.Stalls) string {
-	return fmt.Sprintf("stalled in %d of %d trials", s.Trials, s.Of)
+	return say("stalled in %d of %d trials", s.Trials, s.Of)
 }
 
 // stalls is a clause about stalls, "" without one.
@@ -35,7 +34,7 @@ func stalls(r analysis.Row) string {
 	if r.Stalled == nil {
 		return ""
 	}
-	return " (" + stalledIn(r.Stalled) + ")"
+	return say(" (%s)", stalledIn(r.Stalled))
 }
 
 // stallNotes say how stalls count in a row's numbers.
@@ -43,9 +42,9 @@ func stallNotes(r analysis.Row, baseline string) (out []string) {
 	if r.Stalled == nil {
 		return nil
 	}
-	note := stalledIn(r.Stalled) + ": nothing arrived, and they count as the worst"
+	note := say("%s: nothing arrived, and they count as the worst", stalledIn(r.Stalled))
 	if i := r.MeanRatio; i.N > 0 {
-		note += fmt.Sprintf("; over all windows it delivered %s× of %s%s", fixed(i.Center, 2), baseline, interval(i))
+		note += say("; over all windows it delivered %s× of %s%s", fixed(i.Center, 2), baseline, interval(i))
 	}
 	return []string{note}
 }
@@ -79,7 +78,7 @@ func lossColumns(rows []analysis.Row) []column {
 	if !slices.ContainsFunc(rows, func(r analysis.Row) bool { return r.Lost.Bounded() }) {
 		return []column{loss}
 	}
-	return []column{loss, layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 2}, rows, func(r analysis.Row) (c Cell) {
+	return []column{loss, layout(Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 2}, rows, func(r analysis.Row) (c Cell) {
 		if r.Lost.Bounded() {
 			c.bounds(r.Lost)
 			c.Text = shareBracket(r.Lost)

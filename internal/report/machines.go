@@ -24,16 +24,16 @@ func (r Run) where() string {
 	}
 	names := listed(all)
 	if r.Target.Kube == nil {
-		return "measured between " + names + " over SSH"
+		return say("measured between %s over SSH", names)
 	}
-	cluster := "a Kubernetes cluster"
+	cluster := say("a Kubernetes cluster")
 	if c := r.Target.Kube.Context; c != "" {
-		cluster = "cluster " + c
+		cluster = say("cluster %s", c)
 	}
 	if r.onlyHosts() {
-		return "measured between " + names + " in " + cluster
+		return say("measured between %s in %s", names, cluster)
 	}
-	return "measured between pods of " + names + " in " + cluster
+	return say("measured between pods of %s in %s", names, cluster)
 }
 
 // onlyHosts reports whether all ends are hosts themselves.
@@ -45,13 +45,13 @@ func (r Run) onlyHosts() bool {
 func listed(all []string) string {
 	switch n := len(all); {
 	case n == 0:
-		return "machines"
+		return say("machines")
 	case n == 1:
 		return all[0]
 	case n > 6:
 		return count(n, "machine")
 	default:
-		return strings.Join(all[:n-1], ", ") + " and " + all[n-1]
+		return say("%s and %s", list(all[:n-1]), all[n-1])
 	}
 }
 
@@ -60,7 +60,7 @@ func machineSection(s source) []Section {
 	if !s.Target.Exists() {
 		return nil
 	}
-	x := Section{ID: "machines", Title: "Machines", In: full}
+	x := Section{ID: "machines", Title: say("Machines"), In: full}
 	if f, lines := s.whoAndWhom(); lines != nil {
 		x.Figures, x.Lines = []Figure{f}, lines
 	}
@@ -162,7 +162,7 @@ var machineColumns = []struct {
 		}
 		return ""
 	}},
-	{"offloads", func(d described) string { return offloads.Replace(strings.Join(d.Devices[d.nic].Offloads, ", ")) }},
+	{"offloads", func(d described) string { return offloads.Replace(list(d.Devices[d.nic].Offloads)) }},
 }
 
 // offloads shortens names of ethtool(8) to those that people use.
@@ -190,12 +190,12 @@ func machineTable(ms []described) Table {
 		index[key] = len(rows)
 		rows, named = append(rows, row), append(named, []string{m.Name})
 	}
-	t := Table{ID: "machines-table", Prose: true, Columns: []Column{{Head: "machine", Left: true, Kind: "name", Keep: 9, Whole: true}}}
+	t := Table{ID: "machines-table", Prose: true, Columns: []Column{{Head: say("machine"), Left: true, Kind: "name", Keep: 9, Whole: true}}}
 	var heads []int
 	for i, c := range machineColumns {
 		if slices.ContainsFunc(rows, func(r []string) bool { return r[i] != "" }) {
 			heads = append(heads, i)
-			t.Columns = append(t.Columns, Column{Head: c.head, Left: true, Keep: 8 - i})
+			t.Columns = append(t.Columns, Column{Head: word(c.head), Left: true, Keep: 8 - i})
 		}
 	}
 	for n, row := range rows {
@@ -236,11 +236,11 @@ func machineNotes(ms []described) []string {
 	var notes said
 	for _, m := range ms {
 		if m.CPULimit > 0 {
-			notes.add(m.Name, fmt.Sprintf("control groups limit weir to %s of %s here (throttled in %s before the run): a limit stops programs in the middle of a window. Remove it, and keep requests",
+			notes.add(m.Name, say("control groups limit weir to %s of %s here (throttled in %s before the run): a limit stops programs in the middle of a window. Remove it, and keep requests",
 				unit.Format(m.CPULimit, "core"), count(m.CPUs, "CPU"), count(int(m.Throttled), "period")))
 		}
 		if m.Sandbox != "" {
-			notes.add(m.Name, fmt.Sprintf("the container runtime (%s) has a kernel of its own: counters and CPU time are that kernel's, not the machine's", m.Sandbox))
+			notes.add(m.Name, say("the container runtime (%s) has a kernel of its own: counters and CPU time are that kernel's, not the machine's", m.Sandbox))
 		}
 	}
 	out := notes.lines(nil)
@@ -253,11 +253,11 @@ func machineNotes(ms []described) []string {
 			}
 		}
 		if len(known) > 1 {
-			heads = append(heads, c.head)
+			heads = append(heads, word(c.head))
 		}
 	}
 	if heads != nil {
-		out = append(out, "The machines differ in: "+strings.Join(heads, ", ")+". ≠ marks the values that most of them do not have.")
+		out = append(out, say("The machines differ in: %s. ≠ marks the values that most of them do not have.", list(heads)))
 	}
 	return out
 }
@@ -276,7 +276,7 @@ func (s source) cluster() (out []Fact) {
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(found)) {
-		out = append(out, Fact{"cluster " + strings.ReplaceAll(k, "cni", "CNI"), found[k]})
+		out = append(out, Fact{say("cluster %s", strings.ReplaceAll(k, "cni", "CNI")), found[k]})
 	}
 	return out
 }

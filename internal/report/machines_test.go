@@ -76,6 +76,7 @@ func foundRun(t testing.TB, machines int, blocks, rounds int) Run {
 // A run on machines names them, draws who was measured against whom, and says which one is slow.
 func TestMachines(t *testing.T) {
 	mesh := foundRun(t, 5, 10, 0)
+	chinese(t, New(analyzed(mesh)))
 	golden(t, "machines.txt", []byte(write(t, writers["text"], mesh)))
 	golden(t, "machines.md", []byte(write(t, writers["markdown"], mesh)))
 	goldenSections(t, "machines.html", mesh, "answer", "slow", "machines")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // Markdown writes a document for a project page or an issue.
@@ -16,12 +17,13 @@ func Markdown(w io.Writer, d *Document) error { return markdown(w, d, forMarkdow
 func Summary(w io.Writer, d *Document) error { return markdown(w, d, forSummary) }
 
 func markdown(w io.Writer, d *Document, m Medium) error {
-	b := new(bytes.Buffer)
+	d = d.printed()
+	b := &prose{lang: d.Lang}
 	if d.Title != "" {
 		fmt.Fprintf(b, "# %s\n\n", mdText(d.Heading()))
 		census := d.Census
 		if d.Question != "" {
-			census = d.Title + ": " + census
+			census = b.in(say("%s: %s", d.Title, census))
 		}
 		fmt.Fprintf(b, "%s\n", mdText(census))
 		paragraph(b, d.Where)
@@ -34,14 +36,23 @@ func markdown(w io.Writer, d *Document, m Medium) error {
 	return err
 }
 
-func mdSection(w *bytes.Buffer, s Section, level, title string) {
+// A prose is Markdown in a language.
+type prose struct {
+	bytes.Buffer
+	lang *lang.Language
+}
+
+// in is a sentence that the renderer adds.
+func (p *prose) in(s string) string { return lang.Text(s).In(p.lang) }
+
+func mdSection(w *prose, s Section, level, title string) {
 	if title != "" && !s.Box {
 		fmt.Fprintf(w, "\n%s %s\n", level, mdText(title))
 	}
 	paragraph(w, s.About)
 	var lines []string
 	for _, l := range s.Lines {
-		lines = append(lines, strings.Join(append([]string{l.String()}, l.Evidence...), "; "))
+		lines = append(lines, w.in(alternatives(append([]string{l.String()}, l.Evidence...))))
 	}
 	bullets(w, lines)
 	for _, t := range s.Tables {
@@ -54,7 +65,7 @@ func mdSection(w *bytes.Buffer, s Section, level, title string) {
 	bullets(w, s.Notes)
 	var facts []string
 	for _, f := range s.Facts {
-		facts = append(facts, f.String())
+		facts = append(facts, w.in(f.String()))
 	}
 	bullets(w, facts)
 	if s.Code != "" {
@@ -84,14 +95,14 @@ func bullets(w io.Writer, lines []string) {
 	}
 }
 
-func mdTable(w io.Writer, t Table) {
+func mdTable(w *prose, t Table) {
 	var head, rule []string
 	for _, c := range t.Columns {
 		align := "--:"
 		if c.Left {
 			align = ":--"
 		}
-		head, rule = append(head, mdText(comma(c.Head, c.Unit))), append(rule, align)
+		head, rule = append(head, mdText(w.in(comma(c.Head, c.Unit)))), append(rule, align)
 	}
 	rows := [][]string{head, rule}
 	for _, r := range t.Rows {

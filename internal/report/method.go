@@ -10,7 +10,7 @@ import (
 )
 
 func methodSection(s source) []Section {
-	x := Section{ID: "method", Title: "Method", In: []Medium{forPage, forMarkdown}}
+	x := Section{ID: "method", Title: say("Method"), In: []Medium{forPage, forMarkdown}}
 	p := s.p
 	if len(p.Tables) == 0 {
 		return []Section{x}
@@ -20,40 +20,40 @@ func methodSection(s source) []Section {
 		return []Section{x}
 	}
 	x.Notes = []string{
-		"A trial is one measurement of one network. A block is one pass through all of them in random order. Blocks are the samples; requests and packets inside a trial are not.",
-		"A value is the median over blocks. Its own interval has 95 % confidence and also allows for correlation between neighboring blocks.",
+		say("A trial is one measurement of one network. A block is one pass through all of them in random order. Blocks are the samples; requests and packets inside a trial are not."),
+		say("A value is the median over blocks. Its own interval has 95 % confidence and also allows for correlation between neighboring blocks."),
 	}
 	if p.Pairs > 0 {
 		x.Notes = append(x.Notes, pooled(p))
 	}
 	switch {
 	case p.Episodes > 1:
-		x.Notes = append(x.Notes, fmt.Sprintf("The run has %d episodes: each builds all networks, engines and connections anew, so that the blocks also show how builds differ.", p.Episodes))
+		x.Notes = append(x.Notes, say("The run has %d episodes: each builds all networks, engines and connections anew, so that the blocks also show how builds differ.", p.Episodes))
 	case p.Episodes == 1:
-		x.Notes = append(x.Notes, "The run built its networks once: no interval covers how builds differ.")
+		x.Notes = append(x.Notes, say("The run built its networks once: no interval covers how builds differ."))
 	}
 	if p.Comparisons > 0 {
 		x.Notes = append(x.Notes,
-			fmt.Sprintf("A ratio divides %s by %s of the same block, so that slow changes of the machine affect both alike. The printed ratio is the Hodges-Lehmann estimate over all blocks. Its interval is the wider of two: that of the Wilcoxon signed-rank test, which assumes independent blocks and log ratios that are symmetric around their center but not normally distributed, and a t interval that allows for correlation between neighboring blocks. A note says so where neighboring blocks are correlated, or too few to show it. No interval covers differences between runs.", dividend(p), divisor(p)),
-			fmt.Sprintf("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
-			"~ means that the interval contains 1: this run shows no difference. It does not prove that there is none.")
+			say("A ratio divides %s by %s of the same block, so that slow changes of the machine affect both alike. The printed ratio is the Hodges-Lehmann estimate over all blocks. Its interval is the wider of two: that of the Wilcoxon signed-rank test, which assumes independent blocks and log ratios that are symmetric around their center but not normally distributed, and a t interval that allows for correlation between neighboring blocks. A note says so where neighboring blocks are correlated, or too few to show it. No interval covers differences between runs.", dividend(p), divisor(p)),
+			say("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
+			say("~ means that the interval contains 1: this run shows no difference. It does not prove that there is none."))
 	}
 	x.Notes = append(x.Notes, cpuMethod(p)...)
 	x.Notes = append(x.Notes,
-		"Percentiles come from the merged histograms of all ok trials; weir never averages percentiles. They cover the requests without time stamps, because stamps lengthen the slowest requests most; the median over blocks covers all requests, and so do the percentiles of trials that do not separate the two. weir omits a percentile when fewer than ten responses lie beyond it. Its interval has 95 % confidence by itself, and rests on how much the share of responses beyond it differs from block to block, so a tail that few blocks make up is uncertain however many responses it has.",
-		"Invalid, failed and skipped trials are shown and not counted. A trial is disturbed when, together with its neighbors in time, programs outside the run used more than 15 % of the CPUs (0.3 to 1 core) or the hypervisor took more than 5 % (0.1 to 0.3 of a core), or when the clock frequency was below 90 % of the usual one. Disturbed trials are not counted either, unless they affect more than a third of a comparison's blocks or leave too few for an interval: then all count, with a mark, and the interval grows on both sides by 15 % of the share of the machine that others used, because a constant load also changes the ratio itself.")
+		say("Percentiles come from the merged histograms of all ok trials; weir never averages percentiles. They cover the requests without time stamps, because stamps lengthen the slowest requests most; the median over blocks covers all requests, and so do the percentiles of trials that do not separate the two. weir omits a percentile when fewer than ten responses lie beyond it. Its interval has 95 % confidence by itself, and rests on how much the share of responses beyond it differs from block to block, so a tail that few blocks make up is uncertain however many responses it has."),
+		say("Invalid, failed and skipped trials are shown and not counted. A trial is disturbed when, together with its neighbors in time, programs outside the run used more than 15 % of the CPUs (0.3 to 1 core) or the hypervisor took more than 5 % (0.1 to 0.3 of a core), or when the clock frequency was below 90 % of the usual one. Disturbed trials are not counted either, unless they affect more than a third of a comparison's blocks or leave too few for an interval: then all count, with a mark, and the interval grows on both sides by 15 % of the share of the machine that others used, because a constant load also changes the ratio itself."))
 	return []Section{x}
 }
 
 // unpairedMethod explains the numbers of imported results.
 func unpairedMethod(p *analysis.Run) []string {
-	out := []string{"The results come from outputs of other tools, whose bytes are stored with them. A sample is one result; a value is the geometric mean of a cell's results, with a t interval of their logarithms that has 95 % confidence by itself."}
+	out := []string{say("The results come from outputs of other tools, whose bytes are stored with them. A sample is one result; a value is the geometric mean of a cell's results, with a t interval of their logarithms that has 95 % confidence by itself.")}
 	if p.Comparisons > 0 {
 		out = append(out,
-			fmt.Sprintf("A ratio divides the geometric mean of a network by that of %s. No block pairs them: a change of the machine between two files is part of the ratio, and the interval covers it only as far as the files of a cell differ for the same reason. "+
+			say("A ratio divides the geometric mean of a network by that of %s. No block pairs them: a change of the machine between two files is part of the ratio, and the interval covers it only as far as the files of a cell differ for the same reason. "+
 				"The interval is a t interval of logarithms. Its standard error comes from the spread that all networks of the table have in common, or from that of the two networks if it is larger, because the few results of one network know their own spread badly. A network with one result has a ratio without an interval.", p.Baseline),
-			fmt.Sprintf("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
-			"~ means that the interval contains 1: these results show no difference. It does not prove that there is none.")
+			say("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
+			say("~ means that the interval contains 1: these results show no difference. It does not prove that there is none."))
 	}
 	return out
 }
@@ -64,16 +64,16 @@ func readingSection(s source) []Section {
 	if p.Comparisons == 0 {
 		return nil
 	}
-	together := fmt.Sprintf("All %d intervals hold together with %g %% confidence", p.Comparisons, 100*p.Confidence)
+	together := say("All %d intervals hold together with %g %% confidence", p.Comparisons, 100*p.Confidence)
 	if p.Comparisons == 1 {
-		together = fmt.Sprintf("The interval has %g %% confidence", 100*p.Confidence)
+		together = say("The interval has %g %% confidence", 100*p.Confidence)
 	}
 	if p.Unpaired {
-		return []Section{{ID: "reading", About: fmt.Sprintf("× is the ratio to %s, of geometric means, unpaired; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", p.Baseline, together), In: []Medium{forTerminal}}}
+		return []Section{{ID: "reading", About: say("× is the ratio to %s, of geometric means, unpaired; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", p.Baseline, together), In: []Medium{forTerminal}}}
 	}
-	text := fmt.Sprintf("× is the ratio to %s of the same block; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", divisor(p), together)
+	text := say("× is the ratio to %s of the same block; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", divisor(p), together)
 	if p.Pairs > 0 {
-		text += " " + pooled(p)
+		text = sentences(text, pooled(p))
 	}
 	return []Section{{ID: "reading", About: text, In: []Medium{forTerminal}}}
 }
@@ -81,35 +81,35 @@ func readingSection(s source) []Section {
 // dividend names what ratios divide.
 func dividend(p *analysis.Run) string {
 	if p.Contrasts == nil {
-		return "a network"
+		return say("a network")
 	}
-	return "a value"
+	return say("a value")
 }
 
 // divisor names what ratios divide by.
 func divisor(p *analysis.Run) string {
 	switch {
 	case p.Baseline == "" || p.Chains != nil && len(p.Networks) < 2:
-		return "the value after ÷"
+		return say("the value after ÷")
 	case p.Chains == nil && p.Contrasts == nil:
 		return p.Baseline
 	}
-	return p.Baseline + ", or to the value after ÷,"
+	return say("%s, or to the value after ÷,", p.Baseline)
 }
 
 // pooled explains a block's value if the study measures all pairs of hosts.
 func pooled(p *analysis.Run) string {
-	return fmt.Sprintf("A block's value is the median over its %s of hosts, and a ratio divides the medians over the pairs that both networks have: the sample is the block, not the pair.", count(p.Pairs, "pair"))
+	return say("A block's value is the median over its %s of hosts, and a ratio divides the medians over the pairs that both networks have: the sample is the block, not the pair.", count(p.Pairs, "pair"))
 }
 
 func againSection(s source) []Section {
-	x := Section{ID: "again", Title: "Run it again", In: []Medium{forPage}, Code: shell(s.Command)}
+	x := Section{ID: "again", Title: say("Run it again"), In: []Medium{forPage}, Code: shell(s.Command)}
 	if len(s.Study) > 0 && !s.Unpaired {
-		x.About = "These commands write the study of this run to a file and run it."
+		x.About = say("These commands write the study of this run to a file and run it.")
 		x.Code = heredoc(StudyFile, string(s.Study)) + x.Code
 	}
 	if s.Seed != "" {
-		x.Facts = []Fact{{"seed of the order", s.Seed}}
+		x.Facts = []Fact{{say("seed of the order"), s.Seed}}
 	}
 	return []Section{x}
 }

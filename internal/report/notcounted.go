@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -33,26 +32,26 @@ func notCountedSection(s source) []Section {
 	if order == nil {
 		return nil
 	}
-	x := Section{ID: "not-counted", Title: "Trials not counted", In: []Medium{forPage}}
+	x := Section{ID: "not-counted", Title: say("Trials not counted"), In: []Medium{forPage}}
 	each := len(rs)
 	if len(s.Results) > manyTrials {
 		if n := len(order); n > mostGroups {
 			order = order[:mostGroups]
-			x.Notes = []string{fmt.Sprintf("The first %d of %d reasons; %s.", mostGroups, n, inCSV)}
+			x.Notes = []string{say("The first %d of %d reasons; %s.", mostGroups, n, inCSV)}
 		}
 		each = max(5, mostNamed/len(order))
 	}
-	t := Table{ID: "not-counted-table", Prose: true, Columns: []Column{{Head: "trials"}, {Head: "status"}, {Head: "reason"}}}
+	t := Table{ID: "not-counted-table", Prose: true, Columns: []Column{{Head: say("trials")}, {Head: say("status")}, {Head: say("reason")}}}
 	for _, g := range order {
 		names := trials.of[g]
 		first := Cell{Text: names[0]}
 		if n := len(names); n > 1 {
-			first = Cell{Text: fmt.Sprintf("%d of %s", n, g.network), More: names, Value: number(float64(n))}
+			first = Cell{Text: say("%d of %s", n, g.network), More: names, Value: number(float64(n))}
 			if n > each {
-				first.More = append(slices.Clone(names[:each]), fmt.Sprintf("and %d more: %s", n-each, inCSV))
+				first.More = append(slices.Clone(names[:each]), say("and %d more: %s", n-each, inCSV))
 			}
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{first, {Text: string(g.status), Bad: true}, {Text: g.reason}}})
+		t.Rows = append(t.Rows, Row{Cells: []Cell{first, {Text: word(string(g.status)), Bad: true}, {Text: word(g.reason)}}})
 	}
 	x.Tables = []Table{t}
 	return []Section{x}

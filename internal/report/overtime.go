@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,11 +10,11 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-const overTimeAbout = "Medians over the trials at each time since the measured window began, between dotted lines; shades are quartiles. Hosts of a lab share the machine's CPUs: the modes are the machine's, in steps of 10 ms, and threads belong to the host or pod whose network they use. Throughput is what the receiving end's device counted, with headers."
+var overTimeAbout = say("Medians over the trials at each time since the measured window began, between dotted lines; shades are quartiles. Hosts of a lab share the machine's CPUs: the modes are the machine's, in steps of 10 ms, and threads belong to the host or pod whose network they use. Throughput is what the receiving end's device counted, with headers.")
 
 // overTimeSection has a part per probe and condition with a figure per network whose trials were sampled.
 func overTimeSection(s source) []Section {
-	x := Section{ID: "over-time", Title: "CPU and throughput over time", Label: "over time", About: overTimeAbout, Flat: true, In: []Medium{forPage}}
+	x := Section{ID: "over-time", Title: say("CPU and throughput over time"), Label: say("over time"), About: overTimeAbout, Flat: true, In: []Medium{forPage}}
 	var titles groups[string, analysis.OverTime]
 	for _, o := range s.p.OverTime() {
 		titles.add(s.under(o.Probe, o.Levels), o)
@@ -37,40 +36,40 @@ func overTimeSection(s source) []Section {
 
 func (s source) overTime(o analysis.OverTime, id string) Figure {
 	var alt []string
-	v := chart.Over{Times: o.Times, Window: o.Window}
+	v := chart.Over{X: say("s since the measured window began"), Times: o.Times, Window: o.Window}
 	if o.Throughput != nil {
 		top := 0.0
 		for _, y := range o.Throughput.High {
 			top = max(top, y)
 		}
 		factor, label := unit.Scale(top, o.Throughput.Unit)
-		v.Panels = append(v.Panels, chart.Panel{Axis: fmt.Sprintf("arrived at %s of %s, %s", o.Throughput.Name, o.Throughput.Place, label),
+		v.Panels = append(v.Panels, chart.Panel{Axis: say("arrived at %s of %s, %s", o.Throughput.Name, o.Throughput.Place, label),
 			Lines: []chart.TimeLine{timeLine(*o.Throughput, "", s.color(o.Network), factor)}})
-		alt = append(alt, "throughput "+unit.Format(o.Throughput.Mean, o.Throughput.Unit))
+		alt = append(alt, say("throughput %s", unit.Format(o.Throughput.Mean, o.Throughput.Unit)))
 	}
-	axis := "CPUs in use by mode, cores"
+	axis := say("CPUs in use by mode, cores")
 	if o.CPUs > 0 {
-		axis += fmt.Sprintf(" of %d", o.CPUs)
+		axis = say("CPUs in use by mode, cores of %d", o.CPUs)
 	}
 	modes := chart.Panel{Axis: axis, Top: float64(o.CPUs), Stack: true}
 	for _, c := range o.Modes {
-		modes.Lines = append(modes.Lines, chart.TimeLine{Name: c.Name, Color: slices.Index(analysis.CourseModes, c.Name), Y: c.Median})
-		alt = append(alt, fmt.Sprintf("%s %.2f cores", c.Name, c.Mean))
+		modes.Lines = append(modes.Lines, chart.TimeLine{Name: word(c.Name), Color: slices.Index(analysis.CourseModes, c.Name), Y: c.Median})
+		alt = append(alt, say("%s %.2f cores", c.Name, c.Mean))
 	}
 	v.Panels = append(v.Panels, modes)
 	if len(o.Threads) > 0 {
-		threads := chart.Panel{Axis: "threads, % of a CPU", Top: 100}
+		threads := chart.Panel{Axis: say("threads, % of a CPU"), Top: 100}
 		for i, c := range o.Threads {
-			label := strings.TrimSpace(c.Place + " " + finding.Describe(analysis.Thread{Name: c.Name}).Name)
+			label := strings.TrimSpace(c.Place + " " + string(finding.Describe(analysis.Thread{Name: c.Name}).Name))
 			threads.Lines = append(threads.Lines, timeLine(c, label, i+1, 100))
-			alt = append(alt, fmt.Sprintf("%s %.0f %% of a CPU", label, 100*c.Mean))
+			alt = append(alt, say("%s %.0f %% of a CPU", label, 100*c.Mean))
 		}
 		v.Panels = append(v.Panels, threads)
 	}
-	v.Alt = fmt.Sprintf("CPU and throughput over time, %s, %s: means %s.", o.Network, s.under(o.Probe, o.Levels), strings.Join(alt, "; "))
-	f := Figure{ID: id + " " + o.Network + " " + o.Host, Caption: o.Network, Chart: v, Note: fmt.Sprintf("%s of %d.", count(o.Trials, "trial"), o.Of)}
+	v.Alt = say("CPU and throughput over time, %s, %s: means %s.", o.Network, s.under(o.Probe, o.Levels), alternatives(alt))
+	f := Figure{ID: id + " " + o.Network + " " + o.Host, Caption: o.Network, Chart: v, Note: say("%s of %d.", count(o.Trials, "trial"), o.Of)}
 	if o.Host != "" {
-		f.Caption += ", machine " + o.Host
+		f.Caption += say(", machine %s", o.Host)
 	}
 	return f
 }

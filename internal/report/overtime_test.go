@@ -75,6 +75,7 @@ func TestOverTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, name, b.Bytes())
+		chinese(t, d)
 	}
 	var b bytes.Buffer
 	if err := Text(&b, d, 100); err != nil || strings.Contains(b.String(), "thread") {

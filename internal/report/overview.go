@@ -96,7 +96,7 @@ func overviewCell(t analysis.Table, r analysis.Row) Cell {
 	}
 	d := ratioDigits(r.Ratio)
 	c := ratioCell(r.Ratio, d)
-	c.Small = "no interval"
+	c.Small = say("no interval")
 	if r.Ratio.Bounded() {
 		c.Small, c.Shade = bracket(r.Ratio, d), shade(r.Ratio, t.Unit)
 		c.bounds(r.Ratio)
@@ -104,7 +104,7 @@ func overviewCell(t analysis.Table, r analysis.Row) Cell {
 	if r.Same {
 		c.Text = "~ " + c.Text
 	}
-	c.Small = strings.Join(append([]string{c.Small}, marks(r)...), ", ")
+	c.Small = list(append([]string{c.Small}, marks(r)...))
 	return c
 }
 

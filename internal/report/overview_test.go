@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -62,7 +63,7 @@ func TestSpans(t *testing.T) {
 		}
 	}
 	r.Results = host
-	as := newSource(analyzed(r)).answers()
+	as := lang.In(nil, newSource(analyzed(r)).answers())
 	if len(as) != 1 || !strings.Contains(as[0].Text, "µs (load idle) to ") || !strings.Contains(as[0].Text, "µs (load d).") {
 		t.Errorf("%v", as)
 	}

@@ -1,9 +1,10 @@
 // The page is complete without this script. It shows values where a reader points, hides networks and
-// probes, sorts and copies tables, saves charts, and keeps the reader's choices in the address.
+// probes, sorts and copies tables, saves charts, and keeps choices in the address.
 const byID = id => document.getElementById(id);
 const seen = e => e.getClientRects().length;
-const subjects = JSON.parse(byID('subjects').textContent); // n, networks, and p, probes: [number, name, title]
+const subjects = JSON.parse(byID('subjects').textContent); // n, networks, and p, probes: [number, name, title]; w, words
 const all = (query, within = document) => [...within.querySelectorAll(query)];
+const say = (s, what) => (subjects.w?.[s] ?? s).replace('%s', () => what); // in the page's language
 const set = (e, attributes) => { for (const k in attributes) e.setAttribute(k, attributes[k]); return e; };
 const make = (tag, properties, ...children) => {
 	const e = Object.assign(document.createElement(tag), properties);
@@ -85,10 +86,10 @@ function stack(svg) {
 }
 
 function filterMenu() {
-	const panel = make('div'), menu = make('details', {id: 'filter'}, make('summary', {textContent: 'Filter'}), panel);
+	const panel = make('div'), menu = make('details', {id: 'filter'}, make('summary', {textContent: say('Filter')}), panel);
 	for (const [k, legend] of [['n', 'Networks'], ['p', 'Probes']]) {
 		if (subjects[k].length < 2) continue;
-		panel.append(make('fieldset', {}, make('legend', {textContent: legend}), ...subjects[k].map(([i, , title]) => {
+		panel.append(make('fieldset', {}, make('legend', {textContent: say(legend)}), ...subjects[k].map(([i, , title]) => {
 			const onchange = e => { hidden[k][e.target.checked ? 'delete' : 'add'](i); filter(); save(); };
 			return make('label', {}, make('input', {type: 'checkbox', name: k, value: i, checked: true, onchange}), ' ' + title);
 		})));
@@ -236,9 +237,9 @@ function chartTools() {
 		prepare(svg);
 		figure.prepend(tools(
 			svg.dataset.plot ? set(make('select', {onchange: e => change('zoom', figure.id, e.target.value)},
-				...ranges.map(r => make('option', {value: r, textContent: r ? r.replace('-', '–') + ' %' : 'zoom'}))), {'aria-label': 'Zoom into ' + what}) : '',
-			button('SVG', `Save ${what} as SVG`, () => offer(figure.id + '.svg', drawing(svg))),
-			button('PNG', `Save ${what} as PNG`, () => picture(svg, figure.id + '.png'))));
+				...ranges.map(r => make('option', {value: r, textContent: r ? r.replace('-', '–') + ' %' : say('zoom')}))), {'aria-label': say('Zoom into %s', what)}) : '',
+			button('SVG', say('Save %s as SVG', what), () => offer(figure.id + '.svg', drawing(svg))),
+			button('PNG', say('Save %s as PNG', what), () => picture(svg, figure.id + '.png'))));
 	}
 }
 
@@ -281,13 +282,13 @@ function copy(text, from) {
 	document.execCommand('copy'); // works without the permission that the clipboard's own interface needs
 	area.remove();
 	from.focus();
-	tip.textContent = 'copied';
+	tip.textContent = say('copied');
 	tip.hidden = false;
 }
 
 function tableTools() {
 	for (const table of all('table')) {
-		table.parentElement.before(tools(...Object.keys(formats).map(f => button(f, `Copy table as ${f}`, e => copy(formats[f](table), e.target)))));
+		table.parentElement.before(tools(...Object.keys(formats).map(f => button(f, say('Copy table as %s', f), e => copy(formats[f](table), e.target)))));
 		if (all('tbody th:first-child:empty', table).length) continue; // its rows belong together
 		for (const th of table.tHead.rows[0].cells) {
 			if (th.textContent) th.append(make('button', {className: 'sort', onclick: () => {
@@ -298,7 +299,7 @@ function tableTools() {
 	}
 }
 
-for (const pre of all('pre')) pre.before(tools(button('Copy', 'Copy the text below', e => copy(pre.textContent, e.target))));
+for (const pre of all('pre')) pre.before(tools(button(say('Copy'), say('Copy the text below'), e => copy(pre.textContent, e.target))));
 addEventListener('click', e => {
 	const link = e.target.closest?.('a[href^="#"]');
 	if (!link) return;

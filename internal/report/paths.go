@@ -9,8 +9,8 @@ import (
 
 // pathSection shows the MTU of each network and the rate that its headers leave.
 func pathSection(s source) []Section {
-	t := Table{ID: "paths-table", Columns: []Column{{Head: "network", Left: true, Kind: "name", Keep: 9}, {Head: "MTU", Unit: "byte", Base: "byte"},
-		{Head: "overhead", Unit: "byte", Base: "byte"}, {Head: "link"}, {Head: "ceiling"}}}
+	t := Table{ID: "paths-table", Columns: []Column{{Head: say("network"), Left: true, Kind: "name", Keep: 9}, {Head: say("MTU"), Unit: "byte", Base: "byte"},
+		{Head: say("overhead"), Unit: "byte", Base: "byte"}, {Head: say("link")}, {Head: say("ceiling")}}}
 	apart := false
 	for _, n := range s.p.Networks {
 		var mtu, overhead, link, ceilings, distance []string
@@ -29,7 +29,7 @@ func pathSection(s source) []Section {
 			continue
 		}
 		if link == nil {
-			link = []string{"no limit set"}
+			link = []string{say("no limit set")}
 			if s.Target.Exists() {
 				link = []string{"–"} // Machines has its speed, if it is known
 			}
@@ -37,21 +37,21 @@ func pathSection(s source) []Section {
 		if ceilings == nil {
 			ceilings = []string{"–"}
 		}
-		t.Rows = append(t.Rows, Row{Network: n, Cells: texts(n, strings.Join(mtu, ", "), strings.Join(overhead, ", "), strings.Join(link, ", "), strings.Join(ceilings, "\n"), strings.Join(distance, "\n"))})
+		t.Rows = append(t.Rows, Row{Network: n, Cells: texts(n, list(mtu), list(overhead), list(link), strings.Join(ceilings, "\n"), strings.Join(distance, "\n"))})
 		apart = apart || distance != nil
 	}
 	if t.Rows == nil {
 		return nil
 	}
 	if apart {
-		t.Columns = append(t.Columns, Column{Head: "distance"})
+		t.Columns = append(t.Columns, Column{Head: say("distance")})
 	} else {
 		for i := range t.Rows {
 			t.Rows[i].Cells = t.Rows[i].Cells[:len(t.Columns)]
 		}
 	}
-	return []Section{{ID: "paths", Title: "Paths", In: []Medium{forPage}, Tables: []Table{t},
-		About: "Overhead is what encapsulation adds to every IP packet. The ceiling is the payload rate that the headers leave of the link: arithmetic, not a measurement."}}
+	return []Section{{ID: "paths", Title: say("Paths"), In: []Medium{forPage}, Tables: []Table{t},
+		About: say("Overhead is what encapsulation adds to every IP packet. The ceiling is the payload rate that the headers leave of the link: arithmetic, not a measurement.")}}
 }
 
 // distanceOf describes what packets met between the hosts of a row's ends, each way; "" if nothing.
@@ -64,9 +64,9 @@ func distanceOf(observed map[string]string) string {
 		delay += " ± " + j
 	}
 	if l := observed["path.loss"]; l != "0%" {
-		delay += ", loss " + l
+		delay += say(", loss %s", l)
 	}
-	return delay + " (" + observed["delay.by"] + ")"
+	return say("%s (%s)", delay, observed["delay.by"])
 }
 
 func addNew(list []string, s string) []string {

@@ -9,7 +9,7 @@ import (
 
 // Figures returns all figures of a page, in reading order. Their captions also say what their sections are
 // about.
-func (d *Document) Figures() []Figure { return figuresOf(visible(d.Sections, forPage)) }
+func (d *Document) Figures() []Figure { return figuresOf(visible(d.printed().Sections, forPage)) }
 
 func figuresOf(ss []Section) (out []Figure) {
 	for _, s := range ss {
@@ -26,6 +26,7 @@ func figuresOf(ss []Section) (out []Figure) {
 
 // Picture returns a figure as a sheet that stands alone: it says what was measured, when and how often.
 func (d *Document) Picture(f Figure) chart.Sheet {
+	d = d.printed()
 	s := chart.Sheet{Title: f.Caption, Subtitle: d.Question, Panes: []chart.Pane{{Chart: f.Chart}}}
 	for _, n := range []string{f.Note, strings.Join(nonEmpty(d.Title, d.Census, d.Span, d.Where), " · ")} {
 		if n != "" {

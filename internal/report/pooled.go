@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // several is what the sections of a pooled report are made from.
@@ -24,21 +24,21 @@ type several struct {
 // Pooled is the report of several analyzed runs; p pools their analyses in the same order.
 func Pooled(runs []Run, p *analysis.Pooled) *Document {
 	s := several{runs: runs, p: p, names: runNames(runs), words: Run{Words: map[string]probe.Info{}}}
-	d := &Document{Title: "weir", Baseline: p.Baseline, Networks: p.Networks, Analysis: p}
+	d := &Document{Title: say("weir"), Baseline: p.Baseline, Networks: p.Networks, Analysis: p}
 	trials := 0
 	for i, r := range runs {
 		if i == 0 {
-			d.Title, d.Question, d.Where = cmp.Or(r.Name, d.Title), r.Question, r.where()
+			d.Title, d.Question, d.Where = cmp.Or(r.Name, d.Title), word(r.Question), r.where()
 		}
 		trials += len(r.Results)
 		for name, w := range r.Words {
 			s.words.Words[name] = w
 		}
 		for _, problem := range r.Problems {
-			d.Warnings = append(d.Warnings, s.names[i]+": "+problem)
+			d.Warnings = append(d.Warnings, say("%s: %s", s.names[i], problem))
 		}
 	}
-	d.Census = fmt.Sprintf("%s pooled, %s", s.over(p.Runs), count(trials, "trial"))
+	d.Census = say("%s pooled, %s", s.over(p.Runs), count(trials, "trial"))
 	d.Head = s.head(d.Census)
 	d.Sections = append(d.Sections, s.answer(), s.ratios(), s.budget(), s.perRun(), s.conditions(), s.method())
 	identify(d.Sections, "section", map[string]bool{})
@@ -76,7 +76,7 @@ func (s several) over(n int) string {
 	if first.IsZero() {
 		return count(n, "run")
 	}
-	return fmt.Sprintf("%s over %s", count(n, "run"), roughly(last.Sub(first)))
+	return say("%s over %s", count(n, "run"), roughly(last.Sub(first)))
 }
 
 // roughly prints a duration in its largest fitting unit: "40 min".
@@ -89,7 +89,7 @@ func roughly(d time.Duration) string {
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%.0f h", d.Hours())
 	}
-	return fmt.Sprintf("%.0f days", d.Hours()/24)
+	return say("%.0f days", d.Hours()/24)
 }
 
 // fewRuns is the number of runs beyond which the quantile of t falls slowly: at 99.5 % it is 127, 14
@@ -98,7 +98,7 @@ const fewRuns = 5
 
 // answer has a sentence per network, with every pooled ratio.
 func (s several) answer() Section {
-	x := Section{ID: "answer", Title: "Answer", Box: true, Lines: s.contrastLines()}
+	x := Section{ID: "answer", Title: say("Answer"), Box: true, Lines: s.contrastLines()}
 	for _, n := range s.p.Networks {
 		if text := s.clauses(n); text != "" {
 			x.Lines = append(x.Lines, Line{Network: n, Text: text})
@@ -106,11 +106,11 @@ func (s several) answer() Section {
 	}
 	switch {
 	case x.Lines == nil:
-		x.About = "Nothing was compared: the runs share no ratio to a baseline."
+		x.About = say("Nothing was compared: the runs share no ratio to a baseline.")
 	case s.p.Runs == 1:
-		x.Notes = append(x.Notes, "One run cannot show how much runs differ, so a pooled ratio has no interval. Repeat the run.")
+		x.Notes = append(x.Notes, say("One run cannot show how much runs differ, so a pooled ratio has no interval. Repeat the run."))
 	case s.p.Runs < fewRuns:
-		x.Notes = append(x.Notes, fmt.Sprintf("%d runs say little about how much runs differ, so these intervals are wide. %d or more runs narrow them.", s.p.Runs, fewRuns))
+		x.Notes = append(x.Notes, say("%d runs say little about how much runs differ, so these intervals are wide. %d or more runs narrow them.", s.p.Runs, fewRuns))
 	}
 	if len(s.runs) > 0 {
 		x.Parts = []Section{{ID: "datapath", Notes: s.runs[0].datapath(), In: full, Box: true}}
@@ -130,22 +130,22 @@ func (s several) clauses(network string) string {
 			least = min(least, c.Ratio.N)
 		}
 	}
-	whose := s.p.Baseline + "'s"
+	whose := say("%s's", s.p.Baseline)
 	for _, p := range probes.keys {
 		parts = append(parts, s.clause(probes.of[p], whose))
-		whose = "its"
+		whose = say("its")
 	}
 	if parts == nil {
 		return ""
 	}
-	if c := probes.of[probes.keys[0]][0]; better(c.Unit) != "lower is better" && c.Verdict != analysis.NoDifference {
-		parts[0] = "carries " + parts[0]
+	if c := probes.of[probes.keys[0]][0]; !record.LowerIsBetter(c.Unit) && c.Verdict != analysis.NoDifference {
+		parts[0] = say("carries %s", parts[0])
 	}
 	runs := s.over(s.p.Runs)
 	if least < s.p.Runs {
-		runs += fmt.Sprintf("; some ratios rest on only %d", least)
+		runs += say("; some ratios rest on only %d", least)
 	}
-	return strings.Join(parts, ", ") + " (" + runs + ")."
+	return say("%s (%s).", list(parts), runs)
 }
 
 // clause sums up the cells of one probe: one ratio, or the range over several conditions.
@@ -153,20 +153,20 @@ func (s several) clause(cells []analysis.PooledCell, whose string) string {
 	c := cells[0]
 	what := s.words.short(c.Probe)
 	if c.Metric == "throughput" {
-		what += " throughput"
+		what = say("%s throughput", what)
 	}
-	of, verb := "of "+whose+" "+what, ""
-	if better(c.Unit) == "lower is better" {
-		of, verb = "times "+whose+" "+what, "takes "
+	of := func(ratio string) string { return say("%s of %s %s", ratio, whose, what) }
+	if record.LowerIsBetter(c.Unit) {
+		of = func(ratio string) string { return say("takes %s times %s %s", ratio, whose, what) }
 	}
 	if len(cells) == 1 {
 		switch c.Verdict {
 		case analysis.NoDifference:
-			return "no difference shown ~ in " + what + interval(c.Ratio.Interval)
+			return say("no difference shown ~ in %s%s", what, interval(c.Ratio.Interval))
 		case analysis.NoInterval:
-			return verb + fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval)) + " " + of + ", without an interval"
+			return say("%s, without an interval", of(fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval))))
 		}
-		return verb + fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval)) + interval(c.Ratio.Interval) + " " + of
+		return of(fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval)) + interval(c.Ratio.Interval))
 	}
 	lo, hi, same := c.Ratio.Center, c.Ratio.Center, 0
 	for _, c := range cells {
@@ -175,9 +175,9 @@ func (s several) clause(cells []analysis.PooledCell, whose string) string {
 			same++
 		}
 	}
-	text := fmt.Sprintf("%s%s to %s %s under %d conditions", verb, fixed(lo, 2), fixed(hi, 2), of, len(cells))
+	text := say("%s under %d conditions", of(say("%s to %s", fixed(lo, 2), fixed(hi, 2))), len(cells))
 	if same > 0 {
-		text += fmt.Sprintf(" (no difference shown ~ under %d)", same)
+		text += say(" (no difference shown ~ under %d)", same)
 	}
 	return text
 }
@@ -198,7 +198,7 @@ func (s several) compared() (out []analysis.PooledCell) {
 
 // name names a cell: its network, then the probe, the levels that vary, and those compared.
 func (s several) name(c analysis.PooledCell) string {
-	return c.Network + ", " + comma(comma(s.words.short(c.Probe), levelText(c.Levels)), c.Compared)
+	return comma(c.Network, comma(comma(s.words.short(c.Probe), levelText(c.Levels)), c.Compared))
 }
 
 func (s several) cells(of []analysis.PooledCell) column {
@@ -209,10 +209,10 @@ func (s several) cells(of []analysis.PooledCell) column {
 
 // ratios has the table of all pooled ratios and a forest chart per probe and condition.
 func (s several) ratios() Section {
-	x := Section{ID: "pooled", Title: "Ratios over all runs", Label: "Ratios"}
+	x := Section{ID: "pooled", Title: say("Ratios over all runs"), Label: say("Ratios")}
 	of := s.compared()
 	if len(of) == 0 {
-		x.About = "The runs hold no results."
+		x.About = say("The runs hold no results.")
 		return x
 	}
 	get := func(f func(analysis.PooledCell) (string, float64)) func(analysis.PooledCell) Cell {
@@ -229,29 +229,29 @@ func (s several) ratios() Section {
 		return c.Ratio.Interval, c.Verdict == analysis.NoDifference
 	})...)
 	cs = append(cs,
-		layout(Column{Head: "over", Left: true, Keep: 8}, of, func(c analysis.PooledCell) Cell {
+		layout(Column{Head: say("over"), Left: true, Keep: 8}, of, func(c analysis.PooledCell) Cell {
 			if c.Ratio.N == 0 {
 				return Cell{}
 			}
 			return Cell{Text: count(c.Ratio.N, "run"), Value: number(float64(c.Ratio.N))}
 		}),
-		layout(Column{Head: "verdict", Left: true, Keep: 4}, of, func(c analysis.PooledCell) Cell { return Cell{Text: string(c.Verdict)} }),
-		layout(Column{Head: "next run", Base: "1", Keep: 7}, of, func(c analysis.PooledCell) Cell {
+		layout(Column{Head: say("verdict"), Left: true, Keep: 4}, of, func(c analysis.PooledCell) Cell { return Cell{Text: word(string(c.Verdict))} }),
+		layout(Column{Head: say("next run"), Base: "1", Keep: 7}, of, func(c analysis.PooledCell) Cell {
 			return intervalCell(c.Ratio.Next, 1, ratioDigits(c.Ratio.Next))
 		}),
-		layout(Column{Head: "runs differ by", Base: "1", Keep: 8}, of, get(func(c analysis.PooledCell) (string, float64) {
+		layout(Column{Head: say("runs differ by"), Base: "1", Keep: 8}, of, get(func(c analysis.PooledCell) (string, float64) {
 			if c.Ratio.N < 2 {
 				return "", 0
 			}
 			return "±" + percent(c.Ratio.Tau), c.Ratio.Tau
 		})),
-		layout(Column{Head: "path " + s.divisor(), Base: "1", Keep: 3}, of, func(c analysis.PooledCell) Cell {
+		layout(Column{Head: say("path %s", s.divisor()), Base: "1", Keep: 3}, of, func(c analysis.PooledCell) Cell {
 			return ratioCell(c.Path.Interval, ratioDigits(c.Path.Interval))
 		}),
-		layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 3}, of, func(c analysis.PooledCell) Cell {
+		layout(Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 3}, of, func(c analysis.PooledCell) Cell {
 			return intervalCell(c.Path.Interval, 1, ratioDigits(c.Path.Interval))
 		}),
-		layout(Column{Head: "value", Keep: 5}, of, get(func(c analysis.PooledCell) (string, float64) {
+		layout(Column{Head: say("value"), Keep: 5}, of, get(func(c analysis.PooledCell) (string, float64) {
 			if c.Value.N == 0 {
 				return "", 0
 			}
@@ -264,7 +264,7 @@ func (s several) ratios() Section {
 	x.Figures = s.forests(of)
 	for _, c := range of {
 		for _, w := range c.Ratio.Warnings {
-			x.Notes = append(x.Notes, s.name(c)+": "+w)
+			x.Notes = append(x.Notes, say("%s: %s", s.name(c), w))
 		}
 	}
 	return x
@@ -272,12 +272,12 @@ func (s several) ratios() Section {
 
 // budget lists the standard uncertainties of every pooled number.
 func (s several) budget() Section {
-	x := Section{ID: "budget", Title: "Uncertainty budget", In: full,
-		About: "Standard uncertainties relative to each ratio. Type A comes from repetition: the blocks within the runs, and the runs. " +
-			"Type B is what repetition cannot show. Combined is the root of the sum of squares; the interval of a ratio is type A times the quantile of t."}
+	x := Section{ID: "budget", Title: say("Uncertainty budget"), In: full,
+		About: say("Standard uncertainties relative to each ratio. Type A comes from repetition: the blocks within the runs, and the runs. " +
+			"Type B is what repetition cannot show. Combined is the root of the sum of squares; the interval of a ratio is type A times the quantile of t.")}
 	of := s.compared()
 	share := func(head string, keep int, get func(analysis.Budget) float64) column {
-		return layout(Column{Head: head, Base: "1", Keep: keep}, of, func(c analysis.PooledCell) Cell {
+		return layout(Column{Head: word(head), Base: "1", Keep: keep}, of, func(c analysis.PooledCell) Cell {
 			if c.Counted() == 0 {
 				return Cell{}
 			}
@@ -291,18 +291,18 @@ func (s several) budget() Section {
 			share("between runs", 8, func(b analysis.Budget) float64 { return b.Between }),
 			share("type B", 8, func(b analysis.Budget) float64 { return b.TypeB }),
 			share("combined", 9, func(b analysis.Budget) float64 { return b.Combined }),
-			layout(Column{Head: "source of type B", Left: true, Keep: 2}, of, func(c analysis.PooledCell) Cell { return Cell{Text: c.Budget.Source} }))}
+			layout(Column{Head: say("source of type B"), Left: true, Keep: 2}, of, func(c analysis.PooledCell) Cell { return Cell{Text: word(c.Budget.Source)} }))}
 	}
 	return x
 }
 
 // method explains the numbers.
 func (s several) method() Section {
-	return Section{ID: "method", Title: "Method", In: full, Notes: []string{
-		fmt.Sprintf("Each run divides every block by %s of the same block. A pooled ratio treats the logarithms of the runs' ratios as a random sample: differences between runs count as uncertainty.", s.divides()),
-		fmt.Sprintf("The spread between runs is Paule and Mandel's estimate; the interval is Hartung and Knapp's, with t of one degree of freedom fewer than runs. All ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", trim(100*s.p.Confidence), trim(100*s.p.Each)),
-		"Next run is the prediction interval of one more run of this kind, with 95 % confidence by itself; it needs four runs.",
-		"~ means that the interval contains 1: these runs show no difference. A value is the geometric mean of the medians of the runs.",
-		"Runs that follow each other at once can share a state of the machine. Runs spaced over hours cover more.",
+	return Section{ID: "method", Title: say("Method"), In: full, Notes: []string{
+		say("Each run divides every block by %s of the same block. A pooled ratio treats the logarithms of the runs' ratios as a random sample: differences between runs count as uncertainty.", s.divides()),
+		say("The spread between runs is Paule and Mandel's estimate; the interval is Hartung and Knapp's, with t of one degree of freedom fewer than runs. All ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", trim(100*s.p.Confidence), trim(100*s.p.Each)),
+		say("Next run is the prediction interval of one more run of this kind, with 95 % confidence by itself; it needs four runs."),
+		say("~ means that the interval contains 1: these runs show no difference. A value is the geometric mean of the medians of the runs."),
+		say("Runs that follow each other at once can share a state of the machine. Runs spaced over hours cover more."),
 	}}
 }

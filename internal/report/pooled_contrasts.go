@@ -1,8 +1,6 @@
 package report
 
 import (
-	"strings"
-
 	"github.com/weir-bench/weir/internal/analysis"
 )
 
@@ -32,11 +30,11 @@ func (s several) contrastLines() (out []Line) {
 		if !c.answered() {
 			continue
 		}
-		text := strings.TrimSuffix(s.words.sentence(c), ".")
+		text := s.words.clause(c)
 		if c.text != "" {
 			text = capital(text)
 		}
-		out = append(out, Line{Text: text + " (" + s.over(s.p.Runs) + ")."})
+		out = append(out, Line{Text: say("%s (%s).", text, s.over(s.p.Runs))})
 	}
 	return out
 }
@@ -44,7 +42,7 @@ func (s several) contrastLines() (out []Line) {
 // divisor heads a column of ratios.
 func (s several) divisor() string {
 	if len(s.p.Contrasts) > 0 {
-		return "ratio"
+		return say("ratio")
 	}
 	return "÷ " + s.p.Baseline
 }
@@ -55,7 +53,7 @@ func (s several) divides() string {
 	case len(s.p.Contrasts) == 0:
 		return s.p.Baseline
 	case s.p.Baseline == "":
-		return "the cell after ÷"
+		return say("the cell after ÷")
 	}
-	return s.p.Baseline + ", or by the cell after ÷,"
+	return say("%s, or by the cell after ÷,", s.p.Baseline)
 }

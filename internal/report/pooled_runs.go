@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
@@ -35,9 +34,9 @@ func (s several) forests(of []analysis.PooledCell) (out []Figure) {
 		c := cells[0]
 		divisor, of := s.p.Baseline, "÷ "+s.p.Baseline
 		if c.Compared != "" {
-			divisor, of = "no difference", "ratio"
+			divisor, of = say("no difference"), say("ratio")
 		}
-		f := chart.Forest{Baseline: divisor, Axis: fmt.Sprintf("%s %s (%s)", metricName(c.Metric), of, better(c.Unit))}
+		f := chart.Forest{Baseline: divisor, Axis: say("%s %s (%s)", metricName(c.Metric), of, better(c.Unit))}
 		var alt []string
 		for _, c := range cells {
 			g := s.forest(c)
@@ -45,10 +44,10 @@ func (s several) forests(of []analysis.PooledCell) (out []Figure) {
 			alt = append(alt, c.Network+" "+g.Pooled.Label)
 		}
 		caption := comma(s.words.under(c.Probe, c.Levels), c.Compared)
-		f.Alt = fmt.Sprintf("Ratio of each run and of all, %s: %s.", caption, strings.Join(alt, "; "))
-		note := "■ one run, larger with more weight · ◆ all runs · bar: where the next run is expected"
+		f.Alt = say("Ratio of each run and of all, %s: %s.", caption, alternatives(alt))
+		note := say("■ one run, larger with more weight · ◆ all runs · bar: where the next run is expected")
 		if hidden := s.p.Runs - mostForest; hidden > 0 {
-			note += fmt.Sprintf(" · the first %s not drawn", count(hidden, "run"))
+			note += say(" · the first %s not drawn", count(hidden, "run"))
 		}
 		out = append(out, Figure{ID: "forest " + k, Caption: caption, Chart: f, Note: note})
 	}
@@ -60,8 +59,8 @@ func (s several) forest(c analysis.PooledCell) chart.ForestGroup {
 	label := func(i stat.Interval) string { return fixed(i.Center, digits) + "×" }
 	n := color(s.p.Networks, s.p.Baseline, c.Network)
 	g := chart.ForestGroup{Name: c.Network, Color: n, NextLo: c.Ratio.Next.Lo, NextHi: c.Ratio.Next.Hi,
-		Pooled: chartRow("all "+count(c.Ratio.N, "run"), n, c.Ratio.Interval, 1, label(c.Ratio.Interval))}
-	total := 0.0
+		Pooled: chartRow(say("all %s", count(c.Ratio.N, "run")), n, c.Ratio.Interval, 1, label(c.Ratio.Interval))}
+	total, missing := 0.0, 0
 	weight := func(i stat.Interval) float64 {
 		if v := i.LogSE()*i.LogSE() + c.Ratio.Tau*c.Ratio.Tau; v > 0 {
 			return 1 / v
@@ -70,7 +69,7 @@ func (s several) forest(c analysis.PooledCell) chart.ForestGroup {
 	}
 	for i, x := range c.PerRun {
 		if x.Missing != "" || x.Ratio.N == 0 {
-			g.Missing++
+			missing++
 			continue
 		}
 		total += weight(x.Ratio)
@@ -78,6 +77,9 @@ func (s several) forest(c analysis.PooledCell) chart.ForestGroup {
 			continue
 		}
 		g.Runs = append(g.Runs, chart.ForestRun{Row: chartRow(s.names[i], n, x.Ratio, 1, label(x.Ratio)), Weight: weight(x.Ratio)})
+	}
+	if missing > 0 {
+		g.Missing = say("%d not counted", missing)
 	}
 	for i := range g.Runs {
 		g.Runs[i].Weight /= math.Max(total, math.SmallestNonzeroFloat64)
@@ -87,7 +89,7 @@ func (s several) forest(c analysis.PooledCell) chart.ForestGroup {
 
 // perRun lists the runs, and every cell in each of them.
 func (s several) perRun() Section {
-	x := Section{ID: "runs", Title: "Run by run", In: full}
+	x := Section{ID: "runs", Title: say("Run by run"), In: full}
 	if len(s.runs) == 0 {
 		return x
 	}
@@ -104,7 +106,7 @@ func (s several) perRun() Section {
 		return n
 	}
 	left := func(head string, keep int, get func(i int) string) column {
-		return layout(Column{Head: head, Left: true, Keep: keep}, all, func(i int) Cell { return Cell{Text: get(i)} })
+		return layout(Column{Head: word(head), Left: true, Keep: keep}, all, func(i int) Cell { return Cell{Text: get(i)} })
 	}
 	x.Tables = []Table{table("runs-table", left("run", 9, func(i int) string { return s.names[i] }),
 		left("begin and length", 8, func(i int) string { return s.runs[i].span() }),
@@ -130,27 +132,27 @@ func (s several) perRun() Section {
 		d = max(d, ratioDigits(l.x.Ratio))
 	}
 	each := table("cells-table", names("cell", lines, func(l line) string { return s.name(l.c) }),
-		layout(Column{Head: "run", Left: true, Keep: 9}, lines, func(l line) Cell { return Cell{Text: s.names[l.i]} }),
-		layout(Column{Head: "value", Keep: 6}, lines, func(l line) Cell {
+		layout(Column{Head: say("run"), Left: true, Keep: 9}, lines, func(l line) Cell { return Cell{Text: s.names[l.i]} }),
+		layout(Column{Head: say("value"), Keep: 6}, lines, func(l line) Cell {
 			if l.x.Value.N == 0 {
 				return Cell{}
 			}
 			return Cell{Text: unit.Format(l.x.Value.Center, l.c.Unit), Value: number(l.x.Value.Center)}
 		}),
 		layout(Column{Head: s.divisor(), Base: "1", Kind: "ratio", Keep: 9}, lines, func(l line) Cell { return ratioCell(l.x.Ratio, d) }),
-		layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}, lines, func(l line) Cell { return intervalCell(l.x.Ratio, 1, d) }),
+		layout(Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 8}, lines, func(l line) Cell { return intervalCell(l.x.Ratio, 1, d) }),
 		layout(Column{Left: true, Keep: 7}, lines, func(l line) Cell {
 			if l.x.Busy != nil {
-				return Cell{Text: "disturbed"}
+				return Cell{Text: say("disturbed")}
 			}
 			return Cell{}
 		}),
-		layout(Column{Head: "left out", Left: true, Keep: 7}, lines, func(l line) Cell { return Cell{Text: l.x.Missing, Bad: l.x.Missing != ""} }))
+		layout(Column{Head: say("left out"), Left: true, Keep: 7}, lines, func(l line) Cell { return Cell{Text: word(l.x.Missing), Bad: l.x.Missing != ""} }))
 	media := full
 	if len(lines) > mostLines {
 		media = []Medium{forPage}
 	}
-	x.Parts = []Section{{ID: "each", In: media, Title: "every cell in every run", About: "Every interval covers its own run only.", Tables: []Table{each}, Fold: true}}
+	x.Parts = []Section{{ID: "each", In: media, Title: say("every cell in every run"), About: say("Every interval covers its own run only."), Tables: []Table{each}, Fold: true}}
 	return x
 }
 
@@ -166,38 +168,38 @@ func (s several) fact(i int, key string) string {
 			out = append(out, v)
 		}
 	}
-	return strings.Join(out, ", ")
+	return list(out)
 }
 
 // conditions lists the facts in which the runs differ: a row for each value.
 func (s several) conditions() Section {
-	x := Section{ID: "conditions", Title: "What differs between the runs"}
+	x := Section{ID: "conditions", Title: say("What differs between the runs")}
 	var all []map[string][]byte
 	recorded := false
 	for _, r := range s.runs {
 		all = append(all, r.Hosts)
 		recorded = recorded || len(r.Hosts) > 0
 	}
-	t := Table{ID: "differences", Prose: true, Columns: []Column{{Head: "fact", Left: true, Keep: 9}, {Head: "value", Left: true, Keep: 9}, {Head: "runs", Left: true, Keep: 8}}}
+	t := Table{ID: "differences", Prose: true, Columns: []Column{{Head: say("fact"), Left: true, Keep: 9}, {Head: say("value"), Left: true, Keep: 9}, {Head: say("runs"), Left: true, Keep: 8}}}
 	for _, d := range facts.Differ(all) {
 		var values groups[string, string] // names of runs by value
 		for i, v := range d.Values {
-			values.add(cmp.Or(v, "(not recorded)"), s.names[i])
+			values.add(cmp.Or(v, notRecorded), s.names[i])
 		}
 		key := d.Key
 		for _, v := range slices.SortedFunc(slices.Values(values.keys), analysis.Natural) {
-			t.Rows = append(t.Rows, Row{Cells: texts(key, v, strings.Join(values.of[v], ", "))})
+			t.Rows = append(t.Rows, Row{Cells: texts(key, v, list(values.of[v]))})
 			key = "" // only in the first row
 		}
 	}
 	switch {
 	case !recorded:
-		x.About = "The runs recorded no facts about their machines."
+		x.About = say("The runs recorded no facts about their machines.")
 	case t.Rows == nil:
-		x.About = "The runs recorded no difference between their machines."
+		x.About = say("The runs recorded no difference between their machines.")
 	default:
 		x.Tables = []Table{t}
-		x.Notes = []string{"The spread between the runs includes the effect of these differences."}
+		x.Notes = []string{say("The spread between the runs includes the effect of these differences.")}
 	}
 	return x
 }

@@ -65,6 +65,7 @@ func TestPooled(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, name, b.Bytes())
+		chinese(t, d)
 		for _, want := range []string{"5 runs over 50 min", "some ratios rest on only 4", "not measured", "6.12.10", "004: results.jsonl: line 130"} {
 			if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
 				t.Errorf("%s lacks %q", name, want)

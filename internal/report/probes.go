@@ -69,24 +69,24 @@ func (r Run) heading(t analysis.Table) string {
 	switch {
 	case m == "":
 		return s
-	case strings.HasSuffix(r.title(t.Probe), m): // "UDP packet rate" names the metric
-		return s + ": " + better(t.Unit)
+	case strings.HasSuffix(english(r.title(t.Probe)), english(m)): // "UDP packet rate" names the metric
+		return say("%s: %s", s, better(t.Unit))
 	}
-	return s + ": " + m + ", " + better(t.Unit)
+	return say("%s: %s, %s", s, m, better(t.Unit))
 }
 
 // about describes a probe and its number.
 func (r Run) about(t analysis.Table) string {
-	s := r.Words[t.Probe].Method
+	s := word(r.Words[t.Probe].Method)
 	if t.Metric == "" {
 		return s
 	}
-	s = strings.TrimSpace(s + " " + capital(metricName(t.Metric)) + ": " + better(t.Unit) + ".")
+	s = sentences(s, say("%s: %s.", capital(metricName(t.Metric)), better(t.Unit)))
 	if hasSplit(t) {
-		s += " " + splitNote
+		s = sentences(s, splitNote)
 	}
 	if hasClients(t) {
-		s += " " + clientsNote
+		s = sentences(s, clientsNote)
 	}
 	return s
 }
@@ -102,7 +102,7 @@ func ceilings(t analysis.Table) string {
 	if parts == nil {
 		return ""
 	}
-	return "header ceiling: " + strings.Join(parts, ", ")
+	return say("header ceiling: %s", list(parts))
 }
 
 // Percentiles holds those of one row's merged histogram, in seconds.
@@ -132,22 +132,22 @@ func (s source) notes(t analysis.Table) []string {
 	for _, r := range t.Rows {
 		for _, f := range s.byCell[t.Cell(r).String()] {
 			if f.Rule != finding.OutlierBlocks {
-				out.add(r.Network, f.String())
+				out.add(r.Network, string(f.Say()))
 			}
 		}
 		if r.Same && r.Detectable > 0 {
-			out.add(r.Network, fmt.Sprintf("~ a difference of %s or more would have shown", coarse(r.Detectable)))
+			out.add(r.Network, say("~ a difference of %s or more would have shown", coarse(r.Detectable)))
 		}
 		if b := r.Beyond; b != nil && b.Interval.Bounded() {
 			d := ratioDigits(r.Ratio)
-			out.add(r.Network, fmt.Sprintf("%s%s in this run; %s over other runs (%d on this machine differ by ±%s)",
+			out.add(r.Network, say("%s%s in this run; %s over other runs (%d on this machine differ by ±%s)",
 				fixed(r.Ratio.Center, d), interval(r.Ratio), bracket(b.Interval, d), b.Runs, percent(b.Tau)))
 		}
 		out.add(r.Network, stallNotes(r, s.p.Baseline)...)
-		out.add(r.Network, r.Ratio.Warnings...)
+		out.add(r.Network, warnings(r.Ratio)...)
 		for _, w := range r.Path.Warnings {
 			if !slices.Contains(r.Ratio.Warnings, w) {
-				out.add("the network path of "+r.Network, w)
+				out.add(say("the network path of %s", r.Network), string(w))
 			}
 		}
 		out.add(r.Network, cpuNotes(r)...)
@@ -161,7 +161,7 @@ func (s source) far(t analysis.Table) []string {
 	for _, r := range t.Rows {
 		for _, f := range s.byCell[t.Cell(r).String()] {
 			if f.Rule == finding.OutlierBlocks {
-				out.add(r.Network, f.String())
+				out.add(r.Network, string(f.Say()))
 			}
 		}
 	}
@@ -181,17 +181,17 @@ func (s *said) add(of string, remarks ...string) {
 func (s *said) lines(rows []analysis.Row) (out []string) {
 	for _, w := range s.keys {
 		names := s.of[w]
-		who := strings.Join(names, ", ")
+		who := list(names)
 		others := slices.DeleteFunc(slices.Clone(rows), func(r analysis.Row) bool { return slices.Contains(names, r.Network) })
 		if len(names) > 3 && len(names)+len(others) == len(rows) {
 			switch len(others) {
 			case 0:
-				who = "all"
+				who = say("all")
 			case 1:
-				who = "all but " + others[0].Network
+				who = say("all but %s", others[0].Network)
 			}
 		}
-		out = append(out, who+": "+w)
+		out = append(out, say("%s: %s", who, w))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
@@ -20,8 +21,8 @@ const agreed = 0.1
 // layer of the kernel.
 func profileSection(s source) []Section {
 	cells := s.profiledCells()
-	x := Section{ID: "profile", Title: "Where the CPU time goes", Label: "Profile",
-		About: fmt.Sprintf("CPU time by layer of the kernel, from trials of their own that sampled the CPUs at 1 kHz (raw/profile-…/%s, for go tool pprof). "+
+	x := Section{ID: "profile", Title: say("Where the CPU time goes"), Label: say("Profile"),
+		About: say("CPU time by layer of the kernel, from trials of their own that sampled the CPUs at 1 kHz (raw/profile-…/%s, for go tool pprof). "+
 			"A sample belongs to the layer of its innermost known function. A layer is a suggestion: removing it can save more or less, because other layers change with it.", "profile.pb.gz")}
 	if len(s.Profiled) == 0 || len(s.p.Networks) == 0 {
 		return nil
@@ -55,7 +56,7 @@ func (s source) profiledCells() (g groups[string, profile.Trial]) {
 			}
 		}
 	}
-	slices.Sort(g.keys)
+	slices.SortFunc(g.keys, func(a, b string) int { return strings.Compare(english(a), english(b)) })
 	return g
 }
 
@@ -71,8 +72,8 @@ func (s source) unprofiled() []string {
 	var notes said
 	seen := map[string]bool{}
 	for _, r := range s.Profiled {
-		of := s.under(r.Config[analysis.Probe], factorLevels(r.Config)) + " over " + r.Config[analysis.Network]
-		if why := "no profile: " + r.Reason; r.Status != record.OK && !seen[of+why] {
+		of := say("%s over %s", s.under(r.Config[analysis.Probe], factorLevels(r.Config)), r.Config[analysis.Network])
+		if why := say("no profile: %s", word(r.Reason)); r.Status != record.OK && !seen[of+why] {
 			seen[of+why] = true
 			notes.add(of, why)
 		}
@@ -89,39 +90,39 @@ func (s source) profilePart(title string, d profile.Difference) Section {
 	rows = append(rows, d.Clock)
 	whole := func(v float64) float64 { return math.Round(v) + 0 } // no -0
 	ns := func(head string, keep int, get func(profile.Row) float64) column {
-		return layout(Column{Head: head, Unit: "ns", Base: "ns", Keep: keep}, rows, func(r profile.Row) Cell {
+		return layout(Column{Head: word(head), Unit: "ns", Base: "ns", Keep: keep}, rows, func(r profile.Row) Cell {
 			return Cell{Text: fixed(whole(get(r)), 0), Value: number(get(r))}
 		})
 	}
 	extra := ns("extra", 9, func(r profile.Row) float64 { return r.Extra.Center })
 	extra.Kind = "value"
 	t := table(id+" table",
-		names("layer", rows, func(r profile.Row) string { return r.Layer }),
+		names("layer", rows, func(r profile.Row) string { return word(r.Layer) }),
 		ns(d.Baseline, 7, func(r profile.Row) float64 { return r.Base }), ns(d.Network, 8, func(r profile.Row) float64 { return r.Here }), extra,
-		layout(Column{Head: "interval", Unit: "ns", Base: "ns", Kind: "interval", Keep: 8}, rows, func(r profile.Row) Cell {
+		layout(Column{Head: say("interval"), Unit: "ns", Base: "ns", Kind: "interval", Keep: 8}, rows, func(r profile.Row) Cell {
 			c := intervalCell(r.Extra, 1, 0)
 			if c.Text != "" {
 				c.Text = fmt.Sprintf("[%s, %s]", fixed(whole(r.Extra.Lo), 0), fixed(whole(r.Extra.Hi), 0))
 			}
 			return c
 		}),
-		layout(Column{Head: "removed by", Left: true, Keep: 3}, rows, func(r profile.Row) Cell {
+		layout(Column{Head: say("removed by"), Left: true, Keep: 3}, rows, func(r profile.Row) Cell {
 			if r.Extra.Center <= 0 {
 				return Cell{}
 			}
-			return Cell{Text: r.Off}
+			return Cell{Text: word(r.Off)}
 		}))
 	t.Columns[0].Whole = true
 	for i := len(d.Rows); i < len(rows); i++ {
 		t.Rows[i].Baseline = true // set apart
 	}
-	notes := []string{fmt.Sprintf("Each interval is over %s and holds by itself. The last row is what the engine's threads report by their own clocks for the same trials.", count(d.Blocks, "block"))}
+	notes := []string{say("Each interval is over %s and holds by itself. The last row is what the engine's threads report by their own clocks for the same trials.", count(d.Blocks, "block"))}
 	if off := d.Agree(); off > agreed {
-		notes = append(notes, fmt.Sprintf("Samples and clocks differ by up to %s; on %s the client has %s ns by samples and %s by its clock, the server %s and %s. "+
+		notes = append(notes, say("Samples and clocks differ by up to %s; on %s the client has %s ns by samples and %s by its clock, the server %s and %s. "+
 			"Two causes are likely: a clock can charge a thread for the interrupt of the timer that wakes it, which no sample does, and some kernels charge no thread for softirqs. Take the sum from the clock, and the shares from the samples.",
 			percent(off), d.Network, fixed(d.Sampled.Client, 0), fixed(d.Clocked.Client, 0), fixed(d.Sampled.Server, 0), fixed(d.Clocked.Server, 0)))
 	}
-	return Section{ID: id, Title: fmt.Sprintf("%s: extra ns per %s by layer, %s over %s", title, d.Unit, d.Network, d.Baseline),
+	return Section{ID: id, Title: say("%s: extra ns per %s by layer, %s over %s", title, word(d.Unit), d.Network, d.Baseline),
 		Figures: []Figure{flame(d, id)}, Tables: []Table{t}, Notes: notes, Data: d}
 }
 
@@ -131,17 +132,17 @@ func flame(d profile.Difference, id string) Figure {
 	for _, r := range d.Rows {
 		rows[r.Layer] = r
 	}
-	return Figure{ID: id + " flame", Caption: fmt.Sprintf("Who calls what on %s: %s ns per %s", d.Network, fixed(d.Sum.Here, 0), d.Unit),
-		Note: fmt.Sprintf("Width is CPU time per %s, and below a box is what it calls. A box is the calls within one layer, and begins with the function that it names. Its color is the share of the layer that %s adds to %s. The narrowest boxes are left out.", d.Unit, d.Network, d.Baseline),
-		Chart: chart.Flame{Frames: flameFrames(d, rows, d.Tree), Less: "less than on " + d.Baseline, More: "only on " + d.Network,
-			Alt: fmt.Sprintf("Flame graph of the CPU time per %s on %s, in the colors of the difference to %s. The table below has the layers.", d.Unit, d.Network, d.Baseline)}}
+	return Figure{ID: id + " flame", Caption: say("Who calls what on %s: %s ns per %s", d.Network, fixed(d.Sum.Here, 0), word(d.Unit)),
+		Note: say("Width is CPU time per %s, and below a box is what it calls. A box is the calls within one layer, and begins with the function that it names. Its color is the share of the layer that %s adds to %s. The narrowest boxes are left out.", word(d.Unit), d.Network, d.Baseline),
+		Chart: chart.Flame{Frames: flameFrames(d, rows, d.Tree), Less: say("less than on %s", d.Baseline), More: say("only on %s", d.Network),
+			Alt: say("Flame graph of the CPU time per %s on %s, in the colors of the difference to %s. The table below has the layers.", word(d.Unit), d.Network, d.Baseline)}}
 }
 
 func flameFrames(d profile.Difference, rows map[string]profile.Row, frames []profile.Frame) (all []chart.Frame) {
 	for _, f := range frames {
 		r := rows[f.Layer] // zero for one that counts as other
-		x := chart.Frame{Label: f.Layer, Long: f.Layer + ": " + f.Function, Value: f.Time,
-			Title: fmt.Sprintf("%s: %s, %s ns with what it calls. Layer: %s ns, on %s %s", f.Layer, f.Function, fixed(f.Time, 0), fixed(r.Here, 0), d.Baseline, fixed(r.Base, 0))}
+		x := chart.Frame{Label: word(f.Layer), Long: word(f.Layer) + ": " + f.Function, Value: f.Time,
+			Title: say("%s: %s, %s ns with what it calls. Layer: %s ns, on %s %s", word(f.Layer), f.Function, fixed(f.Time, 0), fixed(r.Here, 0), d.Baseline, fixed(r.Base, 0))}
 		if f.Layer == profile.OwnCode { // a process, with all that it calls
 			r = d.Sum
 			x.Label, x.Long = f.Function, f.Function

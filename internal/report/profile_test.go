@@ -55,10 +55,11 @@ func TestProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "profile.txt", text.Bytes())
+	chinese(t, d)
 	if n := strings.Count(text.String(), "the device is missing"); n != 1 {
 		t.Errorf("a reason of two trials is given %d times", n)
 	}
-	svg, err := sections[0].Parts[0].Figures[0].Chart.SVG()
+	svg, err := d.Figures()[0].Chart.SVG()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,7 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -102,10 +100,10 @@ var sections = []func(source) []Section{
 // New makes the report of an analyzed run.
 func New(r Run) *Document {
 	s := newSource(r)
-	d := &Document{Title: cmp.Or(r.Name, "weir"), Question: r.Question, Census: s.census(), Span: s.span(), Where: r.where(), Head: s.head(),
+	d := &Document{Title: cmp.Or(r.Name, "weir"), Question: word(r.Question), Census: s.census(), Span: s.span(), Where: r.where(), Head: s.head(),
 		Baseline: s.p.Baseline, Networks: s.p.Networks, Analysis: s.p, Findings: s.findings}
 	for _, f := range finding.OfRun(s.findings) {
-		d.Warnings = append(d.Warnings, f.String())
+		d.Warnings = append(d.Warnings, string(f.Say()))
 	}
 	d.Warnings = append(d.Warnings, r.Problems...)
 	for _, f := range sections {
@@ -117,7 +115,7 @@ func New(r Run) *Document {
 
 // census counts the trials by status.
 func (s source) census() string {
-	text := fmt.Sprintf("%s, %s", count(s.p.Blocks, "block"), count(len(s.Results), "trial"))
+	text := comma(count(s.p.Blocks, "block"), count(len(s.Results), "trial"))
 	if s.p.Unpaired {
 		text = count(len(s.Results), "imported result")
 	}
@@ -132,10 +130,13 @@ func (s source) census() string {
 	var parts []string
 	for _, status := range []record.Status{record.OK, record.Disturbed, record.Invalid, record.Failed, record.Skipped} {
 		if n[status] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n[status], status))
+			parts = append(parts, say("%d %s", n[status], word(string(status))))
 		}
 	}
-	return strings.TrimSuffix(text+": "+strings.Join(parts, ", "), ": ")
+	if parts == nil {
+		return text
+	}
+	return say("%s: %s", text, list(parts))
 }
 
 // times returns when the first trial began and the last one ended; zero without a trial.
@@ -160,12 +161,37 @@ func (r Run) span() string {
 	if first.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("%s UTC, %s", first.UTC().Format("2006-01-02 15:04"), last.Sub(first).Round(time.Second))
+	return say("%s UTC, %s", first.UTC().Format("2006-01-02 15:04"), last.Sub(first).Round(time.Second))
 }
 
 func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+	one, many := "1 "+noun, ""
+	switch noun {
+	case "block":
+		one, many = say("1 block"), say("%d blocks", n)
+	case "trial":
+		one, many = say("1 trial"), say("%d trials", n)
+	case "imported result":
+		one, many = say("1 imported result"), say("%d imported results", n)
+	case "CPU":
+		one, many = say("1 CPU"), say("%d CPUs", n)
+	case "run":
+		one, many = say("1 run"), say("%d runs", n)
+	case "cell":
+		one, many = say("1 cell"), say("%d cells", n)
+	case "claim":
+		one, many = say("1 claim"), say("%d claims", n)
+	case "hop":
+		one, many = say("1 hop"), say("%d hops", n)
+	case "machine":
+		one, many = say("1 machine"), say("%d machines", n)
+	case "period":
+		one, many = say("1 period"), say("%d periods", n)
+	case "pair":
+		one, many = say("1 pair"), say("%d pairs", n)
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	if n == 1 {
+		return one
+	}
+	return many
 }

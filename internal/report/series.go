@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -13,15 +12,15 @@ import (
 func (t combined) overTime(d *Document) {
 	steps := t.steps()
 	answer, ratios := t.answer(), t.ratios()
-	answer.About = strings.TrimSpace(capital(t.why) + ". " + answer.About)
+	answer.About = sentences(say("%s.", capital(t.why)), answer.About)
 	ratios.Figures = t.byProbe(func(cells []analysis.PooledCell, caption string) Chart { return t.timeChart(cells, caption, steps) })
 	d.Sections = []Section{answer, ratios, t.changes(steps), t.perRun(), t.method()}
 }
 
 // timeChart has a curve for each network, and a letter at each step.
 func (t combined) timeChart(cells []analysis.PooledCell, caption string, steps []step) Chart {
-	r := chart.Runs{Dates: t.dates(), Marks: make([]string, len(t.runs)),
-		Alt: fmt.Sprintf("Ratios of %d runs in the order of time, %s.", len(t.runs), caption)}
+	r := chart.Runs{X: say("runs in the order of time"), Dates: t.dates(), Marks: make([]string, len(t.runs)),
+		Alt: say("Ratios of %d runs in the order of time, %s.", len(t.runs), caption)}
 	_, r.Axis = t.scale(cells[0])
 	for _, s := range steps {
 		r.Marks[s.run-1] = s.name

@@ -27,26 +27,26 @@ func (t combined) beforeAfter(d *Document) {
 	compared.Sections[0].Figures = t.byProbe(t.sideChart)
 	c.Differ = facts.Differ(conditions) // the page has a table of its own
 	d.Analysis = c
-	sure := fmt.Sprintf("all changes hold together with %s %% confidence", trim(100*c.Confidence))
+	sure := say("all changes hold together with %s %% confidence", trim(100*c.Confidence))
 	if !slices.ContainsFunc(c.Changes, func(x analysis.Change) bool { return x.Ratio.Bounded() }) {
-		sure = "one run a side cannot tell a change from the difference between runs"
+		sure = say("one run a side cannot tell a change from the difference between runs")
 	}
-	d.Head = append(d.Head, Fact{"how sure", sure})
+	d.Head = append(d.Head, Fact{say("how sure"), sure})
 	d.Sections = append([]Section{t.changeAnswer(c)}, compared.Sections...)
 	d.Sections = append(d.Sections, t.differ(), t.perRun())
 }
 
 // changeAnswer has a sentence for each network: what became worse or better, and what shows no change.
 func (t combined) changeAnswer(c analysis.Comparison) Section {
-	x := Section{ID: "answer", Title: "Answer", Box: true, About: capital(t.why) + ".", Notes: t.runs[0].datapath()}
+	x := Section{ID: "answer", Title: say("Answer"), Box: true, About: say("%s.", capital(t.why)), Notes: t.runs[0].datapath()}
 	kinds := []string{"WORSE", "better", "~", "cannot tell"}
-	words := []string{"worse: ", "better: ", "no change shown ~: ", "cannot tell: "}
+	words := []string{say("worse: "), say("better: "), say("no change shown ~: "), say("cannot tell: ")}
 	networks := groups[string, [2]string]{} // kinds and texts
 	for _, one := range c.Changes {
 		d := ratioDigits(one.A.Interval, one.B.Interval)
 		text := fmt.Sprintf("%s %s× → %s×", comma(comma(t.words.short(one.Probe), levelText(one.Levels)), one.Compared), fixed(one.A.Center, d), fixed(one.B.Center, d))
 		if r := one.Ratio; r.Bounded() {
-			text += fmt.Sprintf(" (%s×%s)", fixed(r.Center, ratioDigits(r.Interval)), interval(r.Interval))
+			text += say(" (%s×%s)", fixed(r.Center, ratioDigits(r.Interval)), interval(r.Interval))
 		}
 		kind := verdict(one)
 		if kind == "" { // beyond the bound of 0, or not: a bounded change has a verdict
@@ -64,19 +64,19 @@ func (t combined) changeAnswer(c analysis.Comparison) Section {
 				}
 			}
 			if of != nil {
-				parts = append(parts, words[i]+strings.Join(of, ", "))
+				parts = append(parts, words[i]+list(of))
 			}
 		}
-		x.Lines = append(x.Lines, Line{Network: n, Text: strings.Join(parts, "; ") + "."})
+		x.Lines = append(x.Lines, Line{Network: n, Text: say("%s.", alternatives(parts))})
 	}
 	return x
 }
 
 // sideBySide fills a page with a column for each machine.
 func (t combined) sideBySide(d *Document) {
-	answer := Section{ID: "answer", Title: "Answer", Box: true, About: capital(t.why) + ".",
-		Notes: []string{"Ratios of a network are in the order of the machines; the table has their intervals. They compare what networks cost relative to each machine's own baseline; " +
-			"absolute values also compare the machines."}}
+	answer := Section{ID: "answer", Title: say("Answer"), Box: true, About: say("%s.", capital(t.why)),
+		Notes: []string{say("Ratios of a network are in the order of the machines; the table has their intervals. They compare what networks cost relative to each machine's own baseline; " +
+			"absolute values also compare the machines.")}}
 	of := t.compared()
 	var networks groups[string, analysis.PooledCell]
 	for _, c := range of {
@@ -91,7 +91,7 @@ func (t combined) sideBySide(d *Document) {
 	valueTable := []column{t.cells(t.p.Cells)}
 	for _, l := range t.lanes {
 		pair := ratios(of, l.name, func(c analysis.PooledCell) (stat.Interval, bool) { return t.p.RatioOver(c, l.runs), false })
-		pair[0].Unit = l.about
+		pair[0].Head, pair[0].Unit = l.name, l.about
 		ratioTable = append(ratioTable, pair[:2]...)
 		valueTable = append(valueTable, layout(Column{Head: l.name, Unit: l.about, Keep: 8}, t.p.Cells, func(c analysis.PooledCell) Cell {
 			v := t.p.ValueOver(c, l.runs)
@@ -101,16 +101,16 @@ func (t combined) sideBySide(d *Document) {
 			return Cell{Text: unit.Format(v.Center, c.Unit), Value: number(v.Center)}
 		}))
 	}
-	x := Section{ID: "ratios", Title: "What networks cost on each machine, " + t.divisor(), Tables: []Table{table("sides", ratioTable...)},
-		About: "An interval of one run covers only this run; that of several covers their differences.", Figures: t.byProbe(t.sideChart)}
+	x := Section{ID: "ratios", Title: say("What networks cost on each machine, %s", t.divisor()), Tables: []Table{table("sides", ratioTable...)},
+		About: say("An interval of one run covers only this run; that of several covers their differences."), Figures: t.byProbe(t.sideChart)}
 	for i, c := range of {
 		x.Tables[0].Rows[i].Network = c.Network
 	}
-	values := Section{ID: "values", Title: "Absolute values", Tables: []Table{table("side-values", valueTable...)}}
+	values := Section{ID: "values", Title: say("Absolute values"), Tables: []Table{table("side-values", valueTable...)}}
 	for i, c := range t.p.Cells {
 		values.Tables[0].Rows[i].Network = c.Network
 	}
-	d.Head = append(d.Head, Fact{"how sure", fmt.Sprintf("the ratios of each machine hold together with %s %% confidence", trim(100*t.p.Confidence))})
+	d.Head = append(d.Head, Fact{say("how sure"), say("the ratios of each machine hold together with %s %% confidence", trim(100*t.p.Confidence))})
 	d.Sections = []Section{answer, x, values, t.differ(), t.perRun(), t.method()}
 }
 
@@ -126,9 +126,9 @@ func (t combined) sideClauses(cells []analysis.PooledCell) string {
 		for _, l := range t.lanes {
 			on = append(on, t.span(probes.of[what], l))
 		}
-		parts = append(parts, what+" "+strings.Join(on, " / "))
+		parts = append(parts, say("%s %s", what, strings.Join(on, " / ")))
 	}
-	return strings.Join(parts, ", ") + " (" + t.divisor() + ")."
+	return say("%s (%s).", list(parts), t.divisor())
 }
 
 // span returns the ratio of one cell in a lane, or the range of several.
@@ -141,7 +141,7 @@ func (t combined) span(cells []analysis.PooledCell, l lane) string {
 		}
 	}
 	if hi > lo {
-		text = fixed(lo, 2) + "× to " + fixed(hi, 2) + "×"
+		text = say("%s to %s", fixed(lo, 2)+"×", fixed(hi, 2)+"×")
 	}
 	return text
 }
@@ -166,9 +166,9 @@ func (t combined) byProbe(draw func(cells []analysis.PooledCell, caption string)
 func (s several) scale(c analysis.PooledCell) (one, axis string) {
 	one, of := s.p.Baseline, "÷ "+s.p.Baseline
 	if c.Compared != "" {
-		one, of = "no difference", "ratio"
+		one, of = say("no difference"), say("ratio")
 	}
-	return one, fmt.Sprintf("%s %s (%s)", metricName(c.Metric), of, better(c.Unit))
+	return one, say("%s %s (%s)", metricName(c.Metric), of, better(c.Unit))
 }
 
 // sideChart has a group of rows for each network, a row for each lane.
@@ -187,6 +187,6 @@ func (t combined) sideChart(cells []analysis.PooledCell, caption string) Chart {
 		}
 		g.Groups = append(g.Groups, group)
 	}
-	g.Alt = fmt.Sprintf("Ratios, %s: %s.", caption, strings.Join(alt, "; "))
+	g.Alt = say("Ratios, %s: %s.", caption, alternatives(alt))
 	return g
 }

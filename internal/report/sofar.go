@@ -20,7 +20,7 @@ func SoFar(r *analysis.Run) [][]string {
 			cell := ""
 			if own, _ := t.Row(network); own.Ratio.N > 0 {
 				d := ratioDigits(own.Ratio)
-				cell = comma(t.Probe, levelText(t.Levels)) + " " + fixed(own.Ratio.Center, d) + "×"
+				cell = english(comma(t.Probe, levelText(t.Levels))) + " " + fixed(own.Ratio.Center, d) + "×"
 				if own.Ratio.Bounded() {
 					cell += " " + bracket(own.Ratio, d)
 				}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -21,11 +20,11 @@ var splitParts = []struct {
 	{"app", 4, func(s analysis.Split) float64 { return s.App }},
 }
 
-const splitNote = "Kernel time stamps on a sample of requests split the response time. " +
+var splitNote = say("Kernel time stamps on a sample of requests split the response time. " +
 	"Path is the network, from the sender's first device to the receiver's namespace, there and back; " +
 	"wake-up is the time from there until the program has the message, at both ends; app, the application, is the rest. " +
 	"Where a CPU must wake up, the wake-up dominates the response time and hides the network. " +
-	"Time stamps make the sampled requests a microsecond or two slower than the others."
+	"Time stamps make the sampled requests a microsecond or two slower than the others.")
 
 func hasSplit(t analysis.Table) bool {
 	return slices.ContainsFunc(t.Rows, func(r analysis.Row) bool { _, ok := r.Split(); return ok })
@@ -45,16 +44,16 @@ func (s source) splitChart(t analysis.Table) *Figure {
 	for _, r := range t.Rows {
 		if x, ok := r.Split(); ok {
 			bars = append(bars, chart.Bar{Name: r.Network, Color: s.color(r.Network), Parts: []float64{x.Path * factor, x.Wake * factor, x.App * factor}})
-			alt = append(alt, fmt.Sprintf("%s path %s, wake-up %s, application %s", r.Network,
+			alt = append(alt, say("%s path %s, wake-up %s, application %s", r.Network,
 				unit.Format(x.Path, "s"), unit.Format(x.Wake, "s"), unit.Format(x.App, "s")))
 		}
 	}
 	if bars == nil {
 		return nil
 	}
-	const caption = "Parts of the response time"
-	return &Figure{ID: "split", Caption: caption, Chart: chart.Cost{Bars: bars, Names: []string{"network path", "wake-up", "application"},
-		Axis: "medians, " + label, Alt: s.describe(caption, t, alt)}}
+	caption := say("Parts of the response time")
+	return &Figure{ID: "split", Caption: caption, Chart: chart.Cost{Bars: bars, Names: []string{say("network path"), say("wake-up"), say("application")},
+		Axis: say("medians, %s", label), Alt: s.describe(caption, t, alt)}}
 }
 
 // splitColumns are the parts, and the ratio of the network's part alone.
@@ -97,7 +96,7 @@ func pathClause(r analysis.Row) string {
 	if r.Path.Contains(1) {
 		s = "~"
 	}
-	return " (network path " + s + interval(r.Path) + ")"
+	return say(" (network path %s%s)", s, interval(r.Path))
 }
 
 // interval formats the interval of a ratio; "" if there is none.

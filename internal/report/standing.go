@@ -25,8 +25,8 @@ func standingSection(s source) []Section {
 		return nil
 	}
 	written := []Medium{forPage, forMarkdown} // the answer says it on a terminal
-	x := Section{ID: "slow", Title: "Which machine is slow", Label: "Slow machines", In: full,
-		About: "The pairs of each machine ÷ all pairs without it."}
+	x := Section{ID: "slow", Title: say("Which machine is slow"), Label: say("Slow machines"), In: full,
+		About: say("The pairs of each machine ÷ all pairs without it.")}
 	for _, l := range s.standingLines(true) {
 		l.In = written
 		x.Lines = append(x.Lines, l)
@@ -36,10 +36,10 @@ func standingSection(s source) []Section {
 		each += 3 * len(t.Hosts)
 		x.Parts = append(x.Parts, s.standing(t))
 	}
-	x.Parts = append(x.Parts, Section{ID: "slow-reading", Title: "How to read this", Fold: true, In: written, Notes: []string{
-		"A ratio divides the values of a machine's pairs by the mean of all pairs without it, between the same zones and in the same blocks. Slow machines are left out on both sides of all other ratios.",
-		"A machine is slow if its interval excludes 1 and its pairs differ from the others by more than those differ from each other, because every pair has a path of its own, and if it is farther from the other machines than those are from each other.",
-		fmt.Sprintf("All %d intervals of these tables hold together with %s %% confidence (Bonferroni).", each, trim(100*s.p.Confidence)),
+	x.Parts = append(x.Parts, Section{ID: "slow-reading", Title: say("How to read this"), Fold: true, In: written, Notes: []string{
+		say("A ratio divides the values of a machine's pairs by the mean of all pairs without it, between the same zones and in the same blocks. Slow machines are left out on both sides of all other ratios."),
+		say("A machine is slow if its interval excludes 1 and its pairs differ from the others by more than those differ from each other, because every pair has a path of its own, and if it is farther from the other machines than those are from each other."),
+		say("All %d intervals of these tables hold together with %s %% confidence (Bonferroni).", each, trim(100*s.p.Confidence)),
 	}})
 	return []Section{x}
 }
@@ -67,9 +67,9 @@ func (s source) standingLines(all bool) (out []Line) {
 	for _, name := range slow.keys {
 		how := slow.of[name]
 		if n := len(how); !all && n > 3 {
-			how = append(slices.Clone(how[:2]), fmt.Sprintf("and under %d more combinations of network and probe", n-2))
+			how = append(slices.Clone(how[:2]), say("and under %d more combinations of network and probe", n-2))
 		}
-		out = append(out, Line{Text: name + " is slow: " + strings.Join(how, "; ") + "."})
+		out = append(out, Line{Text: say("%s is slow: %s.", name, alternatives(how))})
 	}
 	switch {
 	case all:
@@ -79,9 +79,9 @@ func (s source) standingLines(all bool) (out []Line) {
 	case out == nil && len(calm) == 1:
 		out = []Line{{Text: calm[0]}}
 	case out == nil && len(calm) > 1:
-		text := fmt.Sprintf("No machine is slow under any of %d combinations of network and probe.", len(calm))
+		text := say("No machine is slow under any of %d combinations of network and probe.", len(calm))
 		if !slices.ContainsFunc(s.p.Standings, func(t analysis.Standing) bool { _, _, bounded := bestAndWorst(t); return bounded }) {
-			text = "There are too few blocks to say whether a machine is slow."
+			text = say("There are too few blocks to say whether a machine is slow.")
 		}
 		out = []Line{{Text: text}}
 	}
@@ -103,29 +103,29 @@ func (s source) ofSeveral(t analysis.Standing) string {
 	if parts == nil {
 		return ""
 	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return say(" (%s)", list(parts))
 }
 
 // slowness describes a slow machine: "0.21× [0.20, 0.23] of the others' throughput (pod), as sender and
 // as receiver".
 func (s source) slowness(t analysis.Standing, h analysis.HostStanding) string {
 	d := ratioDigits(h.Ratio)
-	text := fmt.Sprintf("%s×%s of the others' %s%s", fixed(h.Ratio.Center, d), interval(h.Ratio), metricName(t.Metric), s.ofSeveral(t))
+	text := say("%s×%s of the others' %s%s", fixed(h.Ratio.Center, d), interval(h.Ratio), metricName(t.Metric), s.ofSeveral(t))
 	from, to := t.Worse(h.Sender), t.Worse(h.Receiver)
 	as := func(name string, i stat.Interval) string {
 		if i.N == 0 {
-			return "never measured as " + name
+			return say("never measured as %s", name)
 		}
-		return fmt.Sprintf("not shown as %s (%s×%s)", name, fixed(i.Center, d), interval(i))
+		return say("not shown as %s (%s×%s)", name, fixed(i.Center, d), interval(i))
 	}
 	a, b := parts(t)
 	switch {
 	case from && to:
-		return text + ", as " + a + " and as " + b
+		return say("%s, as %s and as %s", text, a, b)
 	case from:
-		return text + ", as " + a + ", " + as(b, h.Receiver)
+		return say("%s, as %s, %s", text, a, as(b, h.Receiver))
 	case to:
-		return text + ", as " + b + ", " + as(a, h.Sender)
+		return say("%s, as %s, %s", text, b, as(a, h.Sender))
 	}
 	return text
 }
@@ -133,26 +133,26 @@ func (s source) slowness(t analysis.Standing, h analysis.HostStanding) string {
 // parts names what a client and a server do under a probe.
 func parts(t analysis.Standing) (client, server string) {
 	if record.LowerIsBetter(t.Unit) {
-		return "client", "server"
+		return say("client"), say("server")
 	}
-	return "sender", "receiver"
+	return say("sender"), say("receiver")
 }
 
 // calm describes machines of which none is slow.
 func (s source) calm(t analysis.Standing) string {
 	best, worst, bounded := bestAndWorst(t)
 	if best == nil {
-		return "Machines cannot be compared" + s.ofSeveral(t) + ": no two pairs were measured between the same zones in the same block."
+		return say("Machines cannot be compared%s: no two pairs were measured between the same zones in the same block.", s.ofSeveral(t))
 	}
-	span := fmt.Sprintf("%s× (%s) to %s× (%s) of the others' %s", fixed(worst.Ratio.Center, 2), s.p.MachineOf(worst.Host).Name,
+	span := say("%s× (%s) to %s× (%s) of the others' %s", fixed(worst.Ratio.Center, 2), s.p.MachineOf(worst.Host).Name,
 		fixed(best.Ratio.Center, 2), s.p.MachineOf(best.Host).Name, metricName(t.Metric))
 	switch differ := slices.ContainsFunc(t.Hosts, func(h analysis.HostStanding) bool { return h.Ratio.Bounded() && !h.Ratio.Contains(1) }); {
 	case !bounded:
-		return "There are too few blocks to say whether a machine differs from the others" + s.ofSeveral(t) + ": " + span + "."
+		return say("There are too few blocks to say whether a machine differs from the others%s: %s.", s.ofSeveral(t), span)
 	case differ:
-		return "Machines differ" + s.ofSeveral(t) + ", " + span + ", but none stands out from the others or from single pairs: none is slow."
+		return say("Machines differ%s, %s, but none stands out from the others or from single pairs: none is slow.", s.ofSeveral(t), span)
 	}
-	return "No machine is shown to differ from the others" + s.ofSeveral(t) + ": " + span + "."
+	return say("No machine is shown to differ from the others%s: %s.", s.ofSeveral(t), span)
 }
 
 // bestAndWorst returns the best and the worst machine, nil if none has a ratio, and whether any has an interval.
@@ -192,15 +192,15 @@ func (s source) standing(t analysis.Standing) Section {
 	name := func(h analysis.HostStanding) string { return s.p.MachineOf(h.Host).Name }
 	columns := []column{names("machine", shown, name)}
 	columns[0].Whole = true
-	columns = append(columns, layout(Column{Head: "zone", Left: true, Keep: 5}, shown, func(h analysis.HostStanding) Cell { return Cell{Text: s.p.MachineOf(h.Host).Zone} }))
+	columns = append(columns, layout(Column{Head: say("zone"), Left: true, Keep: 5}, shown, func(h analysis.HostStanding) Cell { return Cell{Text: s.p.MachineOf(h.Host).Zone} }))
 	a, b := parts(t)
 	for _, x := range []struct {
 		head string
 		of   func(analysis.HostStanding) stat.Interval
 	}{
-		{"÷ others", func(h analysis.HostStanding) stat.Interval { return h.Ratio }},
-		{"as " + a, func(h analysis.HostStanding) stat.Interval { return h.Sender }},
-		{"as " + b, func(h analysis.HostStanding) stat.Interval { return h.Receiver }},
+		{say("÷ others"), func(h analysis.HostStanding) stat.Interval { return h.Ratio }},
+		{say("as %s", a), func(h analysis.HostStanding) stat.Interval { return h.Sender }},
+		{say("as %s", b), func(h analysis.HostStanding) stat.Interval { return h.Receiver }},
 	} {
 		columns = append(columns, ratios(shown, x.head, func(h analysis.HostStanding) (stat.Interval, bool) {
 			i := x.of(h)
@@ -208,14 +208,14 @@ func (s source) standing(t analysis.Standing) Section {
 		})...)
 	}
 	columns = append(columns,
-		layout(Column{Left: true, Keep: 9}, shown, func(h analysis.HostStanding) Cell { return Cell{Text: map[bool]string{true: "slow"}[h.Slow]} }),
-		layout(Column{Head: "ok", Kind: "blocks", Keep: 8}, shown, func(h analysis.HostStanding) Cell {
+		layout(Column{Left: true, Keep: 9}, shown, func(h analysis.HostStanding) Cell { return Cell{Text: map[bool]string{true: say("slow")}[h.Slow]} }),
+		layout(Column{Head: say("ok"), Kind: "blocks", Keep: 8}, shown, func(h analysis.HostStanding) Cell {
 			return Cell{Text: fmt.Sprintf("%d/%d", h.OK, h.Trials), Value: number(float64(h.OK))}
 		}))
 	title := capital(metricName(t.Metric)) + s.ofSeveral(t)
 	x := Section{ID: id, Title: title, Label: title, Tables: []Table{table(id+" table", columns...)}}
 	if left := len(hosts) - len(shown); left > 0 {
-		x.Notes = append(x.Notes, fmt.Sprintf("%d machines between these are left out.", left))
+		x.Notes = append(x.Notes, say("%d machines between these are left out.", left))
 		x.Figures = []Figure{s.rank(t, hosts, id)}
 	}
 	return x
@@ -236,7 +236,7 @@ func byRatio(t analysis.Standing) []analysis.HostStanding {
 
 // rank draws the ratios of many machines in their order.
 func (s source) rank(t analysis.Standing, hosts []analysis.HostStanding, id string) Figure {
-	all := chart.Curve{Name: "all", Plain: true, Color: s.color(t.Network)}
+	all := chart.Curve{Name: say("all"), Plain: true, Color: s.color(t.Network)}
 	slow := 0
 	for i, h := range hosts {
 		if h.Ratio.N == 0 {
@@ -247,8 +247,8 @@ func (s source) rank(t analysis.Standing, hosts []analysis.HostStanding, id stri
 		}
 		all.Points = append(all.Points, curvePoint(float64(i), h.Ratio, 1))
 	}
-	caption := "Ratio to the others, by machine in this order"
+	caption := say("Ratio to the others, by machine in this order")
 	return Figure{ID: id + " rank", Caption: caption, Chart: chart.Sweep{Curves: []chart.Curve{all}, Reference: 1,
-		X: "machines, from the worst", Y: metricName(t.Metric) + " ÷ others",
-		Alt: fmt.Sprintf("%s: %d machines, %d of them slow.", caption, len(all.Points), slow)}}
+		X: say("machines, from the worst"), Y: say("%s ÷ others", metricName(t.Metric)),
+		Alt: say("%s: %d machines, %d of them slow.", caption, len(all.Points), slow)}}
 }

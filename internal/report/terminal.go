@@ -8,6 +8,10 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/width"
+
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // Names shrink to minName, the longest in the catalog, before a column is dropped, and to lastName
@@ -16,9 +20,10 @@ const minName, lastName = 19, 14
 
 // Text writes a document for a terminal of width columns, at least 60.
 func Text(w io.Writer, d *Document, width int) error {
-	t := terminal{new(bytes.Buffer), max(width, 60)}
+	d = d.printed()
+	t := terminal{new(bytes.Buffer), max(width, 60), d.Lang}
 	if d.Title != "" {
-		t.wrap("", strings.TrimSuffix(d.Title+": "+d.Question, ": "))
+		t.wrap("", t.in(heading(d.Title, d.Question)))
 		t.wrap("", d.Census)
 		t.wrap("", d.Where)
 	}
@@ -35,6 +40,17 @@ func Text(w io.Writer, d *Document, width int) error {
 type terminal struct {
 	*bytes.Buffer
 	width int
+	lang  *lang.Language
+}
+
+// in is a sentence that the renderer adds.
+func (t terminal) in(s string) string { return lang.Text(s).In(t.lang) }
+
+func heading(title, question string) string {
+	if question == "" {
+		return title
+	}
+	return say("%s: %s", title, question)
 }
 
 func (t terminal) section(s Section) {
@@ -50,7 +66,7 @@ func (t terminal) section(s Section) {
 		t.wrap(indent, s.About)
 	}
 	for _, l := range s.Lines {
-		t.wrap("  ", l.String())
+		t.wrap("  ", t.in(l.String()))
 		for _, e := range l.Evidence {
 			t.wrap("    ", e)
 		}
@@ -63,7 +79,7 @@ func (t terminal) section(s Section) {
 		t.wrap("  ", n)
 	}
 	for _, f := range s.Facts {
-		t.wrap("  ", f.String())
+		t.wrap("  ", t.in(f.String()))
 	}
 	for _, l := range strings.Split(s.Code, "\n") {
 		if l != "" {
@@ -117,11 +133,13 @@ func (t terminal) table(x Table) {
 func (t terminal) line(cs []Column, g grid, row int) {
 	line := " "
 	for i, c := range cs {
-		width := longest(g[i])
+		pad := strings.Repeat(" ", longest(g[i])-columnsOf(g[i][row]))
+		line += strings.Repeat(" ", c.gap(i))
 		if c.Left {
-			width = -width
+			line += g[i][row] + pad
+		} else {
+			line += pad + g[i][row]
 		}
-		line += fmt.Sprintf("%*s%*s", c.gap(i), "", width, g[i][row])
 	}
 	fmt.Fprintln(t, strings.TrimRight(line, " "))
 }
@@ -136,7 +154,7 @@ func (c Column) gap(i int) int {
 
 func longest(column []string) (n int) {
 	for _, s := range column {
-		n = max(n, utf8.RuneCountInString(s))
+		n = max(n, columnsOf(s))
 	}
 	return n
 }
@@ -160,13 +178,37 @@ func least(cs []Column) int {
 	return best
 }
 
-// short cuts the middle of s to leave n runes.
+// short cuts the middle of s to leave n columns, or one fewer if a wide character does not fit.
 func short(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
+	if columnsOf(s) <= n {
 		return s
 	}
-	return string(r[:n/2]) + "…" + string(r[len(r)-(n-n/2-1):])
+	r := []rune(s)
+	from, to := 0, len(r)
+	for left := n / 2; from < to && runeColumns(r[from]) <= left; from++ {
+		left -= runeColumns(r[from])
+	}
+	for left := n - n/2 - 1; from < to && runeColumns(r[to-1]) <= left; to-- {
+		left -= runeColumns(r[to-1])
+	}
+	return string(r[:from]) + "…" + string(r[to:])
+}
+
+// columnsOf is how many columns of a terminal a string takes.
+func columnsOf(s string) (n int) {
+	for _, r := range s {
+		n += runeColumns(r)
+	}
+	return n
+}
+
+// runeColumns is 2 for the characters of Chinese, which are as wide as two letters (Unicode Standard Annex 11), or else 1.
+func runeColumns(r rune) int {
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
 }
 
 // plain keeps a string from moving the cursor, breaking a line or reversing what follows.
@@ -181,22 +223,35 @@ func plain(s string) string {
 
 // wrap writes s in lines that fit, with later lines indented; nothing for "".
 func (t terminal) wrap(indent, s string) {
-	line, words := indent, 0
+	line, begun := indent, false
 	for _, word := range strings.Fields(strings.ReplaceAll(plain(s), " %", "\x00%")) {
 		word = strings.ReplaceAll(word, "\x00", " ") // a number keeps its sign
-		n := utf8.RuneCountInString(word)
-		switch {
-		case words == 0:
-		case utf8.RuneCountInString(line)+1+n <= t.width:
-			line += " "
-		default:
-			fmt.Fprintln(t, line)
-			line = strings.Repeat(" ", max(0, min(len(indent)+2, t.width-n)))
+		for i, piece := range pieces(word) {
+			space := " "
+			if !begun || i > 0 {
+				space = ""
+			}
+			if n := columnsOf(piece); begun && columnsOf(line)+len(space)+n > t.width {
+				fmt.Fprintln(t, line)
+				line, space = strings.Repeat(" ", max(0, min(len(indent)+2, t.width-n))), ""
+			}
+			line += space + piece
+			begun = true
 		}
-		line += word
-		words++
 	}
-	if words > 0 {
+	if begun {
 		fmt.Fprintln(t, line)
 	}
+}
+
+// pieces cuts a word where a line can break: around Chinese characters, but not before a mark that closes.
+func pieces(word string) (out []string) {
+	from, last := 0, rune(0)
+	for i, r := range word {
+		if i > 0 && (runeColumns(r) == 2 || runeColumns(last) == 2) && !strings.ContainsRune("，。；：、！？）》」』】”’%,.;:)]", r) && !strings.ContainsRune("（《「『【“‘([", last) {
+			out, from = append(out, word[from:i]), i
+		}
+		last = r
+	}
+	return append(out, word[from:])
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -14,12 +15,12 @@ const (
 	leastBusy = 0.02 // share of a CPU of the least busy of them
 )
 
-const threadsAbout = "A thread runs on one CPU at a time: one at 100 % cannot do more, however idle the others are. Its time includes the softirqs that ran on top of it. Of threads with one name in one place, the table has the busiest. In use is what all programs on the machine used, as top(1) shows it."
+var threadsAbout = say("A thread runs on one CPU at a time: one at 100 % cannot do more, however idle the others are. Its time includes the softirqs that ran on top of it. Of threads with one name in one place, the table has the busiest. In use is what all programs on the machine used, as top(1) shows it.")
 
 // threadSection has a part per probe and condition: the CPUs in use, and the busiest threads of each
 // network.
 func threadSection(s source) []Section {
-	x := Section{ID: "threads", Title: "Busiest threads", About: threadsAbout, Flat: true, In: []Medium{forPage, forMarkdown}}
+	x := Section{ID: "threads", Title: say("Busiest threads"), About: threadsAbout, Flat: true, In: []Medium{forPage, forMarkdown}}
 	var does groups[string, string] // what a thread's time goes to
 	for _, t := range s.p.Tables {
 		rows := busyThreads(t, s.cut.few)
@@ -35,16 +36,16 @@ func threadSection(s source) []Section {
 		for _, b := range rows {
 			d := finding.Describe(b.Thread)
 			if d.Does == "" && len(s.Words[t.Probe].Tools) > 0 {
-				d.Does = "a program of the trial, and softirqs on top"
+				d.Does = lang.T("a program of the trial, and softirqs on top")
 			}
 			if d.Does != "" {
-				does.add(d.Name, d.Does)
+				does.add(string(d.Name), string(d.Does))
 			}
 		}
 		x.Parts = append(x.Parts, part)
 	}
 	for _, name := range does.keys {
-		x.Notes = append(x.Notes, name+": "+does.of[name][0])
+		x.Notes = append(x.Notes, say("%s: %s", name, does.of[name][0]))
 	}
 	if x.Parts == nil {
 		return nil
@@ -76,21 +77,21 @@ func busyThreads(t analysis.Table, few bool) (out []busy) {
 
 func threadColumns(rows []busy) []column {
 	text := func(head string, of func(busy) string) column {
-		return layout(Column{Head: head, Left: true, Keep: 6}, rows, func(b busy) Cell { return Cell{Text: of(b)} })
+		return layout(Column{Head: word(head), Left: true, Keep: 6}, rows, func(b busy) Cell { return Cell{Text: of(b)} })
 	}
 	return []column{
 		names("network", rows, func(b busy) string { return b.network }),
-		text("thread", func(b busy) string { return finding.Describe(b.Thread).Name }),
-		text("in", func(b busy) string { return cmp.Or(b.Place, "the machine") }),
-		layout(Column{Head: "of a CPU", Base: "1", Kind: "value", Keep: 9}, rows, func(b busy) (c Cell) {
+		text("thread", func(b busy) string { return string(finding.Describe(b.Thread).Name) }),
+		text("in", func(b busy) string { return cmp.Or(b.Place, say("the machine")) }),
+		layout(Column{Head: say("of a CPU"), Base: "1", Kind: "value", Keep: 9}, rows, func(b busy) (c Cell) {
 			if b.Unresolved {
-				return Cell{Text: analysis.BelowSteps}
+				return Cell{Text: word(analysis.BelowSteps)}
 			}
 			c = Cell{Text: fmt.Sprintf("%.0f %%", 100*b.Share.Center), Value: number(b.Share.Center)}
 			c.bounds(b.Share)
 			return c
 		}),
-		layout(Column{Head: "interval", Unit: "%", Base: "1", Kind: "interval", Keep: 5}, rows, func(b busy) Cell {
+		layout(Column{Head: say("interval"), Unit: "%", Base: "1", Kind: "interval", Keep: 5}, rows, func(b busy) Cell {
 			if b.Unresolved {
 				return Cell{}
 			}
@@ -98,7 +99,7 @@ func threadColumns(rows []busy) []column {
 		}),
 		text("", func(b busy) string {
 			if b.Full {
-				return "full"
+				return say("full")
 			}
 			return ""
 		}),

@@ -24,13 +24,18 @@ type Group struct {
 }
 
 // A display is how one page shows several runs.
-type display string
+type display int
 
 const (
-	beforeAfter display = "before and after"
-	sideBySide  display = "machines side by side"
-	overTime    display = "series over time"
+	beforeAfter display = iota
+	sideBySide
+	overTime
 )
+
+// words names a display.
+func (d display) words() string {
+	return []string{say("before and after"), say("machines side by side"), say("series over time")}[d]
+}
 
 // A lane is one column of a page about several runs: a side, a machine, or a run.
 type lane struct {
@@ -58,12 +63,12 @@ func Together(all []Group) *Document {
 	t.arrange(len(all), of)
 	d := Pooled(t.runs, t.p)
 	d.Sections = nil
-	d.Head = append([]Fact{{"shown as", t.why}}, slices.DeleteFunc(d.Head, func(f Fact) bool {
-		return f.Key == "how sure" && t.view != overTime // each view has its own intervals
+	d.Head = append([]Fact{{say("shown as"), t.why}}, slices.DeleteFunc(d.Head, func(f Fact) bool {
+		return f.Key == say("how sure") && t.view != overTime // each view has its own intervals
 	})...)
-	d.Census = fmt.Sprintf("%s, %s", t.over(len(t.runs)), t.view)
+	d.Census = comma(t.over(len(t.runs)), t.view.words())
 	for i := range d.Head {
-		if d.Head[i].Key == "measured" {
+		if d.Head[i].Key == say("measured") {
 			d.Head[i].Value = t.over(len(t.runs))
 		}
 	}
@@ -134,7 +139,7 @@ func (t *combined) arrange(directories int, of []int) {
 	case len(machines.keys) > 1:
 		t.view = sideBySide
 		for _, k := range machines.keys {
-			name := cmp.Or(named[k], "unknown machine")
+			name := cmp.Or(named[k], say("unknown machine"))
 			all = append(all, name)
 			l := lane{name, "", machines.of[k]}
 			if len(l.runs) == 1 { // the name that the user gave to it
@@ -142,7 +147,7 @@ func (t *combined) arrange(directories int, of []int) {
 			}
 			t.lanes = append(t.lanes, l)
 		}
-		t.why = fmt.Sprintf("%s: the runs are of %s", t.view, listed(all))
+		t.why = say("%s: the runs are of %s", t.view.words(), listed(all))
 	case directories == 2:
 		t.view = beforeAfter
 		for g := range directories {
@@ -155,14 +160,14 @@ func (t *combined) arrange(directories int, of []int) {
 			t.lanes = append(t.lanes, lane{"", t.list(runs), runs})
 		}
 		slices.SortStableFunc(t.lanes, func(a, b lane) int { return cmp.Compare(a.runs[0], b.runs[0]) })
-		t.lanes[0].name, t.lanes[1].name = "before (A)", "after (B)"
-		t.why = fmt.Sprintf("%s: %s and, later, %s, of %s", t.view, t.lanes[0].about, t.lanes[1].about, cmp.Or(one, "machines that they do not describe"))
+		t.lanes[0].name, t.lanes[1].name = say("before (A)"), say("after (B)")
+		t.why = say("%s: %s and, later, %s, of %s", t.view.words(), t.lanes[0].about, t.lanes[1].about, cmp.Or(one, say("machines that they do not describe")))
 	default:
 		t.view = overTime
 		for i := range t.runs {
 			t.lanes = append(t.lanes, lane{t.names[i], t.runs[i].span(), []int{i}})
 		}
-		t.why = fmt.Sprintf("%s: more than two runs of %s", t.view, cmp.Or(one, "machines that they do not describe"))
+		t.why = say("%s: more than two runs of %s", t.view.words(), cmp.Or(one, say("machines that they do not describe")))
 	}
 	// Two machines of one name differ in what the name leaves out.
 	for i, l := range t.lanes {
@@ -182,13 +187,13 @@ func heads(ls []lane) (names []string) {
 // list names runs.
 func (t combined) list(runs []int) string {
 	if len(runs) > 3 {
-		return fmt.Sprintf("%s to %s (%s)", t.names[runs[0]], t.names[runs[len(runs)-1]], count(len(runs), "run"))
+		return say("%s to %s (%s)", t.names[runs[0]], t.names[runs[len(runs)-1]], count(len(runs), "run"))
 	}
 	var names []string
 	for _, i := range runs {
 		names = append(names, t.names[i])
 	}
-	return strings.Join(names, ", ")
+	return list(names)
 }
 
 // machine returns a key that is equal for runs of one machine, or of one set of machines, and their name. Both
@@ -218,7 +223,7 @@ func (r Run) machine() (key, name string) {
 	name = listed(names)
 	if r.Target.Kube != nil {
 		keys = append(keys, r.Target.Kube.Context)
-		name = strings.TrimSpace("cluster "+r.Target.Kube.Context) + " of " + name
+		name = say("%s of %s", strings.TrimSpace("cluster "+r.Target.Kube.Context), name)
 	}
 	slices.Sort(keys)
 	return strings.Join(keys, "\n"), name
@@ -230,9 +235,9 @@ var noise = regexp.MustCompile(`\((R|TM|tm)\)| CPU\b| Processor\b|\b\d+th Gen\b|
 // processor names a machine by its CPUs: "AMD EPYC 7763 (4 CPUs)".
 func processor(f facts.Facts) string {
 	model := strings.Join(strings.Fields(noise.ReplaceAllString(f.CPU, "")), " ")
-	text := fmt.Sprintf("%s (%s", cmp.Or(model, "machine"), count(f.CPUs, "CPU"))
+	model = cmp.Or(model, say("machine"))
 	if f.Guest != "" {
-		text += " in " + f.Guest
+		return say("%s (%s in %s)", model, count(f.CPUs, "CPU"), f.Guest)
 	}
-	return text + ")"
+	return say("%s (%s)", model, count(f.CPUs, "CPU"))
 }

@@ -41,6 +41,7 @@ func later(r Run, by time.Duration) Run {
 
 func everyMedium(t *testing.T, d *Document) map[string]string {
 	t.Helper()
+	chinese(t, d)
 	out := map[string]string{}
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"html": func(b *bytes.Buffer) error { return HTML(b, d) },
@@ -212,7 +213,7 @@ func TestProcessor(t *testing.T) {
 		"Example 3 GHz (8 CPUs)":              {CPU: "Example  3 GHz", CPUs: 8, Product: "unnamed"},
 		"implementer 0x41 part 0xd0c (1 CPU)": {CPU: "implementer 0x41 part 0xd0c", CPUs: 1},
 	} {
-		if got := processor(f); got != want {
+		if got := english(processor(f)); got != want {
 			t.Errorf("%+v is %q, want %q", f, got, want)
 		}
 	}
@@ -244,7 +245,7 @@ func TestIndex(t *testing.T) {
 			t.Errorf("the page has %s", not)
 		}
 	}
-	rows := d.Sections[0].Tables[0].Rows
+	rows := d.in(nil).Sections[0].Tables[0].Rows
 	var order []string
 	for _, r := range rows {
 		order = append(order, r.Cells[0].Text)
@@ -255,7 +256,7 @@ func TestIndex(t *testing.T) {
 	if rows[1].Cells[0].Link != "" || rows[0].Cells[0].Link == "" {
 		t.Error("the link is not that of a report that exists")
 	}
-	if d := Index("empty", nil); d.Sections[0].About != "No complete run." || len(d.Sections) != 1 {
+	if d := Index("empty", nil).in(nil); d.Sections[0].About != "No complete run." || len(d.Sections) != 1 {
 		t.Errorf("empty index: %+v", d)
 	}
 }

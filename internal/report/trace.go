@@ -1,20 +1,18 @@
 package report
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
 // traceSection shows the path of each network's packets, with the time of every hop.
 func traceSection(s source) []Section {
-	x := Section{ID: "trace", Title: "The path of a packet", Fold: true,
-		About: "Requests were sent one at a time, and their packets recorded at every place that they passed. Times are medians, less what the recording took."}
+	x := Section{ID: "trace", Title: say("The path of a packet"), Fold: true,
+		About: say("Requests were sent one at a time, and their packets recorded at every place that they passed. Times are medians, less what the recording took.")}
 	for _, t := range s.Traces {
-		part := Section{ID: "trace " + t.Network, Title: t.Network, Notes: t.Notes()}
+		part := Section{ID: "trace " + t.Network, Title: t.Network, Notes: marked(t.Notes())}
 		if len(t.Request.Hops) > 0 {
-			part.Figures = []Figure{{ID: "trace " + t.Network + " chart", Caption: fmt.Sprintf("From %s to %s and back", t.Client, t.Server), Chart: t.Picture()}}
+			part.Figures = []Figure{{ID: "trace " + t.Network + " chart", Caption: say("From %s to %s and back", t.Client, t.Server), Chart: t.Picture()}}
 		}
 		for _, w := range []struct {
 			name string
@@ -22,7 +20,7 @@ func traceSection(s source) []Section {
 		}{{"request", t.Request}, {"reply", t.Reply}} {
 			if len(w.Hops) > 0 {
 				one := table("trace "+t.Network+" "+w.name, wayColumns(w.Way)...)
-				one.Title = fmt.Sprintf("The %s, %s", w.name, unit.Format(w.Path, "s"))
+				one.Title = say("The %s, %s", word(w.name), unit.Format(w.Path, "s"))
 				part.Tables = append(part.Tables, one)
 			}
 		}
@@ -43,12 +41,12 @@ func traceSection(s source) []Section {
 func wayColumns(w packettrace.Way) []column {
 	what := make([]string, len(w.Hops))
 	for i, h := range w.Hops {
-		what[i] = "sent"
+		what[i] = say("sent")
 		if i > 0 {
-			what[i] = h.Words(w.Hops[i-1])
+			what[i] = string(h.Words(w.Hops[i-1]))
 		}
 	}
-	words := layout(Column{Head: "what happens on the way there", Left: true, Keep: 9}, what, func(s string) Cell { return Cell{Text: s} })
+	words := layout(Column{Head: say("what happens on the way there"), Left: true, Keep: 9}, what, func(s string) Cell { return Cell{Text: s} })
 	return []column{names("place", w.Hops, func(h packettrace.Hop) string { return h.Node + " " + h.Dev }), words,
 		numbers("time", "s", 9, w.Hops, func(h packettrace.Hop) (float64, bool) { return h.Time, h.Does != "" && h.Does != packettrace.DoesWire }),
 		numbers("so far", "s", 7, w.Hops, func(h packettrace.Hop) (float64, bool) { return h.At, true })}

@@ -45,7 +45,7 @@ func newCut(p *analysis.Run) cut {
 }
 
 // inCSV points to what a report omits.
-const inCSV = "weir report --format csv lists all of them"
+var inCSV = say("weir report --format csv lists all of them")
 
 // A place is a block and pair of hosts, where networks are compared.
 type place struct {
@@ -55,12 +55,12 @@ type place struct {
 
 func (p place) String() string { return strings.TrimSpace(fmt.Sprint(p.Block, " ", p.Pair)) }
 
-const trialsAbout = "Each dot is a trial, in the order of blocks, as its distance from its network's median. Rows of a chart share one scale, and higher is more. " +
-	"What moves in all rows at once is the machine; what moves in one row is that network."
+var trialsAbout = say("Each dot is a trial, in the order of blocks, as its distance from its network's median. Rows of a chart share one scale, and higher is more. " +
+	"What moves in all rows at once is the machine; what moves in one row is that network.")
 
 // trialSection has a chart and a table of every trial of each of the run's tables.
 func trialSection(s source) []Section {
-	x := Section{ID: "trials", Title: "Every trial, block by block", Label: "Every trial", About: trialsAbout, In: []Medium{forPage}}
+	x := Section{ID: "trials", Title: say("Every trial, block by block"), Label: say("Every trial"), About: trialsAbout, In: []Medium{forPage}}
 	for _, t := range s.p.Tables {
 		order := s.places(t)
 		if len(order) == 0 {
@@ -117,7 +117,7 @@ func (s source) trialChart(t analysis.Table, order []place) Figure {
 	f := Figure{ID: tableID(t) + " each", Caption: caption, Probe: t.Probe}
 	if n := len(order); s.cut.dots > 0 && n > s.cut.dots {
 		every := (n + s.cut.dots - 1) / s.cut.dots
-		f.Note = fmt.Sprintf("Every %dth place; %s.", every, inCSV)
+		f.Note = say("Every %dth place; %s.", every, inCSV)
 		var some []place
 		for i := 0; i < n; i += every {
 			some = append(some, order[i])
@@ -153,7 +153,7 @@ func (s source) trialChart(t analysis.Table, order []place) Figure {
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	v.Alt = fmt.Sprintf("Every trial, %s: %d count, %d disturbed, %d not counted. The values are in the table below.", caption,
+	v.Alt = say("Every trial, %s: %d count, %d disturbed, %d not counted. The values are in the table below.", caption,
 		states[chart.TrialCounts], states[chart.TrialDisturbed], states[chart.TrialNot])
 	f.Chart = v
 	return f
@@ -162,15 +162,15 @@ func (s source) trialChart(t analysis.Table, order []place) Figure {
 // trials lists every trial of a table: a row per block and pair of hosts, a column per network.
 func (s source) trials(t analysis.Table, order []place) Section {
 	title := s.under(t.Probe, t.Levels)
-	out := Section{ID: tableID(t) + " trials", Title: "In numbers: " + title, Label: title, Fold: true, Probe: t.Probe}
+	out := Section{ID: tableID(t) + " trials", Title: say("In numbers: %s", title), Label: title, Fold: true, Probe: t.Probe}
 	if n := len(order); s.cut.blocks > 0 && n > s.cut.blocks {
 		order = order[:s.cut.blocks]
-		out.Notes = []string{fmt.Sprintf("The first %d of %d rows; %s.", s.cut.blocks, n, inCSV)}
+		out.Notes = []string{say("The first %d of %d rows; %s.", s.cut.blocks, n, inCSV)}
 	}
 	row := map[place]int{}
-	blocks := column{Column: Column{Head: "block"}}
+	blocks := column{Column: Column{Head: say("block")}}
 	if s.p.Unpaired {
-		blocks.Head = "result"
+		blocks.Head = say("result")
 	}
 	for i, p := range order {
 		row[p] = i
@@ -199,7 +199,7 @@ func (c *Cell) trial(p analysis.Point, factor float64, decimals int) {
 		s, c.Value = fixed(p.Value*factor, decimals), number(p.Value)
 	}
 	if p.Status != record.OK {
-		s, c.Bad = strings.TrimSpace(s+" "+string(p.Status)), true
+		s, c.Bad = strings.TrimSpace(s+" "+word(string(p.Status))), true
 	}
 	c.Text = strings.TrimSpace(c.Text + " " + s)
 }

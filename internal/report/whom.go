@@ -54,21 +54,21 @@ func (s source) whoAndWhom() (Figure, []Line) {
 		if l.About != "" {
 			text += ", " + l.About
 		}
-		alt = append(alt, n+": "+text)
+		alt = append(alt, say("%s: %s", n, text))
 		lines = append(lines, Line{Network: n, Text: text, In: []Medium{forTerminal, forMarkdown}})
 	}
 	if lines == nil {
 		return Figure{}, nil
 	}
-	d.Alt = "Measured paths: " + strings.Join(alt, "; ") + "."
-	caption := "Who was measured against whom"
+	d.Alt = say("Measured paths: %s.", alternatives(alt))
+	caption := say("Who was measured against whom")
 	return Figure{ID: "machines chart", Caption: caption, Chart: d}, lines
 }
 
 // side is one side of the drawing if pairs of several machines were measured: both have the same ones.
 func (s source) side(n int) chart.Side {
 	all := len(s.Machines)
-	x := chart.Side{Title: []string{"each of " + count(all, "machine"), "each other one"}[n]}
+	x := chart.Side{Title: []string{say("each of %s", count(all, "machine")), say("each other one")}[n]}
 	const most = 6
 	for i, m := range s.Machines {
 		if n == 0 && i < most {
@@ -77,9 +77,9 @@ func (s source) side(n int) chart.Side {
 	}
 	switch {
 	case n == 0 && all > most:
-		x.Lines[most-1] = fmt.Sprintf("… and %d more", all-most+1)
+		x.Lines[most-1] = say("… and %d more", all-most+1)
 	case n == 1:
-		x.Lines = []string{"in rounds of", "disjoint pairs"}
+		x.Lines = []string{say("in rounds of"), say("disjoint pairs")}
 	}
 	return x
 }
@@ -91,7 +91,7 @@ func (s source) aboutMachine(name string) (out []string) {
 			continue
 		}
 		if d.Zone != "" {
-			out = append(out, "zone "+d.Zone)
+			out = append(out, say("zone %s", d.Zone))
 		}
 		if d.CPUs > 0 {
 			out = append(out, count(d.CPUs, "CPU"))
@@ -104,7 +104,7 @@ func (s source) aboutMachine(name string) (out []string) {
 func some(set map[string]bool) string {
 	all := slices.SortedFunc(maps.Keys(set), analysis.Natural)
 	if len(all) > 3 {
-		all = append(all[:2], fmt.Sprintf("%d others", len(all)-2))
+		all = append(all[:2], say("%d others", len(all)-2))
 	}
-	return strings.Join(all, ", ")
+	return list(all)
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -12,8 +11,8 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-const whyAbout = "What limits each network and what its packets cost, the most important first, by the counters and clocks of this run. " +
-	"Another run whose interval excludes a number refutes it; weir explain --test measures what \"Refuted if\" asks for."
+var whyAbout = say("What limits each network and what its packets cost, the most important first, by the counters and clocks of this run. " +
+	"Another run whose interval excludes a number refutes it; weir explain --test measures what \"Refuted if\" asks for.")
 
 // explanation explains the networks of a run. It adds to the losses among its findings the kernel's reasons that a
 // trace saw.
@@ -30,7 +29,7 @@ func (r Run) explanation(all []finding.Finding) explain.Explanation {
 // whySection has a part for each network with at most six lines. A page shows the evidence on request. A
 // run without evidence has no such section.
 func whySection(s source) []Section {
-	x := Section{ID: "why", Title: "Why", About: whyAbout, Data: s.why}
+	x := Section{ID: "why", Title: say("Why"), About: whyAbout, Data: s.why}
 	for _, n := range s.why.Networks {
 		part := Section{ID: "why " + n.Name, Title: n.Name}
 		for _, line := range s.lines(n) {
@@ -55,7 +54,7 @@ func (s source) lines(n explain.Network) (out []Line) {
 	split := slices.ContainsFunc(s.p.Gaps(), func(g analysis.Gap) bool { return g.Network == n.Name })
 	for _, x := range n.Statements {
 		if x.Subject != explain.Sharing || !split {
-			out = append(out, Line{Text: x.String(), Evidence: x.Evidence})
+			out = append(out, Line{Text: string(x.Say()), Evidence: marked(x.Evidence)})
 		}
 	}
 	return out
@@ -74,16 +73,16 @@ func Explanation(r Run, network string, evidence bool) (*Document, explain.Expla
 			statements = slices.Concat(statements, n.More)
 		}
 		for _, s := range statements {
-			line := Line{Text: s.String()}
+			line := Line{Text: string(s.Say())}
 			if evidence {
-				line.Evidence = s.Evidence
+				line.Evidence = marked(s.Evidence)
 			}
 			part.Lines = append(part.Lines, line)
 		}
 		d.Sections = append(d.Sections, part)
 	}
 	if x.Missing != nil {
-		d.Sections = append(d.Sections, Section{ID: "missing", Title: "What this run cannot say", Notes: x.Missing})
+		d.Sections = append(d.Sections, Section{ID: "missing", Title: say("What this run cannot say"), Notes: marked(x.Missing)})
 	}
 	identify(d.Sections, "section", map[string]bool{})
 	return d, x
@@ -92,18 +91,18 @@ func Explanation(r Run, network string, evidence bool) (*Document, explain.Expla
 // Verdicts is the document of the runs that could refute statements.
 func Verdicts(vs []explain.Verdict) *Document {
 	text := func(head string, keep int, of func(explain.Verdict) string) column {
-		return layout(Column{Head: head, Left: true, Keep: keep}, vs, func(v explain.Verdict) Cell { return Cell{Text: of(v)} })
+		return layout(Column{Head: word(head), Left: true, Keep: keep}, vs, func(v explain.Verdict) Cell { return Cell{Text: of(v)} })
 	}
 	cs := []column{names("statement", vs, func(v explain.Verdict) string { return cmp.Or(v.Rule, string(v.Subject)) }),
 		text("network", 8, func(v explain.Verdict) string { return v.Cell.Network }),
 		text("probe", 6, func(v explain.Verdict) string { return comma(v.Cell.Probe, levelText(v.Cell.Levels)) }),
-		text("value", 7, func(v explain.Verdict) string { return v.Quantity() }),
+		text("value", 7, func(v explain.Verdict) string { return string(v.Quantity()) }),
 		text("predicted", 8, func(v explain.Verdict) string { return v.Predicted() })}
-	cs = append(cs, ratios(vs, "fixed ÷ found", func(v explain.Verdict) (stat.Interval, bool) { return v.Ratio, v.Ratio.Contains(1) })...)
-	cs = append(cs, text("verdict", 9, func(v explain.Verdict) string { return string(v.Outcome) }))
-	x := Section{ID: "verdicts", Title: "What the refuting runs say", Tables: []Table{table("verdicts table", cs...)}}
+	cs = append(cs, ratios(vs, say("fixed ÷ found"), func(v explain.Verdict) (stat.Interval, bool) { return v.Ratio, v.Ratio.Contains(1) })...)
+	cs = append(cs, text("verdict", 9, func(v explain.Verdict) string { return string(v.Outcome.Say()) }))
+	x := Section{ID: "verdicts", Title: say("What the refuting runs say"), Tables: []Table{table("verdicts table", cs...)}}
 	for _, v := range vs {
-		x.Notes = append(x.Notes, fmt.Sprintf("%s: %s Results: %s", v.Cell.Network, v.Statement(), v.Dir))
+		x.Notes = append(x.Notes, say("%s: %s Results: %s", v.Cell.Network, v.Statement(), v.Dir))
 	}
 	d := &Document{Sections: []Section{x}}
 	identify(d.Sections, "section", map[string]bool{})

@@ -28,6 +28,7 @@ func withEvidence(t *testing.T) Run {
 }
 
 func section(d *Document, id string) (Section, bool) {
+	d = d.in(nil)
 	i := slices.IndexFunc(d.Sections, func(s Section) bool { return s.ID == id })
 	if i < 0 {
 		return Section{}, false

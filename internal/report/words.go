@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/stat"
@@ -15,8 +14,21 @@ import (
 )
 
 // title names a probe in a heading; short names it in a sentence.
-func (r Run) title(probe string) string { return cmp.Or(r.Words[probe].Title, probe) }
-func (r Run) short(probe string) string { return cmp.Or(r.Words[probe].Short, probe) }
+func (r Run) title(probe string) string {
+	what, tool, by := strings.Cut(cmp.Or(r.Words[probe].Title, probe), " (") // "TCP stream (iperf3)"
+	if tool, whole := strings.CutSuffix(tool, ")"); by && whole {
+		return say("%s (%s)", word(what), tool)
+	}
+	return word(cmp.Or(r.Words[probe].Title, probe))
+}
+
+func (r Run) short(probe string) string {
+	what, tool, by := strings.Cut(cmp.Or(r.Words[probe].Short, probe), " by ") // "TCP by iperf3"
+	if by {
+		return say("%s by %[2]s", word(what), tool)
+	}
+	return word(what)
+}
 
 // groups are lists by key, in order of first use.
 type groups[K comparable, V any] struct {
@@ -34,13 +46,13 @@ func (g *groups[K, V]) add(k K, v V) {
 	g.of[k] = append(g.of[k], v)
 }
 
-func metricName(m string) string { return figure.ValueName(m) }
+func metricName(m string) string { return word(figure.ValueName(m)) }
 
 func better(unit string) string {
 	if record.LowerIsBetter(unit) {
-		return "lower is better"
+		return say("lower is better")
 	}
-	return "higher is better"
+	return say("higher is better")
 }
 
 // levelText formats factor levels: "offload off, size 1400".
@@ -49,7 +61,7 @@ func levelText(m map[string]string) string {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		parts = append(parts, k+" "+m[k])
 	}
-	return strings.Join(parts, ", ")
+	return list(parts)
 }
 
 func (r Run) under(probe string, levels map[string]string) string {
@@ -61,12 +73,7 @@ func comma(name, more string) string {
 	if more == "" {
 		return name
 	}
-	return name + ", " + more
-}
-
-func capital(s string) string {
-	_, first := utf8.DecodeRuneInString(s)
-	return strings.ToUpper(s[:first]) + s[first:]
+	return say("%s, %s", name, more)
 }
 
 // ratioDigits returns the decimals that the intervals support and their ends need.

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // alike returns intervals of runs with these log ratios and one standard error.
@@ -43,7 +45,7 @@ func TestChange(t *testing.T) {
 	}
 
 	one := Change(a[:1], b[:1], 0, 0, 0.95)
-	if one.Bounded() || one.Detectable() != 0 || math.Abs(math.Log(one.Center)+0.4) > 1e-9 || !strings.Contains(strings.Join(one.Warnings, ""), "1 run a side") {
+	if one.Bounded() || one.Detectable() != 0 || math.Abs(math.Log(one.Center)+0.4) > 1e-9 || !strings.Contains(lang.Join(one.Warnings, "").String(), "1 run a side") {
 		t.Errorf("one run a side: %+v", one)
 	}
 	one = Change(a[:1], b[:1], 0.05, 4, 0.95)

@@ -1,9 +1,10 @@
 package stat
 
 import (
-	"fmt"
 	"math"
 	"slices"
+
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // Ratio estimates the paired ratio other/base of pairs in time order: the Hodges-Lehmann estimate
@@ -104,9 +105,9 @@ func (i *Interval) warnUnbounded(confidence float64, noun string) {
 }
 
 // logRatios returns log(other/base) of all pairs that have a ratio, and their indices.
-func logRatios(base, other []float64) (d []float64, index []int, warnings []string) {
+func logRatios(base, other []float64) (d []float64, index []int, warnings []lang.Text) {
 	if len(base) != len(other) {
-		return nil, nil, []string{fmt.Sprintf("%d base values and %d others are not pairs", len(base), len(other))}
+		return nil, nil, []lang.Text{lang.T("%d base values and %d others are not pairs", len(base), len(other))}
 	}
 	zeros := 0
 	for i := range base {
@@ -120,10 +121,10 @@ func logRatios(base, other []float64) (d []float64, index []int, warnings []stri
 		}
 	}
 	if dropped := len(base) - len(d); dropped > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d of %s dropped: they have no ratio", dropped, plural(len(base), "pair")))
+		warnings = append(warnings, lang.T("%d of %s dropped: they have no ratio", dropped, plural(len(base), "pair")))
 	}
 	if zeros > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d of %s are 0: they count as the smallest", zeros, plural(len(d), "ratio")))
+		warnings = append(warnings, lang.T("%d of %s are 0: they count as the smallest", zeros, plural(len(d), "ratio")))
 	}
 	return d, index, warnings
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // expAll returns values whose logarithms are the published differences.
@@ -93,7 +95,7 @@ func TestWarnings(t *testing.T) {
 		{"improper", Median([]float64{1, nan, nan}, 0.95), 1, "2 of 3 values dropped"},
 	} {
 		i := c.got
-		if i.N != c.n || !strings.Contains(strings.Join(i.Warnings, "\n"), c.want) {
+		if i.N != c.n || !strings.Contains(lang.Join(i.Warnings, "\n").String(), c.want) {
 			t.Errorf("%s: got %+v, want N %d and %q", c.name, i, c.n, c.want)
 		}
 		if i.Bounded() || i.Lo != 0 || i.Hi != 0 || i.Contains(i.Center) || i.Contains(0) {

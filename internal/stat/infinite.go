@@ -3,6 +3,8 @@ package stat
 import (
 	"math"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // remote stands for infinity among values whose ranks count. Means of two values of which one is remote
@@ -81,8 +83,8 @@ func (i Interval) spread() float64 {
 
 // Reason returns why there is no ratio although there are pairs, "" if pairs are lacking.
 func (i Interval) Reason() string {
-	if n := len(i.Warnings); i.N == 0 && n > 0 && strings.HasPrefix(i.Warnings[n-1], "no ") {
-		return i.Warnings[n-1]
+	if n := len(i.Warnings); i.N == 0 && n > 0 && strings.HasPrefix(i.Warnings[n-1].String(), "no ") {
+		return i.Warnings[n-1].String()
 	}
 	return ""
 }
@@ -99,7 +101,7 @@ func (i Interval) finish(lowest float64, v []float64, what, noun string) Interva
 	switch {
 	case math.IsInf(i.Center, 0) && i.Center != lowest:
 		none := Interval{Warnings: i.Warnings}
-		none.warn("no %s: %d of %s are infinite", what, infinite, plural(i.N, noun))
+		none.warn("no %s: %d of %s are infinite", lang.Stored(what), infinite, plural(i.N, noun))
 		return none
 	case i.Bounded() && (math.IsInf(i.Hi, 1) || math.IsInf(i.Lo, -1) && !math.IsInf(lowest, -1)):
 		i.Lo, i.Hi, i.Confidence, i.SE, i.DF = 0, 0, 0, 0, 0

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // stalling returns n pairs around a ratio; the first zeros of other are 0, as if nothing had arrived.
@@ -36,7 +38,7 @@ func TestZeroIsTheSmallest(t *testing.T) {
 		if got.N != 30 || !same(got.Center, want.Center) || math.Abs(got.Lo-want.Lo) > 1e-9 || zeros < 5 && !same(got.Hi, want.Hi) {
 			t.Errorf("%d of 30 are 0: %+v, with tiny values %+v", zeros, got, want)
 		}
-		if !strings.Contains(strings.Join(got.Warnings, ";"), "of 30 ratios are 0: they count as the smallest") {
+		if !strings.Contains(lang.Join(got.Warnings, ";").String(), "of 30 ratios are 0: they count as the smallest") {
 			t.Errorf("warnings %q", got.Warnings)
 		}
 	}
@@ -89,7 +91,7 @@ func TestMedianWithoutReply(t *testing.T) {
 // A run whose ratio is 0 is not left out of several.
 func TestPoolWithZero(t *testing.T) {
 	runs := []Interval{{Center: 0.9, SE: 0.01, DF: 20, N: 30}, {Center: 0.91, SE: 0.01, DF: 20, N: 30}, {Center: 0, N: 30}}
-	if p := Pool(runs, 0.95); p.N != 0 || p.K != 3 || !strings.Contains(strings.Join(p.Warnings, ";"), "1 of 3 runs has a ratio of 0") {
+	if p := Pool(runs, 0.95); p.N != 0 || p.K != 3 || !strings.Contains(lang.Join(p.Warnings, ";").String(), "1 of 3 runs has a ratio of 0") {
 		t.Errorf("%+v", p)
 	}
 	if c := Change(runs[:2], runs[2:], 0, 0, 0.95); c.N != 0 || len(c.Warnings) == 0 {

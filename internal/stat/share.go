@@ -1,6 +1,10 @@
 package stat
 
-import "math"
+import (
+	"math"
+
+	"github.com/weir-bench/weir/internal/lang"
+)
 
 // Share estimates a share of all, as of the responses that take longer than a time: the sum of part
 // over that of whole, both by block in time order, with part <= whole. SE is on the logit scale, on
@@ -19,7 +23,7 @@ func Share(part, whole []float64, confidence float64) Interval {
 		sum, all = sum+part[b], all+whole[b]
 	}
 	if i.Center = sum / all; !finite(i.Center) {
-		return Interval{Warnings: []string{"no share: the sum of all is not a number above 0"}}
+		return Interval{Warnings: []lang.Text{lang.T("no share: the sum of all is not a number above 0")}}
 	}
 	if need := MinPairs(confidence); i.N < need || !(i.Center > 0 && i.Center < 1) {
 		i.warn("an interval needs %d blocks, and a share between 0 and 1", need)

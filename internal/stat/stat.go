@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // An Interval is an estimate and the interval around it. N is 0 without an estimate. Lo, Hi and
@@ -24,7 +26,7 @@ type Interval struct {
 	// 0 without an interval.
 	SE       float64 `json:"se,omitempty"`
 	DF       float64 `json:"df,omitempty"`
-	Warnings []string
+	Warnings []lang.Text
 }
 
 // Bounded reports whether there is an interval.
@@ -112,7 +114,7 @@ func (i Interval) Inverse() Interval {
 func antilog(x float64) float64 { return math.Min(math.Exp(x), math.MaxFloat64) }
 
 func (i *Interval) warn(format string, args ...any) {
-	i.Warnings = append(i.Warnings, fmt.Sprintf(format, args...))
+	i.Warnings = append(i.Warnings, lang.T(format, args...))
 }
 
 func proper(confidence float64) bool { return confidence > 0 && confidence < 1 }
@@ -129,11 +131,24 @@ func percent(confidence float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64) + " %"
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+func plural(n int, noun string) lang.Text {
+	one, many := lang.Text("1 "+noun), lang.Text(fmt.Sprintf("%d %ss", n, noun))
+	switch noun {
+	case "value":
+		one, many = lang.T("1 value"), lang.T("%d values", n)
+	case "pair":
+		one, many = lang.T("1 pair"), lang.T("%d pairs", n)
+	case "ratio":
+		one, many = lang.T("1 ratio"), lang.T("%d ratios", n)
+	case "block":
+		one, many = lang.T("1 block"), lang.T("%d blocks", n)
+	case "run":
+		one, many = lang.T("1 run"), lang.T("%d runs", n)
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // leastBlocks is the fewest blocks for which Sums has an interval: two say too little about the spread.
@@ -22,7 +24,7 @@ func Sums(over, under []float64, confidence float64) Interval {
 	over, under = over[:n], under[:n]
 	whole := quotient(total(over), total(under))
 	if !finite(whole) {
-		return Interval{Warnings: []string{"no ratio: the sum below is not above 0"}}
+		return Interval{Warnings: []lang.Text{lang.T("no ratio: the sum below is not above 0")}}
 	}
 	i := Interval{Center: whole, N: n}
 	if !proper(confidence) || n < leastBlocks {

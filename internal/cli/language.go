@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/report"
+)
+
+// language is that of the reports that this process prints and stores; nil is English. Errors, help and what
+// programs read are always English (docs/adr/0055).
+var language *lang.Language
+
+// speak chooses the language by --lang, or else by the environment.
+func speak(c *cobra.Command) (err error) {
+	tag, _ := c.Flags().GetString("lang")
+	if tag == "" {
+		language = lang.Of(os.Getenv)
+		return nil
+	}
+	if language, err = lang.Named(tag); err != nil {
+		return usage("--lang: %w", err)
+	}
+	return nil
+}
+
+// spoken is a document in the language of this process.
+func spoken(d *report.Document) *report.Document {
+	d.Lang = language
+	return d
+}

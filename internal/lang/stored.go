@@ -1,0 +1,38 @@
+package lang
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// A pattern finds the arguments of a sentence that a run stored in English, with its numbers in it.
+type pattern struct {
+	format string
+	of     *regexp.Regexp
+}
+
+// patterns are those of the warnings that trials store.
+var patterns = sync.OnceValue(func() (all []pattern) {
+	for format := range catalog("zh/words-warnings.yaml") {
+		var b strings.Builder
+		end := 0
+		for _, v := range verbs(format, len(format)) {
+			b.WriteString(regexp.QuoteMeta(strings.ReplaceAll(format[end:v.at], "%%", "%")) + "(.+?)")
+			end = v.at + v.length
+		}
+		b.WriteString(regexp.QuoteMeta(strings.ReplaceAll(format[end:], "%%", "%")))
+		all = append(all, pattern{format, regexp.MustCompile("^" + b.String() + "$")})
+	}
+	return all
+})
+
+// stored translates a sentence by the format that it was made with; it stays as it is if none is known.
+func (l *Language) stored(s string) string {
+	for _, p := range patterns() {
+		if m := p.of.FindStringSubmatch(s); len(m) > 1 {
+			return l.sentence(p.format + sep + strings.Join(m[1:], sep))
+		}
+	}
+	return s
+}

@@ -1,0 +1,107 @@
+package lang
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/strictyaml"
+)
+
+func TestStored(t *testing.T) {
+	for s, want := range map[string]string{
+		"counters: /proc/net/snmp is missing":                                   "计数器：/proc/net/snmp is missing",
+		"nothing arrived in the window: a stall lasted longer":                  "整个窗口内没有数据到达：停顿比窗口还长",
+		"the idle use of h1 before this block is unknown: CPU times include it": "不知道本区组之前 h1 空闲时的使用量：CPU 时间包含它",
+		"a sentence of another version":                                         "a sentence of another version",
+	} {
+		if got := Stored(s).In(Chinese); got != want {
+			t.Errorf("%q in Chinese is %q, want %q", s, got, want)
+		}
+		if got := Stored(s).String(); got != s {
+			t.Errorf("%q in English is %q", s, got)
+		}
+	}
+	if got := Capital(T("%s in %s", "h1", "h2")).In(Chinese); got[0] != 'h' {
+		t.Errorf("a name became %q", got)
+	}
+}
+
+// The warnings that trials store are in the catalog.
+func TestWarningsInChinese(t *testing.T) {
+	names, err := filepath.Glob("../trial/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, all := 0, entries(t)
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 2 {
+				return true
+			}
+			if to, ok := call.Args[0].(*ast.SelectorExpr); !ok || to.Sel.Name != "Warnings" {
+				return true
+			}
+			if format, ok := warning(call.Args[1]); ok {
+				found++
+				if !slices.ContainsFunc(all, func(e entry) bool { return e.Key == format }) {
+					t.Errorf("%s: zh/words-warnings.yaml lacks %q", name, format)
+				}
+			}
+			return true
+		})
+	}
+	if found < 8 {
+		t.Errorf("only %d warnings found: the test looks in the wrong place", found)
+	}
+}
+
+// warning returns the format of a warning: a literal, the first argument of fmt.Sprintf, or a literal before a name.
+func warning(e ast.Expr) (string, bool) {
+	switch x := e.(type) {
+	case *ast.CallExpr:
+		if len(x.Args) > 0 {
+			return literal(x.Args[0])
+		}
+	case *ast.BinaryExpr:
+		if s, ok := literal(x.X); ok && strings.HasSuffix(s, ": ") {
+			return s + "%s", true
+		}
+	}
+	return literal(e)
+}
+
+// The questions of the shipped studies are in the catalog.
+func TestQuestionsInChinese(t *testing.T) {
+	names, err := filepath.Glob("../../studies/*.yaml")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no study found: %v", err)
+	}
+	all := entries(t)
+	for _, name := range names {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, bad := strictyaml.Parse(src)
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		if q := n.Get("question"); q == nil || !slices.ContainsFunc(all, func(e entry) bool { return e.Key == q.Text }) {
+			t.Errorf("%s: zh/words-studies.yaml lacks its question", name)
+		}
+	}
+}
