@@ -66,9 +66,9 @@ const hostNetwork = "host network"
 
 // examine opens every network of the study and describes its machines, each once.
 func (r *runner) examine(ctx context.Context) (ds []diagnosis, err error) {
-	prepared, err := catalog.Prepare(r.study, r.at.kernel())
+	prepared, err := r.prepared()
 	if err != nil {
-		return nil, exit(exitUsage, err)
+		return nil, err
 	}
 	seen := map[string]bool{}
 	opened := false

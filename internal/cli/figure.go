@@ -205,12 +205,8 @@ func (d *drawing) measure(ctx context.Context, groups map[string][]figure.Figure
 	var total time.Duration
 	names := slices.Sorted(maps.Keys(groups))
 	for _, name := range names {
-		s := catalog.Available(figure.Needed(groups[name]))
-		if d.fast {
-			s = s.Faster()
-		}
-		s.KeepDisturbed = s.KeepDisturbed || d.keep
-		if err := check(s); err != nil {
+		s, err := runnable(figure.Needed(groups[name]), d.fast, d.keep)
+		if err != nil {
 			return err
 		}
 		one := &runner{version: d.version, at: thisMachine, study: s, dir: filepath.Join(d.dir, name), resumeCmd: d.again()}

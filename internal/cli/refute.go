@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -231,17 +230,7 @@ func (r *refutation) measure(ctx context.Context, x refuting) (rep report.Run, e
 			return load(one.dir, r.keep)
 		}
 	}
-	d, err := one.measure(ctx)
-	if err != nil {
-		return rep, err
-	}
-	if rep, err = load(one.dir, r.keep); err == nil {
-		err = writeReports(d, report.New(rep))
-	}
-	if err := errors.Join(err, d.Close()); err != nil {
-		return rep, one.stopped(err)
-	}
-	return rep, nil
+	return one.complete(ctx, r.keep)
 }
 
 func (r *refutation) again() string { return "weir explain --test " + plan.ShellWord(r.dir) }

@@ -157,26 +157,25 @@ func readRun(dir string, keep bool) (rep report.Run, s study.Study, c store.Cont
 	s.KeepDisturbed = s.KeepDisturbed || keep
 	rep.Name, rep.Question, rep.Options = s.Name, s.Question, experiment.Reading(s)
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
-	probes := catalog.Describe(s)
-	if c.Probes != nil { // stored by the run
-		var stored []catalog.Described
-		if err := json.Unmarshal(c.Probes, &stored); err != nil {
-			rep.Problems = append(rep.Problems, fmt.Sprintf("probes.json: %v: using the words of this version", err))
-		} else {
-			probes = stored
+	stored := func(file string, b []byte, v any, without string) bool {
+		if b == nil {
+			return false
 		}
+		err := json.Unmarshal(b, v)
+		if err != nil {
+			rep.Problems = append(rep.Problems, fmt.Sprintf("%s: %v: %s", file, err, without))
+		}
+		return err == nil
+	}
+	var probes []catalog.Described
+	if !stored("probes.json", c.Probes, &probes, "using the words of this version") {
+		probes = catalog.Describe(s)
 	}
 	if c.Others != nil {
 		rep.Others = new(analysis.Others)
-		if err := json.Unmarshal(c.Others, rep.Others); err != nil {
-			rep.Problems = append(rep.Problems, fmt.Sprintf("others.json: %v: other programs cannot be named", err))
-		}
+		stored("others.json", c.Others, rep.Others, "other programs cannot be named")
 	}
-	if c.Machines != nil {
-		if err := json.Unmarshal(c.Machines, &rep.Machines); err != nil {
-			rep.Problems = append(rep.Problems, fmt.Sprintf("%s: %v: hosts have numbers instead of names", store.MachinesFile, err))
-		}
-	}
+	stored(store.MachinesFile, c.Machines, &rep.Machines, "hosts have numbers instead of names")
 	rep.Target = s.Target
 	rep.Unpaired = c.Imported != nil
 	rep.Words = map[string]probe.Info{}

@@ -16,7 +16,6 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
-	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -101,12 +100,8 @@ func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 		if slices.ContainsFunc(studies, func(s study.Study) bool { return s.Name == c.Study.Name }) {
 			continue
 		}
-		s := catalog.Available(c.Study)
-		if r.fast {
-			s = s.Faster()
-		}
-		s.KeepDisturbed = s.KeepDisturbed || r.keep
-		if err := check(s); err != nil {
+		s, err := runnable(c.Study, r.fast, r.keep)
+		if err != nil {
 			return err
 		}
 		studies = append(studies, s)
@@ -253,19 +248,11 @@ func (r *reproduction) one(ctx context.Context, one *runner) (err error) {
 			return err
 		}
 	}
-	d, err := one.measure(ctx)
-	if err != nil {
-		return err
-	}
-	rep, err := load(one.dir, r.keep)
+	rep, err := one.complete(ctx, r.keep)
 	if err == nil {
-		err = writeReports(d, report.New(rep))
+		remember(rep)
 	}
-	if err := errors.Join(err, d.Close()); err != nil {
-		return one.stopped(err)
-	}
-	remember(rep)
-	return nil
+	return err
 }
 
 // pool stores the pooled report of a study's series.

@@ -102,11 +102,17 @@ func (r *runner) begin(ctx context.Context, first string) error {
 	return errors.Join(err, exit(exitEnvironment, site.Close()))
 }
 
+// prepared returns the drivers and probes of the study.
+func (r *runner) prepared() (*catalog.Prepared, error) {
+	p, err := catalog.Prepare(r.study, r.at.kernel())
+	return p, exit(exitUsage, err)
+}
+
 // openAny opens the first network of the study that can be opened.
 func (r *runner) openAny(ctx context.Context) (*target.Site, string, error) {
-	prepared, err := catalog.Prepare(r.study, r.at.kernel())
+	prepared, err := r.prepared()
 	if err != nil {
-		return nil, "", exit(exitUsage, err)
+		return nil, "", err
 	}
 	var errs []error
 	for _, u := range r.study.Networks {

@@ -194,6 +194,21 @@ func (r *runner) measure(ctx context.Context) (*store.Dir, error) {
 	return r.measureHere(ctx)
 }
 
+// complete runs the trials that lack a result, and stores the report.
+func (r *runner) complete(ctx context.Context, keep bool) (rep report.Run, err error) {
+	d, err := r.measure(ctx)
+	if err != nil {
+		return rep, err
+	}
+	if rep, err = load(r.dir, keep); err == nil {
+		err = writeReports(d, report.New(rep))
+	}
+	if err := errors.Join(err, d.Close()); err != nil {
+		return rep, r.stopped(err)
+	}
+	return rep, nil
+}
+
 func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	if r.study.Target.Exists() && r.at.machines == nil {
 		return nil, usage("%s holds a run on %s, and this command measures in the lab only; finish it with weir run --resume", cmp.Or(r.resume, r.dir), aboutTarget(r.study.Target))
@@ -214,8 +229,8 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	}()
 	var prepared *catalog.Prepared
 	if err := patiently(ctx, "planning the study", func() (err error) {
-		prepared, err = catalog.Prepare(r.study, r.at.kernel())
-		return exit(exitUsage, err)
+		prepared, err = r.prepared()
+		return err
 	}); err != nil {
 		return nil, err
 	}

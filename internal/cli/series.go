@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
 )
@@ -152,7 +150,7 @@ func startOf(dir string) time.Time {
 }
 
 // one runs run n, stores its report and prints a line about it.
-func (s *series) one(ctx context.Context, n int, begun time.Time) (dir string, err error) {
+func (s *series) one(ctx context.Context, n int, begun time.Time) (dir string, _ error) {
 	// The report of the previous run left garbage and a different GC target (see load), but every run
 	// must begin alike.
 	debug.SetGCPercent(100)
@@ -160,17 +158,9 @@ func (s *series) one(ctx context.Context, n int, begun time.Time) (dir string, e
 	r := s.nth(n)
 	r.name = fmt.Sprintf("run %d of %d", n, s.Runs)
 	r.ofSeries = func(run time.Duration) time.Duration { return s.left(n, begun, run) }
-	d, err := r.measure(ctx)
+	rep, err := r.complete(ctx, false)
 	if err != nil {
 		return "", err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	rep, err := load(r.dir, false)
-	if err != nil {
-		return "", exit(exitEnvironment, err)
-	}
-	if err := writeReports(d, report.New(rep)); err != nil {
-		return "", r.stopped(err)
 	}
 	remember(rep)
 	s.say(fmt.Sprintf("%s: %v, %s: %s", r.name, s.now().Sub(begun).Round(time.Second), census(rep.Results), filepath.Join(r.dir, "report.html")))

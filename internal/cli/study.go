@@ -60,6 +60,16 @@ func bind(s *study.Study) *pflag.FlagSet {
 	return fl
 }
 
+// given sets in s what the flags of c say that have the names of bind's.
+func given(c *cobra.Command, s *study.Study) {
+	bound := bind(s)
+	c.Flags().Visit(func(g *pflag.Flag) {
+		if bound.Lookup(g.Name) != nil {
+			_ = bound.Set(g.Name, g.Value.String()) // parsed before
+		}
+	})
+}
+
 func (f *studyFlags) register(c *cobra.Command) {
 	fl := bind(&study.Study{})
 	fl.StringArrayVarP(&f.networks, "networks", "n", nil, "networks, baseline first (weir list networks)")
@@ -121,6 +131,16 @@ func (f *studyFlags) base(c *cobra.Command, as []string) (study.Study, error) {
 	return study.Load(b, as[0])
 }
 
+// runnable returns what this version can run of a shipped study, checked; with fast, its fast form.
+func runnable(s study.Study, fast, keep bool) (study.Study, error) {
+	s = catalog.Available(s)
+	if fast {
+		s = s.Faster()
+	}
+	s.KeepDisturbed = s.KeepDisturbed || keep
+	return s, check(s)
+}
+
 func check(s study.Study) error {
 	if s.MaxTime > 0 && s.Precision == 0 {
 		return usage("max-time %v limits a precision, but none is set; add --precision, or use only --blocks", s.MaxTime)
@@ -157,12 +177,7 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 		}
 		s.Vary(k, strings.Split(levels, ","))
 	}
-	bound := bind(s)
-	c.Flags().Visit(func(g *pflag.Flag) {
-		if bound.Lookup(g.Name) != nil {
-			_ = bound.Set(g.Name, g.Value.String()) // parsed before
-		}
-	})
+	given(c, s)
 	err := errors.Join(
 		set(c, "networks", &s.Networks, f.networks, uses),
 		set(c, "probes", &s.Probes, f.probes, uses),

@@ -153,16 +153,7 @@ func (f *targetFlags) only(c *cobra.Command, networks ...string) (s study.Study,
 		s.Baseline = ""
 		s = s.Resolve()
 	}
-	for flag, n := range map[string]*int{"hosts": &s.Topology.Hosts, "pods": &s.Topology.Pods} {
-		if c.Flags().Changed(flag) {
-			*n, _ = c.Flags().GetInt(flag) // of this type
-		}
-	}
-	for flag, v6 := range map[string]*bool{"ipv6": &s.Topology.IPv6, "pods-ipv6": &s.Topology.PodsIPv6} {
-		if c.Flags().Changed(flag) {
-			*v6, _ = c.Flags().GetBool(flag)
-		}
-	}
+	given(c, &s)
 	if err == nil {
 		err = f.change(c, &s)
 	}

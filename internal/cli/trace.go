@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/engine/event"
@@ -87,16 +86,15 @@ counters of the devices. Each machine's times are by its own clock.`,
 				if err := r.settle(); err != nil {
 					return err
 				}
-				s := r.study
-				prepared, err := catalog.Prepare(s, t.at.kernel())
+				prepared, err := r.prepared()
 				if err != nil {
-					return exit(exitUsage, err)
+					return err
 				}
 				if err := t.choose(); err != nil {
 					return exit(exitEnvironment, err)
 				}
 				var all []packettrace.Trace
-				for i, u := range s.Networks {
+				for i, u := range r.study.Networks {
 					one, err := t.network(c.Context(), u.Name, prepared.Networks[u.Name])
 					if c.Context().Err() != nil {
 						return context.Cause(c.Context())
@@ -160,12 +158,7 @@ func tracedStudy(c *cobra.Command, networks []string, nic string) (study.Study, 
 		return s, err
 	}
 	s.Baseline, s.Compare = "", nil
-	bound := bind(&s)
-	c.Flags().Visit(func(g *pflag.Flag) {
-		if slices.Contains(ofTopology, g.Name) {
-			_ = bound.Set(g.Name, g.Value.String()) // parsed before
-		}
-	})
+	given(c, &s)
 	s = s.Resolve()
 	return s, s.Validate()
 }

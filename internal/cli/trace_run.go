@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
@@ -19,9 +18,9 @@ func traceTrial(network string) string { return "trace-" + network }
 
 // traceAll traces every network of the run. One that cannot be traced costs its trace only.
 func (r *runner) traceAll(ctx context.Context, d *store.Dir) error {
-	prepared, err := catalog.Prepare(r.study, r.at.kernel())
+	prepared, err := r.prepared()
 	if err != nil {
-		return exit(exitUsage, err)
+		return err
 	}
 	t := tracing{at: r.at, size: tracedSize, count: tracedCount}
 	if err := t.choose(); err != nil {

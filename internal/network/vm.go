@@ -33,13 +33,13 @@ func (v VM) check(name string) error {
 		checkOneOf(name, "vhost", v.VHost, "auto", "on", "off"))
 }
 
-// tap makes the host's end of pod n's network device, as a port of master unless that is empty.
-func (v VM) tap(h topo.Host, n, mtu int, master string) plan.Step {
-	l := &plan.Link{Name: podPort(n), Kind: "tap", MTU: mtu, Master: master}
+// tap makes the end of a machine's network device in the place in, as a port of master unless that is empty.
+func (v VM) tap(in, name string, mtu int, master string) plan.Step {
+	l := &plan.Link{Name: name, Kind: "tap", MTU: mtu, Master: master}
 	if v.Queues > 1 {
 		l.Queues = v.Queues
 	}
-	return plan.Step{In: h.Name, Link: l}
+	return plan.Step{In: in, Link: l}
 }
 
 // machines starts a virtual machine for every pod of t before it waits for any, so they boot

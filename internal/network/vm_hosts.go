@@ -57,11 +57,7 @@ func (v VM) hosts(name string, d Driver, t topo.Topology) (plan.Plan, error) {
 	var taps, start, enter []plan.Step
 	quiet := func(in, dev string) plan.Step { return sysctl(in, "net.ipv6.conf."+dev+".addr_gen_mode", "1") }
 	for i, h := range t.Hosts {
-		tap := &plan.Link{Name: h.Name, Kind: "tap", MTU: t.MTU, Master: "sw0"}
-		if v.Queues > 1 {
-			tap.Queues = v.Queues
-		}
-		taps = append(taps, plan.Step{In: Switch, Link: tap})
+		taps = append(taps, v.tap(Switch, h.Name, t.MTU, switchBridge(0)))
 		start = append(start, v.start(Switch, h.Name, h.Name, i, 0))
 		enter = append(enter,
 			plan.Step{In: h.Name, Guest: &plan.Guest{Host: Switch, Socket: guestSocket(h.Name), Makes: []string{h.Dev}, Tap: h.Name}},

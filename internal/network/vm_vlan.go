@@ -55,7 +55,7 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 				plan.Step{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}},
 				plan.Step{In: h.Name, Link: &plan.Link{Name: trunk, Kind: "vlan", MTU: mtu, Master: bridgeDev, Parent: h.Dev, Tag: n.Tag}})
 			for i := range h.Pods {
-				p.Steps = append(p.Steps, v.tap(h, i, mtu, bridgeDev))
+				p.Steps = append(p.Steps, v.tap(h.Name, podPort(i), mtu, bridgeDev))
 			}
 			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Dev: trunk, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true}})
 		}
@@ -68,7 +68,7 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 func (n VMVLAN) ovs(s vSwitch, v VM, h topo.Host, mtu int) []plan.Step {
 	steps := append(s.start(h), s.addBridge(h, intBridge, h.Dev)...)
 	for i := range h.Pods {
-		steps = append(steps, v.tap(h, i, mtu, ""), configure(h, nil, "add-port", intBridge, podPort(i), fmt.Sprintf("tag=%d", n.Tag)))
+		steps = append(steps, v.tap(h.Name, podPort(i), mtu, ""), configure(h, nil, "add-port", intBridge, podPort(i), fmt.Sprintf("tag=%d", n.Tag)))
 	}
 	return append(steps, s.versions(h)...)
 }

@@ -29,7 +29,7 @@ func (n VMVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps, bridgeNF(t, h.Name, nfOff)...) // as in VMVLAN
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}})
 		for i := range h.Pods {
-			p.Steps = append(p.Steps, v.tap(h, i, mtu, bridgeDev))
+			p.Steps = append(p.Steps, v.tap(h.Name, podPort(i), mtu, bridgeDev))
 		}
 		p.Steps = append(p.Steps, vxlanLink(h, mtu, n.VNI, n.Port, bridgeDev))
 		p.Steps = flood(p.Steps, t, h, entries)

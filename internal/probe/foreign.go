@@ -125,12 +125,20 @@ func checked(tool string, m Measured, err error) (Measured, error) {
 	if err != nil {
 		return Measured{}, fmt.Errorf("%s: %w", tool, err)
 	}
-	for _, v := range m.Values {
-		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 {
-			return Measured{}, fmt.Errorf("%s: %s is %v %s", tool, v.Name, v.Value, v.Unit)
-		}
+	if err := possible(m.Values); err != nil {
+		return Measured{}, fmt.Errorf("%s: %w", tool, err)
 	}
 	return m, nil
+}
+
+// possible returns an error if a value is negative or not finite.
+func possible(values []record.Value) error {
+	for _, v := range values {
+		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 {
+			return fmt.Errorf("%s is %v %s", v.Name, v.Value, v.Unit)
+		}
+	}
+	return nil
 }
 
 // A transfer holds a tool's counts for a stream of bytes or datagrams.

@@ -279,28 +279,16 @@ func (d iperf3Doc) udpValues(receiver *iperf3Doc) []record.Value {
 	// Everything received was sent, some of it during the warm-up (see early). One duration for
 	// both counts makes their difference the loss.
 	sent := max(*d.End.Sent.Bytes, *received.Bytes)
-	delivered := received.rate() / 8 / t.Size
-	vs := []record.Value{
-		{Name: "throughput", Unit: "bit/s", Value: received.rate()},
-		{Name: "packet.rate", Unit: "packet/s", Value: delivered},
-	}
-	if t.TargetBitrate > 0 {
-		vs = append(vs, record.Value{Name: "offered", Unit: "packet/s", Value: t.TargetBitrate * t.Streams / 8 / t.Size})
-	}
-	vs = append(vs,
-		record.Value{Name: "sent", Unit: "packet/s", Value: sent / *received.Seconds / t.Size},
-		record.Value{Name: "delivered", Unit: "packet/s", Value: delivered},
-		record.Value{Name: "loss", Unit: "1", Value: 1 - *received.Bytes/sent})
+	var more []record.Value
 	if receiver != nil {
 		reordered := 0.0
 		for _, s := range receiver.End.Streams {
 			reordered += s.UDP.OutOfOrder
 		}
-		vs = append(vs, record.Value{Name: "reordered", Unit: "1", Value: reordered / (*received.Bytes / t.Size)})
+		more = append(more, record.Value{Name: "reordered", Unit: "1", Value: reordered / (*received.Bytes / t.Size)})
 	}
-	return append(vs,
-		record.Value{Name: "jitter", Unit: "s", Value: *received.Jitter / 1e3},
-		record.Value{Name: "window", Unit: "s", Value: *received.Seconds})
+	return transfer{sent: sent, received: *received.Bytes, seconds: *received.Seconds, size: t.Size, offered: t.TargetBitrate * t.Streams}.
+		datagrams(append(more, record.Value{Name: "jitter", Unit: "s", Value: *received.Jitter / 1e3})...)
 }
 
 func (p Iperf3) server(b []byte) *iperf3Doc {

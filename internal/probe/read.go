@@ -102,14 +102,11 @@ func (r *Statement) settle(kind string) error {
 	case r.Kind == "":
 		r.Kind = r.maybe
 	}
-	switch {
-	case kind != "" && kind != r.Kind:
+	if kind != "" && kind != r.Kind {
 		return fmt.Errorf("this is a result of %s, not of %s", r.Kind, kind)
 	}
-	for _, v := range r.Values {
-		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 {
-			return fmt.Errorf("%s is %v %s", v.Name, v.Value, v.Unit)
-		}
+	if err := possible(r.Values); err != nil {
+		return err
 	}
 	switch first := r.Values[0]; {
 	case first.Value == 0:

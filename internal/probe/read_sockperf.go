@@ -44,19 +44,12 @@ func readSockperfTest(b []byte) (r Statement, _ error) {
 		return r, errors.New("the output does not say whether it measured TCP or UDP: its line \"[ 0] IP = …\" is missing")
 	}
 	udp := string(proto[1]) == "UDP"
-	f := fields{text: map[string]string{}}
-	for _, l := range sockperfLines {
-		if m := l.re.FindSubmatch(b); m != nil {
-			for i, n := range l.names {
-				f.text[n] = string(m[i+1])
-			}
-		}
-	}
+	f := sockperfFields(b)
 	var err error
 	if band := sockperfBandRE.FindSubmatch(b); band != nil {
 		r, err = sockperfStream(b, band, udp)
 	} else {
-		r, err = sockperfTimes(b, &f, udp)
+		r, err = sockperfTimes(b, f, udp)
 	}
 	if v := f.text["version"]; v != "" && err == nil {
 		r.Observed["tool"] = "sockperf " + v
@@ -73,9 +66,6 @@ func sockperfTimes(b []byte, f *fields, udp bool) (r Statement, _ error) {
 		return r, fmt.Errorf("times of bursts of %s messages: no probe of weir measures that", sockperfBurstRE.FindSubmatch(b)[1])
 	case mean == nil || !sockperfEndRE.Match(b):
 		return r, errors.New("cut off, or no message was answered")
-	}
-	for _, m := range sockperfPartRE.FindAllSubmatch(b, -1) {
-		f.text["percentile "+string(m[1])] = string(m[2])
 	}
 	scale := 2e-6 // half a round trip in µs
 	if string(mean[1]) == "rtt" {

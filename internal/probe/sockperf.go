@@ -117,10 +117,7 @@ var (
 	sockperfEndRE   = regexp.MustCompile(`---> <MIN> observation =`)
 )
 
-func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error) {
-	if m := sockperfErrorRE.FindSubmatch(b); m != nil {
-		return Measured{}, fmt.Errorf("sockperf: %s", m[1])
-	}
+func sockperfFields(b []byte) *fields {
 	p := &fields{text: map[string]string{}}
 	for _, r := range sockperfLines {
 		if m := r.re.FindSubmatch(b); m != nil {
@@ -132,6 +129,14 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 	for _, m := range sockperfPartRE.FindAllSubmatch(b, -1) {
 		p.text["percentile "+string(m[1])] = string(m[2])
 	}
+	return p
+}
+
+func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error) {
+	if m := sockperfErrorRE.FindSubmatch(b); m != nil {
+		return Measured{}, fmt.Errorf("sockperf: %s", m[1])
+	}
+	p := sockperfFields(b)
 	const roundTrip = 2e-6 // half a round trip in µs to a whole one in s
 	n, sent, seconds := p.number("received messages"), p.number("sent messages"), p.number("valid duration")
 	dropped := p.number("dropped messages")

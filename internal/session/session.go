@@ -120,9 +120,7 @@ func watch(ctx context.Context, socket string, end context.CancelCauseFunc) {
 func Serve(ctx context.Context, socket string, nodes map[string]target.Node) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if _, err := Nodes(socket); err == nil {
-		return ErrUp
-	} else if errors.Is(err, ErrSilent) {
+	if err := free(socket); err != nil {
 		return err
 	}
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {

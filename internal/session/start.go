@@ -24,16 +24,18 @@ const ending = 5 * time.Second
 func claim(ctx context.Context, socket string) (*os.File, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, ending, fmt.Errorf("%w, or is coming up, or does not end", ErrUp))
 	defer cancel()
-	return lock(ctx, socket, func() error {
-		_, err := Nodes(socket)
-		switch {
-		case err == nil:
-			return ErrUp
-		case errors.Is(err, ErrSilent):
-			return err
-		}
-		return nil
-	})
+	return lock(ctx, socket, func() error { return free(socket) })
+}
+
+// free returns an error if a topology answers at socket, or has one that does not answer.
+func free(socket string) error {
+	switch _, err := Nodes(socket); {
+	case err == nil:
+		return ErrUp
+	case errors.Is(err, ErrSilent):
+		return err
+	}
+	return nil
 }
 
 // lock waits for the lock of socket until ctx is done or free fails.

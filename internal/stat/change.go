@@ -61,14 +61,7 @@ func commonTau(ya, sa, yb, sb []float64) float64 {
 	for q(hi) > want {
 		lo, hi = hi, 4*hi
 	}
-	for hi-lo > 1e-9*hi {
-		if mid := lo/2 + hi/2; q(mid) > want {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return math.Sqrt(hi)
+	return tauBetween(lo, hi, q, want)
 }
 
 // shown is the probability with which RunsFor shows a change.

@@ -199,9 +199,13 @@ func pauleMandel(y, se []float64) float64 {
 	if want < 1 || hi == 0 || se[0] > 0 && heterogeneity(y, se, 0) <= want {
 		return 0
 	}
+	return tauBetween(lo, hi, func(tau2 float64) float64 { return heterogeneity(y, se, tau2) }, want)
+}
+
+// tauBetween returns the tau at which q, which falls with tau², is want. lo and hi are bounds of tau².
+func tauBetween(lo, hi float64, q func(tau2 float64) float64, want float64) float64 {
 	for hi-lo > 1e-9*hi {
-		mid := lo/2 + hi/2
-		if heterogeneity(y, se, mid) > want {
+		if mid := lo/2 + hi/2; q(mid) > want {
 			lo = mid
 		} else {
 			hi = mid

@@ -123,9 +123,7 @@ func (s *Setup) spread(r *record.Result, x *execution) {
 func received(host span) (sum, most float64) {
 	for name, packets := range host.Counters {
 		if strings.HasPrefix(name, "softnet.cpu") && strings.HasSuffix(name, ".processed") {
-			if packets < 0 { // the counter has 32 bits
-				packets += 1 << 32
-			}
+			packets = wrapped(packets)
 			sum, most = sum+packets, max(most, packets)
 		}
 	}

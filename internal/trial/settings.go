@@ -19,11 +19,7 @@ func keepSettings(ctx context.Context, ss []Setup, xs []*execution) error {
 		return nil
 	}
 	found, whole := make([]*evidence.Settings, len(ss)), make([]bool, len(ss))
-	each := atOnce // over pipes each answer takes a round trip
-	if ss[0].Site.Private {
-		each = inOrder
-	}
-	each(len(ss), func(i int) {
+	each(ss[0].Site, len(ss), func(i int) {
 		if xs[i].settings = ss[i].Snapshot.settled(ss[i].Condition); xs[i].settings == "" {
 			found[i], whole[i] = ss[i].readSettings(ctx)
 		}
@@ -46,21 +42,11 @@ func keepSettings(ctx context.Context, ss []Setup, xs []*execution) error {
 	return nil
 }
 
-func inOrder(n int, f func(i int)) {
-	for i := range n {
-		f(i)
-	}
-}
-
 // readSettings reads the settings of the places on the path; whole is false if one did not answer.
 func (s *Setup) readSettings(ctx context.Context) (_ *evidence.Settings, whole bool) {
 	names := slices.DeleteFunc(s.observed(), func(name string) bool { return len(s.devices(name)) == 0 })
 	places, errs := make([]evidence.Place, len(names)), make([]error, len(names))
-	each := atOnce
-	if s.Site.Private {
-		each = inOrder
-	}
-	each(len(names), func(i int) {
+	each(s.Site, len(names), func(i int) {
 		places[i], errs[i] = s.Site.Nodes[names[i]].Settings(ctx, s.devices(names[i]), s.far(names[i]))
 	})
 	found := &evidence.Settings{Format: evidence.Format, Places: map[string]evidence.Place{}}

@@ -70,12 +70,8 @@ func (l *lab) finish(p *place, k *plan.Link) ([]*request, error) {
 	if k.Kind == "tap" {
 		up.some(unix.IFLA_MTU, k.MTU)
 	}
-	if k.Master != "" {
-		master, err := p.index(k.Master)
-		if err != nil {
-			return nil, fmt.Errorf("master %s: %w", k.Master, err)
-		}
-		up.u32(unix.IFLA_MASTER, uint32(master))
+	if err := p.master(up, k.Master); err != nil {
+		return nil, err
 	}
 	if !k.Pair() {
 		return []*request{up}, nil
@@ -278,14 +274,20 @@ func (p *place) set(s *plan.Set) (*request, error) {
 		return nil, err
 	}
 	r.u32(unix.IFLA_MTU, uint32(s.MTU))
-	if s.Master != "" {
-		master, err := p.index(s.Master)
-		if err != nil {
-			return nil, fmt.Errorf("master %s: %w", s.Master, err)
-		}
-		r.u32(unix.IFLA_MASTER, uint32(master))
+	return r, p.master(r, s.Master)
+}
+
+// master makes a device of p the bridge of the one that r changes; "" is none.
+func (p *place) master(r *request, dev string) error {
+	if dev == "" {
+		return nil
 	}
-	return r, nil
+	index, err := p.index(dev)
+	if err != nil {
+		return fmt.Errorf("master %s: %w", dev, err)
+	}
+	r.u32(unix.IFLA_MASTER, uint32(index))
+	return nil
 }
 
 func (l *lab) move(p *place, m *plan.Move) error {

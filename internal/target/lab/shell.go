@@ -75,20 +75,9 @@ func Rsh(cpus, ns string, command []string) error {
 // vanishes with this process, however it ends. It returns nil before Linux 5.2, which lacks such
 // mounts.
 func newDir() (*os.File, error) {
-	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	dir, err := detached("tmpfs", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 	if errors.Is(err, unix.ENOSYS) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("fsopen tmpfs: %w", err)
-	}
-	defer unix.Close(fs)
-	if err := unix.FsconfigCreate(fs); err != nil {
-		return nil, fmt.Errorf("fsconfig tmpfs: %w", err)
-	}
-	mnt, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
-	if err != nil {
-		return nil, fmt.Errorf("fsmount tmpfs: %w", err)
-	}
-	return os.NewFile(uintptr(mnt), "tmpfs"), nil
+	return dir, err
 }

@@ -50,10 +50,14 @@ func (s *sysfs) close() error {
 }
 
 // mountSys returns the root of the sysfs of the calling thread's network namespace. It fails with
-// EPERM in a container that hides parts of /sys (fs/namespace.c, mount_too_revealing) and with ENOSYS
-// before Linux 5.2.
+// EPERM in a container that hides parts of /sys (fs/namespace.c, mount_too_revealing).
 func mountSys() (*os.File, error) {
-	context, err := unix.Fsopen("sysfs", unix.FSOPEN_CLOEXEC)
+	return detached("sysfs", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
+}
+
+// detached returns the root of a new file system that is mounted nowhere. It fails with ENOSYS before Linux 5.2.
+func detached(kind string, attributes int) (*os.File, error) {
+	context, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("fsopen", err)
 	}
@@ -61,12 +65,11 @@ func mountSys() (*os.File, error) {
 	if err := unix.FsconfigCreate(context); err != nil {
 		return nil, os.NewSyscallError("fsconfig", err)
 	}
-	const attributes = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC
 	root, err := unix.Fsmount(context, unix.FSMOUNT_CLOEXEC, attributes)
 	if err != nil {
 		return nil, os.NewSyscallError("fsmount", err)
 	}
-	return os.NewFile(uintptr(root), "sysfs"), nil
+	return os.NewFile(uintptr(root), kind), nil
 }
 
 // allCPUs returns the mask of the CPUs that this process can use, in hexadecimal.
