@@ -264,7 +264,7 @@ func (r *runner) stopped(err error) error {
 func (r *runner) report(d *store.Dir) error {
 	rep, err := load(r.dir, false)
 	if err != nil {
-		return exit(exitEnvironment, err)
+		return r.stopped(d.OrGone(err))
 	}
 	doc := report.New(rep)
 	if err := writeReports(d, doc); err != nil {

@@ -167,7 +167,7 @@ func (s *series) one(ctx context.Context, n int, begun time.Time) (dir string, e
 	defer func() { err = errors.Join(err, d.Close()) }()
 	rep, err := load(r.dir, false)
 	if err != nil {
-		return "", exit(exitEnvironment, err)
+		return "", r.stopped(d.OrGone(err))
 	}
 	if err := writeReports(d, report.New(rep)); err != nil {
 		return "", r.stopped(err)
@@ -194,11 +194,14 @@ func (s *series) report(d *store.SeriesDir, dirs []string) error {
 	for _, dir := range dirs {
 		c, err := store.Read(dir)
 		if err != nil {
-			return exit(exitEnvironment, err)
+			return s.stopped(d.OrGone(err))
 		}
 		all = append(all, c.Results...)
 	}
 	doc, err := pool(dirs, false)
+	if gone := d.OrGone(err); errors.Is(gone, store.ErrGone) {
+		return s.stopped(gone)
+	}
 	if err != nil { // no result to pool, for which the trials have the reasons
 		return cmp.Or(verdict(all), err)
 	}
