@@ -12,6 +12,7 @@ PACKAGES += openssh-server openssh-client
 PACKAGES += libxml2-utils python3-prometheus-client
 PACKAGES += rpm qemu-user # of scripts/dist-test
 PACKAGES += chromium
+PACKAGES += strace
 PACKAGES += poppler-utils
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
@@ -168,13 +169,23 @@ screenshots: build ## take the pictures of the docs again, of the results in S
 	mkdir -p docs/pictures
 	go test ./internal/report -run TestPictures -count=1 -page $(CURDIR)/bin/page.html -pictures $(CURDIR)/docs/pictures
 
-T ?= 30s
-fuzz: ## fuzz every parser for T each
-	@for p in $$(go list ./...); do \
-		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
-			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(T) $$p || exit 1; \
-		done; \
-	done
+TIME ?= 30s
+fuzz: ## fuzz every function that reads what others wrote for TIME each, count, and keep inputs that reach new code
+	./scripts/fuzz $(TIME) $(FUZZ)
+
+# A failure names the SEED and the SCENE of its round, which ROUNDS=1 plays again.
+MINUTES ?= 20
+ROUNDS ?= 0
+.PHONY: soak
+soak: build ## strike runs on all targets with kills and faults for MINUTES, from a random SEED or a given one
+	./scripts/install-tools $(PACKAGES)
+	WEIR=$(CURDIR)/bin/weir go test ./cmd/weir -run '^TestSoak$$' -count=1 -timeout 48h -v -soak $(MINUTES) -soak-seed $(or $(SEED),0) \
+		-soak-rounds $(ROUNDS) -soak-scene '$(SCENE)' $(if $(SCENE)$(filter-out 0,$(ROUNDS)),,-soak-page $(CURDIR)/docs/soak.md)
+
+HOURS ?= 4
+.PHONY: soak-long
+soak-long: ## watch what one run uses over HOURS
+	go test ./cmd/weir -run '^TestGrowth$$' -count=1 -timeout 48h -v -growth $(HOURS)
 
 clean:
 	rm -rf bin dist

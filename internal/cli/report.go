@@ -295,17 +295,22 @@ func warn(problems []string) {
 	}
 }
 
-// writeTo writes to the file out, or to stdout if that is "" or "-".
+// writeTo writes to stdout if out is "" or "-", or else to the file out, whose old content stays until the new one is
+// complete.
 func writeTo(out string, write func(io.Writer) error) (err error) {
-	to := os.Stdout
-	if out != "" && out != "-" {
-		if to, err = os.Create(out); err != nil {
-			return exit(exitEnvironment, err)
+	if out == "" || out == "-" {
+		b := bufio.NewWriter(os.Stdout)
+		err = cmp.Or(write(b), b.Flush())
+	} else {
+		var b bytes.Buffer
+		replace := store.WriteFile
+		if info, err := os.Lstat(out); err == nil && !info.Mode().IsRegular() { // a device, a pipe, or a link that stays
+			replace = func(name string, b []byte) error { return os.WriteFile(name, b, 0o666) }
 		}
-		defer func() { err = cmp.Or(err, exit(exitEnvironment, to.Close())) }()
+		if err = write(&b); err == nil {
+			err = replace(out, b.Bytes())
+		}
 	}
-	b := bufio.NewWriter(to)
-	err = cmp.Or(write(b), b.Flush())
 	if file := (*fs.PathError)(nil); errors.As(err, &file) {
 		err = exit(exitEnvironment, err)
 	}

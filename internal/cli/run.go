@@ -200,7 +200,9 @@ func (r *runner) complete(ctx context.Context, keep bool) (rep report.Run, err e
 	if err != nil {
 		return rep, err
 	}
-	if rep, err = load(r.dir, keep); err == nil {
+	if rep, err = load(r.dir, keep); err != nil {
+		err = d.OrGone(err)
+	} else {
 		err = writeReports(d, report.New(rep))
 	}
 	if err := errors.Join(err, d.Close()); err != nil {
@@ -279,7 +281,7 @@ func (r *runner) stopped(err error) error {
 func (r *runner) report(d *store.Dir) error {
 	rep, err := load(r.dir, false)
 	if err != nil {
-		return exit(exitEnvironment, err)
+		return r.stopped(d.OrGone(err))
 	}
 	doc := report.New(rep)
 	if err := writeReports(d, doc); err != nil {

@@ -184,11 +184,14 @@ func (s *series) report(d *store.SeriesDir, dirs []string) error {
 	for _, dir := range dirs {
 		c, err := store.Read(dir)
 		if err != nil {
-			return exit(exitEnvironment, err)
+			return s.stopped(d.OrGone(err))
 		}
 		all = append(all, c.Results...)
 	}
 	doc, err := pool(dirs, false)
+	if gone := d.OrGone(err); errors.Is(gone, store.ErrGone) {
+		return s.stopped(gone)
+	}
 	if err != nil { // no result to pool, for which the trials have the reasons
 		return cmp.Or(verdict(all), err)
 	}

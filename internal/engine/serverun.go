@@ -71,10 +71,10 @@ func (s *server) leave(run *serverRun) {
 		return
 	}
 	s.marks.end() // before anything else uses the CPU
-	if s.token != "" {
+	delete(s.runs, run.Run)
+	if len(s.runs) == 0 {
 		runtime.GC() // automatic collection is off, and no run is measured now
 	}
-	delete(s.runs, run.Run)
 	s.ended++
 	s.change()
 	s.say("%v: %s has ended after %v\n", run.peer, run.Workload, time.Duration(sock.Now()-run.since).Round(time.Millisecond))

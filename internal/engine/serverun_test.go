@@ -206,6 +206,22 @@ func TestStrangersLeaveNothing(t *testing.T) {
 	}
 }
 
+// Nor do runs, on a server without a token as on one with: a lab's server serves thousands of trials.
+func TestRunsLeaveNothing(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	measure(t, new(json.RawMessage), "run", "udp-rr", addr, "--duration", "30ms", "--warmup", "0s")
+	deadline := time.Now().Add(20 * time.Second)
+	for after.NumForcedGC == before.NumForcedGC {
+		if time.Now().After(deadline) {
+			t.Fatal("no collection")
+		}
+		time.Sleep(time.Millisecond) // no event announces it
+		runtime.ReadMemStats(&after)
+	}
+}
+
 func fakeTCP(t *testing.T, answer string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // Pack writes a results directory as a compressed tar archive, an empty one if there is none. No run may
@@ -78,7 +80,18 @@ func Unpack(r io.Reader, dir string) (err error) {
 	if _, err := io.Copy(io.Discard, z); err != nil { // its checksum comes last
 		return err
 	}
-	return os.Rename(temp, dir)
+	// The sender removes its copy when this one is complete: a power cut must not take both.
+	top, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(unix.Syncfs(int(top.Fd())), top.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, dir); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dir))
 }
 
 func unpackFile(root *os.Root, h *tar.Header, body io.Reader) error {

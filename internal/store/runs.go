@@ -98,13 +98,21 @@ func CreateSeries(dir string, s Series) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("%s: cannot hold results: %w; use another -o", dir, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, runsFile)); err == nil {
+	_, unplanned := os.Stat(filepath.Join(dir, runsFile))
+	first := RunDir(dir, 1)
+	if _, err := os.Stat(filepath.Join(first, studyFile)); err == nil && unplanned == nil {
 		return fmt.Errorf("%s: already holds a series of runs; continue with --resume %s, or use another -o", dir, plan.ShellWord(dir))
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-		if err == nil {
-			err = fmt.Errorf("is not empty (%s)", strconv.Quote(entries[0].Name()))
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == runsFile, name == "."+runsFile+tempEnd, unplanned == nil && name == filepath.Base(first):
+			// of a series that was killed before its first run began
+		case err == nil:
+			err = fmt.Errorf("is not empty (%s)", strconv.Quote(name))
 		}
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w; use another -o", dir, err)
 	}
 	b, err := json.Marshal(seriesJSON{s.Runs, s.Every.String()})
@@ -139,7 +147,16 @@ func (d *SeriesDir) File(name string, b []byte) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("%s: file: %w", d.path, err)
 	}
-	return WriteFile(filepath.Join(d.path, name), b)
+	return d.OrGone(WriteFile(filepath.Join(d.path, name), b))
+}
+
+// OrGone returns why a file of the series could not be written or read: ErrGone, or else err.
+func (d *SeriesDir) OrGone(err error) error {
+	mine, unknown := d.lock.Stat()
+	if at, gone := os.Stat(filepath.Join(d.path, runsFile)); err != nil && unknown == nil && (gone != nil || !os.SameFile(at, mine)) {
+		return fmt.Errorf("%s: %w", d.path, ErrGone)
+	}
+	return err
 }
 
 func (d *SeriesDir) Close() error { return d.lock.Close() } // the lock goes with the file

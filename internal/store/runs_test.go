@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,6 +74,7 @@ func TestSeriesRefuses(t *testing.T) {
 		_, err := ReadSeries(dir)
 		fails(t, err, want)
 	}
+	start(t, RunDir(dir, 1))
 	fails(t, CreateSeries(dir, Series{Runs: 2}), "already holds a series", "--resume "+dir)
 	full := t.TempDir()
 	start(t, full)
@@ -101,5 +103,71 @@ func fails(t *testing.T, err error, want ...string) {
 		if err == nil || !strings.Contains(err.Error(), w) {
 			t.Errorf("got error %v, want one with %q", err, w)
 		}
+	}
+}
+
+// A run or a series that was killed before it began, while it wrote its first files, can begin again in its
+// directory. What someone else has put there stays.
+func TestKilledBeforeItBegan(t *testing.T) {
+	for files, ok := range map[string]bool{
+		"results.jsonl weir.log .study.yaml.tmp":             true,
+		"results.jsonl weir.log study.yaml .probes.json.tmp": true,
+		".study.yaml.tmp":                  false, // the directory of something else
+		"results.jsonl weir.log .mine.tmp": false,
+	} {
+		dir := t.TempDir()
+		plant(t, dir, files)
+		d, err := Create(dir)
+		if ok != (err == nil) {
+			t.Errorf("%s: %v", files, err)
+		}
+		if err == nil {
+			must(t)(d.Close())
+		}
+	}
+	for files, ok := range map[string]bool{
+		".runs.json.tmp": true,
+		"runs.json":      true,
+		"runs.json 001/results.jsonl 001/weir.log":                true,
+		"runs.json 001/results.jsonl 001/weir.log 001/study.yaml": false,
+		"001/results.jsonl 001/weir.log":                          false,
+		"runs.json mine":                                          false,
+	} {
+		dir := t.TempDir()
+		plant(t, dir, files)
+		if err := CreateSeries(dir, Series{Runs: 2}); ok != (err == nil) {
+			t.Errorf("series, %s: %v", files, err)
+		}
+	}
+}
+
+// plant makes empty files, whose names are separated by spaces.
+func plant(t *testing.T, dir, files string) {
+	t.Helper()
+	for _, f := range strings.Fields(files) {
+		must(t)(os.MkdirAll(filepath.Dir(filepath.Join(dir, f)), 0o700))
+		must(t)(os.WriteFile(filepath.Join(dir, f), nil, 0o600))
+	}
+}
+
+// A series whose directory goes away says so, whatever it was about to do.
+func TestSeriesGone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "series")
+	must(t)(CreateSeries(dir, Series{Runs: 2}))
+	d, err := OpenSeries(dir)
+	must(t)(err)
+	defer d.Close()
+	must(t)(d.File("report.md", nil))
+	if err := d.OrGone(os.ErrInvalid); err != os.ErrInvalid {
+		t.Errorf("it is there: %v", err)
+	}
+	must(t)(os.RemoveAll(dir))
+	for _, err := range []error{d.File("report.md", nil), d.OrGone(os.ErrInvalid)} {
+		if !errors.Is(err, ErrGone) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if d.OrGone(nil) != nil {
+		t.Error("an error without a cause")
 	}
 }

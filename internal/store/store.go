@@ -116,7 +116,11 @@ func vacant(dir string) error {
 	}
 	var foreign []string
 	for _, e := range entries {
-		switch name := e.Name(); name {
+		name := e.Name()
+		if base, ok := strings.CutSuffix(name, tempEnd); ok { // a file that a killed run was writing
+			name = strings.TrimPrefix(base, ".")
+		}
+		switch name {
 		case resultsFile:
 			info, err := e.Info()
 			if err != nil {

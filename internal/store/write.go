@@ -95,8 +95,8 @@ func (d *Dir) intact() error {
 	return nil
 }
 
-// orGone returns why a file could not be written: ErrGone, or else err.
-func (d *Dir) orGone(err error) error {
+// OrGone returns why a file could not be written or read: ErrGone, or else err.
+func (d *Dir) OrGone(err error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if gone := d.intact(); err != nil && gone != nil {
@@ -106,7 +106,7 @@ func (d *Dir) orGone(err error) error {
 }
 
 func (d *Dir) notKept(err error) error {
-	return d.orGone(fmt.Errorf("%s: %w; make room, then continue with --resume %s", d.path, err, plan.ShellWord(d.path)))
+	return d.OrGone(fmt.Errorf("%s: %w; make room, then continue with --resume %s", d.path, err, plan.ShellWord(d.path)))
 }
 
 // Logs creates the directory for the logs of a network's services, and returns its path.
@@ -145,7 +145,7 @@ func (d *Dir) File(name string, b []byte) error {
 		err = replace(d.root, filepath.Join(folder, base), b)
 	}
 	if err != nil {
-		return d.orGone(fmt.Errorf("%s: %w", d.path, err))
+		return d.OrGone(fmt.Errorf("%s: %w", d.path, err))
 	}
 	return nil
 }
@@ -186,10 +186,13 @@ func WriteFile(path string, b []byte) error {
 	return errors.Join(replace(root, filepath.Base(path), b), root.Close())
 }
 
+// tempEnd ends the names of files that are being written, which begin with a dot.
+const tempEnd = ".tmp"
+
 // replace is WriteFile below root.
 func replace(root *os.Root, name string, b []byte) error {
 	dir, base := filepath.Split(name)
-	temp := filepath.Join(dir, "."+base+".tmp")
+	temp := filepath.Join(dir, "."+base+tempEnd)
 	f, err := fresh(root, temp)
 	if err != nil {
 		return err
@@ -244,7 +247,7 @@ func syncDir(dir string) error {
 }
 
 // maxName is NAME_MAX less what WriteFile adds (include/uapi/linux/limits.h).
-const maxName = 255 - len(".") - len(".tmp")
+const maxName = 255 - len(".") - len(tempEnd)
 
 // checkName accepts names that are a single visible file on every file system.
 func checkName(s string) error {
