@@ -18,7 +18,7 @@ const module = "github.com/weir-bench/weir/"
 // sees target, report never sees lab.
 var layers = [][]string{
 	// Data and packages that stand alone.
-	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "internal/picture", "internal/foreign", "studies"},
+	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "internal/picture", "internal/foreign", "studies"},
 	{"internal/facts", "internal/evidence"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},

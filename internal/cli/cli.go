@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target/remote"
@@ -81,7 +82,7 @@ func Main(version string, args []string) int {
 	root.SetArgs(args)
 	err := exit(exitEnvironment, rootless.Room(toStart))
 	if err == nil {
-		err = caught(func() error { return root.ExecuteContext(ctx) })
+		err = caught.Error(func() error { return root.ExecuteContext(ctx) })
 	}
 	var e *exitError
 	var i *interruption
