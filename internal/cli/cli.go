@@ -80,7 +80,7 @@ func Main(version string, args []string) int {
 	defer stop()
 	root := Command(version)
 	root.SetArgs(args)
-	err := exit(exitEnvironment, rootless.Room(toStart))
+	err := exit(exitEnvironment, errors.Join(rootless.Room(toStart), ownPath(), confineReader(root, args)))
 	if err == nil {
 		err = caught.Error(func() error { return root.ExecuteContext(ctx) })
 	}
