@@ -124,16 +124,34 @@ func JoinAs(ctx context.Context, addr, token string, place any, serve func(io.Re
 	}
 }
 
+// uncut is the TCP connection below TLS, whose end is an error: TLS ends with a message of its own, close_notify
+// (RFC 8446, section 6.1). Package crypto/tls forgives its lack between two records.
+type uncut struct{ net.Conn }
+
+var errCut = errors.New("the connection broke: TCP ended before TLS did")
+
+func (c uncut) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if errors.Is(err, io.EOF) {
+		err = errCut
+	}
+	return n, err
+}
+
 // join joins once. served means that the coordinator has taken the agent.
 func join(ctx context.Context, addr string, conf *tls.Config, place []byte, serve func(io.ReadWriter) error) (served bool, err error) {
 	near, cancel := context.WithTimeoutCause(ctx, joinTime, fmt.Errorf("no answer within %v", joinTime))
 	defer cancel()
-	conn, err := (&tls.Dialer{Config: conf}).DialContext(near, "tcp", addr)
+	raw, err := (&net.Dialer{}).DialContext(near, "tcp", addr)
 	if err != nil {
 		return false, err
 	}
+	conn := tls.Client(uncut{raw}, conf)
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if err := conn.HandshakeContext(near); err != nil {
+		return false, err
+	}
 	if _, err := conn.Write(place); err != nil {
 		return false, err
 	}
@@ -188,7 +206,7 @@ func admit(raw net.Conn, conf *tls.Config) (net.Conn, []byte, error) {
 	if err := raw.SetDeadline(time.Now().Add(joinTime)); err != nil {
 		return nil, nil, err
 	}
-	conn := tls.Server(raw, conf)
+	conn := tls.Server(uncut{raw}, conf)
 	// The agent is silent after this line, until it is greeted: the buffer swallows nothing.
 	place, err := bufio.NewReaderSize(conn, maxPlace).ReadSlice('\n')
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/vishvananda/netlink"
@@ -69,6 +70,59 @@ func TestJoin(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Errorf("the agent ended with %v", err)
+	}
+}
+
+// A connection that ends without a word is cut, though TCP ended it in good order between two frames, as
+// it does when the coordinator is killed: the agent joins again.
+func TestJoinCut(t *testing.T) {
+	addr, nodes, _ := admitting(t, "token")
+	relay, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var relaying sync.WaitGroup
+	t.Cleanup(func() {
+		relay.Close()
+		relaying.Wait()
+	})
+	relayed := make(chan net.Conn, 9)
+	relaying.Go(func() {
+		for {
+			near, err := relay.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+				relaying.Go(func() { // a plain copy: splice's pipes outlive it
+					_, _ = io.Copy(struct{ io.Writer }{way[0]}, struct{ io.Reader }{way[1]})
+					_, _ = near.Close(), far.Close()
+				})
+			}
+			relayed <- near
+		}
+	})
+	ended := make(chan error)
+	go func() { ended <- Join(t.Context(), relay.Addr().String(), "token", "n1") }()
+	first, wire := <-nodes, <-relayed
+	if err := wire.Close(); err != nil { // the relay then closes both
+		t.Fatal(err)
+	}
+	select {
+	case second := <-nodes:
+		for _, n := range []*agent.Node{first, second} {
+			_ = n.Close() // the first has lost its connection
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("the agent ended with %v", err)
+		}
+	case err := <-ended:
+		t.Errorf("the agent took the cut for the end of the run, and returned %v", err)
 	}
 }
 
