@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target/remote"
@@ -80,9 +81,9 @@ func Main(version string, args []string) int {
 	defer stop()
 	root := Command(version)
 	root.SetArgs(args)
-	err := exit(exitEnvironment, rootless.Room(toStart))
+	err := exit(exitEnvironment, errors.Join(rootless.Room(toStart), ownPath(), confineReader(root, args)))
 	if err == nil {
-		err = caught(func() error { return root.ExecuteContext(ctx) })
+		err = caught.Error(func() error { return root.ExecuteContext(ctx) })
 	}
 	var e *exitError
 	var i *interruption

@@ -11,24 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/weir-bench/weir/internal/caught"
 )
-
-// debugVariable makes a panic end weir with the trace of the goroutine.
-const debugVariable = "WEIR_DEBUG"
-
-// caught calls f and turns its panic into an error. A panic is a defect of weir, but its user should read
-// what failed instead of a trace.
-func caught(f func() error) (err error) {
-	if os.Getenv(debugVariable) != "" {
-		return f()
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("internal error: %v; this is a defect of weir: please report it with the output of the same command under %s=1", p, debugVariable)
-		}
-	}()
-	return f()
-}
 
 // slow is when a step that usually takes no time explains itself.
 const slow = 2 * time.Second
@@ -37,7 +22,7 @@ const slow = 2 * time.Second
 // ends, and f with it.
 func patiently(ctx context.Context, what string, f func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- caught(f) }()
+	go func() { done <- caught.Error(f) }()
 	late := time.NewTimer(slow)
 	defer late.Stop()
 	for {

@@ -51,7 +51,10 @@ func engineDoes(use, short string, hidden bool) *cobra.Command {
 			return complete(wire.Workloads)(c, as, word)
 		},
 		RunE: func(c *cobra.Command, as []string) error {
-			var err error
+			err := confineEngine(as)
+			if err != nil {
+				return exit(exitEnvironment, err)
+			}
 			if c.Name() == "agent" {
 				err = engine.Agent(c.Context(), os.Stdin, os.Stdout, os.Stderr)
 			} else {

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/target"
 )
 
@@ -44,17 +44,11 @@ func startHelper(ctx context.Context, node target.Node, command ...string) (*hel
 	}
 }
 
-// oneLine returns the end of what a program of another machine said, without what a terminal obeys.
+// oneLine returns the end of what a program of another machine said.
 func oneLine(said string) string {
 	const most = 500
 	said = strings.TrimPrefix(strings.TrimSpace(said), "weir: ")
-	said = strings.ReplaceAll(said[max(0, len(said)-most):], "\n", "; ")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, said)
+	return strings.ReplaceAll(foreign.Text(said[max(0, len(said)-most):]), "\n", "; ")
 }
 
 // maxRecorded bounds the output of a helper, bytes.

@@ -165,7 +165,7 @@ func (r *runner) bringHome(ctx context.Context, c cluster, l *onlooker) (status 
 		status, err = ended.ExitCode(), nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%w %s", err, target.Printable(said.String()))
+		return 0, fmt.Errorf("%w %s", err, strings.TrimSpace(said.String()))
 	}
 	in, out := io.Pipe()
 	go func() {
@@ -193,7 +193,7 @@ func (l *onlooker) Write(b []byte) (int, error) {
 		l.part = rest
 		if l.lines++; l.lines > l.shown {
 			l.shown = l.lines
-			say(target.Printable(string(line)))
+			say(strings.TrimSpace(string(line)))
 		}
 	}
 }

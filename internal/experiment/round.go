@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/study"
@@ -156,7 +157,7 @@ func atOnce[T any](list []T, f func(T) error) []error {
 	errs := make([]error, len(list))
 	var wg sync.WaitGroup
 	for i, x := range list {
-		wg.Go(func() { errs[i] = f(x) })
+		wg.Go(func() { errs[i] = caught.Error(func() error { return f(x) }) })
 	}
 	wg.Wait()
 	return errs

@@ -7,9 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -107,7 +105,7 @@ func (t ToolInfo) Find(ctx context.Context) (path, version string, err error) {
 
 // Find returns the path of a program, or "". After PATH it searches the directories of
 // administrators' programs, which Debian omits from other users' PATH, those of CNI plugins, and
-// the one with programs that make builds.
+// the one with programs that make builds. OwnPath makes PATH safe for root.
 func Find(name string) string {
 	if strings.Contains(name, "/") { // a path, not a name to look for
 		path, _ := exec.LookPath(name)
@@ -127,20 +125,10 @@ func Find(name string) string {
 	return ""
 }
 
-// own reports whether only this user, or the one who called sudo(8), can put programs into a directory. HOME
-// can be another user's, whose programs this one must not run.
-func own(dir string) bool {
-	var stat syscall.Stat_t
-	if err := syscall.Stat(dir, &stat); err != nil {
-		return false
-	}
-	by := strconv.Itoa(int(stat.Uid))
-	return stat.Mode&0o002 == 0 && (by == strconv.Itoa(os.Geteuid()) || by == os.Getenv("SUDO_UID"))
-}
-
 // PluginDirs returns the directories of CNI plugins: CNI_PATH, or the usual one and Debian's.
 func PluginDirs() []string {
 	if dirs := filepath.SplitList(os.Getenv("CNI_PATH")); len(dirs) > 0 {
+		dirs, _ = safeDirs(dirs)
 		return dirs
 	}
 	return []string{"/opt/cni/bin", "/usr/lib/cni"}

@@ -74,8 +74,9 @@ func Check(f *os.File, limit int64) error {
 
 // Text makes characters visible that would act on a terminal or reorder its text instead of being seen:
 // control characters except tab and newline, overrides of the writing direction, and bytes that are not
-// UTF-8. They become escapes such as \x1b, as in Go.
+// UTF-8. They become escapes such as \x1b, as in Go. Lines can end in CRLF.
 func Text(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n") // as other systems and terminals end lines
 	if !strings.ContainsFunc(s, acts) && utf8.ValidString(s) {
 		return s
 	}

@@ -68,6 +68,7 @@ func TestText(t *testing.T) {
 		"plain, äöü → 世界\n\tindented": "plain, äöü → 世界\n\tindented",
 		"\x1b[31mred\x1b[0m":          `\x1b[31mred\x1b[0m`,
 		"a\rb\x00\x7f\a":              `a\x0db\x00\x7f\x07`,
+		"a\r\nb":                      "a\nb",
 		"\u009b31m":                   `\u009b31m`, // CSI in one character
 		"txt.\u202egpj":               `txt.\u202egpj`,
 		"\xff\xfe":                    `\xff\xfe`,

@@ -3,6 +3,7 @@ package session
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/weir-bench/weir/internal/facts"
 )
 
 const (
@@ -138,9 +141,14 @@ func Exec(socket, node string, argv []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {
-		argv = append([]string{filepath.Join(dir, argv[0])}, argv[1:]...)
+	program := argv[0]
+	switch own := strings.Contains(program, "/"); {
+	case own && !filepath.IsAbs(program):
+		program = filepath.Join(dir, program)
+	case !own && program != "weir": // by the caller's PATH: the topology's process can have another
+		program = cmp.Or(facts.Find(program), program)
 	}
+	argv = append([]string{program}, argv[1:]...)
 	rep, err := ask(socket, request{Node: node, Argv: argv, Dir: dir, Env: os.Environ()}, []*os.File{os.Stdin, os.Stdout, os.Stderr})
 	return rep.Exit, err
 }

@@ -75,6 +75,7 @@ type Dir struct {
 	root    *os.Root // all files are opened below it: no symbolic link leads outside
 	results *os.File // locked; positioned at the end by O_APPEND
 	log     *os.File
+	logs    map[string]*os.File // directories, by network
 
 	mu     sync.Mutex
 	size   int64 // of the complete lines in results
@@ -196,7 +197,7 @@ func open(dir string, flag int) (*Dir, error) {
 		root.Close()
 		return nil, fmt.Errorf("%s: cannot hold results: %w; use another -o", dir, err)
 	}
-	return &Dir{Log: log, path: dir, root: root, results: results, log: log, done: map[string]bool{}, write: results.Write, sync: results.Sync}, nil
+	return &Dir{Log: log, path: dir, root: root, results: results, log: log, logs: map[string]*os.File{}, done: map[string]bool{}, write: results.Write, sync: results.Sync}, nil
 }
 
 func (d *Dir) load() error {
@@ -274,6 +275,9 @@ func again(r record.Result) bool { return r.Status == record.Skipped || r.Status
 
 // Close releases the directory and its lock.
 func (d *Dir) Close() error {
+	for _, f := range d.logs {
+		_ = f.Close() // it was only read
+	}
 	return errors.Join(d.log.Close(), d.results.Close(), d.root.Close()) // the lock goes with the file
 }
 

@@ -316,9 +316,17 @@ func TestLogs(t *testing.T) {
 	must(t)(err)
 	defer d.Close()
 	for range 2 {
-		if got, err := d.Logs("ovs"); err != nil || got != filepath.Join(dir, "logs", "ovs") {
-			t.Errorf("%s, %v", got, err)
+		got, err := d.Logs("ovs")
+		must(t)(err)
+		must(t)(os.WriteFile(filepath.Join(got, "log"), []byte("x"), 0o666))
+		if b, err := os.ReadFile(filepath.Join(dir, "logs", "ovs", "log")); err != nil || string(b) != "x" {
+			t.Errorf("%s: %q, %v", got, b, err)
 		}
+	}
+	// It stays the same directory.
+	must(t)(errors.Join(os.Rename(filepath.Join(dir, "logs"), filepath.Join(dir, "old")), os.Symlink(t.TempDir(), filepath.Join(dir, "logs"))))
+	if got, err := d.Logs("ovs"); err == nil {
+		t.Errorf("%s: a link led out of the results", got)
 	}
 	if _, err := d.Logs("../ovs"); err == nil {
 		t.Error("a name that leads elsewhere was accepted")

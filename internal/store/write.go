@@ -109,7 +109,8 @@ func (d *Dir) notKept(err error) error {
 	return d.OrGone(fmt.Errorf("%s: %w; make room, then continue with --resume %s", d.path, err, plan.ShellWord(d.path)))
 }
 
-// Logs creates the directory for the logs of a network's services, and returns its path.
+// Logs creates the directory for the logs of a network's services, and returns a path that leads to it until Close,
+// even if a directory above it is replaced.
 func (d *Dir) Logs(network string) (string, error) {
 	if err := checkName(network); err != nil {
 		return "", fmt.Errorf("%s: logs of network %q: %w", d.path, network, err)
@@ -118,7 +119,16 @@ func (d *Dir) Logs(network string) (string, error) {
 	if err := d.root.MkdirAll(dir, 0o777); err != nil {
 		return "", d.notKept(err)
 	}
-	return filepath.Join(d.path, dir), nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.logs[network] == nil {
+		f, err := d.root.Open(dir)
+		if err != nil {
+			return "", fmt.Errorf("%s: logs of network %q: %w", d.path, network, err)
+		}
+		d.logs[network] = f
+	}
+	return fmt.Sprintf("/proc/self/fd/%d", d.logs[network].Fd()), nil
 }
 
 // File writes study.yaml, a report, hosts/<host>.json or plans/<network>.jsonl: name is a file

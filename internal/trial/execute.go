@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/record"
@@ -56,13 +57,19 @@ func execute(ctx context.Context, ss []Setup) []*execution {
 	return xs
 }
 
-// atOnce runs f(0) to f(n-1) concurrently and waits for all.
+// atOnce runs f(0) to f(n-1) concurrently and waits for all. It panics if one does.
 func atOnce(n int, f func(i int)) {
 	var wg sync.WaitGroup
+	errs := make([]error, n)
 	for i := range n {
-		wg.Go(func() { f(i) })
+		wg.Go(func() { errs[i] = caught.Error(func() error { f(i); return nil }) })
 	}
 	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			panic(err)
+		}
+	}
 }
 
 // native returns the trial's order to the engines, nil for a foreign tool.

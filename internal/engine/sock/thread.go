@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
@@ -54,7 +55,7 @@ func OnThread(f func() error) <-chan error {
 			done <- fmt.Errorf("engine: thread: block signals, or set the timer slack: %w", err)
 			return
 		}
-		done <- f()
+		done <- caught.Error(f)
 	}()
 	return done
 }

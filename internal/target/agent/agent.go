@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/local"
@@ -119,7 +120,8 @@ func (a *agent) serve(m message) {
 		a.out.reply(m.ID, r, err)
 	default:
 		a.all.Go(func() {
-			r, err := a.answer(m)
+			var r answer
+			err := caught.Error(func() (err error) { r, err = a.answer(m); return err })
 			a.out.reply(m.ID, r, err)
 		})
 	}

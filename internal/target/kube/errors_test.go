@@ -35,7 +35,7 @@ func TestErrors(t *testing.T) {
 		"node":                             {target: func(k *Target) { k.Nodes = []string{"node1", "node9"} }, usage: true, want: []string{`no node "node9": it has node1, node2; correct --nodes`}},
 		"node twice":                       {target: func(k *Target) { k.Nodes = []string{"node1", "node1"} }, usage: true, want: []string{`node "node1" is named twice`}},
 		"hostile names of nodes": {cluster: func(s *fakekube.State) { s.Nodes[0]["metadata"].(map[string]any)["name"] = "n\n" + unbounded }, target: func(k *Target) { k.Nodes = []string{"n1"} },
-			usage: true, want: []string{"it has n ?[2J, node2"}},
+			usage: true, want: []string{`it has n \x1b[2J, node2`}},
 		"no server": {cluster: func(s *fakekube.State) {
 			s.Fail = []fakekube.Failure{{Call: "version -o", Said: "E1122 11:00:00.000001   12 memcache.go:265] \"Unhandled Error\"\nThe connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?"}}
 		}, want: []string{"kubectl version: The connection to the server 10.0.0.1:6443 was refused", "kubectl cluster-info"}},

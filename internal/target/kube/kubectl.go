@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/target"
 )
 
 // A kubectl calls the user's kubectl, with the user's configuration.
@@ -269,7 +269,7 @@ func bounded(s string) string {
 }
 
 // oneLine returns text of the cluster, which can hold anything, on one printable line.
-func oneLine(s string) string { return strings.Join(strings.Fields(target.Printable(s)), " ") }
+func oneLine(s string) string { return strings.Join(strings.Fields(foreign.Text(s)), " ") }
 
 // An advised error keeps its remedy apart from what happened.
 type advised struct {

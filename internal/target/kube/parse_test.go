@@ -76,7 +76,7 @@ func TestWords(t *testing.T) {
 		"Warning: x is deprecated\nerror: no\n": "error: no",
 		"Warning: only this\n":                  "Warning: only this",
 		"I0101 01:02:03.000004       1 x.go:1] log\nError from server (Forbidden): error when creating \"STDIN\": pods\r\n": "Error from server (Forbidden): pods",
-		"a\x1b[31mred\x00\xff": "a?[31mred??",
+		"a\x1b[31mred\x00\xff": `a\x1b[31mred\x00\xff`,
 	} {
 		if got := words(stderr); got != want {
 			t.Errorf("%q: %q, want %q", stderr, got, want)

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
@@ -22,8 +24,8 @@ import (
 type service struct {
 	plan.Service
 	in   string
-	log  string // path; takes stdout and stderr
-	from int64  // offset of its own output: a resumed run appends to the earlier log
+	log  *os.File // takes stdout and stderr
+	from int64    // offset of its own output: a resumed run appends to the earlier log
 	stop context.CancelFunc
 	done chan struct{} // closed when it has exited
 	err  error         // exit error, valid once done is closed
@@ -74,20 +76,19 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 		return fmt.Errorf("service %s: %w", s.Name, err)
 	}
 	d := &service{Service: *s, in: p.name, done: make(chan struct{})}
-	log, err := l.openLog(p, d)
-	if err != nil {
+	if err := l.openLog(p, d); err != nil {
 		return err
 	}
-	defer log.Close()
 	// Not derived from ctx: the service outlives its step.
 	life, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	cmd, _ := local.Command(life, plan.Expand(l.values, s.Argv...), nil)
 	cmd.Env = l.environ(s.Env)
 	cmd.Dir = hostns.Dir // otherwise it is the machine's / (fs/namespace.c, mntns_install)
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr = d.log, d.log
 	if err := p.host.Do(cmd.Start); err != nil {
 		stop()
+		d.log.Close()
 		return fmt.Errorf("service %s: %w", s.Name, err)
 	}
 	go func() {
@@ -173,42 +174,47 @@ func (l *lab) stopServices() {
 	for _, d := range slices.Backward(l.services) {
 		d.stop()
 		<-d.done
+		d.log.Close()
 	}
 	l.services = nil
 }
 
-func (l *lab) openLog(p *place, d *service) (f *os.File, err error) {
+// openLog opens d's log once: a later look at its name could find another file.
+func (l *lab) openLog(p *place, d *service) error {
+	name := filepath.Join(l.logs, d.in+"-"+d.Name+".log")
 	if l.logs == "" {
-		d.log = fmt.Sprintf("/proc/%d/root%s/%s.log", p.host.PID(), hostns.Dir, d.Name)
-	} else {
-		d.log = filepath.Join(l.logs, d.in+"-"+d.Name+".log")
+		name = fmt.Sprintf("/proc/%d/root%s/%s.log", p.host.PID(), hostns.Dir, d.Name)
 	}
-	f, err = os.OpenFile(d.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o666)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o666)
+	if err != nil {
+		return fmt.Errorf("log of service %s: %w", d.Name, err)
+	}
+	var stat unix.Stat_t
+	if err = unix.Fstat(int(f.Fd()), &stat); err == nil && (stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Nlink != 1) {
+		err = errors.New("not a regular file with a single name; remove it")
+	}
 	if err == nil {
 		d.from, err = f.Seek(0, io.SeekEnd)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("log of service %s: %w", d.Name, err)
+		f.Close()
+		return fmt.Errorf("log of service %s: %s: %w", d.Name, filepath.Base(name), err)
 	}
-	return f, nil
+	d.log = f
+	return nil
 }
 
 // logged returns the last most bytes of d's log, or all of it if most is 0.
 func (d *service) logged(most int64) ([]byte, error) {
-	f, err := os.Open(d.log)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
+	info, err := d.log.Stat()
 	if err != nil {
 		return nil, err
 	}
 	from := d.from
 	if most > 0 {
-		from = max(from, size-most)
+		from = max(from, info.Size()-most)
 	}
-	return io.ReadAll(io.NewSectionReader(f, from, size-from))
+	return io.ReadAll(io.NewSectionReader(d.log, from, info.Size()-from))
 }
 
 // Limits on the part of a log that an error quotes.

@@ -288,3 +288,32 @@ func TestMove(t *testing.T) {
 		}
 	}
 }
+
+// A log is an ordinary file with no other name, or the service does not start: root must not write to what another user
+// has put in its place.
+func TestPlantedLogs(t *testing.T) {
+	s, logs := openLogs(t, "a")
+	victim, log := filepath.Join(t.TempDir(), "victim"), filepath.Join(logs, "a-d.log")
+	if err := os.WriteFile(victim, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, plant := range map[string]func() error{
+		"symbolic link": func() error { return os.Symlink(victim, log) },
+		"hard link":     func() error { return os.Link(victim, log) },
+		"pipe":          func() error { return syscall.Mkfifo(log, 0o600) },
+	} {
+		if err := plant(); err != nil {
+			t.Fatal(err)
+		}
+		step := plan.Step{In: "a", Service: &plan.Service{Name: "d", Argv: weirDaemon("say=wrong", "hang"), Ready: plan.Ready{Line: "wrong", Timeout: 1}}}
+		if err := s.Apply(t.Context(), []plan.Step{step}); err == nil || !strings.Contains(err.Error(), "log of service d: ") {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if b, err := os.ReadFile(victim); err != nil || len(b) > 0 {
+			t.Errorf("%s: wrote %q, %v", name, b, err)
+		}
+		if err := os.Remove(log); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

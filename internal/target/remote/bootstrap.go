@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // A talk is what the ends say before the first frame: lines of text that hold a nonce of the near
@@ -49,7 +49,7 @@ func (t *talk) answer(word string) (string, error) {
 			if bytes.HasSuffix(text, []byte("\r")) {
 				return "", errors.New("a terminal in the connection changes bytes; switch it off (ssh: RequestTTY no; kubectl: no --tty)")
 			}
-			return target.Printable(string(text)), nil
+			return foreign.Text(strings.TrimSpace(string(text))), nil
 		}
 		begin = len(t.seen)
 	}

@@ -171,7 +171,7 @@ func TestPushFails(t *testing.T) {
 	}{
 		"no shell":                    {[]string{"env", "no-such-shell"}, "", Programs{}, "far: env ended with exit status 127: env: "},
 		"no tools":                    {[]string{"/bin/sh"}, "PATH=/nowhere", Programs{}, "the machine has no program chmod"},
-		"unknown architecture":        {posix, "PATH=" + tools("vax\x1b[1m"), Programs{}, `no program for the architecture "vax?[1m": weir knows x86_64, `},
+		"unknown architecture":        {posix, "PATH=" + tools("vax\x1b[1m"), Programs{}, `no program for the architecture "vax\\x1b[1m": weir knows x86_64, `},
 		"another architecture":        {posix, "PATH=" + tools(machine), Programs{}, "/weir-linux-" + goarch + ": no such file or directory; put weir of the same version for " + goarch + " there"},
 		"a file that is no program":   {posix, "", Programs{map[string]string{mine: "bootstrap_test.go"}}, "no program for the architecture " + mine + ": bad magic number"},
 		"another machine's program":   {posix, "PATH=" + tools(machine), Programs{map[string]string{machine: "/bin/false"}}, "no program for the architecture " + machine + ": /bin/false is for EM_"},

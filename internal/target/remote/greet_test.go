@@ -62,7 +62,7 @@ func TestGreetings(t *testing.T) {
 func TestNoAgent(t *testing.T) {
 	p := started(t, "sh", "-c", `read greeting; printf 'This account is \033[1mnot available.\n'; echo reason >&2; exit 1`)
 	_, _, err := Dial(t.Context(), "far", p, nil)
-	if want := "far: sh ended with exit status 1: reason; it printed: This account is ?[1mnot available."; err == nil || err.Error() != want {
+	if want := "far: sh ended with exit status 1: reason; it printed: This account is \\x1b[1mnot available."; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }

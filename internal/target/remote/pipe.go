@@ -8,11 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // A Pipe is a local program, such as ssh or kubectl, whose standard streams lead to another machine.
@@ -140,10 +141,10 @@ func (t *tail) Write(b []byte) (int, error) {
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return target.Printable(string(t.b))
+	return foreign.Text(strings.TrimSpace(string(t.b)))
 }
 
 // last returns the end of b for an error message.
 func last(b []byte) string {
-	return cmp.Or(target.Printable(string(b[max(0, len(b)-300):])), "nothing")
+	return cmp.Or(foreign.Text(strings.TrimSpace(string(b[max(0, len(b)-300):]))), "nothing")
 }

@@ -47,7 +47,7 @@ func TestPipe(t *testing.T) {
 func TestPipeEnds(t *testing.T) {
 	for script, want := range map[string]string{
 		`echo out; echo "Permission denied (publickey)." >&2; exit 255`: "sh ended with exit status 255: Permission denied (publickey).",
-		`echo out; printf '\033]0;title\007evil' >&2`:                   "sh ended with exit status 0: ?]0;title?evil",
+		`echo out; printf '\033]0;title\007evil' >&2`:                   `sh ended with exit status 0: \x1b]0;title\x07evil`,
 		`echo out; kill -9 $$`:                                          "sh ended with signal: killed",
 		`echo out; yes error | head -n 10000 >&2; echo last >&2`:        "error\nlast",
 	} {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // tailLines is the number of console lines kept: a kernel panic prints 35, with its reason.
@@ -31,7 +31,7 @@ func (t *tail) Write(b []byte) (int, error) {
 }
 
 func (t *tail) add(line []byte) {
-	s := target.Printable(string(line)) // firmware draws on consoles
+	s := foreign.Text(strings.TrimSpace(string(line))) // firmware draws on consoles
 	if s == "" {
 		return
 	}

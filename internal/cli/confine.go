@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/confine"
+	"github.com/weir-bench/weir/internal/facts"
+)
+
+// readers are the commands that only read results, which can be somebody else's, and write reports.
+var readers = []string{"compare", "explain", "import", "index", "pool", "report"}
+
+// confineReader confines this process if the command line only reads results: explain does, unless it tests.
+func confineReader(root *cobra.Command, args []string) error {
+	c, _, err := root.Find(args)
+	tests := slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--test") })
+	if err != nil || tests || c.Parent() != root || !slices.Contains(readers, c.Name()) {
+		return nil // cobra reports a wrong command
+	}
+	return confine.Reader()
+}
+
+// confineEngine confines this process, which measures over sockets. A token's file can belong to the user who
+// called sudo(8).
+func confineEngine(args []string) error {
+	return confine.Engine(slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "token-file") }))
+}
+
+// ownPath takes the directories from PATH in which another user could plant a program for root.
+func ownPath() error {
+	kept, foreign := facts.OwnPath(os.Getenv("PATH"))
+	if len(foreign) == 0 {
+		return nil
+	}
+	say(fmt.Sprintf("weir: root runs no programs from %s of PATH: other users can change them", strings.Join(foreign, ", ")))
+	return os.Setenv("PATH", kept)
+}
