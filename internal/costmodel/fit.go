@@ -6,9 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-	gonum "gonum.org/v1/gonum/stat"
-
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
@@ -195,32 +192,73 @@ func terms(points []Point) []string {
 	for _, p := range points {
 		seg, bytes = append(seg, p.Segments), append(bytes, p.payload())
 	}
-	if r := gonum.Correlation(seg, bytes, nil); len(points) <= LeastSizes || math.IsNaN(r) || r*r > degenerate {
+	if r := correlation(seg, bytes); len(points) <= LeastSizes || math.IsNaN(r) || r*r > degenerate {
 		return []string{perPass, perByte}
 	}
 	return []string{perPass, perByte, perSegment}
 }
 
-// solver returns the weighted least-squares fit to costs of all sizes but the one at index without. Sizes that do not
-// determine the terms give values that are not numbers.
-func solver(points []Point, terms []string, middle []float64, without int) func(cost func(int) float64) []float64 {
-	return func(cost func(int) float64) []float64 {
-		a, b := mat.NewDense(len(points), len(terms), nil), mat.NewVecDense(len(points), nil)
-		for i, p := range points {
-			if i == without {
-				continue // a row of zeros adds nothing
-			}
-			for j, x := range terms {
-				a.Set(i, j, p.value(x)/middle[i])
-			}
-			b.SetVec(i, cost(i)/middle[i])
-		}
-		var x mat.VecDense
-		if err := x.SolveVec(a, b); err != nil {
-			return slices.Repeat([]float64{math.NaN()}, len(terms))
-		}
-		return x.RawVector().Data
+// correlation is not a number if one of the two does not vary.
+func correlation(a, b []float64) float64 {
+	ma, _ := analysis.MeanSD(a)
+	mb, _ := analysis.MeanSD(b)
+	var aa, bb, ab float64
+	for i := range a {
+		aa, bb, ab = aa+(a[i]-ma)*(a[i]-ma), bb+(b[i]-mb)*(b[i]-mb), ab+(a[i]-ma)*(b[i]-mb)
 	}
+	return ab / math.Sqrt(aa*bb)
+}
+
+// solver returns the weighted least-squares fit to costs of all sizes but the one at index without.
+func solver(points []Point, terms []string, middle []float64, without int) func(cost func(int) float64) []float64 {
+	n := len(terms)
+	return func(cost func(int) float64) []float64 {
+		a := make([][]float64, n) // normal equations, with the right side as last column
+		for i := range a {
+			a[i] = make([]float64, n+1)
+		}
+		for p := range points {
+			if p == without {
+				continue
+			}
+			w := 1 / (middle[p] * middle[p])
+			for i, x := range terms {
+				v := w * points[p].value(x)
+				for j, y := range terms {
+					a[i][j] += v * points[p].value(y)
+				}
+				a[i][n] += v * cost(p)
+			}
+		}
+		return eliminate(a)
+	}
+}
+
+// eliminate solves linear equations whose right side is the last column, by Gaussian elimination with
+// pivots. Equations without one solution give infinite or undefined values.
+func eliminate(a [][]float64) []float64 {
+	n := len(a)
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			if math.Abs(a[j][i]) > math.Abs(a[i][i]) {
+				a[i], a[j] = a[j], a[i]
+			}
+		}
+		for j := range n {
+			if j == i {
+				continue
+			}
+			f := a[j][i] / a[i][i]
+			for k := i; k <= n; k++ {
+				a[j][k] -= f * a[i][k]
+			}
+		}
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = a[i][n] / a[i][i]
+	}
+	return out
 }
 
 func (m Model) sum(coefficients []float64, s Size) (cost float64) {

@@ -147,7 +147,10 @@ func (a *archive) image(img Image) (descriptor, dockerImage, error) {
 		return descriptor{}, dockerImage{}, err
 	}
 	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return descriptor{}, dockerImage{}, err
+	}
 	if _, err := z.Write(plain); err != nil {
 		return descriptor{}, dockerImage{}, err
 	}

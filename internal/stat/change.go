@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Change estimates how a ratio changed between two groups of runs: b ÷ a, a ratio of ratios, with the
@@ -81,7 +81,7 @@ func RunsFor(sd, change, confidence float64) int {
 	for ; k < maxRuns; k++ {
 		df := float64(2*k - 2)
 		t := quantile(df, confidence)
-		reach := t + distuv.UnitNormal.Quantile(shown)*math.Sqrt(1+t*t/(2*df))
+		reach := t + mathext.NormalQuantile(shown)*math.Sqrt(1+t*t/(2*df))
 		if math.Sqrt(2/float64(k))*sd*reach <= math.Log1p(change) {
 			break
 		}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"sort"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Up to exactPairs pairs the null distribution is exact, which takes n³ steps. Beyond, the normal
@@ -40,8 +40,9 @@ func signedRankPMF(n int) []float64 {
 
 // binomialRank is signedRank for one sample around its median, with probability 1/2 per value.
 func binomialRank(n int, confidence float64) int {
-	b := distuv.Binomial{N: float64(n), P: 0.5}
-	return sort.Search(n/2, func(k int) bool { return !within(b.CDF(float64(k)), tail(confidence)) })
+	return sort.Search(n/2, func(k int) bool {
+		return !within(mathext.RegIncBeta(float64(n-k), float64(k+1), 0.5), tail(confidence)) // P(X ≤ k)
+	})
 }
 
 // lowerRank returns the largest c for which the first c probabilities sum to at most bound.
@@ -56,6 +57,6 @@ func lowerRank(pmf []float64, bound float64) int {
 }
 
 func normalRank(mean, variance, confidence float64) int {
-	z := distuv.UnitNormal.Quantile(1 - tail(confidence))
+	z := mathext.NormalQuantile(1 - tail(confidence))
 	return max(0, int(math.Floor(mean-z*math.Sqrt(variance)+0.5)))
 }

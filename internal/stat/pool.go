@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // A Pooled is the ratio behind several runs. Interval is that of the long-run ratio: N is the number
@@ -234,9 +234,12 @@ func (i *Interval) bound(se, df, confidence float64) {
 	i.Lo, i.Hi, i.Confidence = i.Center-half, i.Center+half, confidence
 }
 
-// quantile returns the two-sided quantile of t.
+// quantile returns the two-sided quantile of t, by its relation to the beta distribution. Package distuv has it too, and
+// drags a linear algebra of a megabyte into the program.
 func quantile(df, confidence float64) float64 {
-	return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(1 - tail(confidence))
+	p := 1 - tail(confidence)
+	x := mathext.InvRegIncBeta(df/2, 0.5, 2*(1-p))
+	return math.Sqrt(df * (1 - x) / x)
 }
 
 func meanSquare(v []float64) (m float64) {

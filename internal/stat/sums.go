@@ -3,8 +3,6 @@ package stat
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/weir-bench/weir/internal/lang"
 )
 
@@ -35,7 +33,7 @@ func Sums(over, under []float64, confidence float64) Interval {
 	for _, groups := range []int{n, sumGroups} {
 		se := jackknife(over, under, min(groups, n))
 		df := float64(min(groups, n) - 1)
-		if h := se * (distuv.StudentsT{Sigma: 1, Nu: df}).Quantile(1-tail(confidence)); !(h < half) {
+		if h := se * quantile(df, confidence); !(h < half) {
 			half, i.SE, i.DF = h, se, df
 		}
 	}
