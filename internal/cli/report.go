@@ -308,7 +308,9 @@ func writeTo(out string, write func(io.Writer) error) (err error) {
 			replace = func(name string, b []byte) error { return os.WriteFile(name, b, 0o666) }
 		}
 		if err = write(&b); err == nil {
-			err = replace(out, b.Bytes())
+			if err = replace(out, b.Bytes()); err != nil {
+				err = fmt.Errorf("write %s: %w", out, err)
+			}
 		}
 	}
 	if file := (*fs.PathError)(nil); errors.As(err, &file) {
