@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -52,5 +53,24 @@ func TestBusy(t *testing.T) {
 			t.Errorf("%q is at %d, after %d:\n%.3000s", want, at, last, text)
 		}
 		last = max(last, at)
+	}
+}
+
+// What earlier runs have shown of the throughput says nothing about the CPU time.
+func TestBusyBeyond(t *testing.T) {
+	r := run(t)
+	disturb(&r)
+	r.Analyze()
+	r.Analysis.Learn(func(*analysis.Table, *analysis.Row) (analysis.Spread, bool) {
+		return analysis.Spread{Tau: 0.06, Runs: 8}, true
+	}, nil)
+	var b bytes.Buffer
+	if err := Text(&b, New(r), 300); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if strings.Contains(line, ": CPU time per") && strings.Contains(line, "over other runs") || strings.Contains(line, ": in this run") && !strings.Contains(line, "over other runs") {
+			t.Error(line)
+		}
 	}
 }
