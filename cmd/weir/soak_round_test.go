@@ -76,7 +76,7 @@ func (r *round) next() []string {
 		return []string{"run", "--kube", "-N", r.args[len(r.args)-1], "--attach", r.job, "-o", r.out}
 	case len(r.dirs()) > 0:
 		return []string{"run", "--resume", r.out}
-	case r.runs > 0: // a series of which no run has begun: weir asks to remove it
+	case r.runs > 0: // a series that has begun no run: weir asks to remove it
 		if err := os.RemoveAll(r.out); err != nil {
 			r.t.Fatal(err)
 		}

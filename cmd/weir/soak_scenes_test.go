@@ -20,7 +20,7 @@ type scene struct {
 	span        time.Duration // that it takes, about: the moments of blows are within
 	args        []string      // of weir run
 	trials      int           // that a complete run has
-	runs        int           // of a series; 0: one run that is no series
+	runs        int           // of a series; 0: a single run
 	far         string        // how the command lines of weir's processes on other machines begin
 	lacks       func() error  // why it cannot play here
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Evidence comes from results directories, which can be anyone's. What is read can be written, and is then the same.
+// Evidence comes from results directories, which can be anyone's. Evidence that was read can be written, and reads the same again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"format":1,"protocol":"udp","seconds":0.1,"sender":{"node":"h1p1","host":"x","cpus":[0]},"path":[{"in":"h1p1","dev":"eth0","out":true,"data":{"packets":10,"bytes":100},"queue":{"kind":"tbf"}}],"nodes":{"h1":{},"h1p1":{"ip.InReceives":5}},"settings":"b001"}`))
 	f.Add([]byte(`{"format":1,"path":[null],"nodes":{"":null},"hosts":null}`))

@@ -1,7 +1,9 @@
 package lang
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -14,7 +16,7 @@ type pattern struct {
 
 // patterns are those of the warnings that trials store.
 var patterns = sync.OnceValue(func() (all []pattern) {
-	for format := range catalog("zh/words-warnings.yaml") {
+	for _, format := range slices.Sorted(maps.Keys(catalog("zh/words-warnings.yaml"))) { // the same one wins each time
 		var b strings.Builder
 		end := 0
 		for _, v := range verbs(format, len(format)) {
