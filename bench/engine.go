@@ -56,7 +56,22 @@ var contests = []contest{
 	}},
 	{"UDP response time, spinning", "1/s", "transactions", []contender{
 		{"engine", "udp-rr-spin", 0},
-		{"C", "c-rr", 0.98},
+		{"engine, without kernel stamps", "udp-rr-unstamped", 0},
+		{"C, only counting", "c-rr", 0.98},
+		{"C, keeping response times", "c-rr-measure", 0.98},
+	}},
+	{"UDP response time, spinning, without kernel stamps", "1/s", "transactions", []contender{
+		{"engine", "udp-rr-unstamped", 0},
+		{"C, only counting", "c-rr", 0.98},
+		{"C, keeping response times", "c-rr-measure", 0.98},
+	}},
+	{"UDP response time, spinning, the longest", "s", "rtt.max", []contender{
+		{"engine", "udp-rr-unstamped", 0},
+		{"C, keeping response times", "c-rr-measure", 1},
+	}},
+	{"TCP one stream, the longest pause between two reads", "s", "silence", []contender{
+		{"engine", "tcp-stream", 0},
+		{"C", "c-tcp", 1},
 	}},
 	{"UDP response time, blocking, median", "s", "", []contender{
 		{"engine", "udp-rr", 0},

@@ -17,20 +17,24 @@ import (
 // tcp_stream is neper's.
 var probes = map[string]func() probe.Probe{
 	"c-tcp": func() probe.Probe {
-		return &program{"c-limit tcp-recv ADDR PORT", "c-limit tcp-send ADDR PORT SECONDS", "throughput", "bit/s", true, `^(\d+)`}
+		return &program{"c-limit tcp-recv ADDR PORT", "c-limit tcp-send ADDR PORT SECONDS", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, "silence"}
 	},
 	"c-udp": func() probe.Probe {
-		return &program{"c-limit udp-recv ADDR PORT", "c-limit udp-send ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`}
+		return &program{"c-limit udp-recv ADDR PORT", "c-limit udp-send ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`, ""}
 	},
 	"c-rr": func() probe.Probe {
-		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-ask ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+)`}
+		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-ask ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+)`, ""}
+	},
+	"c-rr-measure": func() probe.Probe {
+		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-measure ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+) ([\d.]+)`, "rtt.max"}
 	},
 	"neper-tcp": func() probe.Probe {
 		const options = " -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"
-		return &program{"tcp_stream" + options, "tcp_stream -c -H ADDR" + options, "throughput", "bit/s", true, `local_throughput=(\d+)`}
+		return &program{"tcp_stream" + options, "tcp_stream -c -H ADDR" + options, "throughput", "bit/s", true, `local_throughput=(\d+)`, ""}
 	},
 	"iperf3-default":   func() probe.Probe { return &probe.Iperf3{CC: congestionControl()} },
 	"iperf3-new":       func() probe.Probe { return &newer{probe.Iperf3{UDP: true, GSO: true}} },
+	"udp-rr-unstamped": func() probe.Probe { return &unstamped{probe.UDPRR{Spin: true}} },
 	"udp-rr-long":      func() probe.Probe { return &longer{probe.UDPRR{}} },
 	"sockperf-rr-long": func() probe.Probe { return &longer{probe.SockperfRR{}} },
 }
@@ -41,12 +45,13 @@ func congestionControl() string {
 	return strings.TrimSpace(string(b))
 }
 
-// A program prints one number. ADDR, PORT and SECONDS stand for themselves in its command lines.
+// A program prints a number, and seconds if it has a name for them. ADDR, PORT and SECONDS stand for themselves in its command lines.
 type program struct {
 	server, client string
 	value, unit    string
 	atServer       bool   // the server prints it
-	pattern        string // its first group is the number
+	pattern        string // its groups are the number and the seconds
+	seconds        string // the name of the second value; "": none
 }
 
 func (p *program) Info() probe.Info {
@@ -73,7 +78,23 @@ func (p *program) Parse(o probe.Output) (probe.Measured, error) {
 	if err != nil || v <= 0 {
 		return probe.Measured{}, fmt.Errorf("%s: invalid result %q", p.client, m[1])
 	}
-	return probe.Measured{Values: []record.Value{{Name: p.value, Unit: p.unit, Value: v}}}, nil
+	values := []record.Value{{Name: p.value, Unit: p.unit, Value: v}}
+	if p.seconds != "" {
+		v, err := strconv.ParseFloat(string(m[2]), 64)
+		if err != nil || v <= 0 {
+			return probe.Measured{}, fmt.Errorf("%s: invalid %s %q", p.client, p.seconds, m[2])
+		}
+		values = append(values, record.Value{Name: p.seconds, Unit: "s", Value: v})
+	}
+	return probe.Measured{Values: values}, nil
+}
+
+// unstamped measures without the kernel's time stamps.
+type unstamped struct{ probe.UDPRR }
+
+func (u *unstamped) Commands(w probe.Window) (server, client []string) {
+	server, client = u.UDPRR.Commands(w)
+	return server, append(client, "--stamp-every", "0")
 }
 
 // longer measures rare events for three times as long.

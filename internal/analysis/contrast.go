@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -337,12 +338,13 @@ func (c Contrasted) compare(each float64) {
 	}
 }
 
-// AtLeast returns the lower end of the ratio's interval where it has no upper one, because the denominator is 0 in
-// some blocks; 0 if there is none. It is by the inverse ratio, which is 0 in those blocks.
-func (x ContrastRow) AtLeast(confidence float64) float64 {
-	inverse := x.Busy.paired(x.pairs.own, x.pairs.base, confidence)
-	if x.Ratio.Bounded() || !inverse.Bounded() || inverse.Hi <= 0 {
-		return 0
+// Ends returns the interval of the median ratio where Ratio has none; an end that does not exist is 0.
+func (x ContrastRow) Ends(confidence float64) (least, most float64) {
+	i := x.Busy.Widen(stat.MedianRatio(x.pairs.base, x.pairs.own, confidence))
+	if x.Ratio.Bounded() || i.Lo >= math.MaxFloat64 {
+		return 0, 0
+	} else if i.Hi >= math.MaxFloat64 {
+		return i.Lo, 0
 	}
-	return 1 / inverse.Hi
+	return i.Lo, i.Hi
 }

@@ -16,6 +16,7 @@ func (a *asker) closed(out events) (r event.RR, err error) {
 	for i := range slices.Backward(a.book.Slots) { // the first ones are used first, and the rest only after losses
 		a.free = append(a.free, i)
 	}
+	a.sock.Spin = a.c.Spin
 	window, err := a.measure(out, a.keepBusy)
 	if err == nil {
 		err = a.linger()
@@ -29,16 +30,11 @@ func (a *asker) closed(out events) (r event.RR, err error) {
 	return a.result(window)
 }
 
-// pollsPerLook is how often a spinning end polls before it reads the clock, which takes a third as
-// long: about 10 µs in all.
-const pollsPerLook = 64
-
 // keepBusy sends for d, at least once, and returns when no request is outstanding except overdue ones.
 func (a *asker) keepBusy(d time.Duration, measured bool) error {
 	silent := sock.Now() // time of the last reply
 	until := silent + int64(d)
 	look := silent + int64(tally.LeastPatience) // when to look for overdue and lost requests
-	polls := 0                                  // without a reply
 	start := silent                             // of the next request, 0: not known
 	for t := silent; ; {
 		for ; a.book.Waiting < a.inflight && len(a.free) > 0; start = 0 {
@@ -60,11 +56,8 @@ func (a *asker) keepBusy(d time.Duration, measured bool) error {
 				return err
 			}
 			a.free = append(a.free, freed...)
-			if polls++; len(freed) == 0 && a.c.Spin && polls%pollsPerLook != 0 {
-				continue
-			}
 			if t = a.read; len(freed) > 0 {
-				silent, polls, start = t, 0, t
+				silent, start = t, t
 			} else {
 				t = sock.Now()
 			}

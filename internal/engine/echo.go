@@ -21,7 +21,7 @@ type echoer struct {
 	sock     *sock.Stamped
 	samples  tally.Samples
 	ids      uint32          // of stamps
-	polls    int             // polls since the last message
+	polls    int             // reads since the last message
 	silent   int64           // when they began, approximately
 	place    *wire.Place     // where it spins
 	restore  func()          // leaves that CPU
@@ -38,7 +38,7 @@ func newEchoer(p wire.Params, s *sock.Stamped) (*echoer, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.place, e.restore = &at, restore
+		e.place, e.restore, s.Spin = &at, restore, true
 	}
 	if p.Stamps {
 		if err := s.TurnOn(); err != nil {
@@ -68,11 +68,11 @@ func (e *echoer) flags() int {
 	if !e.Spin {
 		return 0
 	}
-	if e.polls++; e.polls%pollsPerLook != 0 {
+	if e.polls++; e.polls == 1 {
 		return unix.MSG_DONTWAIT
 	}
 	t := sock.Now()
-	if e.polls == pollsPerLook {
+	if e.polls == 2 {
 		e.silent = t
 	}
 	if t-e.silent > int64(sock.Tick) {

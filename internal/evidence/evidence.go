@@ -55,11 +55,12 @@ type End struct {
 
 // TCP is the growth of struct tcp_info (include/uapi/linux/tcp.h) in the window, summed over connections.
 type TCP struct {
-	Busy          float64 `json:"busy"`          // s with data in flight or waiting (tcpi_busy_time)
-	RwndLimited   float64 `json:"rwndLimited"`   // s of Busy limited by the receiver's window
-	SndbufLimited float64 `json:"sndbufLimited"` // s of Busy limited by the send buffer
-	SegmentsOut   float64 `json:"segmentsOut"`   // tcpi_segs_out
-	Retransmitted float64 `json:"retransmitted"` // segments (tcpi_total_retrans)
+	Busy          float64 `json:"busy"`                 // s with data in flight or waiting (tcpi_busy_time)
+	RwndLimited   float64 `json:"rwndLimited"`          // s of Busy limited by the receiver's window
+	SndbufLimited float64 `json:"sndbufLimited"`        // s of Busy limited by the send buffer
+	SegmentsOut   float64 `json:"segmentsOut"`          // tcpi_segs_out
+	Retransmitted float64 `json:"retransmitted"`        // segments (tcpi_total_retrans)
+	Duplicates    float64 `json:"duplicates,omitempty"` // segments that the other end received twice (tcpi_dsack_dups)
 }
 
 // A Hop is a device on the path.

@@ -206,7 +206,8 @@ func Read(s Statement, run *analysis.Run, findings []finding.Finding) Verdict {
 		v.readBound(run)
 	} else if len(run.Contrasts) > 0 && len(run.Contrasts[0].Rows) > 0 {
 		row := run.Contrasts[0].Rows[0]
-		v.Ratio, v.AtLeast, v.Reason = row.Ratio, row.AtLeast(run.Each), cmp.Or(lang.Text(row.Missing), v.Reason)
+		v.Ratio, v.Reason = row.Ratio, cmp.Or(lang.Text(row.Missing), v.Reason)
+		v.AtLeast, v.AtMost = row.Ends(run.Each)
 	}
 	v.judge(shown)
 	return v

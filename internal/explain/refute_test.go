@@ -206,14 +206,25 @@ func TestRead(t *testing.T) {
 }
 
 // TCP that a fault stops altogether in a third of the blocks, and slows in the others, has no ratio but a lower bound
-// of one, also after it is stored and read.
+// of one. A fix of something else, which stops as often, has an upper bound. Both decide, also after they are stored
+// and read.
 func TestReadStopped(t *testing.T) {
-	for factor, want := range map[float64]Outcome{9: Stands, 0.8: Open} {
+	for _, c := range []struct {
+		factor       float64
+		found, fixed func(block int) bool // stop
+		want         Outcome
+		least, most  float64
+		says         string
+	}{
+		{9, func(b int) bool { return b%8 < 3 }, func(int) bool { return false }, Stands, 8, 0, "at least 8."},
+		{0.8, func(b int) bool { return b%8 < 3 }, func(int) bool { return false }, Open, 0.7, 0, "at least 0.7"},
+		{1, func(b int) bool { return b%4 == 0 }, func(b int) bool { return b%4 == 2 }, Refuted, 0.9, 1, "at most 1.0"},
+	} {
 		var rs []record.Result
 		for block := 1; block <= 24; block++ {
 			for _, n := range []string{"slow", "fixed"} {
-				v := map[string]float64{"slow": 1e9 + 1e7*float64(block%5), "fixed": 1e9 * factor}[n]
-				if n == "slow" && block%8 < 3 {
+				v := map[string]float64{"slow": 1e9 + 1e7*float64(block%5), "fixed": 1e9 * c.factor}[n]
+				if n == "slow" && c.found(block) || n == "fixed" && c.fixed(block) {
 					v = 0
 				}
 				rs = append(rs, record.Result{Trial: fmt.Sprintf("b%d-%s", block, n), Block: block, Status: record.OK, Elapsed: 1, Start: time.Unix(int64(len(rs)), 0),
@@ -225,8 +236,8 @@ func TestReadStopped(t *testing.T) {
 		s := statement(finding.Test{Fix: []plan.Step{switchOn}, Metric: "throughput", Factor: 1.5})
 		s.Cells[0].Probe = "tcp-stream"
 		v := Read(s, a, []finding.Finding{{Rule: s.Rule, Place: s.Place, Cells: []analysis.Cell{{Probe: "tcp-stream", Network: "slow"}}}})
-		if v.Ratio.Bounded() || v.Outcome != want || want == Stands && (v.AtLeast < 8 || v.AtLeast > 9 || !strings.Contains(v.String(), "at least 8.")) {
-			t.Errorf("%g×: %s (%g)", factor, v, v.AtLeast)
+		if v.Ratio.Bounded() || v.Outcome != c.want || math.Abs(v.AtLeast-c.least) > 1 || math.Abs(v.AtMost-c.most) > 0.1 || !strings.Contains(v.Say().String(), c.says) {
+			t.Errorf("%g×: %s (%s; %g, %g)", c.factor, v, v.Say(), v.AtLeast, v.AtMost)
 		}
 		b, err := EncodeVerdicts([]Verdict{v})
 		if err != nil {
@@ -236,8 +247,8 @@ func TestReadStopped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again := (Run{Verdicts: stored}).verdict(s); again == nil || again.Outcome != want {
-			t.Errorf("%g×, judged again: %v", factor, again)
+		if again := (Run{Verdicts: stored}).verdict(s); again == nil || again.Outcome != c.want {
+			t.Errorf("%g×, judged again: %v", c.factor, again)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package explain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -30,12 +32,15 @@ type Verdict struct {
 	Cell    analysis.Cell `json:"cell"`
 	Text    lang.Text     `json:"text"` // of the statement
 	Test    finding.Test  `json:"test"`
-	Ratio   stat.Interval `json:"ratio"`             // Test.Metric, fixed ÷ found in the same block; N is 0 without one
-	AtLeast float64       `json:"atLeast,omitempty"` // lower end of Ratio's interval where it has no upper one: what was found is 0 in some blocks
-	Outcome Outcome       `json:"outcome"`
-	Reason  lang.Text     `json:"reason,omitempty"` // why there is no ratio
-	Dir     string        `json:"dir"`              // results of the run, below those that it tests
-	Weir    string        `json:"weir,omitempty"`   // version that judged it
+	Ratio   stat.Interval `json:"ratio"` // Test.Metric, fixed ÷ found in the same block; N is 0 without one
+	// AtLeast and AtMost are the ends of the median ratio's interval where Ratio has none, because what was found is 0
+	// in some blocks; 0 for an end that does not exist.
+	AtLeast float64   `json:"atLeast,omitempty"`
+	AtMost  float64   `json:"atMost,omitempty"`
+	Outcome Outcome   `json:"outcome"`
+	Reason  lang.Text `json:"reason,omitempty"` // why there is no ratio
+	Dir     string    `json:"dir"`              // results of the run, below those that it tests
+	Weir    string    `json:"weir,omitempty"`   // version that judged it
 }
 
 // Judge applies the rule of finding.Test to the ratio of a refuting run. shown reports whether the network
@@ -59,11 +64,15 @@ func Judge(t finding.Test, ratio stat.Interval, shown bool) Outcome {
 
 // judge sets the outcome.
 func (v *Verdict) judge(shown bool) {
-	v.Outcome = Judge(v.Test, v.Ratio, shown)
-	if shown && !v.Ratio.Bounded() && v.Test.Factor > 1 && !v.Test.AtMost && v.AtLeast > 1 {
-		v.Outcome = Stands
+	ratio := v.Ratio
+	if v.oneSided() && !v.Test.AtMost {
+		ratio = stat.Interval{Lo: v.AtLeast, Hi: cmp.Or(v.AtMost, math.Inf(1)), Confidence: 1}
 	}
+	v.Outcome = Judge(v.Test, ratio, shown)
 }
+
+// oneSided reports whether only the ends of the median ratio can decide.
+func (v Verdict) oneSided() bool { return !v.Ratio.Bounded() && v.AtLeast+v.AtMost > 0 }
 
 // of reports whether v is the verdict on a statement, which has cells.
 func (v Verdict) of(s Statement) bool {
@@ -92,7 +101,9 @@ func (v Verdict) Say() lang.Text {
 	switch {
 	case v.Outcome == NotReproduced:
 		return lang.T("Tested: the network, built anew, does not show it: not reproduced.")
-	case !v.Ratio.Bounded() && v.AtLeast > 0:
+	case v.oneSided() && (v.AtLeast == 0 || v.AtMost > 0 && (v.Outcome == Refuted) == (v.Test.Factor > 1)):
+		return lang.T("Tested: %s is at most %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), fixed(v.AtMost, 2), v.Outcome.Say())
+	case v.oneSided():
 		return lang.T("Tested: %s is at least %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), fixed(v.AtLeast, 2), v.Outcome.Say())
 	case v.Ratio.N == 0:
 		return lang.T("Tested: %s: %s.", lang.Stored(string(v.Reason)), v.Outcome.Say())

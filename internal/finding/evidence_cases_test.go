@@ -235,11 +235,12 @@ var watchedCases = []watchedCase{
 	{protocol: "tcp", name: "a window that a full program closes", change: func(o observed) { o.Sender.TCP.RwndLimited, o.Receiver.CPU = 0.03, 0.049 }},
 	{rule: "send-buffer", protocol: "tcp", change: func(o observed) { o.Sender.TCP.SndbufLimited = 0.03 }, want: "the send buffer held TCP back for 60 %", place: "h1p1"},
 	{protocol: "tcp", name: "a send buffer without effect", change: func(o observed) { o.Sender.TCP.SndbufLimited = 0.01 }},
-	{rule: "spurious-retransmissions", protocol: "tcp", change: func(o observed) { o.Sender.TCP.Retransmitted = 600 }, want: "TCP sent 0.2 % [0.2, 0.2] of its segments again (7,200), and nothing on the path counted a drop", place: "h1p1"},
-	{protocol: "tcp", name: "few retransmissions", change: func(o observed) { o.Sender.TCP.Retransmitted = 250 }},
+	{rule: "spurious-retransmissions", protocol: "tcp", change: func(o observed) { o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 600, 500 }, want: "TCP sent 0.2 % [0.2, 0.2] of its segments again (7,200), and the receiver got 6,000 segments twice", place: "h1p1"},
+	{protocol: "tcp", name: "retransmissions of segments that arrived once", change: func(o observed) { o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 600, 290 }},
+	{protocol: "tcp", name: "few retransmissions", change: func(o observed) { o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 250, 250 }},
 	{protocol: "tcp", name: "retransmissions in one block of three", change: func(o observed) {
 		if o.Block%3 == 0 {
-			o.Sender.TCP.Retransmitted = 600
+			o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 600, 600
 		}
 	}},
 	{rule: "service-in-path", protocol: "udp", change: func(o observed) { o.set("cpu.ovs-vswitchd", "core", 0.7) }, want: "ovs-vswitchd carries the packets in user space: 7 µs of CPU time per packet"},

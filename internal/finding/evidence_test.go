@@ -249,11 +249,7 @@ func TestRefutingRuns(t *testing.T) {
 		{"socket-buffer", "udp", "small", func(o observed) { full(o); o.Observed["rcvbuf"] = "32768" }, "loss 0.5 rcvbuf"},
 		{"socket-buffer", "udp", "as large as the kernel grants", func(o observed) { full(o); o.Observed["rcvbuf"] = "425984" }, ""},
 		{"receive-window", "tcp", "of a small buffer", func(o observed) { o.Sender.TCP.RwndLimited, o.Observed["rcvbuf"] = 0.03, "65536" }, "throughput 1.02 rcvbuf"},
-		{"spurious-retransmissions", "tcp", "of a probe that counts them", func(o observed) {
-			o.Sender.TCP.Retransmitted = 600
-			o.set("retransmits", "1", 600)
-		}, "retransmits 0.5"},
-		{"spurious-retransmissions", "tcp", "of another probe", func(o observed) { o.Sender.TCP.Retransmitted = 600 }, ""},
+		{"spurious-retransmissions", "tcp", "that arrived twice", func(o observed) { o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 600, 600 }, ""},
 		{"receive-window", "tcp", "that adapts", func(o observed) { o.Sender.TCP.RwndLimited, o.Observed["rcvbuf"] = 0.03, "131072" }, "throughput 1.02"},
 	} {
 		found := 0

@@ -3,6 +3,8 @@ package lang
 import (
 	"strings"
 	"unicode"
+
+	eastasian "golang.org/x/text/width"
 )
 
 // spaced sets Chinese as its readers expect: a space between Han characters and Latin letters or digits, as sentences
@@ -28,3 +30,32 @@ func spaced(s string) string {
 func han(r rune) bool { return unicode.Is(unicode.Han, r) }
 
 func latin(r rune) bool { return r <= unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+
+// Columns is how many columns of a terminal a string takes.
+func Columns(s string) (n int) {
+	for _, r := range s {
+		n += RuneColumns(r)
+	}
+	return n
+}
+
+// RuneColumns is 2 for the characters of Chinese, which are as wide as two letters (Unicode Standard Annex 11), or else 1.
+func RuneColumns(r rune) int {
+	switch eastasian.LookupRune(r).Kind() {
+	case eastasian.EastAsianWide, eastasian.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Pieces cuts a word where a line can break: around Chinese characters, but not before a mark that closes.
+func Pieces(word string) (out []string) {
+	from, last := 0, rune(0)
+	for i, r := range word {
+		if i > 0 && (RuneColumns(r) == 2 || RuneColumns(last) == 2) && !strings.ContainsRune("，。；：、！？）》」』】”’%,.;:)]", r) && !strings.ContainsRune("（《「『【“‘([", last) {
+			out, from = append(out, word[from:i]), i
+		}
+		last = r
+	}
+	return append(out, word[from:])
+}

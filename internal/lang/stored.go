@@ -14,9 +14,11 @@ type pattern struct {
 	of     *regexp.Regexp
 }
 
-// patterns are those of the warnings that trials store.
+// patterns are those of the warnings that trials store, and of what runs and checks say about the machine.
 var patterns = sync.OnceValue(func() (all []pattern) {
-	for _, format := range slices.Sorted(maps.Keys(catalog("zh/words-warnings.yaml"))) { // the same one wins each time
+	formats := catalog("zh/words-warnings.yaml")
+	maps.Copy(formats, catalog("zh/words-terminal.yaml"))
+	for _, format := range slices.Sorted(maps.Keys(formats)) { // the same one wins each time
 		var b strings.Builder
 		end := 0
 		for _, v := range verbs(format, len(format)) {

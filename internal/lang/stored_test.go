@@ -105,3 +105,45 @@ func TestQuestionsInChinese(t *testing.T) {
 		}
 	}
 }
+
+// What weir doctor says of a machine is in the catalog: the details and remedies that the source has as sentences.
+func TestChecksInChinese(t *testing.T) {
+	found, all := 0, entries(t)
+	for _, name := range []string{"../facts/check.go", "../target/vm/check.go", "../cli/doctor_machines.go", "../cli/history.go", "../cli/profile.go"} {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		say := func(key string, value ast.Expr) {
+			format, ok := literal(value)
+			if call, is := value.(*ast.CallExpr); is && len(call.Args) > 0 {
+				format, ok = literal(call.Args[0])
+			}
+			if !ok || key != "Detail" && key != "Fix" || !strings.Contains(format, " ") || strings.HasPrefix(format, "sudo ") || strings.HasPrefix(format, "; ") || strings.Trim(format, "%svd:; ") == "" {
+				return
+			}
+			found++
+			if !slices.ContainsFunc(all, func(e entry) bool { return e.Key == format }) {
+				t.Errorf("%s: zh/words-terminal.yaml lacks %q", name, format)
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.KeyValueExpr:
+				if key, ok := n.Key.(*ast.Ident); ok {
+					say(key.Name, n.Value)
+				}
+			case *ast.AssignStmt:
+				for i, to := range n.Lhs {
+					if to, ok := to.(*ast.SelectorExpr); ok && len(n.Rhs) == len(n.Lhs) {
+						say(to.Sel.Name, n.Rhs[i])
+					}
+				}
+			}
+			return true
+		})
+	}
+	if found < 20 {
+		t.Errorf("only %d sentences found: the test looks in the wrong place", found)
+	}
+}

@@ -126,7 +126,7 @@ func (n *native) waits(window float64, o event.Own) (values []record.Value) {
 			values = append(values, record.Value{Name: "cpu.wait." + end.name, Unit: "core", Value: *end.wait / window})
 		}
 		if t := end.tcp; t != nil {
-			n.require(min(t.Busy, t.RwndLimited, t.SndbufLimited, t.SegmentsOut, t.Retransmitted) >= 0, "TCP_INFO of the %s shrank: %+v", end.name, *t)
+			n.require(min(t.Busy, t.RwndLimited, t.SndbufLimited, t.SegmentsOut, t.Retransmitted, t.Duplicates) >= 0, "TCP_INFO of the %s shrank: %+v", end.name, *t)
 			end.to.TCP = (*evidence.TCP)(t)
 		}
 	}

@@ -28,6 +28,14 @@ func Ratio(base, other []float64, confidence float64) Interval {
 	return i.finish(math.Inf(-1), d, "ratio", "ratio").exp()
 }
 
+// MedianRatio estimates the median of the paired ratios other/base, with the order-statistic interval. It needs fewer
+// finite ratios than Ratio, whose averages are infinite where one of two ratios is. Center and Hi are math.MaxFloat64
+// where too many ratios are infinite for an end.
+func MedianRatio(base, other []float64, confidence float64) Interval {
+	d, _, warnings := logRatios(base, other)
+	return estimator(independentMedian).of(d, confidence, "pair", Interval{Warnings: warnings}).exp()
+}
+
 // independentCenter is the Hodges-Lehmann estimate with the signed-rank interval.
 func independentCenter(d []float64, confidence float64) Interval {
 	rank := 0

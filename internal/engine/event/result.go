@@ -42,11 +42,12 @@ type Own struct {
 // TCP is the growth of struct tcp_info (include/uapi/linux/tcp.h) at one end in the window, the sum of all
 // connections. Its times are in steps of the kernel's tick, 1 to 10 ms.
 type TCP struct {
-	Busy          float64 `json:"busy"`          // s with data in flight or waiting
-	RwndLimited   float64 `json:"rwndLimited"`   // s of Busy limited by the receiver's window
-	SndbufLimited float64 `json:"sndbufLimited"` // s of Busy limited by the send buffer
-	SegmentsOut   float64 `json:"segmentsOut"`   // retransmitted ones included
-	Retransmitted float64 `json:"retransmitted"` // segments
+	Busy          float64 `json:"busy"`                 // s with data in flight or waiting
+	RwndLimited   float64 `json:"rwndLimited"`          // s of Busy limited by the receiver's window
+	SndbufLimited float64 `json:"sndbufLimited"`        // s of Busy limited by the send buffer
+	SegmentsOut   float64 `json:"segmentsOut"`          // retransmitted ones included
+	Retransmitted float64 `json:"retransmitted"`        // segments
+	Duplicates    float64 `json:"duplicates,omitempty"` // segments that the other end received twice, by its D-SACKs (RFC 2883)
 }
 
 // TCPStream is the result of tcp-stream. The window is the server's.

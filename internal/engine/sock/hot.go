@@ -2,6 +2,7 @@ package sock
 
 import (
 	"runtime"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -22,6 +23,9 @@ import (
 //     therefore must not be inlined.
 //
 // A thread that waits for its peer to begin uses Send, Recv and the like.
+//
+// The calls are those of package syscall: those of x/sys/unix jump there through a wrapper that moves
+// all arguments to the stack and back.
 
 // spareProcs is the number of Ps for everything but the hot loops.
 const spareProcs = 4
@@ -42,39 +46,43 @@ func HotSend(fd int, b []byte, flags uintptr) (int, unix.Errno) {
 //
 //go:noinline
 func hotSendTo(fd int, b []byte, flags uintptr, to *unix.RawSockaddrAny, toLen uint32) (int, unix.Errno) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags|unix.MSG_NOSIGNAL, uintptr(unsafe.Pointer(to)), uintptr(toLen))
+	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags|unix.MSG_NOSIGNAL, uintptr(unsafe.Pointer(to)), uintptr(toLen))
 	return int(n), errno
 }
 
-// hotRecvFrom returns the sender unless from is nil.
+// hotRecvFrom tries at most so many times, and returns the sender unless from is nil.
 //
 //go:noinline
-func hotRecvFrom(fd int, b []byte, flags uintptr, from *unix.RawSockaddrAny, fromLen *uint32) (int, unix.Errno) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, uintptr(unsafe.Pointer(from)), uintptr(unsafe.Pointer(fromLen)))
-	return int(n), errno
+func hotRecvFrom(fd int, b []byte, flags uintptr, from *unix.RawSockaddrAny, fromLen *uint32, tries int) (int, unix.Errno) {
+	for {
+		n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, uintptr(unsafe.Pointer(from)), uintptr(unsafe.Pointer(fromLen)))
+		if tries--; errno != unix.EAGAIN || tries <= 0 {
+			return int(n), errno
+		}
+	}
 }
 
 //go:noinline
 func hotSendMessage(fd int, m *unix.Msghdr) (int, unix.Errno) {
-	n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(m)), unix.MSG_NOSIGNAL)
+	n, _, errno := syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(m)), unix.MSG_NOSIGNAL)
 	return int(n), errno
 }
 
 //go:noinline
 func hotSendMany(fd int, ms []mmsghdr) (int, unix.Errno) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&ms[0])), uintptr(len(ms)), unix.MSG_NOSIGNAL, 0, 0)
+	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&ms[0])), uintptr(len(ms)), unix.MSG_NOSIGNAL, 0, 0)
 	return int(n), errno
 }
 
 //go:noinline
 func hotRecvMessage(fd int, m *unix.Msghdr, flags uintptr) (int, unix.Errno) {
-	n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(m)), flags)
+	n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(m)), flags)
 	return int(n), errno
 }
 
 //go:noinline
 func hotRecvMany(fd int, ms []mmsghdr, flags uintptr) (int, unix.Errno) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&ms[0])), uintptr(len(ms)), flags, 0, 0)
+	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&ms[0])), uintptr(len(ms)), flags, 0, 0)
 	return int(n), errno
 }
 
@@ -83,7 +91,7 @@ func hotRecvMany(fd int, ms []mmsghdr, flags uintptr) (int, unix.Errno) {
 //go:noinline
 func HotNap(d time.Duration) {
 	ts := unix.NsecToTimespec(int64(d))
-	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+	syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
 // hotPoll waits at most a Tick.
@@ -92,7 +100,7 @@ func HotNap(d time.Duration) {
 func hotPoll(fd int, events int16) {
 	p := unix.PollFd{Fd: int32(fd), Events: events}
 	ts := unix.NsecToTimespec(int64(Tick))
-	unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }
 
 // mmsghdr is struct mmsghdr of sendmmsg(2) and recvmmsg(2).

@@ -39,6 +39,7 @@ type Stamped struct {
 	On   bool  // received messages carry stamps
 	Live bool  // one did
 	Rx   int64 // when the kernel received the last message, ns since 1970; 0: unknown
+	Spin bool  // Recv with MSG_DONTWAIT tries Polls times
 
 	from    *unix.RawSockaddrAny // sender of the last datagram; nil on a connected socket
 	FromLen uint32
@@ -49,6 +50,10 @@ type Stamped struct {
 	ask     [64]byte // control message that asks for a stamp
 	askLen  int
 }
+
+// Polls is how often a spinning end looks for a message before it looks at anything else: about 10 µs
+// in all.
+const Polls = 64
 
 // NewStamped wraps fd. from, unless nil, receives the addresses of datagrams.
 func NewStamped(fd int, from *unix.RawSockaddrAny) *Stamped {
@@ -82,9 +87,13 @@ func (s *Stamped) TurnOff() error {
 // Recv reads into b, not empty; with stamp it also reads the time stamp.
 func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	s.Rx = 0
+	tries := 1
+	if s.Spin {
+		tries = Polls
+	}
 	if !stamp && flags&unix.MSG_DONTWAIT != 0 {
 		s.FromLen = unix.SizeofSockaddrAny
-		return hotRecvFrom(s.FD, b, uintptr(flags), s.from, &s.FromLen)
+		return hotRecvFrom(s.FD, b, uintptr(flags), s.from, &s.FromLen, tries)
 	}
 	s.point(b, s.control[:])
 	if s.from != nil {
@@ -92,7 +101,11 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	}
 	n, errno := 0, unix.Errno(0)
 	if flags&unix.MSG_DONTWAIT != 0 {
-		n, errno = hotRecvMessage(s.FD, &s.hdr, uintptr(flags))
+		for ; tries > 0; tries-- {
+			if n, errno = hotRecvMessage(s.FD, &s.hdr, uintptr(flags)); errno != unix.EAGAIN {
+				break
+			}
+		}
 	} else { // the runtime must know, see hot.go
 		n, errno = recvMessage(s.FD, &s.hdr, flags)
 	}

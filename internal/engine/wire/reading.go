@@ -22,6 +22,7 @@ type TCP struct {
 	SndbufLimited int64 `json:"sndbufLimited"` // part of Busy
 	SegmentsOut   int64 `json:"segmentsOut"`   // tcpi_segs_out, modulo 2^32
 	Retransmitted int64 `json:"retransmitted"` // tcpi_total_retrans, modulo 2^32
+	Duplicates    int64 `json:"duplicates"`    // tcpi_dsack_dups, modulo 2^32
 }
 
 // Since returns the difference to an earlier reading.
@@ -37,12 +38,13 @@ func (t TCP) Since(begin TCP) TCP {
 	return TCP{
 		Busy: t.Busy - begin.Busy, RwndLimited: t.RwndLimited - begin.RwndLimited, SndbufLimited: t.SndbufLimited - begin.SndbufLimited,
 		SegmentsOut: int64(uint32(t.SegmentsOut - begin.SegmentsOut)), Retransmitted: int64(uint32(t.Retransmitted - begin.Retransmitted)),
+		Duplicates: int64(uint32(t.Duplicates - begin.Duplicates)),
 	}
 }
 
 func (t TCP) Plus(u TCP) TCP {
 	return TCP{t.Busy + u.Busy, t.RwndLimited + u.RwndLimited, t.SndbufLimited + u.SndbufLimited,
-		t.SegmentsOut + u.SegmentsOut, t.Retransmitted + u.Retransmitted}
+		t.SegmentsOut + u.SegmentsOut, t.Retransmitted + u.Retransmitted, t.Duplicates + u.Duplicates}
 }
 
 // Sum adds differences. It is unknown as soon as one of them is: part of a sum would mislead.
@@ -72,5 +74,6 @@ func (r Reading) Check() error {
 		event.Within("time limited by the receiver's window", r.TCP.RwndLimited, 0, r.TCP.Busy, "µs"),
 		event.Within("time limited by the send buffer", r.TCP.SndbufLimited, 0, r.TCP.Busy-r.TCP.RwndLimited, "µs"),
 		event.Within("segments sent", r.TCP.SegmentsOut, 0, most, ""),
-		event.Within("segments retransmitted", r.TCP.Retransmitted, 0, most, ""))
+		event.Within("segments retransmitted", r.TCP.Retransmitted, 0, most, ""),
+		event.Within("segments that arrived twice", r.TCP.Duplicates, 0, most, ""))
 }
