@@ -139,7 +139,7 @@ func (x *traced) round(ctx context.Context) (r packettrace.Round, err error) {
 		r.Stamps = v.Value
 	}
 	if x.at.machines == nil { // else the taps measure it
-		r.Cost, err = packettrace.Cost(x.mode)
+		r.Cost, r.Entry, err = packettrace.Cost(x.mode)
 	}
 	if err == nil {
 		err = x.record(ctx, &r)

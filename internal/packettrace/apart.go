@@ -61,12 +61,12 @@ func (p pass) crossing() int {
 	return 0
 }
 
-// step is the time from the event before event i, ns; 0 across machines.
+// step is the time from the event before event i to where recording it begins, ns; 0 across machines.
 func (p pass) step(i int) int64 {
 	if p[i].Clock != p[i-1].Clock {
 		return 0
 	}
-	return p[i].At - p[i-1].At
+	return p[i].At - p[i].Warm - p[i-1].At
 }
 
 // between is the time between the machines there and back, ns: what passed from the request's last event on the client's

@@ -18,31 +18,41 @@ const (
 
 // Cost returns what recording one event takes in a mode, s: by how much longer a datagram over the loopback
 // device of a new namespace takes while it is recorded, by the thread's CPU clock, which does not run while
-// other programs have the CPU.
-func Cost(mode string) (event float64, err error) {
+// other programs have the CPU. Entry is the part of it before a program has read the clock: what an event of
+// another namespace takes. Stamps of packet sockets are the kernel's own, without such a part.
+func Cost(mode string) (event, entry float64, err error) {
 	l, err := newLoop()
 	if err != nil {
-		return 0, fmt.Errorf("cost of an event: %w", err)
+		return 0, 0, fmt.Errorf("cost of an event: %w", err)
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	without, err := l.measure()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	stop, events, err := l.record(mode)
+	if mode == ByBPF {
+		if entry, err = l.dearer(mode, nowhere, without); err != nil {
+			return 0, 0, err
+		}
+	}
+	event, err = l.dearer(mode, l.inode, without)
+	return event, entry, err
+}
+
+// dearer returns by how much each event makes a datagram dearer, s, while a namespace is recorded.
+func (l *loop) dearer(mode string, inode uint32, without float64) (float64, error) {
+	stop, events, err := l.record(mode, inode)
 	if err != nil {
 		return 0, err
 	}
 	with, err := l.measure()
-	if err = errors.Join(err, stop()); err != nil {
-		return 0, err
-	}
-	return max(0, with-without) / events, nil
+	return max(0, with-without) / events, errors.Join(err, stop())
 }
 
 // A loop is a namespace and two sockets in it.
 type loop struct {
 	ns       *netns.Namespace
+	inode    uint32 // its number
 	from, to int
 }
 
@@ -50,7 +60,10 @@ func newLoop() (_ *loop, err error) {
 	l := &loop{from: -1, to: -1}
 	err = netns.Create(1, func(_ int, ns *netns.Namespace) error {
 		l.ns = ns
-		return errors.Join(setUp("lo"), l.connect())
+		var s unix.Stat_t
+		err := unix.Fstat(ns.FD(), &s)
+		l.inode = uint32(s.Ino)
+		return errors.Join(err, setUp("lo"), l.connect())
 	})
 	if err != nil {
 		return nil, errors.Join(err, l.close())
@@ -105,8 +118,8 @@ func (l *loop) close() error {
 	return errors.Join(errs...)
 }
 
-// record begins to record the namespace, and returns how many events a datagram is.
-func (l *loop) record(mode string) (stop func() error, events float64, err error) {
+// record begins to record a namespace, and returns how many events a datagram is.
+func (l *loop) record(mode string, inode uint32) (stop func() error, events float64, err error) {
 	if mode == ByTaps {
 		var t *tap
 		err := l.ns.Do(func() (err error) {
@@ -118,15 +131,11 @@ func (l *loop) record(mode string) (stop func() error, events float64, err error
 		}
 		return t.close, 2, nil
 	}
-	var s unix.Stat_t
-	if err := unix.Fstat(l.ns.FD(), &s); err != nil {
-		return nil, 0, err
-	}
-	t, err := Record(map[uint32]string{uint32(s.Ino): "loop"})
+	t, err := Record(map[uint32]string{inode: "loop"})
 	if err != nil {
 		return nil, 0, err
 	}
-	return t.end, 4, nil
+	return t.end, 5, nil
 }
 
 // measure returns the CPU time of a datagram, s.

@@ -18,6 +18,8 @@ const (
 	GRO     Kind = "gro"     // napi_gro_receive_entry: the device's NAPI poll received it
 	Receive Kind = "receive" // netif_receive_skb: its softirq begins with it
 	Drop    Kind = "drop"    // kfree_skb: the kernel gave it up
+
+	warm Kind = "warm" // net_dev_queue, just before a Queue; see warmed
 )
 
 // HeadSize is how many bytes of a packet an Event keeps, from where the packet began at that moment:
@@ -26,8 +28,9 @@ const HeadSize = 160
 
 // An Event is a packet at a place.
 type Event struct {
-	At     int64  `json:"at"` // ns; the origin is arbitrary and the same for all events of a Clock
-	Clock  string `json:"-"`  // whose time At is: a machine's. "": one is common to all events
+	At     int64  `json:"at"`             // ns; the origin is arbitrary and the same for all events of a Clock
+	Warm   int64  `json:"warm,omitempty"` // ns before At that another recording took
+	Clock  string `json:"-"`              // whose time At is: a machine's. "": one is common to all events
 	Kind   Kind   `json:"kind"`
 	Node   string `json:"node"` // the network namespace's
 	Dev    string `json:"dev"`

@@ -17,7 +17,9 @@ type point struct {
 	reason int // of a drop; since Linux 5.17
 }
 
+// The first is the second once more; see warmed.
 var points = []point{
+	{name: "net_dev_queue", kind: warm},
 	{name: "net_dev_queue", kind: Queue},
 	{name: "net_dev_start_xmit", kind: Xmit, dev: 1},
 	{name: "netif_rx", kind: Enter},

@@ -110,7 +110,7 @@ func Tap(in io.Reader, out io.Writer, shared bool) error {
 	}
 	defer t.close()
 	if shared {
-		if last.Cost, err = Cost(ByTaps); err != nil {
+		if last.Cost, _, err = Cost(ByTaps); err != nil {
 			return err
 		}
 	}

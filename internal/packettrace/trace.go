@@ -28,7 +28,7 @@ type Round struct {
 	Events       []Event
 	Lost         int
 	StampsTraced float64
-	Cost         float64 // of an event, s; see Cost
+	Cost, Entry  float64 // of an event, s; see Cost
 }
 
 // ErrNothing means that a recording holds no request with its reply.
@@ -57,8 +57,9 @@ func New(r Recording) (Trace, error) {
 		}
 		latest = append(latest, all[max(0, len(all)-each):]...)
 		if x.StampsTraced > 0 && len(stamped) > 0 {
-			path := median(paths(usual(stamped)))
-			before, again = append(before, x.StampsTraced-path), append(again, path-median(paths(usual(all))))
+			stamped = usual(stamped)
+			path := median(paths(stamped))
+			before, again = append(before, x.StampsTraced-path-median(warms(stamped))-2*x.Entry), append(again, path-median(paths(usual(all))))
 		}
 	}
 	t.Drops, t.Stamps, t.Before, t.Again = gone(drops), median(stamps), max(0, median(before)), max(0, median(again))
@@ -79,7 +80,7 @@ func New(r Recording) (Trace, error) {
 	t.Request, t.Reply = way(requests, t.Event), way(replies, t.Event)
 	var program []float64
 	for _, x := range same {
-		program = append(program, seconds(x.reply[0].At-x.request[len(x.request)-1].At)) // both on the server's node
+		program = append(program, seconds(x.reply[0].At-x.reply[0].Warm-x.request[len(x.request)-1].At)) // both on the server's node
 	}
 	t.Request.Program = max(0, median(program)-t.Event)
 	for _, x := range same {
@@ -124,10 +125,26 @@ func (p pass) path() (sum int64) {
 	return sum
 }
 
+// warm is the time that warm events took in path and just before it, ns.
+func (p pass) warm() (sum int64) {
+	for _, m := range p[:p.last()+1] {
+		sum += m.Warm
+	}
+	return sum
+}
+
 // paths returns the times of both ways together, s.
 func paths(of []transaction) (v []float64) {
 	for _, x := range of {
 		v = append(v, seconds(x.request.path()+x.reply.path()+x.between()))
+	}
+	return v
+}
+
+// warms is paths of the time that warm events took.
+func warms(of []transaction) (v []float64) {
+	for _, x := range of {
+		v = append(v, seconds(x.request.warm()+x.reply.warm()))
 	}
 	return v
 }

@@ -27,6 +27,8 @@ type End struct {
 
 func (e End) sum() float64 { return e.Client + e.Server }
 
+func (e End) plus(f End) End { return End{e.Client + f.Client, e.Server + f.Server} }
+
 // TrialOf returns the trial of a result; false if it counted no work or has no clock.
 func TrialOf(r *record.Result, p *Profile) (t Trial, ok bool) {
 	value := func(name string) float64 { v, _ := r.Get(name); return v.Value }
@@ -52,21 +54,74 @@ const (
 	server = "server"
 )
 
-// times returns the CPU time by layer, and of the engine's threads, ns per unit of work.
-func (t Trial) times(c *classifier) (by map[string]float64, sum float64, engine End) {
+func (e End) times(x float64) End { return End{x * e.Client, x * e.Server} }
+
+// of returns the number of a process; 1 for one that has no clock.
+func (e End) of(process string) float64 {
+	switch process {
+	case client:
+		return e.Client
+	case server:
+		return e.Server
+	}
+	return 1
+}
+
+// times returns the CPU time by layer, scaled by end, ns per unit of work.
+func (t Trial) times(c *classifier, scale End) (by map[string]float64, sum float64) {
 	by = map[string]float64{}
 	for _, s := range t.Profile.Stacks {
-		ns := t.per(s.Samples)
+		ns := t.per(s.Samples) * scale.of(s.process())
 		by[c.of(s)] += ns
 		sum += ns
+	}
+	return by, sum
+}
+
+// clock returns what the engine's threads say of their CPU time, ns per unit of work.
+func (t Trial) clock() End { return End{t.Clock.Client / t.Work * 1e9, t.Clock.Server / t.Work * 1e9} }
+
+// engine returns the samples of the engine's threads, ns per unit of work.
+func (t Trial) engine() (e End) {
+	for _, s := range t.Profile.Stacks {
 		switch s.process() {
 		case client:
-			engine.Client += ns
+			e.Client += t.per(s.Samples)
 		case server:
-			engine.Server += ns
+			e.Server += t.per(s.Samples)
 		}
 	}
-	return by, sum, engine
+	return e
+}
+
+// Agreed is how far the samples of the engine's threads can be from their clocks, as a share of the clocks.
+const Agreed = 0.1
+
+// scales returns the factors by which the samples of each end, on each side of the pairs, fall short of its threads'
+// clocks: 1 if both sides agree. A CPU that sleeps between packets can miss most of its samples. Samples that exceed a clock
+// stay as they are: they contain softirqs that the kernel charges to no thread.
+func scales(pairs [][2]Trial) (of [2]End) {
+	var sampled, clocked [2]End
+	for _, p := range pairs {
+		for side, t := range p {
+			sampled[side], clocked[side] = sampled[side].plus(t.engine()), clocked[side].plus(t.clock())
+		}
+	}
+	short := func(of func(End) float64) (by [2]float64) {
+		by = [2]float64{1, 1}
+		missed := false
+		for side := range by {
+			missed = missed || of(sampled[side]) < (1-Agreed)*of(clocked[side])
+		}
+		for side := range by {
+			if samples := of(sampled[side]); missed && samples > 0 {
+				by[side] = max(1, of(clocked[side])/samples)
+			}
+		}
+		return by
+	}
+	c, s := short(func(e End) float64 { return e.Client }), short(func(e End) float64 { return e.Server })
+	return [2]End{{c[0], s[0]}, {c[1], s[1]}}
 }
 
 // A Row is the CPU time of one layer, ns per unit of work.
@@ -85,13 +140,16 @@ type Difference struct {
 	Unit     string `json:"unit"`   // of work: packet, transaction or KiB
 	Blocks   int    `json:"blocks"` // with a profile of both
 	Rows     []Row  `json:"rows"`   // by their extra time, the largest first; they add up to Sum
-	Sum      Row    `json:"sum"`    // all samples
+	Sum      Row    `json:"sum"`    // all samples, scaled
 	Engine   Row    `json:"engine"` // those of the engine's threads
 	Clock    Row    `json:"clock"`  // the engine's threads by their own clocks
-	// Sampled and Clocked are Engine.Here and Clock.Here by end.
-	Sampled End     `json:"sampled"`
-	Clocked End     `json:"clocked"`
-	Tree    []Frame `json:"-"` // of the network, by process
+	// Sampled and Clocked are Engine.Here and Clock.Here by end, and Scale is what the layers and their sum count a sample of an
+	// end on the network for, and on the baseline: what its samples lack of its clock.
+	Sampled   End     `json:"sampled"`
+	Clocked   End     `json:"clocked"`
+	Scale     End     `json:"scale"`
+	ScaleBase End     `json:"scaleBase"`
+	Tree      []Frame `json:"-"` // of the network, by process
 }
 
 // Agree returns the largest deviation of the engine's samples from its threads' clocks, as a share of the clocks: of
@@ -133,9 +191,12 @@ func Compare(base, here []Trial, confidence float64) (d Difference, ok bool) {
 	d = Difference{Baseline: pairs[0][0].Config["network"], Network: pairs[0][1].Config["network"], Unit: pairs[0][1].Unit, Blocks: len(pairs)}
 	layers := map[string][2][]float64{} // by layer: of the baseline and the network, by block
 	var sums, engines, clocks [2][]float64
+	scale := scales(pairs)
+	d.ScaleBase, d.Scale = scale[0], scale[1]
 	for i, p := range pairs {
 		for side, t := range p {
-			by, sum, engine := t.times(c)
+			by, sum := t.times(c, scale[side])
+			engine := t.engine()
 			for l, ns := range by {
 				v := layers[l]
 				if v[0] == nil {
@@ -145,10 +206,9 @@ func Compare(base, here []Trial, confidence float64) (d Difference, ok bool) {
 				layers[l] = v
 			}
 			sums[side], engines[side] = append(sums[side], sum), append(engines[side], engine.sum())
-			clocks[side] = append(clocks[side], t.Clock.sum()/t.Work*1e9)
-			if n := float64(len(pairs)); side == 1 {
-				d.Sampled = End{d.Sampled.Client + engine.Client/n, d.Sampled.Server + engine.Server/n}
-				d.Clocked = End{d.Clocked.Client + t.Clock.Client/t.Work*1e9/n, d.Clocked.Server + t.Clock.Server/t.Work*1e9/n}
+			clocks[side] = append(clocks[side], t.clock().sum())
+			if side == 1 {
+				d.Sampled, d.Clocked = d.Sampled.plus(engine.times(1/float64(len(pairs)))), d.Clocked.plus(t.clock().times(1/float64(len(pairs))))
 			}
 		}
 	}
@@ -159,7 +219,7 @@ func Compare(base, here []Trial, confidence float64) (d Difference, ok bool) {
 		}
 		return Row{Layer: name, Base: mean(v[0]), Here: mean(v[1]), Extra: stat.Sums(extra, ones, confidence), Off: Off(name)}
 	}
-	d.Sum, d.Engine, d.Clock = row("sum of the samples", sums), row("samples of the engine's threads", engines), row("clock of the engine's threads", clocks)
+	d.Sum, d.Engine, d.Clock = row("sum of the layers", sums), row("samples of the engine's threads", engines), row("clock of the engine's threads", clocks)
 	for l, v := range layers {
 		if l != other && mean(v[0]) < least*d.Sum.Here && mean(v[1]) < least*d.Sum.Here {
 			layers[other] = add(layers[other], v, len(pairs))
@@ -176,7 +236,7 @@ func Compare(base, here []Trial, confidence float64) (d Difference, ok bool) {
 	for _, p := range pairs {
 		shown = append(shown, p[1])
 	}
-	d.Tree = tree(shown, c)
+	d.Tree = tree(shown, c, d.Scale)
 	return d, true
 }
 
@@ -215,12 +275,12 @@ type Frame struct {
 	Calls    []Frame // by function
 }
 
-// tree merges the stacks of trials. Functions that the layers do not know belong to their caller.
-func tree(ts []Trial, c *classifier) []Frame {
+// tree merges the stacks of trials, scaled by end. Functions that the layers do not know belong to their caller.
+func tree(ts []Trial, c *classifier, scale End) []Frame {
 	root := &node{}
 	for _, t := range ts {
 		for _, s := range t.Profile.Stacks {
-			ns, at := t.per(s.Samples)/float64(len(ts)), root.call(s.process(), OwnCode)
+			ns, at := t.per(s.Samples)*scale.of(s.process())/float64(len(ts)), root.call(s.process(), OwnCode)
 			at.time += ns
 			for _, f := range s.Frames[1:] {
 				if l := c.layer(f); l != "" && l != at.layer {

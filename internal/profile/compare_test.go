@@ -133,3 +133,31 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 }
+
+// Layers of an end whose samples are missing add up to its clock, and those of an end that has them stay as they are.
+func TestScaled(t *testing.T) {
+	both := func(network string, clock End, samples map[string]int) (all []Trial) {
+		for b := range 4 {
+			x := trial(network, b, 0, nil)
+			x.Clock = clock
+			for process, n := range samples {
+				x.Profile.Stacks = append(x.Profile.Stacks, Stack{[]string{process, "do_syscall_64", "udp_sendmsg"}, n})
+			}
+			all = append(all, x)
+		}
+		return all
+	}
+	// 1,000 samples are half a core.
+	base := both("host", End{0.5, 0.25}, map[string]int{client: 1020, server: 480})
+	here := both("bridge", End{0.7, 0.35}, map[string]int{client: 1400, server: 350, Kernel: 100})
+	d, ok := Compare(base, here, 0.95)
+	if !ok || d.Scale.Client != 1 || math.Abs(d.Scale.Server-2) > 1e-9 || math.Abs(d.ScaleBase.Server-0.25/0.24) > 1e-9 || d.ScaleBase.Client != 1 {
+		t.Fatalf("%v, scales %v and %v", ok, d.Scale, d.ScaleBase)
+	}
+	if got, want := d.Sum.Extra.Center, (0.7+0.35+0.05-0.51-0.25)*1e6; math.Abs(got-want) > 1 {
+		t.Errorf("the layers add up to %v, want %v", got, want)
+	}
+	if math.Abs(d.Tree[0].Time+d.Tree[1].Time+d.Tree[2].Time-d.Sum.Here) > 1 {
+		t.Errorf("the tree has another sum than the layers: %+v", d.Tree)
+	}
+}

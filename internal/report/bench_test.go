@@ -6,10 +6,16 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/chromedp"
 
 	"github.com/weir-bench/weir/record"
 )
@@ -65,6 +71,47 @@ func BenchmarkReport(b *testing.B) {
 			runtime.ReadMemStats(&m)
 			b.ReportMetric(float64(page.Len())/1e6, "MB-page")
 			b.ReportMetric(float64(m.Sys)/1e6, "MB-process")
+		})
+	}
+}
+
+// BenchmarkOpen opens the page of 12 networks and 8 probes from a file, and measures from the start of the navigation until the browser
+// has drawn it first, until the script has prepared it, and until it is complete (https://www.w3.org/TR/navigation-timing-2/). ms-CPU is
+// CPU time of the page's main thread, which hardly changes on a busy machine.
+func BenchmarkOpen(b *testing.B) {
+	file := filepath.Join(b.TempDir(), "report.html")
+	if err := os.WriteFile(file, []byte(write(b, writers["html"], large(b))), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	for _, s := range screens[:3] {
+		b.Run(s.String(), func(b *testing.B) {
+			x := open(b, file, s)
+			call(x, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
+			sums := map[string]float64{}
+			for b.Loop() {
+				x.visit("file://" + file)
+				x.until(`performance.getEntriesByName('first-contentful-paint').length && performance.getEntriesByType('navigation')[0].loadEventEnd > 0`)
+				for unit, expression := range map[string]string{
+					"ms-paint":    `performance.getEntriesByName('first-contentful-paint')[0].startTime`,
+					"ms-prepared": `performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd`,
+					"ms-complete": `performance.getEntriesByType('navigation')[0].loadEventEnd`,
+				} {
+					sums[unit] += eval[float64](x, "%s", expression)
+				}
+				spent, err := chromedp.Call(x.ctx, performance.GetMetrics, cdp.Empty{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, m := range spent.Metrics {
+					if m.Name == "TaskDuration" {
+						sums["ms-CPU"] += m.Value * 1e3
+					}
+				}
+			}
+			for unit, sum := range sums {
+				b.ReportMetric(sum/float64(b.N), unit)
+			}
+			x.quiet()
 		})
 	}
 }

@@ -27,7 +27,7 @@ var (
 
 // A tab is a page in headless Chromium.
 type tab struct {
-	*testing.T
+	testing.TB
 	ctx context.Context
 
 	mu       sync.Mutex
@@ -46,7 +46,7 @@ func (s screen) String() string { return fmt.Sprintf("%d-%s", s.width, s.scheme)
 var screens = []screen{{1280, 1500, "light"}, {1280, 1500, "dark"}, {400, 1200, "light"}, {400, 1200, "dark"}}
 
 // open opens a file in a browser of its own. It skips the test where there is none.
-func open(t *testing.T, file string, s screen) *tab {
+func open(t testing.TB, file string, s screen) *tab {
 	t.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -70,7 +70,7 @@ func open(t *testing.T, file string, s screen) *tab {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	x := &tab{T: t, ctx: ctx}
+	x := &tab{TB: t, ctx: ctx}
 	if err := chromedp.Listen(ctx, x.listen); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestChinesePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range strings.Split(text.String(), "\n") {
-		if n := columnsOf(line); n > 80 && !strings.Contains(line, "    ") {
+		if n := lang.Columns(line); n > 80 && !strings.Contains(line, "    ") {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

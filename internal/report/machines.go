@@ -128,6 +128,9 @@ func onlyPhysical(devices map[string]facts.Device) (nic string) {
 	return nic
 }
 
+// architecture heads a column that is there only where machines differ.
+const architecture = "architecture"
+
 // machineColumns are what a reader compares. Facts has the rest.
 var machineColumns = []struct {
 	head string
@@ -135,6 +138,7 @@ var machineColumns = []struct {
 }{
 	{"zone", func(d described) string { return d.Zone }},
 	{"kernel", func(d described) string { return d.Kernel }},
+	{architecture, func(d described) string { return d.Facts.Machine }},
 	{"CPU", func(d described) string { return d.CPU }},
 	{"CPUs", func(d described) string {
 		if d.CPUs == 0 {
@@ -193,9 +197,13 @@ func machineTable(ms []described) Table {
 	t := Table{ID: "machines-table", Prose: true, Columns: []Column{{Head: say("machine"), Left: true, Kind: "name", Keep: 9, Whole: true}}}
 	var heads []int
 	for i, c := range machineColumns {
-		if slices.ContainsFunc(rows, func(r []string) bool { return r[i] != "" }) {
+		usual := ""
+		if c.head == architecture {
+			usual = rows[0][i]
+		}
+		if slices.ContainsFunc(rows, func(r []string) bool { return r[i] != usual }) {
 			heads = append(heads, i)
-			t.Columns = append(t.Columns, Column{Head: word(c.head), Left: true, Keep: 8 - i})
+			t.Columns = append(t.Columns, Column{Head: word(c.head), Left: true, Keep: max(0, 8-i)})
 		}
 	}
 	for n, row := range rows {

@@ -14,9 +14,6 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// agreed is the largest deviation of a profile from the threads' clocks, as a share, that needs no note.
-const agreed = 0.1
-
 // profileSection has a part for each probe and network: what the network adds to a packet over the baseline, by
 // layer of the kernel.
 func profileSection(s source) []Section {
@@ -117,10 +114,14 @@ func (s source) profilePart(title string, d profile.Difference) Section {
 		t.Rows[i].Baseline = true // set apart
 	}
 	notes := []string{say("Each interval is over %s and holds by itself. The last row is what the engine's threads report by their own clocks for the same trials.", count(d.Blocks, "block"))}
-	if off := d.Agree(); off > agreed {
+	if off := d.Agree(); off > profile.Agreed {
 		notes = append(notes, say("Samples and clocks differ by up to %s; on %s the client has %s ns by samples and %s by its clock, the server %s and %s. "+
-			"Two causes are likely: a clock can charge a thread for the interrupt of the timer that wakes it, which no sample does, and some kernels charge no thread for softirqs. Take the sum from the clock, and the shares from the samples.",
+			"A CPU that sleeps between packets misses samples, and some kernels charge no thread for softirqs.",
 			percent(off), d.Network, fixed(d.Sampled.Client, 0), fixed(d.Clocked.Client, 0), fixed(d.Sampled.Server, 0), fixed(d.Clocked.Server, 0)))
+	}
+	if s := d.Scale; s != (profile.End{Client: 1, Server: 1}) {
+		notes = append(notes, say("Where samples are missing, the layers of an end are scaled so that they add up to its clock: on %s, a sample of the client counts %s times, one of the server %s times. The shares of an end rest on the samples that it has.",
+			d.Network, fixed(s.Client, 2), fixed(s.Server, 2)))
 	}
 	return Section{ID: id, Title: say("%s: extra ns per %s by layer, %s over %s", title, word(d.Unit), d.Network, d.Baseline),
 		Figures: []Figure{flame(d, id)}, Tables: []Table{t}, Notes: notes, Data: d}

@@ -9,8 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/width"
-
 	"github.com/weir-bench/weir/internal/lang"
 )
 
@@ -133,7 +131,7 @@ func (t terminal) table(x Table) {
 func (t terminal) line(cs []Column, g grid, row int) {
 	line := " "
 	for i, c := range cs {
-		pad := strings.Repeat(" ", longest(g[i])-columnsOf(g[i][row]))
+		pad := strings.Repeat(" ", longest(g[i])-lang.Columns(g[i][row]))
 		line += strings.Repeat(" ", c.gap(i))
 		if c.Left {
 			line += g[i][row] + pad
@@ -154,7 +152,7 @@ func (c Column) gap(i int) int {
 
 func longest(column []string) (n int) {
 	for _, s := range column {
-		n = max(n, columnsOf(s))
+		n = max(n, lang.Columns(s))
 	}
 	return n
 }
@@ -180,35 +178,18 @@ func least(cs []Column) int {
 
 // short cuts the middle of s to leave n columns, or one fewer if a wide character does not fit.
 func short(s string, n int) string {
-	if columnsOf(s) <= n {
+	if lang.Columns(s) <= n {
 		return s
 	}
 	r := []rune(s)
 	from, to := 0, len(r)
-	for left := n / 2; from < to && runeColumns(r[from]) <= left; from++ {
-		left -= runeColumns(r[from])
+	for left := n / 2; from < to && lang.RuneColumns(r[from]) <= left; from++ {
+		left -= lang.RuneColumns(r[from])
 	}
-	for left := n - n/2 - 1; from < to && runeColumns(r[to-1]) <= left; to-- {
-		left -= runeColumns(r[to-1])
+	for left := n - n/2 - 1; from < to && lang.RuneColumns(r[to-1]) <= left; to-- {
+		left -= lang.RuneColumns(r[to-1])
 	}
 	return string(r[:from]) + "…" + string(r[to:])
-}
-
-// columnsOf is how many columns of a terminal a string takes.
-func columnsOf(s string) (n int) {
-	for _, r := range s {
-		n += runeColumns(r)
-	}
-	return n
-}
-
-// runeColumns is 2 for the characters of Chinese, which are as wide as two letters (Unicode Standard Annex 11), or else 1.
-func runeColumns(r rune) int {
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
 }
 
 // plain keeps a string from moving the cursor, breaking a line or reversing what follows.
@@ -226,12 +207,12 @@ func (t terminal) wrap(indent, s string) {
 	line, begun := indent, false
 	for _, word := range strings.Fields(strings.ReplaceAll(plain(s), " %", "\x00%")) {
 		word = strings.ReplaceAll(word, "\x00", " ") // a number keeps its sign
-		for i, piece := range pieces(word) {
+		for i, piece := range lang.Pieces(word) {
 			space := " "
 			if !begun || i > 0 {
 				space = ""
 			}
-			if n := columnsOf(piece); begun && columnsOf(line)+len(space)+n > t.width {
+			if n := lang.Columns(piece); begun && lang.Columns(line)+len(space)+n > t.width {
 				fmt.Fprintln(t, line)
 				line, space = strings.Repeat(" ", max(0, min(len(indent)+2, t.width-n))), ""
 			}
@@ -242,16 +223,4 @@ func (t terminal) wrap(indent, s string) {
 	if begun {
 		fmt.Fprintln(t, line)
 	}
-}
-
-// pieces cuts a word where a line can break: around Chinese characters, but not before a mark that closes.
-func pieces(word string) (out []string) {
-	from, last := 0, rune(0)
-	for i, r := range word {
-		if i > 0 && (runeColumns(r) == 2 || runeColumns(last) == 2) && !strings.ContainsRune("，。；：、！？）》」』】”’%,.;:)]", r) && !strings.ContainsRune("（《「『【“‘([", last) {
-			out, from = append(out, word[from:i]), i
-		}
-		last = r
-	}
-	return append(out, word[from:])
 }
