@@ -205,7 +205,7 @@ func TestAvailable(t *testing.T) {
 // Prepare finds mistakes with their positions before anything is built.
 func TestPrepareRefuses(t *testing.T) {
 	for _, c := range []struct{ name, yaml, want string }{
-		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; use one of bridge, `},
+		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; use one of af-xdp, bridge, `},
 		{"probe", "networks: [host]\nprobes:\n- pong", `s.yaml:3: unknown probe "pong"; use one of`},
 		{"option", "networks:\n- use: vxlan\n  vnj: 7\nprobes: [ping]", `s.yaml:3: vxlan has no option "vnj"`},
 		{"value", "networks:\n- {use: vxlan, vni: seven}\nprobes: [ping]", "s.yaml:2: vxlan: vni"},

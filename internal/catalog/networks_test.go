@@ -178,12 +178,14 @@ const notIncluded = `**calico** is in no distribution. Its networks run the prog
 /opt/calico or in the directory of the option dir; weir skips the networks without them. calico-bgp-datapath is the data
 path without Calico's programs and without the rules that Felix adds: its cost is not Calico's.
 
-**weave** is in no distribution, and 2.8.1 is its last release. Its networks run the weaver in PATH; weir skips them
-without it.
+**cilium** is in no distribution. Its networks run the agent of the image cilium/cilium, which must be in /opt/cilium or in the directory of the option dir; weir skips the networks without it.
+tc-redirect is the mechanism of its host routing, with neither policies nor connections: its cost is not Cilium's. Antrea is not here: its agent reads its node and its pods from the API server of Kubernetes. Measure it in a cluster that uses it (weir run --kube).
+
+**weave** is in no distribution, and 2.8.1 is its last release. Its networks run the weaver in PATH; weir skips them without it.
 `
 
 const exist = "weir measures these and builds nothing: machines over [SSH](ssh.md) (`--ssh a,b`), pods and nodes of\n" +
-	"[Kubernetes](kubernetes.md) (`--kube`). What they add to packets is unknown, so reports show no overhead and no ceiling.\n" +
+	"[Kubernetes](kubernetes.md) (`--kube`). weir cannot know what headers they add, so reports show no overhead and no ceiling.\n" +
 	"Their MTU is that of the devices at the ends; weir proves with packets that it holds along the path.\n\n"
 
 func defaultPlan(t *testing.T, n Network) (plan.Plan, topo.Topology) {

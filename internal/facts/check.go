@@ -110,7 +110,7 @@ func sysAdmin(root fs.FS) bool {
 
 func cpus(f Facts) Check {
 	return Check{Name: "CPUs", OK: f.CPUs > 1, Detail: fmt.Sprintf("%d online", f.CPUs),
-		Fix: "use a machine with at least 2 CPUs: on a single CPU, client and server wait for each other"}
+		Fix: "use a machine with at least 2 CPUs: on a single CPU, programs wait for each other and for the kernel's network work"}
 }
 
 func loadAverage(f Facts) Check {
@@ -119,7 +119,7 @@ func loadAverage(f Facts) Check {
 	}
 	bound := quietLoad * float64(f.CPUs)
 	return Check{Name: "idle", OK: f.Load[0] <= bound,
-		Detail: fmt.Sprintf("load average %.2f over the last minute, on %d CPUs", f.Load[0], f.CPUs),
+		Detail: fmt.Sprintf("load average %.2f over the last minute; CPUs: %d", f.Load[0], f.CPUs),
 		Fix:    fmt.Sprintf("stop other programs, or wait, until it is at most %.2f", bound)}
 }
 

@@ -27,6 +27,7 @@ func Tools() []ToolInfo {
 		{"/opt/calico/opt/cni/bin/calico", calico, []string{"-v"}, `v(\S+)`},
 		{"/opt/calico/usr/bin/bird", calico, []string{"--version"}, `BIRD version (\S+)`},
 		{"/opt/calico/usr/bin/calico-node", calico, []string{"-v"}, `Version: +v(\S+)`},
+		{"/opt/cilium/usr/bin/cilium-agent", "of Cilium (no package has it: put the files of the image cilium/cilium into /opt/cilium)", []string{"--version"}, `cilium-agent (\d\S*)`},
 		{"bird", "bird2", []string{"--version"}, `BIRD version (\S+)`},
 		{"curl", "curl", []string{"--version"}, `curl (\S+)`},
 		{"docker", "docker.io", []string{"--version"}, `Docker version ([^\s,]+)`},

@@ -231,7 +231,7 @@ func TestPlansAreSound(t *testing.T) {
 			switch {
 			case s.Link != nil:
 				l := s.Link
-				at := map[string]string{s.In: l.Name}
+				at := [][2]string{{s.In, l.Name}}
 				if l.Master != "" {
 					need(s, s.In, l.Master)
 				}
@@ -239,12 +239,13 @@ func TestPlansAreSound(t *testing.T) {
 					need(s, s.In, l.Parent)
 				}
 				if l.To != "" {
-					at = map[string]string{l.To: l.Name}
+					at = [][2]string{{l.To, l.Name}}
 				}
 				if l.Peer != "" {
-					at[l.PeerIn] = l.Peer
+					at = append(at, [2]string{l.PeerIn, l.Peer})
 				}
-				for in, dev := range at {
+				for _, d := range at {
+					in, dev := d[0], d[1]
 					if made[in+" "+dev] || !slices.Contains(places, in) || len(dev) > 15 {
 						t.Errorf("%s: %v: cannot make %q in %q", name, s, dev, in)
 					}

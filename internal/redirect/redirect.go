@@ -1,6 +1,6 @@
-// Package redirect forwards IPv4 packets between network devices by BPF programs, run as `weir
-// redirect`. The kernel's routes and neighbors decide; its IP stack gets only what the programs cannot
-// forward.
+// Package redirect forwards packets between network devices by BPF programs, run as `weir redirect`.
+// The kernel's routes and neighbors decide; its IP stack gets only what the programs cannot
+// forward. At AFXDP the programs give whole frames to a switch in this process instead.
 //
 // It must not know networks, plans or probes, and it acts only in its own network namespace. Nothing is
 // pinned: the programs leave the devices when the process ends.
@@ -22,6 +22,7 @@ import (
 const (
 	XDP    = "xdp"    // in the devices' drivers
 	TCX    = "tcx"    // where the devices hand packets to the stack (Linux 6.6)
+	AFXDP  = "af-xdp" // in the devices' drivers, for a switch in user space
 	Netkit = "netkit" // for pods' packets in their netkit device, otherwise as TCX (Linux 6.7)
 )
 
@@ -32,6 +33,9 @@ const Ready = "redirect: ready"
 // pods, and forwards until ctx ends. It needs CAP_BPF and CAP_NET_ADMIN in the machine's own user
 // namespace.
 func Run(ctx context.Context, hook string, devs []string, ready io.Writer) (err error) {
+	if hook == AFXDP {
+		return runSwitch(ctx, devs, ready)
+	}
 	var closers []io.Closer
 	defer func() {
 		for _, c := range closers {
@@ -82,7 +86,7 @@ func attach(hook string, dev int, underlay bool) (prog *ebpf.Program, at link.Li
 	case hook == TCX || hook == Netkit:
 		at, err = link.AttachTCX(link.TCXOptions{Program: prog, Interface: dev, Attach: ebpf.AttachTCXIngress})
 	default:
-		err = fmt.Errorf("unknown hook %q: want %s, %s or %s", hook, XDP, TCX, Netkit)
+		err = fmt.Errorf("unknown hook %q: want %s, %s, %s or %s", hook, AFXDP, XDP, TCX, Netkit)
 	}
 	return prog, at, err
 }
