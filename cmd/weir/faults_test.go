@@ -21,7 +21,6 @@ type fault struct {
 	Probe         study.Use
 	Levels        map[string]string
 	OneCPU        bool `yaml:"one-cpu"`
-	Baseline      string
 	Share         float64
 	Rules         int
 	Finds, Causes []string
@@ -120,8 +119,6 @@ func (f fault) how() string {
 		if f.Share > 0 {
 			parts[0] += fmt.Sprintf(" with $RATE at %.0f %% of what the path carries", 100*f.Share)
 		}
-	case f.Baseline != "":
-		parts = append(parts, "the network "+n.Kind+" compared with "+f.Baseline)
 	case n.Kind != sound:
 		parts = append(parts, "the network "+n.Kind)
 	}

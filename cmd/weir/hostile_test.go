@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/terminal"
+	"github.com/weir-bench/weir/record"
 )
 
 // A run whose directory goes away ends at the next trial.
@@ -164,5 +167,92 @@ func TestPlanningInterrupted(t *testing.T) {
 	}
 	if got := p.status(t); got != 4 && got != 128+int(syscall.SIGINT) {
 		t.Errorf("status %d, want 4\n%s", got, &p.stderr)
+	}
+}
+
+// A process of a run that stops and never continues costs the trials that need it a bounded time, and they say why.
+func TestStoppedForGood(t *testing.T) {
+	needLab(t)
+	for process, reason := range map[string]string{"weir engine serve ": "the other end is silent", "weir engine agent ": "longer than its window"} {
+		t.Run(strings.TrimSpace(process), func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "out")
+			p := start(t, nil, "run", "-n", "host", "-p", "udp-rr", "--blocks", "3", "--duration", "500ms", "--warmup", "0s", "--keep-disturbed", "-o", dir)
+			eventually(t, "a trial is recorded", notEmpty(filepath.Join(dir, "results.jsonl")))
+			stopped := false
+			for _, line := range withEnv(p.mark) {
+				pid, command, _ := strings.Cut(line, ": ")
+				if n, err := strconv.Atoi(pid); err == nil && strings.HasPrefix(command, process) {
+					stopped = syscall.Kill(n, syscall.SIGSTOP) == nil || stopped
+				}
+			}
+			got := p.statusWithin(t, slow)
+			switch c, err := store.Read(dir); {
+			case !stopped:
+				t.Skipf("%swas not running", process) // on a machine so busy that the run had ended
+			case err != nil:
+				t.Error(err)
+			case got != 1 || !slices.ContainsFunc(c.Results, func(r record.Result) bool { return strings.Contains(r.Reason, reason) }):
+				t.Errorf("status %d, want 1 and a trial that failed because %q\n%s", got, reason, &p.stderr)
+			}
+		})
+	}
+}
+
+// If the process that leads a run stops, its user learns how to go on, and SIGTERM ends the run.
+func TestLeaderStopped(t *testing.T) {
+	needLab(t)
+	t.Parallel()
+	said, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	p := &process{mark: "WEIR_TEST_MARK=" + t.TempDir()}
+	p.Cmd = weir(p.mark, "run", "-n", "host", "-p", "udp-rr", "--blocks", "1000", "--duration", "100ms", "--warmup", "0s", "--keep-disturbed", "-o", filepath.Join(t.TempDir(), "out"))
+	p.Stderr = w
+	err = p.Start()
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Process.Kill() }) // normally it has already ended
+	led, told := 0, false
+	for lines := bufio.NewScanner(said); !told && lines.Scan(); {
+		for _, line := range withEnv(p.mark) {
+			pid, command, _ := strings.Cut(line, ": ")
+			if n, err := strconv.Atoi(pid); err == nil && led == 0 && n != p.Process.Pid && strings.HasPrefix(command, "weir run ") && strings.Contains(lines.Text(), "trials done") {
+				led = n
+				_ = syscall.Kill(n, syscall.SIGSTOP) // it can have ended
+			}
+		}
+		told = strings.Contains(lines.Text(), fmt.Sprintf("continue it with kill -CONT %d", led))
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if got := p.status(t); got != 4 || !told {
+		t.Errorf("status %d, want 4; process %d was stopped: said %v", got, led, told)
+	}
+}
+
+// A signal that ends the second process before it handles signals is not a usage error.
+func TestEarlySignal(t *testing.T) {
+	needLab(t)
+	t.Parallel()
+	for range 10 {
+		p := start(t, nil, "run", "-n", "host", "-p", "udp-rr", "--blocks", "1", "--duration", "10ms", "--warmup", "0s", "-o", filepath.Join(t.TempDir(), "out"))
+		eventually(t, "the second process has begun", func() bool {
+			for _, line := range withEnv(p.mark) {
+				pid, _, _ := strings.Cut(line, ": ")
+				if n, err := strconv.Atoi(pid); err == nil && n != p.Process.Pid {
+					return syscall.Kill(n, syscall.SIGTERM) == nil
+				}
+			}
+			return len(withEnv(p.mark)) == 0
+		})
+		if got := p.status(t); got == 2 {
+			t.Errorf("status 2\n%s", &p.stderr)
+		}
 	}
 }

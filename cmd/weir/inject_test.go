@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -281,42 +280,6 @@ func (i injection) again(t *testing.T, dir string, before []string, status int) 
 	}
 	if err != nil {
 		t.Errorf("%v: %v", i, err)
-	}
-}
-
-// sweep makes all calls of all writers fail, in a random order, until the time is up.
-func sweep(t *testing.T, count *tally, d time.Duration) {
-	late := time.Now().Add(d)
-	from := begun(t)
-	var all []injection
-	for _, w := range writers {
-		if w.name == "image" && staticErr() != nil {
-			continue
-		}
-		spots, n := w.spots(t, from)
-		for _, s := range spots {
-			for _, m := range mishaps[s.call] {
-				all = append(all, injection{w, s, m, "1"})
-				if n[s] > 1 {
-					all = append(all, injection{w, s, m, "2"})
-				}
-				if strings.HasPrefix(m, "error=") && m != "error=EINTR" {
-					all = append(all, injection{w, s, m, "1+"})
-				}
-			}
-		}
-	}
-	rng := rand.New(rand.NewPCG(*soakSeed, 1))
-	rng.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
-	count.Units[1] = len(all)
-	for _, i := range all {
-		if time.Now().After(late) {
-			break
-		}
-		if i.inject(t, from) {
-			count.Calls++
-		}
-		count.Units[0]++
 	}
 }
 

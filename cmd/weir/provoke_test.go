@@ -36,8 +36,6 @@ func batches(all []fault) (bs []batch) {
 	for _, f := range all {
 		name := f.Probe.Name
 		switch {
-		case f.Baseline != "":
-			name = "compared with " + f.Baseline
 		case f.OneCPU:
 			name = "one CPU"
 		case len(f.Levels) > 0:
@@ -61,9 +59,6 @@ var compared = map[string][]string{"bridge-nf": {"off"}}
 func (b batch) study(rates map[string]float64) study.Study {
 	s := small(study.Use{Kind: sound, Name: sound})
 	for _, f := range b.faults {
-		if f.Baseline != "" { // the first network is the baseline
-			s.Networks = []study.Use{{Kind: f.Baseline, Name: f.Baseline}}
-		}
 		if _, has := s.Network(f.Network.Name); !has {
 			f.Network.Options = maps.Clone(f.Network.Options)
 			for k, v := range f.Network.Options {
@@ -285,7 +280,7 @@ func TestFaults(t *testing.T) {
 	if facts.Find("nft") == "" || facts.Find("tc") == "" {
 		t.Skip("nft or tc is missing: install the packages nftables and iproute2")
 	}
-	all := slices.DeleteFunc(faults(t), func(f fault) bool { return f.Baseline != "" && *provoke == 1 })
+	all := faults(t)
 	missed, wrong := map[string]int{}, map[string][]string{}
 	once := func(all []fault) {
 		capacity := rates(t)

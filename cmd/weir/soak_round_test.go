@@ -108,8 +108,8 @@ func (r *round) atHome() bool { return slices.Contains(r.args, "--in-cluster") &
 var panicked = regexp.MustCompile(`(?m)^(panic: |fatal error: |goroutine \d+ \[|runtime: )`)
 
 // start runs a command that b strikes at a random moment, and checks how it ends and that nothing is left. A lab
-// stays.
-func (r *round) start(args []string, b *blow) {
+// stays. start returns its status.
+func (r *round) start(args []string, b *blow) int {
 	t := r.t
 	t.Helper()
 	p, at := r.weir(args...), time.Duration(r.rng.Int64N(int64(r.span)))
@@ -169,6 +169,7 @@ func (r *round) start(args []string, b *blow) {
 		r.gone(seen)
 	}
 	t.Logf("%s; %s after %v: status %d", strings.Join(args, " "), b.name, at, status) // shown if the round goes wrong
+	return status
 }
 
 // peace runs a command to its end and checks its status.

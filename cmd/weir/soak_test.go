@@ -29,26 +29,23 @@ var (
 	soakPage    = flag.String("soak-page", "", "page whose last part becomes the table")
 )
 
-// A stage is where scenes play. Machines and clusters exist only as long as a command runs, in which this
-// program starts again.
+// A stage is where scenes play, alongside the other stages: each has processes and devices of its own. Machines and
+// clusters exist only as long as a command runs, in which this program starts again.
 type stage struct {
 	name    string
-	share   float64  // of the time
+	share   float64  // of the time, from its beginning
 	command []string // empty: this machine
 	workers int
 }
 
 var stages = []stage{
-	{"here", 0.45, nil, 3},
-	{"hosts", 0.15, []string{"../../scripts/hosts", "a,b"}, 1}, // one run at a time: leftovers are all that is new on the machines
-	{"cluster", 0.25, []string{"../../scripts/kube"}, 3},
+	{"here", 1, nil, 8},
+	{"hosts", 1, []string{"../../scripts/hosts", "a,b"}, 1}, // one run at a time: leftovers are all that is new on the machines
+	{"cluster", 0.4, []string{"../../scripts/kube"}, 4},     // then it empties (see emptied)
 }
 
-// The rest of the time is for system calls that fail.
-const (
-	sweeping = "system calls" // the name of that scene
-	calls    = 0.15
-)
+// sweeping is the name of the scene in which system calls fail.
+const sweeping = "system calls"
 
 // A tally counts what happened to each scene.
 type tally struct {
@@ -114,25 +111,27 @@ func TestSoak(t *testing.T) {
 	}
 	t.Logf("the first round has seed %d", *soakSeed)
 	count := newTally()
-	minutes := func(share float64) time.Duration {
-		if *soakScene != "" {
-			share = 1
-		}
-		return time.Duration(*soakMinutes * share * float64(time.Minute))
-	}
+	whole := time.Duration(*soakMinutes * float64(time.Minute))
 	begun := time.Now()
+	var all sync.WaitGroup
+	var parts []*tally
 	for _, b := range stages {
 		if len(b.scenes()) == 0 {
 			continue
 		}
-		if b.command == nil {
-			b.play(t, count, minutes(b.share))
-		} else {
-			b.enter(t, count, minutes(b.share))
+		part, play := newTally(), b.play
+		if b.command != nil {
+			play = b.enter
 		}
+		parts = append(parts, part)
+		all.Go(func() { play(t, part, time.Duration(b.share*float64(whole))) })
 	}
 	if strings.HasPrefix(sweeping, *soakScene) {
-		sweep(t, count, minutes(calls))
+		sweep(t, count, whole)
+	}
+	all.Wait()
+	for _, part := range parts {
+		count.add(part)
 	}
 	table := count.table(time.Since(begun))
 	t.Log("\n" + table)
@@ -148,7 +147,7 @@ func (b stage) enter(t *testing.T, count *tally, d time.Duration) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "tally")
-	args := append(slices.Clone(b.command[1:]), exe, "-test.run", "^TestSoak$", "-test.timeout", "0", "-soak-stage", b.name, "-soak-tally", file,
+	args := append(slices.Clone(b.command[1:]), exe, "-test.run", "^TestSoak$", "-test.timeout", "0", "-test.parallel", fmt.Sprint(b.workers), "-soak-stage", b.name, "-soak-tally", file,
 		"-soak", fmt.Sprint(d.Minutes()), "-soak-seed", fmt.Sprint(*soakSeed), "-soak-scene", *soakScene, "-soak-rounds", fmt.Sprint(*soakRounds))
 	ctx, cancel := context.WithTimeout(t.Context(), d+emptied+10*time.Minute) // it starts, and its last rounds end
 	defer cancel()

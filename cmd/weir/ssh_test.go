@@ -18,12 +18,18 @@ import (
 // onHosts runs a shell script where `ssh a` and `ssh b` lead to two machines; $0 is weir.
 func onHosts(t *testing.T, dir, script string) (said string, status int) {
 	t.Helper()
+	return onMachines(t, "hosts", "a,b", dir, script)
+}
+
+// onMachines runs a shell script among the machines that one of the project's scripts makes; $0 is weir.
+func onMachines(t *testing.T, maker, names, dir, script string) (said string, status int) {
+	t.Helper()
 	needLab(t)
 	self, err := exec.LookPath("weir")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("../../scripts/hosts", "a,b", "sh", "-c", "cd "+dir+"\n"+script, self)
+	cmd := exec.Command("../../scripts/"+maker, names, "sh", "-c", "cd "+dir+"\n"+script, self)
 	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -32,7 +38,7 @@ func onHosts(t *testing.T, dir, script string) (said string, status int) {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	if strings.HasPrefix(out.String(), "hosts: ") && cmd.ProcessState.ExitCode() == 3 {
+	if strings.HasPrefix(out.String(), maker+": ") && cmd.ProcessState.ExitCode() == 3 {
 		t.Skip(out.String())
 	}
 	return out.String(), cmd.ProcessState.ExitCode()

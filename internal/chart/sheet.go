@@ -3,6 +3,8 @@ package chart
 import (
 	"fmt"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // Sheet is a picture that stands alone: a title, charts below each other, a legend and notes.
@@ -87,15 +89,19 @@ func (v Sheet) SVG() (string, error) {
 		px(-margin), px(-margin/2), px(whole+2*margin), px(y+10+margin), escape(v.Title+" "+v.Subtitle), c.b.String())), nil
 }
 
-// wrap breaks s at spaces into lines of at most w.
+// wrap breaks s into lines of at most w: at spaces, and around Chinese characters, which have none between them.
 func wrap(s string, w, size float64) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(s) {
-		if next := strings.TrimSpace(line + " " + word); line == "" || textWidth(next, size) <= w {
-			line = next
-			continue
+		space := " "
+		for _, piece := range lang.Pieces(word) {
+			if next := strings.TrimSpace(line + space + piece); line == "" || textWidth(next, size) <= w {
+				line = next
+			} else {
+				lines, line = append(lines, line), piece
+			}
+			space = ""
 		}
-		lines, line = append(lines, line), word
 	}
 	if line != "" {
 		lines = append(lines, line)

@@ -86,12 +86,12 @@ func TestProgressLine(t *testing.T) {
 		}
 	}
 	for d, want := range map[time.Duration]string{0: "", -time.Second: "", 90 * time.Second: ", 1m30s left"} {
-		if got := new(progress).left(d); got != want {
+		if got := said(new(progress).left(d)); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
 	p := progress{name: "run 2 of 5", series: func(d time.Duration) time.Duration { return d + time.Hour }}
-	if got, want := p.prefix()+"x"+p.left(time.Minute), "run 2 of 5, x, 1m0s left, 1h1m0s for all runs"; got != want {
+	if got, want := said(p.prefix()+"x"+p.left(time.Minute)), "run 2 of 5, x, 1m0s left, 1h1m0s for all runs"; got != want {
 		t.Errorf("in a series: %q, want %q", got, want)
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/export"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/target/local"
@@ -142,21 +142,21 @@ func tryKernel(ctx context.Context, forbidden error) ([]diagnosis, error) {
 }
 
 func printDiagnoses(ds []diagnosis) error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	var rows [][]lang.Text
 	for _, d := range ds {
-		mark := "ok"
+		mark := lang.Text("ok")
 		switch {
 		case !d.OK && d.Needed:
-			mark = "MISSING"
+			mark = lang.T("MISSING")
 		case !d.OK:
-			mark = "note"
+			mark = lang.T("note")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", mark, d.Name, d.Detail)
+		rows = append(rows, []lang.Text{mark, lang.Stored(d.Name), lang.Stored(d.Detail)})
 		if !d.OK && d.Fix != "" {
-			fmt.Fprintf(w, "\t\t→ %s\n", d.Fix)
+			rows = append(rows, []lang.Text{"", "", "→ " + lang.Stored(d.Fix)})
 		}
 	}
-	return w.Flush()
+	return printColumns(os.Stdout, rows)
 }
 
 // doctorCases returns a check per diagnosis. What the default study can do without is skipped, not failed.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,7 +166,7 @@ func examineNode(ctx context.Context, n target.Node, machine bool) (ds []diagnos
 			add("facts", facts.Check{Detail: err.Error()})
 			return ds
 		}
-		add("machine", facts.Check{OK: true, Detail: fmt.Sprintf("Linux %s, %s, %d CPUs %s, %s", f.Kernel, f.Machine, f.CPUs, f.CPU, f.Distribution)})
+		add("machine", facts.Check{OK: true, Detail: fmt.Sprintf("Linux %s, %s, %d × %s, %s", f.Kernel, f.Machine, f.CPUs, cmp.Or(f.CPU, "CPU"), cmp.Or(f.Distribution, "unknown distribution"))})
 		for _, c := range facts.Quiet(h.FS, f) {
 			add(c.Name, c)
 		}

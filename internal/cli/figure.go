@@ -15,6 +15,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report"
 )
 
@@ -164,7 +165,7 @@ func listFigures(shipped []figure.Figure, asJSON bool) error {
 	for _, f := range shipped {
 		name, takes := "–", "–"
 		if f.Measured() {
-			name, takes = f.Study.Name, about(catalog.Estimate(catalog.Available(figure.Needed([]figure.Figure{f})).Faster()))
+			name, takes = f.Study.Name, said(about(catalog.Estimate(catalog.Available(figure.Needed([]figure.Figure{f})).Faster())))
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", f.ID, f.Place, name, takes, f.Caption)
 	}
@@ -224,9 +225,9 @@ func (d *drawing) measure(ctx context.Context, groups map[string][]figure.Figure
 		total += catalog.Estimate(s)
 		todo = append(todo, one)
 	}
-	fmt.Fprintf(os.Stderr, "studies to measure: %d, %s\n", len(todo), about(total))
+	say(said(lang.T("studies to measure: %d, %s", len(todo), about(total))))
 	for i, one := range todo {
-		fmt.Fprintf(os.Stderr, "study %d of %d: %s\n", i+1, len(todo), one.study.Name)
+		say(said(lang.T("study %d of %d: %s", i+1, len(todo), one.study.Name)))
 		if err := d.one(ctx, one); err != nil {
 			return err
 		}

@@ -27,6 +27,6 @@ func distanceCommand() *cobra.Command {
 }
 
 func redirectCommand() *cobra.Command {
-	return forwarder("redirect xdp|tcx|netkit UNDERLAY-DEVICE POD-DEVICE...", "Internal: forward IPv4 packets between devices by BPF programs, until SIGTERM",
+	return forwarder("redirect af-xdp|xdp|tcx|netkit UNDERLAY-DEVICE POD-DEVICE...", "Internal: forward packets between devices by BPF programs, until SIGTERM",
 		cobra.MinimumNArgs(2), func(ctx context.Context, as []string) error { return redirect.Run(ctx, as[0], as[1:], os.Stdout) })
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/target"
 )
@@ -29,7 +30,8 @@ func startHelper(ctx context.Context, node target.Node, command ...string) (*hel
 	h := &helper{node.Name(), w, &bytes.Buffer{}, make(chan struct{}), make(chan error, 1)}
 	var said bytes.Buffer
 	go func() {
-		err := node.Run(ctx, target.Cmd{Argv: append([]string{"weir"}, command...), Stdin: r, Stdout: &firstLine{h.out, h.begun}, Stderr: &said})
+		cmd := target.Cmd{Argv: append([]string{"weir"}, command...), Stdin: r, Stdout: &firstLine{h.out, h.begun}, Stderr: &said}
+		err := caught.Error(func() error { return node.Run(ctx, cmd) })
 		if err != nil && said.Len() > 0 && !errors.Is(err, target.ErrLost) {
 			err = errors.New(oneLine(said.String()))
 		}

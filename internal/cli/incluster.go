@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -41,6 +42,9 @@ func (r *runner) inCluster(ctx context.Context) error {
 		return exit(exitEnvironment, err)
 	}
 	c.Own(false)
+	if r.study.Target.Kube.Volume == "" {
+		say("weir: note: until they are brought home, the results are on the disk of the coordinator's node, and are lost with its pod; --volume CLAIM keeps them")
+	}
 	say("the run goes on in the cluster as " + job + ", also when this command ends")
 	return r.look(ctx, c, job)
 }
@@ -169,7 +173,9 @@ func (r *runner) bringHome(ctx context.Context, c cluster, l *onlooker) (status 
 	}
 	in, out := io.Pipe()
 	go func() {
-		out.CloseWithError(n.Run(ctx, target.Cmd{Argv: []string{"weir", "coordinate", "--pack"}, Stdout: out}))
+		out.CloseWithError(caught.Error(func() error {
+			return n.Run(ctx, target.Cmd{Argv: []string{"weir", "coordinate", "--pack"}, Stdout: out})
+		}))
 	}()
 	err = store.Unpack(in, r.dir)
 	in.CloseWithError(err) // ends what still runs

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/session"
 )
 
@@ -120,7 +121,8 @@ func labExec(name *string) *cobra.Command {
 			}
 			done := make(chan error, 1)
 			go func() {
-				status, err := session.Exec(socket, as[0], argv)
+				var status int
+				err := caught.Error(func() (err error) { status, err = session.Exec(socket, as[0], argv); return err })
 				if errors.Is(err, session.ErrDown) {
 					err = fmt.Errorf("%w; start it with weir lab up --name %s", err, *name)
 				}

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -9,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/report"
 )
 
-// language is that of the reports that this process prints and stores; nil is English. Errors, help and what
+// language is that of what this process prints and stores for people; nil is English. Errors, help and what
 // programs read are always English (docs/adr/0055).
 var language *lang.Language
 
@@ -30,4 +32,28 @@ func speak(c *cobra.Command) (err error) {
 func spoken(d *report.Document) *report.Document {
 	d.Lang = language
 	return d
+}
+
+// said is a text in the language of this process.
+func said(t lang.Text) string { return t.In(language) }
+
+// printColumns prints rows in columns as wide as their characters are on a terminal, which Chinese needs and text/tabwriter
+// does not know. All rows have cells for all columns but the last ones.
+func printColumns(w io.Writer, rows [][]lang.Text) error {
+	widths := map[int]int{}
+	for _, row := range rows {
+		for i, cell := range row[:len(row)-1] {
+			widths[i] = max(widths[i], lang.Columns(said(cell)))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		for i, cell := range row[:len(row)-1] {
+			s := said(cell)
+			b.WriteString(s + strings.Repeat(" ", widths[i]-lang.Columns(s)+2))
+		}
+		b.WriteString(said(row[len(row)-1]) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }

@@ -2,13 +2,11 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"math"
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,16 +14,17 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/strictyaml"
 )
 
 // An item is one line of `weir list`.
 type item struct {
-	Name    string   `json:"name"`
-	About   string   `json:"about"`
-	Options []string `json:"options,omitempty"` // of a study: how long it takes
-	Unit    string   `json:"unit,omitempty"`    // of the first value of a probe
+	Name    string      `json:"name"`
+	About   string      `json:"about"`
+	Options []lang.Text `json:"options,omitempty"` // of a study: how long it takes
+	Unit    string      `json:"unit,omitempty"`    // of the first value of a probe
 	// In lists the kinds of targets that have a network.
 	In []network.Where `json:"in,omitempty"`
 
@@ -39,7 +38,7 @@ var lists = map[string]func() ([]item, error){
 		var is []item
 		for _, n := range catalog.Names(catalog.Networks) {
 			e := catalog.Networks[n]
-			is = append(is, item{Name: n, About: e.About, Options: strictyaml.Keys(e.New()), In: e.Where(), Properties: &e.Properties})
+			is = append(is, item{Name: n, About: e.About, Options: texts(strictyaml.Keys(e.New())), In: e.Where(), Properties: &e.Properties})
 		}
 		return is, nil
 	},
@@ -47,7 +46,7 @@ var lists = map[string]func() ([]item, error){
 		var is []item
 		for _, n := range catalog.Names(catalog.Probes) {
 			p := catalog.Probes[n]()
-			is = append(is, item{Name: n, About: p.Info().About, Options: strictyaml.Keys(p), Unit: p.Info().Unit})
+			is = append(is, item{Name: n, About: p.Info().About, Options: texts(strictyaml.Keys(p)), Unit: p.Info().Unit})
 		}
 		return is, nil
 	},
@@ -101,19 +100,18 @@ func listCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(os.Stdout, items)
 			}
-			w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 			if properties {
-				printProperties(w, items)
-				return w.Flush()
+				return printProperties(os.Stdout, items)
 			}
+			var rows [][]lang.Text
 			for _, i := range items {
-				opts := ""
+				opts := lang.Text("")
 				if len(i.Options) > 0 {
-					opts = fmt.Sprintf(" %v", i.Options)
+					opts = " [" + lang.Join(i.Options, " ") + "]"
 				}
-				fmt.Fprintf(w, "%s\t%s%s%s\n", i.Name, i.About, opts, i.with())
+				rows = append(rows, []lang.Text{lang.Text(i.Name), lang.Stored(i.About) + opts + i.with()})
 			}
-			return w.Flush()
+			return printColumns(os.Stdout, rows)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output")
@@ -123,7 +121,7 @@ func listCommand() *cobra.Command {
 }
 
 // with names the flags of the targets, other than the lab, that have a network.
-func (i item) with() string {
+func (i item) with() lang.Text {
 	var flags []string
 	for _, w := range i.In {
 		if w != network.InLab {
@@ -134,9 +132,9 @@ func (i item) with() string {
 	case flags == nil:
 		return ""
 	case slices.Contains(i.In, network.InLab):
-		return " (also with " + strings.Join(flags, ", ") + ")"
+		return lang.T(" (also with %s)", strings.Join(flags, ", "))
 	}
-	return " (with " + strings.Join(flags, ", ") + ")"
+	return lang.T(" (with %s)", strings.Join(flags, ", "))
 }
 
 func listStudies() ([]item, error) {
@@ -146,19 +144,26 @@ func listStudies() ([]item, error) {
 		if err != nil {
 			return nil, err
 		}
-		is = append(is, item{Name: n, About: s.Question, Options: []string{
-			fmt.Sprintf("%d blocks of %v, %s; with --fast %d of %v, %s", s.Blocks, s.Duration, about(catalog.Estimate(s)),
+		is = append(is, item{Name: n, About: s.Question, Options: []lang.Text{
+			lang.T("%d blocks of %v, %s; with --fast %d of %v, %s", s.Blocks, s.Duration, about(catalog.Estimate(s)),
 				s.Fast.Blocks, s.Fast.Duration, about(catalog.Estimate(s.Faster())))}})
 	}
 	return is, nil
 }
 
 // about rounds a duration for display.
-func about(d time.Duration) string {
+func about(d time.Duration) lang.Text {
 	if d < 90*time.Second {
-		return fmt.Sprintf("about %.0f s", math.Ceil(d.Seconds()/10)*10)
+		return lang.T("about %.0f s", math.Ceil(d.Seconds()/10)*10)
 	}
-	return fmt.Sprintf("about %.0f min", d.Minutes())
+	return lang.T("about %.0f min", d.Minutes())
+}
+
+func texts(ss []string) (out []lang.Text) {
+	for _, s := range ss {
+		out = append(out, lang.Text(s))
+	}
+	return out
 }
 
 func printJSON(w io.Writer, v any) error {

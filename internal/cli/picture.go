@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -14,25 +13,6 @@ import (
 	"github.com/weir-bench/weir/internal/picture"
 	"github.com/weir-bench/weir/internal/report"
 )
-
-// pictures are the formats of a figure, and the ends of their files' names.
-var pictures = []string{"svg", "png", "pdf"}
-
-// pictureFormat returns the stated format, or that of a file's name, or svg.
-func pictureFormat(stated, file string) (string, error) {
-	end := strings.TrimPrefix(filepath.Ext(file), ".")
-	switch {
-	case stated != "" && !slices.Contains(pictures, stated):
-		return "", usage("unknown format %q of a figure: want %s", stated, strings.Join(pictures, ", "))
-	case stated != "" && slices.Contains(pictures, end) && end != stated:
-		return "", usage("--format %s does not fit -o %s", stated, file)
-	case stated != "":
-		return stated, nil
-	case slices.Contains(pictures, end):
-		return end, nil
-	}
-	return "svg", nil
-}
 
 // writePicture writes an SVG in one of the formats to a file, or to stdout if that is "-".
 func writePicture(file, format, svg, title string) (err error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/cgroup"
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/plan"
@@ -111,7 +112,7 @@ const (
 func connected(ctx context.Context, m machines, f func() error) error {
 	defer func() {
 		closed := make(chan error, 1)
-		go func() { closed <- m.Close() }()
+		go func() { closed <- caught.Error(m.Close) }()
 		for soon, late := time.After(goodbyeSoon), time.After(goodbye); ; {
 			select {
 			case err := <-closed:

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/study"
@@ -179,21 +179,23 @@ func planMachines(ctx context.Context, s study.Study, asJSON, asDiagram bool) er
 			Networks []string `json:"networks"`
 		}{s.Target.SSH, [2]int{int(first), int(last)}, study.Names(s.Networks)})
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	var rows [][]lang.Text
 	for _, m := range s.Target.SSH {
 		name, addr, _ := strings.Cut(m, "=")
+		at := lang.T("measured at %s", addr)
 		if addr == "" {
-			addr = "the address that ssh reaches, or that it calls the others from"
+			at = lang.T("measured at the address that ssh reaches, or that it calls the others from")
 		}
-		fmt.Fprintf(w, "machine\t%s\tmeasured at %s\n", name, addr)
+		rows = append(rows, []lang.Text{lang.T("machine"), lang.Text(name), at})
 	}
-	fmt.Fprintf(w, "ports\t%d-%d\tTCP and UDP, on the measured addresses; the servers admit only clients that hold the run's token\n", first, last)
+	rows = append(rows, []lang.Text{lang.T("ports"), lang.Text(fmt.Sprintf("%d-%d", first, last)),
+		lang.T("TCP and UDP, on the measured addresses; the servers admit only clients that hold the run's token")})
 	for _, u := range s.Networks {
-		fmt.Fprintf(w, "network\t%s\t%s\n", u, catalog.Networks[u.Kind].About)
+		rows = append(rows, []lang.Text{lang.T("network"), lang.Text(u.String()), lang.Stored(catalog.Networks[u.Kind].About)})
 	}
-	fmt.Fprintln(w, "on every machine\tssh\tweir goes into a private directory, which it removes as it starts, and runs as the user of ssh")
-	fmt.Fprintln(w, "changes\tnone\tno setting, device, address or route; weir and all that it started end with the connection")
-	return w.Flush()
+	return printColumns(os.Stdout, append(rows,
+		[]lang.Text{lang.T("on every machine"), "ssh", lang.T("weir copies itself into a private directory, which it removes as it starts, and runs as the user of ssh")},
+		[]lang.Text{lang.T("changes"), lang.T("none"), lang.T("no setting, device, address or route; weir and all that it started end with the connection")}))
 }
 
 // printManifests prints the objects that a run makes in a cluster. It asks the cluster which nodes it

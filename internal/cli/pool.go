@@ -29,14 +29,15 @@ run; effects that outlast the run are invisible to it. A pooled interval also co
 differences between runs, and is wide when they are few. Each DIR is a results
 directory or a directory of several runs (weir run --runs).`,
 		Example: `  weir pool monday tuesday wednesday
-  weir pool results --format html -o pooled.html`,
+  weir pool results -o pooled.html`,
 		Args: args(cobra.MinimumNArgs(1)),
-		RunE: func(_ *cobra.Command, as []string) error {
+		RunE: func(c *cobra.Command, as []string) error {
 			if asJSON {
 				format = "json"
 			}
-			if !slices.Contains(names, format) {
-				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
+			format, err := documentFormat(format, asJSON || c.Flags().Changed("format"), out, names)
+			if err != nil {
+				return err
 			}
 			dirs, err := runDirs(as)
 			if err != nil {
@@ -45,7 +46,7 @@ directory or a directory of several runs (weir run --runs).`,
 			return writePooled(dirs, keep, format, out)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, the main tables), ratios (as CSV) or json")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, the main tables), ratios (as CSV) or json; default: that of -o, such as pooled.html")
 	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output (--format json)")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")

@@ -6,11 +6,11 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -27,7 +27,7 @@ type progress struct {
 	ratios  ratios
 	results func() []record.Result // so far
 	// In a series: the name of the run, and a function from the time left for this run to that for all.
-	name   string
+	name   lang.Text
 	series func(time.Duration) time.Duration
 }
 
@@ -44,12 +44,12 @@ func (p *progress) event(e experiment.Event) {
 	}
 	if e.Warning != "" {
 		fmt.Fprintf(p.log, "%s %s\n", now, e.Warning)
-		p.say("weir: " + e.Warning)
+		p.say("weir: " + said(lang.Stored(e.Warning)))
 	}
 	if r := e.Result; r != nil {
 		fmt.Fprintf(p.log, "%s %s %s in %.2f s %s\n", now, r.Trial, r.Status, r.Elapsed, r.Reason)
 		if r.Status != record.OK && r.Status != record.Skipped {
-			p.say(fmt.Sprintf("%s: %s: %s", r.Trial, r.Status, r.Reason))
+			p.say(said(lang.T("%s: %s: %s", r.Trial, lang.Stored(string(r.Status)), r.Reason)))
 		}
 	}
 	switch {
@@ -61,7 +61,7 @@ func (p *progress) event(e experiment.Event) {
 	case e.Result != nil:
 		p.line(e.Result.Block, e.Done, e.Total, e.Left)
 	case e.Done == 0 && e.Text != "" && p.block == 0:
-		fmt.Fprintln(p.out, foreign.Text(e.Text))
+		fmt.Fprintln(p.out, foreign.Text(said(lang.Stored(e.Text))))
 		p.block = -1
 	}
 }
@@ -70,7 +70,7 @@ func (p *progress) event(e experiment.Event) {
 func (p *progress) line(block, done, total int, left time.Duration) {
 	if block != p.block && done > 0 {
 		p.block = block
-		fmt.Fprintf(p.out, "%sblock %d: %d of %d trials done%s\n", p.prefix(), block, done, total, p.left(left))
+		fmt.Fprintln(p.out, said(p.prefix()+lang.T("block %d: %d of %d trials done", block, done, total)+p.left(left)))
 	}
 }
 
@@ -78,7 +78,7 @@ func (p *progress) line(block, done, total int, left time.Duration) {
 func (p *progress) draw(done, total int, left time.Duration) {
 	cols, _ := p.screen.size()
 	p.screen.draw(append(p.ratios.lines(cols-echo),
-		fmt.Sprintf("%s%s %d/%d%s  %s", p.prefix(), bar(done, total), done, total, p.left(left), foreign.Text(p.text))))
+		fmt.Sprintf("%s%s %d/%d%s  %s", said(p.prefix()), bar(done, total), done, total, said(p.left(left)), foreign.Text(said(lang.Stored(p.text))))))
 }
 
 func (p *progress) say(line string) {
@@ -96,20 +96,20 @@ func (p *progress) end() {
 	}
 }
 
-func (p *progress) prefix() string {
+func (p *progress) prefix() lang.Text {
 	if p.name == "" {
 		return ""
 	}
-	return p.name + ", "
+	return p.name + lang.T(", ")
 }
 
-func (p *progress) left(d time.Duration) string {
+func (p *progress) left(d time.Duration) lang.Text {
 	if d <= 0 {
 		return ""
 	}
-	text := fmt.Sprintf(", %v left", d.Round(time.Second))
+	text := lang.T(", %v left", d.Round(time.Second))
 	if p.series != nil {
-		text += fmt.Sprintf(", %v for all runs", p.series(d).Round(time.Second))
+		text += lang.T(", %v for all runs", p.series(d).Round(time.Second))
 	}
 	return text
 }
@@ -149,12 +149,12 @@ func (r *ratios) lines(width int) []string {
 		most := 0
 		for _, row := range r.rows {
 			if col < len(row) {
-				most = max(most, utf8.RuneCountInString(row[col]))
+				most = max(most, lang.Columns(row[col]))
 			}
 		}
 		used := 0
 		if lines != nil {
-			used = utf8.RuneCountInString(lines[0]) + 2
+			used = lang.Columns(lines[0]) + 2
 		}
 		if most == 0 || used+most > width {
 			if col < 2 { // networks without a ratio
@@ -173,7 +173,7 @@ func (r *ratios) lines(width int) []string {
 			if col > 0 {
 				lines[i] += "  "
 			}
-			lines[i] += cell + strings.Repeat(" ", most-utf8.RuneCountInString(cell))
+			lines[i] += cell + strings.Repeat(" ", most-lang.Columns(cell))
 		}
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/unit"
@@ -86,18 +86,22 @@ func performances(r *analysis.Run, network string) (ps []performance) {
 }
 
 // printProperties prints one line per network. All of them have the same tables, or none has any.
-func printProperties(w io.Writer, networks []item) {
-	fmt.Fprint(w, "network\tmodel\taddresses\tisolation\tservice discovery\texternal access")
+func printProperties(w io.Writer, networks []item) error {
+	head := []lang.Text{lang.T("network"), lang.T("model"), lang.T("addresses"), lang.T("isolation"), lang.T("service discovery"), lang.T("external access")}
 	for _, p := range networks[0].Performance {
-		fmt.Fprint(w, "\t", p.title())
+		head = append(head, lang.Text(p.title()))
 	}
-	fmt.Fprintln(w)
+	rows := [][]lang.Text{head}
 	for _, i := range networks {
 		p := i.Properties
-		cells := []string{i.Name, string(p.Model), p.Addresses, p.Isolation, p.Discovery, p.External}
-		for _, p := range i.Performance {
-			cells = append(cells, p.String())
+		cells := []lang.Text{lang.Text(i.Name)}
+		for _, s := range []string{string(p.Model), p.Addresses, p.Isolation, p.Discovery, p.External} {
+			cells = append(cells, lang.Stored(s))
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		for _, p := range i.Performance {
+			cells = append(cells, lang.Stored(p.String()))
+		}
+		rows = append(rows, cells)
 	}
+	return printColumns(w, rows)
 }

@@ -62,11 +62,11 @@ Other tools read the formats gobench (benchstat), openmetrics (Prometheus, GitLa
 customBiggerIsBetter and customSmallerIsBetter (github-action-benchmark); docs/exports.md
 describes them and the columns of csv and ratios.`,
 		Example: `  weir report results
-  weir report before after --format html -o change.html
-  weir report week-*/ --format html -o weeks.html
+  weir report before after -o change.html
+  weir report week-*/ -o weeks.html
   weir report results --figure list
   weir report results --figure thesis-12 -o throughput.pdf
-  weir report results --format html -o report.html
+  weir report results -o report.html
   weir report results --format md --section costs
   weir report results --format csv > results.csv
   weir report results --format ratios > ratios.csv
@@ -86,9 +86,12 @@ describes them and the columns of csv and ratios.`,
 				return drawPicture(as, keep, figure, format, out)
 			case slices.Contains(pictures, format):
 				return usage("--format %s needs --figure: --figure list shows the names", format)
-			case !slices.Contains(names, format):
-				return usage("unknown format %q: want %s; with --figure %s", format, strings.Join(names, ", "), strings.Join(pictures, ", "))
-			case len(as) > 1:
+			}
+			var err error
+			if format, err = documentFormat(format, c.Flags().Changed("format"), out, names); err != nil {
+				return err
+			}
+			if len(as) > 1 {
 				return writeTogether(as, keep, format, section, out)
 			}
 			if section != "" && (format == "csv" || format == "ratios" || exports[format] != nil) {
@@ -126,7 +129,7 @@ describes them and the columns of csv and ratios.`,
 			return writeTo(out, func(w io.Writer) error { return formats[format](w, spoken(doc)) })
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg, png or pdf")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg, png or pdf; default: that of -o, such as report.html")
 	c.Flags().StringVar(&figure, "figure", "", "draw this figure alone; list shows their names")
 	c.Flags().StringVar(&section, "section", "", "write this section alone, such as costs")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")

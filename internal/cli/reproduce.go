@@ -52,8 +52,8 @@ between runs, which no single run can show.`,
 				return err
 			}
 			switch {
-			case elsewhere != "" || kube:
-				return usage("claims are about networks that weir builds, on this machine; leave out --ssh and --kube, or measure machines with weir run")
+			case elsewhere != "" || kube || asPlugin() && (all || len(as) > 0):
+				return usage("claims are about networks that weir builds, on this machine: run weir itself, without --ssh and --kube; weir run measures machines that exist")
 			case r.json && r.md:
 				return usage("--json and --md cannot be combined")
 			case all && len(as) > 0:

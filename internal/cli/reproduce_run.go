@@ -16,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -152,7 +153,7 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 	}
 	err = s.each(ctx, todo, previous, func(n int, _ time.Time) error {
 		for i, s := range studies {
-			fmt.Fprintf(os.Stderr, "study %d of %d: %s\n", i+1, len(studies), s.Name)
+			say(said(lang.T("study %d of %d: %s", i+1, len(studies), s.Name)))
 			one := r.runner(s, n)
 			one.resumeCmd = again
 			if err := r.one(ctx, one); err != nil {
@@ -188,7 +189,7 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 func (r *reproduction) runner(s study.Study, n int) *runner {
 	one := &runner{version: r.version, at: thisMachine, study: s, dir: filepath.Join(r.dir, s.Name)}
 	if r.Runs > 1 {
-		one.dir, one.name = store.RunDir(one.dir, n), fmt.Sprintf("run %d of %d", n, r.Runs)
+		one.dir, one.name = store.RunDir(one.dir, n), lang.T("run %d of %d", n, r.Runs)
 		if s.Seed != 0 {
 			one.study.Seed += uint64(n - 1)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/stat"
@@ -165,7 +166,7 @@ type runner struct {
 	resumeCmd   string                                                // the command that resumes; empty: weir run --resume DIR
 	guest       string                                                // facts.Facts.Guest: set in a guest of weir's own, whose host reports
 	vm          *vmFlags                                              // of the virtual machine for the trials; nil to run them here
-	name        string                                                // of a run in a series
+	name        lang.Text                                             // of a run in a series
 	ofSeries    func(time.Duration) time.Duration                     // from the time left for this run to that for the series
 }
 
@@ -302,7 +303,7 @@ func printReport(doc *report.Document, asJSON bool, dir string) error {
 	}
 	err := formats[format](os.Stdout, spoken(doc))
 	if err == nil && !asJSON {
-		_, err = fmt.Printf("\nreport: %s\n", page)
+		_, err = fmt.Println("\n" + said(lang.T("report: %s", page)))
 	}
 	if err != nil {
 		return exit(exitCheck, fmt.Errorf("cannot print the report: %w; it is in %s", err, page))

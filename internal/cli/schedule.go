@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/store"
 )
 
@@ -68,12 +68,12 @@ func (s schedule) each(ctx context.Context, todo []int, previous time.Time, run 
 			}
 		}
 		previous = s.now()
-		line := fmt.Sprintf("run %d of %d", n, s.Runs)
+		line := lang.T("run %d of %d", n, s.Runs)
 		if s.Every > 0 && n < s.Runs {
-			line += ", next at " + clock(previous.Add(s.Every), previous)
+			line += lang.T(", next at %s", clock(previous.Add(s.Every), previous))
 		}
 		if s.Runs > 1 {
-			s.say(line)
+			s.say(said(line))
 		}
 		if err := run(n, previous); err != nil {
 			return err
@@ -87,11 +87,11 @@ func (s schedule) each(ctx context.Context, todo []int, previous time.Time, run 
 func (s schedule) until(ctx context.Context, n int, previous, ended time.Time) error {
 	now, next := s.now(), previous.Add(s.Every)
 	if next.After(now) {
-		s.say(fmt.Sprintf("run %d of %d starts at %s", n, s.Runs, clock(next, now)))
+		s.say(said(lang.T("run %d of %d starts at %s", n, s.Runs, clock(next, now))))
 		return s.wait(ctx, next.Sub(now))
 	}
 	if took := ended.Sub(previous); s.Every > 0 && took > s.Every {
-		s.say(fmt.Sprintf("run %d took %v, longer than --every %v: run %d starts at once", n-1, took.Round(time.Second), s.Every, n))
+		s.say(said(lang.T("run %d took %v, longer than --every %v: run %d starts at once", n-1, took.Round(time.Second), s.Every, n)))
 	}
 	return nil
 }

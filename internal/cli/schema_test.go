@@ -48,6 +48,8 @@ var documents = map[string]struct {
 	"reproduce": {"Published figures and what results say about them: weir reproduce --json", []claim.Outcome{}},
 	"explain":   {"What limits each network: weir explain --json", explain.Explanation{}},
 	"doctor":    {"What can run on a machine: weir doctor --json", []diagnosis{}},
+	"list":      {"Networks, probes, factors, studies or claims: weir list --json", []item{}},
+	"version":   {"This program: weir version --json", build{}},
 }
 
 // The schemas are those of the types.
@@ -214,6 +216,14 @@ func TestRecordedRunsAreValid(t *testing.T) {
 	}
 	validate(t, valid["reproduce"], "claims", encoded(all))
 	validate(t, valid["doctor"], "diagnoses", encoded([]diagnosis{{facts.Check{Name: "lab", Detail: "forbidden", Fix: "allow it"}, true}, {Check: facts.Check{OK: true}}}))
+	for name, list := range lists {
+		items, err := list()
+		if err != nil {
+			t.Fatal(err)
+		}
+		validate(t, valid["list"], name, encoded(items))
+	}
+	validate(t, valid["version"], "this program", encoded(buildOf("1.0", buildInfo())))
 	if b, err := os.ReadFile("../profile/testdata/profiles.jsonl"); err != nil {
 		t.Fatal(err)
 	} else {

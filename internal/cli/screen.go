@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"golang.org/x/term"
+
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // A screen keeps lines at the bottom of a terminal. Everything else is printed above them with print, so
@@ -43,13 +45,20 @@ func (s *screen) draw(lines []string) {
 	s.lines = nil
 	for _, line := range lines[max(0, len(lines)-max(1, rows-1)):] {
 		line = strings.Map(visible, line)
-		if r := []rune(line); len(r) > cols-echo {
-			line = string(r[:max(0, cols-echo)])
-		}
-		s.lines = append(s.lines, line)
+		s.lines = append(s.lines, fit(line, cols-echo))
 	}
 	b.WriteString(strings.Join(s.lines, "\n"))
 	_, _ = io.WriteString(s.out, b.String()) // one write, so that nothing flickers
+}
+
+// fit cuts a line after n columns at most.
+func fit(line string, n int) string {
+	for i, r := range line {
+		if n -= lang.RuneColumns(r); n < 0 {
+			return line[:i]
+		}
+	}
+	return line
 }
 
 // visible replaces what would move the cursor: the reason of a failed trial can come from any tool.
@@ -68,7 +77,7 @@ func (s *screen) erase(b *strings.Builder, cols int) {
 	}
 	up := -1
 	for _, line := range s.lines {
-		up += 1 + max(0, len([]rune(line))-1)/max(1, cols)
+		up += 1 + max(0, lang.Columns(line)-1)/max(1, cols)
 	}
 	if up > 0 {
 		fmt.Fprintf(b, "\x1b[%dA", up) // CUU

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
@@ -74,11 +75,11 @@ func (s *series) prepare() (todo []int, err error) {
 		if err := store.CreateSeries(s.dir, s.Series); err != nil {
 			return nil, exit(exitEnvironment, err)
 		}
-		one, many := catalog.Estimate(s.study), ""
+		one, many := catalog.Estimate(s.study), lang.Text("")
 		if s.Every > 0 {
-			many = fmt.Sprintf(", %v apart", s.Every)
+			many = lang.T(", %v apart", s.Every)
 		}
-		s.say(fmt.Sprintf("%d runs%s, each %s: %s in all", s.Runs, many, about(one), about(s.total(one))))
+		s.say(said(lang.T("%d runs%s, each %s: %s in all", s.Runs, many, about(one), about(s.total(one)))))
 	} else {
 		s.dir = s.resume
 	}
@@ -157,26 +158,26 @@ func (s *series) one(ctx context.Context, n int, begun time.Time) (dir string, _
 	debug.SetGCPercent(100)
 	debug.FreeOSMemory()
 	r := s.nth(n)
-	r.name = fmt.Sprintf("run %d of %d", n, s.Runs)
+	r.name = lang.T("run %d of %d", n, s.Runs)
 	r.ofSeries = func(run time.Duration) time.Duration { return s.left(n, begun, run) }
 	rep, err := r.complete(ctx, false)
 	if err != nil {
 		return "", err
 	}
 	remember(rep)
-	s.say(fmt.Sprintf("%s: %v, %s: %s", r.name, s.now().Sub(begun).Round(time.Second), census(rep.Results), filepath.Join(r.dir, "report.html")))
+	s.say(said(lang.T("%s: %v, %s: %s", r.name, s.now().Sub(begun).Round(time.Second), census(rep.Results), filepath.Join(r.dir, "report.html"))))
 	return r.dir, nil
 }
 
 // census counts trials: "12 trials, 11 ok".
-func census(results []record.Result) string {
+func census(results []record.Result) lang.Text {
 	ok := 0
 	for _, r := range results {
 		if r.Status == record.OK {
 			ok++
 		}
 	}
-	return fmt.Sprintf("%d trials, %d ok", len(results), ok)
+	return lang.T("%d trials, %d ok", len(results), ok)
 }
 
 // report prints and stores the pooled report of runs, and fails if trials are not ok.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/lang"
@@ -74,6 +74,10 @@ counters of the devices. Each machine's times are by its own clock.`,
 			if inCluster(s) {
 				return usage("--in-cluster is for weir run; leave it out, and weir traces from here")
 			}
+			format, err := pictureFormat("", out)
+			if err != nil {
+				return err
+			}
 			programs, err := machines.program()
 			if err != nil {
 				return err
@@ -114,7 +118,7 @@ counters of the devices. Each machine's times are by its own clock.`,
 					}
 				}
 				if out != "" {
-					if err := drawTraces(out, all); err != nil {
+					if err := drawTraces(out, format, all); err != nil {
 						return exit(exitEnvironment, err)
 					}
 				}
@@ -130,7 +134,7 @@ counters of the devices. Each machine's times are by its own clock.`,
 	fl.IntVar(&t.size, "size", t.size, "bytes of a request and of its reply")
 	fl.IntVar(&t.count, "count", t.count, "requests to trace")
 	fl.StringVar(&mode, "by", "", "bpf, taps or counters (default: the best that this process can use, see weir doctor)")
-	fl.StringVarP(&out, "output", "o", "", "file for the picture, SVG; with several networks, each has its name added")
+	fl.StringVarP(&out, "output", "o", "", "file for the picture, .svg, .png or .pdf; with several networks, each has its name added")
 	fl.BoolVar(&asJSON, "json", false, "print machine-readable output")
 	fl.StringVar(&nic, "nic", "", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
 	bound := bind(&study.Study{})
@@ -164,29 +168,27 @@ func tracedStudy(c *cobra.Command, networks []string, nic string) (study.Study, 
 }
 
 // drawTraces writes the pictures that there are.
-func drawTraces(file string, all []packettrace.Trace) error {
+func drawTraces(file, format string, all []packettrace.Trace) error {
 	for _, t := range all {
 		if len(t.Request.Hops) == 0 {
 			say(fmt.Sprintf("weir: note: no picture of %s: counters show no times", t.Network))
 			continue
 		}
-		svg, err := lang.In(language, t.Picture()).SVG()
+		words := language
+		if format != "svg" { // the font of PNG and PDF has no Chinese characters
+			words = nil
+		}
+		lanes := t.Picture()
+		sheet := chart.Sheet{Title: lanes.Alt, Panes: []chart.Pane{{Chart: lanes}}}
+		svg, err := lang.In(words, sheet).SVG()
 		if err != nil {
 			return err
 		}
 		name := file
-		if base, ok := strings.CutSuffix(file, ".svg"); len(all) > 1 && ok {
-			name = base + "-" + t.Network + ".svg"
-		} else if len(all) > 1 {
-			name = file + "-" + t.Network + ".svg"
+		if len(all) > 1 {
+			name = strings.TrimSuffix(file, "."+format) + "-" + t.Network + "." + format
 		}
-		// In a report the page chooses the font.
-		svg = strings.Replace(svg, "<svg ", `<svg font-family="sans-serif" `, 1)
-		err = writeTo(name, func(w io.Writer) error {
-			_, err := io.WriteString(w, svg)
-			return err
-		})
-		if err != nil {
+		if err := writePicture(name, format, svg, t.Network); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -84,7 +85,7 @@ func (w *watcher) look() error {
 	if run := runs[len(runs)-1]; run != w.run {
 		w.run, w.size, w.block = run, -1, 0
 		if s, err := store.ReadSeries(w.dir); err == nil && run != w.dir {
-			w.name = fmt.Sprintf("run %d of %d", len(runs), s.Runs)
+			w.name = lang.T("run %d of %d", len(runs), s.Runs)
 		}
 	}
 	info, err := os.Stat(filepath.Join(w.run, "results.jsonl"))
@@ -142,7 +143,7 @@ func (w *watcher) ended() error {
 	if err = errors.Join(err, resultsErr); err != nil || report.ModTime().Before(results.ModTime()) {
 		return exit(exitEnvironment, fmt.Errorf("the run in %s ended after %d of %d trials and without a report; continue with: weir run --resume %s", w.dir, w.done, w.total, w.dir))
 	}
-	fmt.Fprintf(w.out, "report: %s\n", html)
+	fmt.Fprintln(w.out, said(lang.T("report: %s", html)))
 	return nil
 }
 

@@ -16,6 +16,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/weir-bench/weir/internal/caught"
 )
 
 // A Setting says how to delay and drop packets before they leave Port of Bridge. They stay in order.
@@ -115,11 +117,15 @@ func Run(ctx context.Context, ready io.Writer) (err error) {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	failed := make(chan error, 1)
+	failed := make(chan error, 2)
 	q.started = true
-	go func() { failed <- q.run() }()
+	go func() { failed <- caught.Error(q.run) }()
 	var serving sync.WaitGroup
-	serving.Go(func() { serve(l, q) })
+	serving.Go(func() {
+		if err := caught.Error(func() error { serve(l, q); return nil }); err != nil {
+			failed <- err
+		}
+	})
 	if _, err = fmt.Fprintln(ready, Ready); err == nil {
 		select {
 		case <-ctx.Done():

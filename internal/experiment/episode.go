@@ -131,8 +131,8 @@ func (r *run) nextEpisode() int {
 func (p *path) stop() error {
 	var errs []error
 	for _, l := range p.links {
-		// The failed trials already report an engine that ended with its service.
-		if err := l.stop(); err != nil && !errors.Is(p.alive(context.Background()), target.ErrService) {
+		// The failed trials already report an engine that ended with its service or machine.
+		if err := l.stop(); err != nil && !errors.Is(err, target.ErrLost) && !errors.Is(p.alive(context.Background()), target.ErrService) {
 			errs = append(errs, err)
 		}
 		l.carried = false

@@ -48,6 +48,7 @@ func (l *loss) of(ends ...plan.End) error {
 // revive opens the target again for every network that has lost a node. The error ends the run: no trial
 // of block b can run.
 func (r *run) revive(ctx context.Context, b int) error {
+	var warnings []string
 	for _, p := range r.built {
 		if p.site == nil || p.site.Private {
 			continue
@@ -67,27 +68,41 @@ func (r *run) revive(ctx context.Context, b int) error {
 			p.loss = nil
 			continue
 		}
+		known := p.loss != nil
 		if err := r.reopen(ctx, p, lost); err != nil {
 			return err
 		}
+		if p.loss != nil && !known {
+			warnings = append(warnings, fmt.Sprintf("%s: %v; trials on %s fail, and weir tries again before each block", p.name, p.loss.err, p.machines(lost)))
+		}
 	}
-	return r.stranded(b)
+	if err := r.stranded(b); err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		r.tell(Event{Warning: w})
+	}
+	return nil
+}
+
+// machines names the machines of nodes.
+func (p *path) machines(nodes []string) string {
+	var names []string
+	for _, node := range nodes {
+		names = append(names, cmp.Or(p.site.Nodes[node].Host().Name, node))
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
 }
 
 // reopen replaces the site of a network. The old site stays in use until the new one is open, and if it
 // cannot be opened. The error ends the run.
 func (r *run) reopen(ctx context.Context, p *path, lost []string) error {
-	var machines []string
-	for _, node := range lost {
-		machines = append(machines, cmp.Or(p.site.Nodes[node].Host().Name, node))
-	}
-	slices.Sort(machines)
-	names := strings.Join(slices.Compact(machines), ", ")
 	tries := reopenTries
 	if p.loss != nil {
 		tries = 1
 	} else {
-		r.tell(Event{Warning: fmt.Sprintf("%s: the connection to %s was lost; opening it again", p.name, names)})
+		r.tell(Event{Warning: fmt.Sprintf("%s: the connection to %s was lost; opening it again", p.name, p.machines(lost))})
 	}
 	var site *target.Site
 	var err error
@@ -109,9 +124,6 @@ func (r *run) reopen(ctx context.Context, p *path, lost []string) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		if p.loss == nil {
-			r.tell(Event{Warning: fmt.Sprintf("%s: %v; trials on %s fail, and weir tries again before each block", p.name, err, names)})
-		}
 		p.loss = &loss{lost, err}
 		return nil
 	}

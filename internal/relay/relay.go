@@ -21,6 +21,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weir-bench/weir/internal/caught"
 )
 
 // A Config describes one relay.
@@ -78,13 +80,17 @@ func Run(ctx context.Context, c Config, ready io.Writer) (_ Count, err error) {
 func (r *relay) run(ctx context.Context) (Count, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan error, 1+len(r.links))
+	ended := make(chan error, 1+2*len(r.links))
 	var running sync.WaitGroup
-	running.Go(func() { ended <- r.readTAP() })
+	running.Go(func() { ended <- caught.Error(r.readTAP) })
 	for i, l := range r.links {
-		running.Go(func() { ended <- r.readLink(i) })
+		running.Go(func() { ended <- caught.Error(func() error { return r.readLink(i) }) })
 		if l.session != nil {
-			running.Go(func() { l.sendHellos(ctx) })
+			running.Go(func() {
+				if err := caught.Error(func() error { l.sendHellos(ctx); return nil }); err != nil {
+					ended <- err
+				}
+			})
 		}
 	}
 	var err error

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -35,10 +36,13 @@ func Unprivileged() bool {
 // ErrForbidden means that the kernel does not let this user create namespaces.
 var ErrForbidden = errors.New("namespaces are forbidden")
 
-// readyFD is the descriptor that the second process closes when it handles signals. Before that the
-// kernel drops signals that process 1 does not handle, and the Go runtime would exit with its own
-// status.
-const readyFD = 3
+// readyFD is the descriptor to which the second process writes a byte when it handles signals. Before that the
+// kernel drops signals that process 1 does not handle, and the Go runtime exits with a status of its own
+// (dieFromSignal, runtime/signal_unix.go).
+const (
+	readyFD     = 3
+	earlyStatus = 2
+)
 
 // outsideFD is the /proc of the first process, open.
 const outsideFD = 4
@@ -83,10 +87,24 @@ func Reexec(ctx context.Context) (int, error) {
 	pause := make(chan os.Signal, 1)
 	signal.Notify(pause, syscall.SIGTSTP) // Ctrl-Z
 	defer signal.Stop(pause)
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE) // a topology outlives the reader of its stderr
+	defer signal.Stop(broken)
+	child := make(chan os.Signal, 1)
+	signal.Notify(child, syscall.SIGCHLD) // the kernel also sends it when a child stops
+	defer signal.Stop(child)
 	err = cmd.Start()
 	readyEnd.Close()
 	if err != nil {
 		return 0, explain(err)
+	}
+	var begun atomic.Bool
+	// begins returns when the second process is ready or has exited.
+	begins := func() bool {
+		if n, _ := ready.Read(make([]byte, 1)); n > 0 {
+			begun.Store(true)
+		}
+		return begun.Load()
 	}
 	done := make(chan struct{})
 	defer close(done)
@@ -99,11 +117,17 @@ func Reexec(ctx context.Context) (int, error) {
 			case s = <-quit:
 			case <-pause:
 				fmt.Fprintln(os.Stderr, "weir: this cannot be paused: programs and timers of the networks would run on, and numbers be wrong; end it with Ctrl-C, and continue a run with weir run --resume DIR")
+			case <-child:
+				var stopped unix.Siginfo
+				if unix.Waitid(unix.P_PID, cmd.Process.Pid, &stopped, unix.WSTOPPED|unix.WNOHANG, nil) == nil && stopped.Signo != 0 {
+					fmt.Fprintf(os.Stderr, "weir: process %d, which does the work, was stopped, and nothing goes on; continue it with kill -CONT %[1]d, or end it with Ctrl-C\n", cmd.Process.Pid)
+				}
 			case <-done:
 				return
 			}
 		}
-		_, _ = ready.Read(make([]byte, 1)) // returns when the second process is ready or has exited
+		_ = cmd.Process.Signal(syscall.SIGCONT) // a stopped one heeds no other signal
+		begins()
 		_ = cmd.Process.Signal(s)
 	}()
 	err = cmd.Wait()
@@ -111,6 +135,9 @@ func Reexec(ctx context.Context) (int, error) {
 	if errors.As(err, &exit) {
 		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 			return 0, fmt.Errorf("lab process killed by signal %d (%v); if it was a run, continue it with weir run --resume DIR", ws.Signal(), ws.Signal())
+		}
+		if exit.ExitCode() == earlyStatus && !begins() {
+			return 0, errors.New("lab process killed by a signal before it was ready; if it was a run, continue it with weir run --resume DIR")
 		}
 		return exit.ExitCode(), nil
 	}
@@ -201,5 +228,6 @@ func Setup() error {
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("%w: mount /proc of the new PID namespace: %w; in a container, allow an unmasked /proc (docker run --security-opt systempaths=unconfined)", ErrForbidden, err)
 	}
+	_, _ = ready.Write([]byte{1}) // a first process that is gone needs it no more
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/target"
 )
 
@@ -150,10 +151,13 @@ func Serve(ctx context.Context, socket string, nodes map[string]target.Node) err
 			// Do not wait for clients that have sent no request.
 			stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
 			defer stop()
-			answer(ctx, c, nodes, func() {
+			down := func() {
 				cancel(errEnded)
 				l.Close() // before the answer, to free the name
-			})
+			}
+			if err := caught.Error(func() error { answer(ctx, c, nodes, down); return nil }); err != nil {
+				cancel(err)
+			}
 		})
 	}
 }

@@ -72,6 +72,15 @@ func atOnce(n int, f func(i int)) {
 	}
 }
 
+// alongside calls f until done. finish panics again if f does.
+func (w *watch) alongside(f func()) {
+	w.done.Go(func() {
+		if err := caught.Error(func() error { f(); return nil }); err != nil {
+			w.defect.Store(&err)
+		}
+	})
+}
+
 // native returns the trial's order to the engines, nil for a foreign tool.
 func (s *Setup) native() []string {
 	if _, client := s.commands(toolPort, 0, nil); !isOrder(client) {

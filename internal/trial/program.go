@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/target"
 )
@@ -55,7 +56,7 @@ func (p *program) start(ctx context.Context, node target.Node, argv []string) {
 			cmd.Stdin = p.stdin
 			defer p.stdin.CloseWithError(errors.New("it has ended"))
 		}
-		p.err = node.Run(ctx, cmd)
+		p.err = caught.Error(func() error { return node.Run(ctx, cmd) })
 	}()
 }
 

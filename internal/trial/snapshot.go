@@ -6,6 +6,7 @@ import (
 	"path"
 	"sync"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/target"
 )
 
@@ -48,7 +49,9 @@ func (s *Setup) fetch(files map[target.Node][]string) {
 	var all sync.WaitGroup
 	for n, names := range files {
 		for _, name := range names {
-			all.Go(func() { _, _ = fs.ReadFile(s.files(n), name) }) // a later read returns the error
+			all.Go(func() { // a later read returns the error
+				_ = caught.Error(func() error { _, err := fs.ReadFile(s.files(n), name); return err })
+			})
 		}
 	}
 	all.Wait()

@@ -7,6 +7,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/sample"
@@ -182,8 +184,12 @@ func verify(ctx context.Context, ss []Setup) []error {
 	atOnce(len(ss), func(i int) {
 		s := &ss[i]
 		var settings sync.WaitGroup
-		defer settings.Wait()
-		settings.Go(func() { s.fetch(s.settings()) })
+		var failed error
+		settings.Go(func() { failed = caught.Error(func() error { s.fetch(s.settings()); return nil }) })
+		defer func() {
+			settings.Wait()
+			errs[i] = cmp.Or(errs[i], failed)
+		}()
 		errs[i] = site.Verify(ctx, slices.DeleteFunc(s.Plan.States(), func(state plan.State) bool {
 			return site.Nodes[state.In] == nil || !slices.Contains(s.places(), state.In)
 		}))

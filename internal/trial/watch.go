@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -41,6 +42,7 @@ type watch struct {
 	edges   []reading            // of the window: begin and end
 	stop    chan struct{}
 	done    sync.WaitGroup
+	defect  atomic.Pointer[error] // the last panic of those
 }
 
 // A watched device belongs to an end. Guests are expensive to ask: their host's side of the path stands for
@@ -86,7 +88,7 @@ func (s *Setup) watch(ctx context.Context) *watch {
 	own := context.WithoutCancel(ctx)
 	w.take(own, sample.FindThreads)
 	if w.every > 0 {
-		w.done.Go(func() { w.repeat(own) })
+		w.alongside(func() { w.repeat(own) })
 	}
 	if w.every > 0 && s.Duration >= longWindow {
 		select { // to show how the use rises
@@ -182,7 +184,7 @@ func (w *watch) edge(ctx context.Context, r reading) {
 			source = sample.NewThreads
 		}
 		w.edges = append(w.edges, r)
-		w.done.Go(func() { w.take(ctx, source) })
+		w.alongside(func() { w.take(ctx, source) })
 	}
 }
 
@@ -193,6 +195,9 @@ func (w *watch) finish(ctx context.Context, s *Setup) []sample.Series {
 	}
 	close(w.stop)
 	w.done.Wait()
+	if err := w.defect.Load(); err != nil {
+		panic(*err)
+	}
 	w.take(ctx, sample.OfThreads, sample.ForgetThreads) // in this order
 	for _, d := range w.devices {
 		if d.file != nil {

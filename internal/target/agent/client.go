@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target"
 )
@@ -39,26 +40,33 @@ var errUnread = fmt.Errorf("more than %d bytes of unread output", maxUnread)
 // listen distributes answers until the connection ends, then closes it.
 func (c *client) listen(answers Reader) {
 	defer c.close() // Node.Close returns its error
-	for {
-		var m message
-		err := answers.Read(&m)
-		c.mu.Lock()
-		if err != nil {
-			c.err = target.ErrLost
-			if !errors.Is(err, io.EOF) {
-				c.err = fmt.Errorf("%w: %w", target.ErrLost, err)
+	err := caught.Error(func() error {
+		for {
+			var m message
+			if err := answers.Read(&m); err != nil {
+				return err
 			}
-			for _, in := range c.calls {
-				in.end(c.err)
-			}
-			c.mu.Unlock()
-			return
+			c.pass(m)
 		}
-		if in := c.calls[m.ID]; in != nil && in.put(m) > maxUnread {
-			in.end(errUnread)
-			delete(c.calls, m.ID)
-		}
-		c.mu.Unlock()
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = target.ErrLost
+	if !errors.Is(err, io.EOF) {
+		c.err = fmt.Errorf("%w: %w", target.ErrLost, err)
+	}
+	for _, in := range c.calls {
+		in.end(c.err)
+	}
+}
+
+// pass puts an answer into the inbox of its call.
+func (c *client) pass(m message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if in := c.calls[m.ID]; in != nil && in.put(m) > maxUnread {
+		in.end(errUnread)
+		delete(c.calls, m.ID)
 	}
 }
 

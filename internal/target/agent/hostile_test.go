@@ -230,3 +230,17 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error)    { panic("read") }
+func (panicking) Write(b []byte) (int, error) { return len(b), nil }
+func (panicking) Close() error                { return nil }
+
+// A panic over an answer loses the agent, with the cause.
+func TestPanicOverAnswer(t *testing.T) {
+	n := &Node{client: newClient(panicking{}), name: "n"}
+	if err := n.Run(t.Context(), target.Cmd{Argv: []string{"x"}}); !errors.Is(err, target.ErrLost) || !strings.Contains(err.Error(), "internal error: read") {
+		t.Error(err)
+	}
+}

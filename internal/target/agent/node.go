@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
@@ -204,7 +205,9 @@ func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 		errs = make([]error, len(states))
 		var all sync.WaitGroup // each answer takes a round trip
 		for i, state := range states {
-			all.Go(func() { errs[i] = order(ctx, state.In, message{State: &state}) })
+			all.Go(func() {
+				errs[i] = caught.Error(func() error { return order(ctx, state.In, message{State: &state}) })
+			})
 		}
 		all.Wait()
 		return errors.Join(errs...)

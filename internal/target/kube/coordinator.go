@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/remote"
@@ -81,7 +82,7 @@ func (c *Coordinator) Connect(ctx context.Context) error {
 	}
 	c.connected = true
 	go func() {
-		err := remote.Admit(c.listener, c.pass, c.join, c.refuse)
+		err := caught.Error(func() error { return remote.Admit(c.listener, c.pass, c.join, c.refuse) })
 		if err != nil {
 			c.refuse(err)
 		}

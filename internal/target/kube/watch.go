@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weir-bench/weir/internal/caught"
 )
 
 const (
@@ -48,7 +50,7 @@ func (t *Target) await(ctx context.Context, fresh []*seat) error {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			if err := t.attach(ctx, s); err != nil {
+			if err := caught.Error(func() error { return t.attach(ctx, s) }); err != nil {
 				cancel(err)
 			}
 		})

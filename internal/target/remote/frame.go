@@ -8,6 +8,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/weir-bench/weir/internal/caught"
 )
 
 // A frame is a header and up to maxPayload bytes; one without a payload is a heartbeat. The header's
@@ -109,9 +111,16 @@ type frames struct {
 // newFrames returns an end whose frames follow on in and out. end closes both, as far as that is possible.
 func newFrames(in io.Reader, out io.Writer, end func() error, t times) *frames {
 	f := &frames{times: t, got: make(chan []byte), put: make(chan []byte), end: end, dead: make(chan struct{})}
-	go f.receive(in)
-	go f.send(out)
+	go f.work(func() { f.receive(in) })
+	go f.work(func() { f.send(out) })
 	return f
+}
+
+// work calls one direction. Its panic ends the connection.
+func (f *frames) work(direction func()) {
+	if err := caught.Error(func() error { direction(); return nil }); err != nil {
+		f.die(err)
+	}
 }
 
 // die ends the connection; the first reason stays.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -169,4 +170,23 @@ func TestBrokenWrite(t *testing.T) {
 			t.Errorf("reading: %v", err)
 		}
 	})
+}
+
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error)  { panic("read") }
+func (panicking) Write([]byte) (int, error) { panic("write") }
+
+// A panic in either direction ends the connection, and the error has its cause.
+func TestFramesPanic(t *testing.T) {
+	in, _ := io.Pipe() // never says anything
+	end := func() error { return nil }
+	if _, err := newFrames(panicking{}, io.Discard, end, farTimes).Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "internal error: read") {
+		t.Errorf("reading: %v", err)
+	}
+	f := newFrames(in, panicking{}, end, farTimes)
+	_, _ = f.Write([]byte("x")) // it is on its way
+	if _, err := f.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "internal error: write") {
+		t.Errorf("writing: %v", err)
+	}
 }

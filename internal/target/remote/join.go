@@ -17,6 +17,8 @@ import (
 	"math/big"
 	"net"
 	"time"
+
+	"github.com/weir-bench/weir/internal/caught"
 )
 
 // Where one machine cannot keep a pipe to every agent, the agents dial a coordinator. Both ends prove
@@ -189,7 +191,9 @@ func Admit(l net.Listener, token string, joined func(conn net.Conn, place []byte
 			continue
 		}
 		go func() {
-			conn, place, err := admit(raw, conf)
+			var conn net.Conn
+			var place []byte
+			err := caught.Error(func() (err error) { conn, place, err = admit(raw, conf); return err })
 			<-slots
 			if err != nil {
 				_ = raw.Close() // the failure matters more

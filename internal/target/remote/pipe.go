@@ -74,7 +74,7 @@ func Start(argv, env []string) (*Pipe, error) {
 }
 
 // Read reads the program's standard output. Where it ends before Close, the error names the
-// program, its exit status and the end of its standard error.
+// program, its exit status and the end of its standard error. It is io.EOF only after Close.
 func (p *Pipe) Read(b []byte) (int, error) {
 	n, err := p.out.Read(b)
 	if n > 0 || err == nil {
@@ -85,8 +85,8 @@ func (p *Pipe) Read(b []byte) (int, error) {
 	}
 	select {
 	case <-p.ended:
-	case <-time.After(leftTime): // it closed its output and goes on
-		return 0, io.EOF
+	case <-time.After(leftTime):
+		return 0, fmt.Errorf("%s closed its output, but goes on", p.name())
 	}
 	err = fmt.Errorf("%s ended with %v", p.name(), p.cmd.ProcessState)
 	if said := p.Said(); said != "" {

@@ -79,6 +79,14 @@ func TestPipeHeld(t *testing.T) {
 	reap()
 }
 
+// A program that closes its output and goes on has not ended well.
+func TestPipeClosed(t *testing.T) {
+	p := started(t, "sh", "-c", "exec >&-; read -r _")
+	if _, err := p.Read(make([]byte, 1)); err == nil || err.Error() != "sh closed its output, but goes on" {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Close ends a program that ends by itself, one that needs a signal and one that ignores it, and a
 // pending read.
 func TestPipeClose(t *testing.T) {

@@ -87,7 +87,7 @@ func TestNoConnection(t *testing.T) {
 		want  []string
 	}{
 		{"denied,refused", []string{"denied: ssh: me@denied: Permission denied (publickey).; ", "`ssh-copy-id denied`", "refused: ssh: ssh: connect to host refused port 22: Connection refused; no SSH server"}},
-		{"stranger,shell", []string{"run `ssh stranger` once by hand", "shell: ", "This account is currently not available"}},
+		{"stranger,shell", []string{"run `ssh stranger` once by hand", "shell: ", "This account is currently not available", "`ssh shell echo hello` must print hello"}},
 		{"appliance,odd", []string{"appliance: ", "Invalid command", "odd: ", `odd\x1b[2J thing`}},
 		{"here,again", []string{"here and again are one machine"}},
 		{"here,denied", []string{"denied: ssh: "}},

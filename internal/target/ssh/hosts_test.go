@@ -56,6 +56,7 @@ func TestRealServers(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+	t.Run("forced command", func(t *testing.T) { forced(t, dir) })
 	t.Run("two names", func(t *testing.T) {
 		if err := open(t, "a", "a6").Connect(t.Context()); err == nil || !strings.Contains(err.Error(), "a and a6 are one machine") {
 			t.Errorf("error %v", err)
@@ -114,6 +115,29 @@ func jump(t *testing.T, dir string) {
 	}
 	if h := site.Topology.Hosts[1]; h.Name != "far" || h.Addr.String() != "10.208.0.2/24" {
 		t.Errorf("found %+v", h)
+	}
+}
+
+// A key that runs one command works if that runs what the client asked for; otherwise the error names it.
+func forced(t *testing.T, dir string) {
+	name := filepath.Join(dir, "id.pub") // the machines' authorized_keys
+	key, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(b []byte) {
+		if err := os.WriteFile(name, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer write(key)
+	write(append([]byte(`command="echo only backups here" `), key...))
+	if err := open(t, "a", "b").Connect(t.Context()); err == nil || !strings.Contains(err.Error(), "only backups here") || !strings.Contains(err.Error(), "`ssh a echo hello` must print hello: check the login shell on the machine, ForceCommand") {
+		t.Errorf("error %v", err)
+	}
+	write(append([]byte(`command="echo logged; exec sh -c \"$SSH_ORIGINAL_COMMAND\"" `), key...))
+	if err := open(t, "a", "b").Connect(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -189,5 +189,8 @@ func (m *machine) explain(err error, said string) error {
 	if short != "" && !strings.Contains(err.Error(), lines[len(lines)-1]) {
 		err = fmt.Errorf("%w; ssh said: %s", err, short)
 	}
+	if strings.Contains(err.Error(), "ssh ended with") { // something else than the script ran, such as a ForceCommand
+		err = fmt.Errorf("%w; `ssh %s echo hello` must print hello: check the login shell on the machine, ForceCommand in its sshd_config and command= in its authorized_keys", err, m.dest)
+	}
 	return err
 }

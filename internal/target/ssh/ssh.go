@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"sync"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/agent"
 	"github.com/weir-bench/weir/internal/target/remote"
@@ -77,7 +78,7 @@ func (t *Target) connect(ctx context.Context) error {
 		all.Go(func() {
 			free <- true
 			defer func() { <-free }()
-			errs[i] = m.connect(ctx, &t.programs)
+			errs[i] = caught.Error(func() error { return m.connect(ctx, &t.programs) })
 		})
 	}
 	all.Wait()
@@ -123,7 +124,7 @@ func (t *Target) Close() error {
 	errs := make([]error, len(t.machines))
 	var all sync.WaitGroup
 	for i, m := range t.machines {
-		all.Go(func() { errs[i] = m.close() })
+		all.Go(func() { errs[i] = caught.Error(m.close) })
 	}
 	all.Wait()
 	return errors.Join(errs...)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/agent"
@@ -66,7 +67,8 @@ func (n *Node) Inside(ctx context.Context, name string) (*Node, error) {
 	var said bytes.Buffer
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
-		err := n.Run(life, target.Cmd{Argv: []string{"weir", "guest", "container", name}, Stdin: in, Stdout: out, Stderr: &said})
+		cmd := target.Cmd{Argv: []string{"weir", "guest", "container", name}, Stdin: in, Stdout: out, Stderr: &said}
+		err := caught.Error(func() error { return n.Run(life, cmd) })
 		if s := strings.TrimSpace(said.String()); err != nil && s != "" {
 			err = fmt.Errorf("%w: %s", err, s)
 		}
