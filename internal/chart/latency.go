@@ -66,7 +66,7 @@ func (v Latency) SVG() (string, error) {
 	p.shut()
 	p.text(inkMuted, start, smallSize, 0, p.bottom+31, cmp.Or(v.X, "share of all responses that were at least this fast"))
 	p.curves(lines, x, y, 2, false)
-	p.root += each("data-x", shares) + fmt.Sprintf(" data-plot=\"%s %s %s %s %g %g\"", px(p.left), px(p.right), px(p.top), px(p.bottom), y.lo, y.hi)
+	p.root += each("data-x", shares) + fmt.Sprintf(" data-plot=\"%s %s %s %s %.6g %.6g\"", px(p.left), px(p.right), px(p.top), px(p.bottom), y.lo, y.hi)
 	return p.svg(v.Alt), nil
 }
 

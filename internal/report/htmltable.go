@@ -69,7 +69,7 @@ func (c Cell) sortable(of Column) string {
 	if c.Value == nil || c.Bad || of.Unit != "" || of.Base == "1" || !strings.ContainsAny(c.Text, "abcdefghijklmnopqrstuvwxyzµGMTk") {
 		return ""
 	}
-	return fmt.Sprintf(" data-v=%g", *c.Value)
+	return fmt.Sprintf(" data-v=%.9g", *c.Value)
 }
 
 // html is the content of a cell. A link leads only to a path next to the page.
