@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -20,6 +21,15 @@ func TestHostileNames(t *testing.T) {
 		wellFormed(t, svg)
 		if strings.Contains(svg, "<script") {
 			t.Error("a name became markup")
+		}
+	}
+}
+
+func TestLastBit(t *testing.T) {
+	for _, v := range []float64{33.25, 0.05, 1000.15, -7.75} {
+		below, above := px(math.Nextafter(v, -1e9)), px(math.Nextafter(v, 1e9))
+		if below != above || px(v) != above {
+			t.Errorf("around %v: %s, %s and %s; want the same", v, below, px(v), above)
 		}
 	}
 }
