@@ -105,14 +105,18 @@ type frames struct {
 
 	once sync.Once
 	dead chan struct{} // closed after err is set
+	sent chan struct{} // closed when nothing is written any more
 	err  error
 }
 
 // newFrames returns an end whose frames follow on in and out. end closes both, as far as that is possible.
 func newFrames(in io.Reader, out io.Writer, end func() error, t times) *frames {
-	f := &frames{times: t, got: make(chan []byte), put: make(chan []byte), end: end, dead: make(chan struct{})}
+	f := &frames{times: t, got: make(chan []byte), put: make(chan []byte), end: end, dead: make(chan struct{}), sent: make(chan struct{})}
 	go f.work(func() { f.receive(in) })
-	go f.work(func() { f.send(out) })
+	go f.work(func() {
+		defer close(f.sent)
+		f.send(out)
+	})
 	return f
 }
 
@@ -211,8 +215,13 @@ func (f *frames) Write(b []byte) (int, error) {
 	return written, nil
 }
 
-// Close ends the connection and closes the pipe.
+// Close ends the connection and closes the pipe. It lets a write end that is under way: closed meanwhile, a TLS
+// connection does not tell the far end that it ends (crypto/tls, Conn.Close), which then dials again.
 func (f *frames) Close() error {
 	f.die(io.EOF)
+	select {
+	case <-f.sent:
+	case <-time.After(brokenTime): // the far end takes nothing
+	}
 	return f.end()
 }

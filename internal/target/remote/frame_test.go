@@ -190,3 +190,35 @@ func TestFramesPanic(t *testing.T) {
 		t.Errorf("writing: %v", err)
 	}
 }
+
+// An end is not closed under a write that can still end.
+func TestCloseDuringWrite(t *testing.T) {
+	for _, takes := range []time.Duration{brokenTime / 2, brokenTime * 2} {
+		synctest.Test(t, func(t *testing.T) {
+			in, theirs := net.Pipe()
+			defer theirs.Close()
+			begin, writes := time.Now(), true
+			f := newFrames(in, writer(func(b []byte) (int, error) {
+				time.Sleep(takes)
+				writes = false
+				return len(b), nil
+			}), func() error {
+				if waited := time.Since(begin); writes != (takes > brokenTime) || waited != min(takes, brokenTime) {
+					t.Errorf("closed after %v, during a write of %v: %v", waited, takes, writes)
+				}
+				return in.Close()
+			}, nearTimes)
+			if _, err := f.Write([]byte("last")); err != nil {
+				t.Error(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+			<-f.sent
+		})
+	}
+}
+
+type writer func(b []byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }
