@@ -116,19 +116,19 @@ golden: ## rewrite the golden files; review the diff before you commit it
 	UPDATE=1 go test ./cmd/weir
 
 D ?= weir-results/all
-RUNS ?= 5
 # Peers that Debian does not package take part when they are on the PATH: a newer iperf3 as iperf3-new, and neper's tcp_stream.
-bench: ## compare the engine with other tools and a minimal C program, in RUNS separate runs of a quarter of an hour; needs an idle machine
+bench: ## compare the engine with other tools and a minimal C program, in one more run of 10 minutes; needs an idle machine
 	./scripts/install-tools $(PACKAGES)
-	mkdir -p $(BUILT)
+	mkdir -p $(BUILT) bench/runs
 	cc -O2 -o $(BUILT)/c-limit bench/c/limit.c
 	$(call runs,engine)
-	./bin/bench -engine $(D)/engine > docs/benchmarks.md.new
+	now=$$(date -u +%Y-%m-%dT%H%M) && ./bin/bench -record $(D)/engine > bench/runs/$$now.json && mv $(D)/engine $(D)/engine-$$now
+	go run ./bench -engine bench/runs > docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md
 
 # Runs of a study of bench in D, which continue those that D has. Status 1 or 3: some trials failed or lack a tool, and the page says so.
 runs = go build -o bin/bench ./bench && { ./bin/bench run $(if $(wildcard $(D)/$(1)),--resume $(D)/$(1),bench/$(1).yaml \
-	--runs $(RUNS) -o $(D)/$(1)) >/dev/null || case $$? in 1 | 3) ;; *) exit 1 ;; esac; }
+	$(if $(RUNS),--runs $(RUNS)) -o $(D)/$(1)) >/dev/null || case $$? in 1 | 3) ;; *) exit 1 ;; esac; }
 
 coverage: RUNS = 60
 coverage: ## how often the intervals cover the truth, in 60 separate runs of 10 s; needs an idle machine

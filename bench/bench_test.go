@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -43,8 +45,8 @@ func TestStudies(t *testing.T) {
 	}
 }
 
-// runs writes a run for each of values, which are the probes' throughput by network.
-func runs(t *testing.T, yaml string, values ...map[[2]string]float64) string {
+// seriesOf writes a run for each of values, which are the probes' throughput by network.
+func seriesOf(t *testing.T, yaml string, values ...map[[2]string]float64) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "runs")
 	if err := store.CreateSeries(dir, store.Series{Runs: len(values)}); err != nil {
@@ -53,7 +55,7 @@ func runs(t *testing.T, yaml string, values ...map[[2]string]float64) string {
 	for n, of := range values {
 		d, err := store.Create(store.RunDir(dir, n+1))
 		if err == nil {
-			err = d.File("study.yaml", []byte(yaml))
+			err = errors.Join(d.File("study.yaml", []byte(yaml)), d.File("hosts/local.json", fmt.Appendf(nil, `{"cpu": "Z80", "cpus": 2, "kernel": "6.%d"}`, n)))
 		}
 		var rs []*record.Result
 		for b := range 12 {
@@ -77,19 +79,57 @@ func runs(t *testing.T, yaml string, values ...map[[2]string]float64) string {
 	return dir
 }
 
-// The page pools the runs and says which goals they reach.
+// The page pools the recorded runs, says which goals they reach, and what differed where they disagree.
 func TestEngine(t *testing.T) {
-	one := map[[2]string]float64{{"host", "tcp-stream"}: 2e9, {"host", "c-tcp"}: 1e9, {"vxlan-overlay", "tcp-stream"}: 1e9, {"vxlan-overlay", "c-tcp"}: 2e9}
-	dir := runs(t, "networks: [host, vxlan-overlay]\nprobes: [tcp-stream, c-tcp]\n", one, one, one)
+	of := func(tcp float64) map[[2]string]float64 {
+		return map[[2]string]float64{{"host", "tcp-stream"}: tcp, {"host", "c-tcp"}: 1e9, {"vxlan-overlay", "tcp-stream"}: 1e9, {"vxlan-overlay", "c-tcp"}: 2e9}
+	}
+	dir, records := seriesOf(t, "networks: [host, vxlan-overlay]\nprobes: [tcp-stream, c-tcp]\n", of(2e9), of(2e9), of(4e9)), t.TempDir()
+	page := func() string {
+		var b strings.Builder
+		if err := writeEngine(&b, records); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for n := range 3 {
+		var b bytes.Buffer
+		if err := writeRecord(&b, store.RunDir(dir, n+1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(records, fmt.Sprintf("2026-01-0%d.json", n+1)), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		p, judged := page(), 0
+		for _, verdict := range []string{"| reached |", "| missed |"} {
+			judged += strings.Count(p, verdict)
+		}
+		if want := []int{0, 2, 1}[n]; judged != want || strings.Contains(p, "disagree") != (n == 2) {
+			t.Errorf("%d runs reach or miss %d goals, want %d:\n%s", n+1, judged, want, p)
+		}
+	}
+	got := page()
+	for _, want := range []string{"| 2026-01-02 | Z80, 2 CPUs | 6.1 | 0.0 % |", "| 48 of 48 |", "| TCP one stream | C | ≥ 0.98 | ",
+		"| TCP one stream | netperf | ≥ 1 | - | not measured |", "| engine | tcp-stream 1.0 | 2.", "| netperf | failed | - | - | - | - |",
+		"## Where runs disagree", "| TCP one stream, host | C | 2.0", " in 2026-01-03 | kernel, steal 0.0 and 0.0 % |"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+// The page in docs is about the runs in the tree.
+func TestBenchmarksPage(t *testing.T) {
 	var b strings.Builder
-	if err := writeEngine(&b, dir); err != nil {
+	if err := writeEngine(&b, "runs"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Separate runs: 3", "| TCP one stream | C | ≥ 0.98 | ", "| reached | ", "| missed |", "| TCP one stream | netperf | ≥ 1 | - | not measured |",
-		"| engine | tcp-stream 1.0 | 2.0", "| netperf | failed | - | - | - | - |"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in\n%s", want, b.String())
-		}
+	page, err := os.ReadFile("../docs/benchmarks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(page) {
+		t.Error("docs/benchmarks.md differs: go run ./bench -engine bench/runs > docs/benchmarks.md")
 	}
 }
 
@@ -99,7 +139,7 @@ func TestCoverage(t *testing.T) {
 		return map[[2]string]float64{{"host", "tcp-stream"}: 1e9, {"again", "tcp-stream"}: 1e9, {"bridge", "tcp-stream"}: ratio * 1e9}
 	}
 	const yaml = "networks: [host, {use: host, name: again}, bridge]\nprobes: [tcp-stream]\n"
-	quiet, busy := runs(t, yaml, of(0.80), of(0.81), of(0.79)), runs(t, yaml, of(0.80), of(0.5))
+	quiet, busy := seriesOf(t, yaml, of(0.80), of(0.81), of(0.79)), seriesOf(t, yaml, of(0.80), of(0.5))
 	var b strings.Builder
 	if err := writeCoverage(&b, busy, quiet); err != nil {
 		t.Fatal(err)
@@ -109,7 +149,7 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
 	}
-	if err := writeCoverage(&b, busy, runs(t, "networks: [host]\nprobes: [ping]\n", nil)); err == nil || !strings.Contains(err.Error(), "no ratio whose truth") {
+	if err := writeCoverage(&b, busy, seriesOf(t, "networks: [host]\nprobes: [ping]\n", nil)); err == nil || !strings.Contains(err.Error(), "no ratio whose truth") {
 		t.Errorf("another study: error %v", err)
 	}
 }

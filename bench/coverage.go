@@ -121,18 +121,18 @@ func without(runs []stat.Interval, but int) (out []stat.Interval) {
 // writeCoverage counts how often the intervals of the runs in dir contain the truth, which the runs in
 // truthDir know, "" for the same ones. Runs alongside another program are judged by quiet ones that way.
 func writeCoverage(w io.Writer, dir, truthDir string) error {
-	s, err := read(dir, false)
+	s, err := read(dir)
 	if err != nil {
 		return err
 	}
 	quiet := s
 	if truthDir != "" {
-		if quiet, err = read(truthDir, false); err != nil {
+		if quiet, err = read(truthDir); err != nil {
 			return err
 		}
 	}
 	truth, f, n := quiet.truth(), s.host, len(s.runs)
-	cs := s.cells(0.95, truth)
+	cs := s.cells(confidence, truth)
 	if len(cs) == 0 {
 		return fmt.Errorf("%s has no ratio whose truth %s knows", dir, cmp.Or(truthDir, "it"))
 	}

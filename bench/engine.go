@@ -2,12 +2,15 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -85,62 +88,80 @@ var contests = []contest{
 	}},
 }
 
-// versus returns a contender's value on a network, and the engine's divided by it in the same blocks.
-func (c contest) versus(s series, p contender, network string) (value, ratio stat.Interval) {
-	values := func(run *analysis.Run, probe string) (v analysis.Series) {
-		if s := run.Sample(map[string]string{analysis.Network: network, analysis.Probe: probe}); s != nil {
-			v = s.Values(cmp.Or(c.value, s.Metric()))
-		}
-		return v
+// valued returns the values of a probe on a network in the blocks of a run.
+func (c contest) valued(r run, probe, network string) (v analysis.Series) {
+	if s := r.Sample(map[string]string{analysis.Network: network, analysis.Probe: probe}); s != nil {
+		v = s.Values(cmp.Or(c.value, s.Metric()))
 	}
-	var all, ratios []stat.Interval
-	for _, run := range s.runs {
-		tool, engine := values(run, p.probe), values(run, c.contenders[0].probe)
+	return v
+}
+
+// versus returns a contender's value on a network in each run, and the engine's divided by it in the same blocks. N of
+// an interval is 0 where a run has none.
+func (c contest) versus(runs []run, p contender, network string) (values, ratios []stat.Interval) {
+	for _, r := range runs {
+		tool, engine := c.valued(r, p.probe, network), c.valued(r, c.contenders[0].probe, network)
+		var value, ratio stat.Interval
 		if _, v := analysis.Common(tool); len(v[0]) > 0 {
-			all = append(all, stat.Median(v[0], 0.95))
+			value = stat.Median(v[0], confidence)
 		}
 		if _, v := analysis.Common(tool, engine); len(v[0]) > 0 {
-			ratios = append(ratios, stat.Ratio(v[0], v[1], 0.95))
+			ratio = stat.Ratio(v[0], v[1], confidence)
 		}
+		values, ratios = append(values, value), append(ratios, ratio)
 	}
-	return pooled(all), pooled(ratios)
+	return values, ratios
 }
+
+const confidence = 0.95
 
 // pooled returns the interval of a single run as it is: it covers that run only.
 func pooled(runs []stat.Interval) stat.Interval {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(i stat.Interval) bool { return i.N == 0 })
 	if len(runs) == 1 {
 		return runs[0]
 	}
-	return stat.Pool(runs, 0.95).Interval
+	return stat.Pool(runs, confidence).Interval
 }
 
-// writeEngine writes docs/benchmarks.md. All trials count, because the benchmark runs on an idle machine.
+//go:embed engine.yaml
+var engineYAML []byte
+
+// writeEngine writes docs/benchmarks.md about the recorded runs in dir.
 func writeEngine(w io.Writer, dir string) error {
-	s, err := read(dir, true)
+	s, err := study.Load(engineYAML, "engine.yaml")
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "# Benchmarks\n\nMade by `make bench` on %s: %s, %d CPUs, Linux %s, %s. Trust the ratios, which are\n"+
-		"paired within blocks, not the absolute figures. Separate runs: %d, of %d blocks each. Each interval holds at 95 %% confidence; that\n"+
-		"of several runs also covers differences between runs.\n",
-		s.begin.Format("2006-01-02"), s.host.CPU, s.host.CPUs, s.host.Kernel, s.host.Distribution, len(s.runs), s.study.Blocks)
-	writeGoals(w, s)
+	runs, err := readRecords(dir, s)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "# Benchmarks\n\n`make bench` adds a run of %d blocks to [bench/runs](../bench/runs), and makes this page of all of them. Trust the ratios, which\n"+
+		"are paired within blocks, not the absolute figures. Each interval holds at %.0f %% confidence; that of several runs also covers\n"+
+		"differences between runs. One run reaches no goal: its interval says nothing about another day or machine.\n", s.Blocks, 100*confidence)
+	writeRuns(w, runs)
+	writeGoals(w, s, runs)
+	for _, n := range s.Networks {
+		writeEach(w, n.Name, runs)
+	}
+	writeDisagreements(w, s, runs)
 	for _, c := range contests {
 		fmt.Fprintf(w, "\n## %s\n\n| tool | version |", c.name)
-		for _, n := range s.study.Networks {
+		for _, n := range s.Networks {
 			fmt.Fprintf(w, " %s | engine ÷ tool |", n.Name)
 		}
-		fmt.Fprintf(w, "\n|---|---|%s\n", strings.Repeat("---|---|", len(s.study.Networks)))
+		fmt.Fprintf(w, "\n|---|---|%s\n", strings.Repeat("---|---|", len(s.Networks)))
 		for i, p := range c.contenders {
-			fmt.Fprintf(w, "| %s | %s |", p.name, s.version(p.probe))
-			for _, n := range s.study.Networks {
-				value, ratio := c.versus(s, p, n.Name)
+			fmt.Fprintf(w, "| %s | %s |", p.name, version(runs, p.probe))
+			for _, n := range s.Networks {
+				values, ratios := c.versus(runs, p, n.Name)
 				text, divided := "-", ""
-				if value.N > 0 {
+				if value := pooled(values); value.N > 0 {
 					text = unit.Format(value.Center, c.unit)
 				}
 				if i > 0 {
-					divided = bracket(ratio)
+					divided = bracket(pooled(ratios))
 				}
 				fmt.Fprintf(w, " %s | %s |", text, divided)
 			}
@@ -150,30 +171,90 @@ func writeEngine(w io.Writer, dir string) error {
 	return nil
 }
 
-// writeGoals prints the goals, and whether all or none of the interval reaches them.
-func writeGoals(w io.Writer, s series) {
+// goals calls f for each goal. lower says that a smaller ratio is better.
+func goals(f func(c contest, p contender, lower bool)) {
+	for _, c := range contests {
+		for _, p := range c.contenders {
+			if p.goal != 0 {
+				f(c, p, record.LowerIsBetter(c.unit))
+			}
+		}
+	}
+}
+
+// writeGoals prints the goals, and whether all or none of the pooled interval reaches them.
+func writeGoals(w io.Writer, s study.Study, runs []run) {
 	fmt.Fprint(w, "\n## Goals\n\n| | against | goal |")
-	for _, n := range s.study.Networks {
+	for _, n := range s.Networks {
 		fmt.Fprintf(w, " %s | |", n.Name)
 	}
-	fmt.Fprintf(w, "\n|---|---|---|%s\n", strings.Repeat("---|---|", len(s.study.Networks)))
-	for _, c := range contests {
-		lower, sign := record.LowerIsBetter(c.unit), "≥"
-		if lower {
-			sign = "≤"
+	fmt.Fprintf(w, "\n|---|---|---|%s\n", strings.Repeat("---|---|", len(s.Networks)))
+	goals(func(c contest, p contender, lower bool) {
+		fmt.Fprintf(w, "| %s | %s | %s |", c.name, p.name, bound(p.goal, lower))
+		for _, n := range s.Networks {
+			_, ratios := c.versus(runs, p, n.Name)
+			fmt.Fprintf(w, " %s | %s |", bracket(pooled(ratios)), reached(ratios, p.goal, lower))
 		}
-		for _, p := range c.contenders {
-			if p.goal == 0 {
+		fmt.Fprintln(w)
+	})
+}
+
+func bound(goal float64, lower bool) string {
+	if lower {
+		return fmt.Sprintf("≤ %.4g", goal)
+	}
+	return fmt.Sprintf("≥ %.4g", goal)
+}
+
+// writeEach prints the ratios of each run on a network.
+func writeEach(w io.Writer, network string, runs []run) {
+	fmt.Fprintf(w, "\n## Each run, %s\n\n| engine ÷ | goal |", network)
+	for _, r := range runs {
+		fmt.Fprintf(w, " %s |", r.name)
+	}
+	fmt.Fprintf(w, "\n|---|---|%s\n", strings.Repeat("---|", len(runs)))
+	goals(func(c contest, p contender, lower bool) {
+		fmt.Fprintf(w, "| %s: %s | %s |", c.name, p.name, bound(p.goal, lower))
+		_, ratios := c.versus(runs, p, network)
+		for _, i := range ratios {
+			fmt.Fprintf(w, " %s |", bracket(i))
+		}
+		fmt.Fprintln(w)
+	})
+}
+
+// writeDisagreements names the goals whose ratio differs between two runs by more than both intervals, and what else
+// differed between these runs.
+func writeDisagreements(w io.Writer, s study.Study, runs []run) {
+	var lines []string
+	goals(func(c contest, p contender, _ bool) {
+		for _, n := range s.Networks {
+			_, ratios := c.versus(runs, p, n.Name)
+			low, high := -1, -1 // the runs whose intervals are farthest apart
+			for i, a := range ratios {
+				if !a.Bounded() {
+					continue
+				}
+				if low < 0 || a.Hi < ratios[low].Hi {
+					low = i
+				}
+				if high < 0 || a.Lo > ratios[high].Lo {
+					high = i
+				}
+			}
+			if low < 0 || ratios[low].Hi >= ratios[high].Lo {
 				continue
 			}
-			fmt.Fprintf(w, "| %s | %s | %s %.4g |", c.name, p.name, sign, p.goal)
-			for _, n := range s.study.Networks {
-				_, ratio := c.versus(s, p, n.Name)
-				fmt.Fprintf(w, " %s | %s |", bracket(ratio), reached(ratio, p.goal, lower))
-			}
-			fmt.Fprintln(w)
+			a, b := runs[low], runs[high]
+			differ := append(differences(a.host, b.host), fmt.Sprintf("steal %.1f and %.1f %%", 100*a.steal, 100*b.steal))
+			lines = append(lines, fmt.Sprintf("| %s, %s | %s | %s in %s, %s in %s | %s |", c.name, n.Name, p.name,
+				bracket(ratios[low]), a.name, bracket(ratios[high]), b.name, strings.Join(differ, ", ")))
 		}
+	})
+	if lines == nil {
+		return
 	}
+	fmt.Fprintf(w, "\n## Where runs disagree\n\n| | engine ÷ | the two farthest intervals | what differed |\n|---|---|---|---|\n%s\n", strings.Join(lines, "\n"))
 }
 
 func bracket(i stat.Interval) string {
@@ -186,10 +267,14 @@ func bracket(i stat.Interval) string {
 	return fmt.Sprintf("%.2f [%.2f, %.2f]", i.Center, i.Lo, i.Hi)
 }
 
-func reached(i stat.Interval, goal float64, lower bool) string {
+// reached judges the pooled interval of several runs.
+func reached(runs []stat.Interval, goal float64, lower bool) string {
+	i := pooled(runs)
 	switch {
-	case !i.Bounded():
+	case i.N == 0:
 		return "not measured"
+	case len(runs) < 2, !i.Bounded():
+		return "undecided"
 	case lower && i.Hi <= goal, !lower && i.Lo >= goal:
 		return "reached"
 	case lower && i.Lo > goal, !lower && i.Hi < goal:
@@ -199,10 +284,10 @@ func reached(i stat.Interval, goal float64, lower bool) string {
 }
 
 // version returns the tool of a probe with its version, "" if it does not report one.
-func (s series) version(probe string) string {
+func version(runs []run, probe string) string {
 	status := record.Failed
-	for _, run := range s.runs {
-		for t := range run.Results() {
+	for _, r := range slices.Backward(runs) {
+		for t := range r.Results() {
 			if t.Config[analysis.Probe] != probe {
 				continue
 			}

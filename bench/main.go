@@ -2,11 +2,12 @@
 // prints with the truth. It is weir with a few more probes, so its studies run, resume and report as all
 // studies do:
 //
-//	go run ./bench run bench/engine.yaml --runs 5 -o DIR
+//	go run ./bench run bench/engine.yaml -o DIR
 //
 // It writes pages about their results, in Markdown:
 //
-//	go run ./bench -engine DIR > docs/benchmarks.md
+//	go run ./bench -record DIR > bench/runs/DATE.json
+//	go run ./bench -engine bench/runs > docs/benchmarks.md
 //	go run ./bench -coverage DIR [-truth DIR] > docs/coverage.md
 //
 // Two experiments measure what no study can state: networks that change under one name, and the time
@@ -47,7 +48,8 @@ func main() {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { // in the lab, too, this program stands for weir
 		os.Exit(cli.Main("bench", os.Args[1:]))
 	}
-	engine := flag.String("engine", "", "print the page about the results of bench/engine.yaml in this `directory`")
+	recording := flag.String("record", "", "print what the page needs of the run of bench/engine.yaml in this `directory`")
+	engine := flag.String("engine", "", "print the page about the recorded runs in this `directory`")
 	covering := flag.String("coverage", "", "print how often the intervals of the runs in this `directory` cover the truth")
 	truth := flag.String("truth", "", "with -coverage: `directory` of the runs that know the truth (default: the same)")
 	changing := flag.Int("changes", 0, "make so many `runs` of each of several networks before and after a change, and count how often a comparison shows it")
@@ -56,6 +58,8 @@ func main() {
 	flag.Parse()
 	err := errors.New("nothing to do; see go doc ./bench")
 	switch {
+	case *recording != "":
+		err = writeRecord(os.Stdout, *recording)
 	case *engine != "":
 		err = writeEngine(os.Stdout, *engine)
 	case *covering != "":
@@ -97,8 +101,8 @@ type series struct {
 	took  time.Duration // until the last one began
 }
 
-// read reads a directory of runs. keep counts disturbed trials.
-func read(dir string, keep bool) (s series, err error) {
+// read reads a directory of runs.
+func read(dir string) (s series, err error) {
 	dirs, err := store.Runs(dir)
 	if err != nil {
 		return s, err
@@ -121,7 +125,7 @@ func read(dir string, keep bool) (s series, err error) {
 				end = r.Start
 			}
 		}
-		s.runs = append(s.runs, analysis.New(c.Results, analysis.Options{Baseline: s.study.Baseline, KeepDisturbed: keep,
+		s.runs = append(s.runs, analysis.New(c.Results, analysis.Options{Baseline: s.study.Baseline,
 			Networks: study.Names(s.study.Networks), Probes: study.Names(s.study.Probes)}))
 	}
 	s.took = end.Sub(s.begin)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
@@ -95,6 +96,20 @@ type unstamped struct{ probe.UDPRR }
 func (u *unstamped) Commands(w probe.Window) (server, client []string) {
 	server, client = u.UDPRR.Commands(w)
 	return server, append(client, "--stamp-every", "0")
+}
+
+// Parse adds the longest response time, which probes leave out because it is one event.
+func (u *unstamped) Parse(out probe.Output) (probe.Measured, error) {
+	m, err := u.UDPRR.Parse(out)
+	if err != nil {
+		return m, err
+	}
+	h, err := event.DecodeHist(m.Values[0].Hist)
+	if err != nil {
+		return m, fmt.Errorf("the longest response time: %w", err)
+	}
+	m.Values = append(m.Values, record.Value{Name: "rtt.max", Unit: "s", Value: float64(h.Max()) / 1e9})
+	return m, nil
 }
 
 // longer measures rare events for three times as long.
