@@ -174,3 +174,55 @@ func TestTraceOverSSH(t *testing.T) {
 		t.Errorf("the report lacks profile or trace (error %v)", err)
 	}
 }
+
+// Where programs cannot run in the usual directories of a machine, weir runs in ~/.cache; where nothing can hold it, the
+// error names each directory and its reason, and nothing is left.
+func TestDirectoriesOverSSH(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root mounts file systems on the machines")
+	}
+	dir, err := os.MkdirTemp("/var/tmp", "weir-ssh.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	said, status := onHosts(t, dir, `set -e
+run() { "$0" run --ssh a,b -n host -p udp-rr --blocks 1 --keep-disturbed --duration 50ms --warmup 0s -o "$@"; }
+ssh a 'set -e
+mount -t tmpfs -o noexec tmpfs /tmp
+mount -t tmpfs -o noexec tmpfs /dev/shm
+mount --bind /var/tmp /var/tmp
+mount -o remount,bind,noexec /var/tmp
+mkdir -p ~/.cache'
+run cache
+ssh a 'mount -t tmpfs -o ro tmpfs ~/.cache'
+run readonly 2> readonly.said && exit 9 || [ $? = 3 ]
+ssh a 'umount ~/.cache; mount -t tmpfs -o size=64k tmpfs ~/.cache'
+run full 2> full.said && exit 9 || [ $? = 3 ]
+ssh a 'ls -A ~/.cache /tmp /dev/shm' > left
+`)
+	if status != 0 {
+		t.Fatalf("status %d\n%s", status, said)
+	}
+	for file, want := range map[string][]string{
+		"readonly.said": {"a: no directory of the machine can hold and run weir: ", "/tmp: programs cannot run there (noexec?): ", "/.cache: mkdir: ", "Read-only file system", "make the directory ~/.cache where programs can run"},
+		"full.said":     {"/var/tmp: programs cannot run there (noexec?): ", "/.cache: no room for "},
+	} {
+		b, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !strings.Contains(string(b), w) {
+				t.Errorf("%s lacks %q:\n%s", file, w, b)
+			}
+		}
+	}
+	left, err := os.ReadFile(filepath.Join(dir, "left"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "/dev/shm:\n\n/root/.cache:\n\n/tmp:\n"; string(left) != want {
+		t.Errorf("left on the machine:\n%s", left)
+	}
+}
