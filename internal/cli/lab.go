@@ -13,8 +13,10 @@ import (
 	"github.com/weir-bench/weir/internal/session"
 )
 
+const defaultLab = "lab"
+
 func labCommand() *cobra.Command {
-	name := "lab"
+	name := defaultLab
 	c := &cobra.Command{
 		Use:   "lab up|exec|down",
 		Short: "Keep a network up and look around in it",
@@ -124,7 +126,11 @@ func labExec(name *string) *cobra.Command {
 				var status int
 				err := caught.Error(func() (err error) { status, err = session.Exec(socket, as[0], argv); return err })
 				if errors.Is(err, session.ErrDown) {
-					err = fmt.Errorf("%w; start it with weir lab up --name %s", err, *name)
+					up := "weir lab up -n NETWORK"
+					if *name != defaultLab {
+						up += " --name " + *name
+					}
+					err = fmt.Errorf("%w; start one with %s", err, up)
 				}
 				if err = exit(exitEnvironment, err); err == nil {
 					err = ended(status)

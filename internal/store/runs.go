@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,10 +46,12 @@ func Runs(dir string) ([]string, error) {
 		return []string{dir}, nil
 	}
 	s, err := ReadSeries(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, fmt.Errorf("%s: not a results directory: it is a file", dir)
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: not a results directory: it holds neither a run (%s, %s) nor a series of runs (%s)", dir, studyFile, resultsFile, runsFile)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	var runs []string

@@ -145,7 +145,7 @@ func vacant(dir string) error {
 		if len(foreign) > 3 {
 			foreign, more = foreign[:3], " …"
 		}
-		return fmt.Errorf("%s: is not empty (%s%s) and holds no results; use another -o", dir, strings.Join(foreign, ", "), more)
+		return fmt.Errorf("%s is not empty (%s%s) and holds no results; use another -o", dir, strings.Join(foreign, ", "), more)
 	}
 	return nil
 }
