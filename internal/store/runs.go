@@ -104,7 +104,7 @@ func CreateSeries(dir string, s Series) error {
 	_, unplanned := os.Stat(filepath.Join(dir, runsFile))
 	first := RunDir(dir, 1)
 	if _, err := os.Stat(filepath.Join(first, studyFile)); err == nil && unplanned == nil {
-		return fmt.Errorf("%s: already holds a series of runs; continue with --resume %s, or use another -o", dir, plan.ShellWord(dir))
+		return fmt.Errorf("%s already holds a series of runs; continue with --resume %s, or use another -o", dir, plan.ShellWord(dir))
 	}
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -112,7 +112,7 @@ func CreateSeries(dir string, s Series) error {
 		case name == runsFile, name == "."+runsFile+tempEnd, unplanned == nil && name == filepath.Base(first):
 			// of a series that was killed before its first run began
 		case err == nil:
-			err = fmt.Errorf("is not empty (%s)", strconv.Quote(name))
+			return fmt.Errorf("%s is not empty (%s); use another -o", dir, strconv.Quote(name))
 		}
 	}
 	if err != nil {
