@@ -66,7 +66,7 @@ describes them and the columns of csv and ratios.`,
   weir report before after -o change.html
   weir report week-*/ -o weeks.html
   weir report results --figure list
-  weir report results --figure thesis-12 -o throughput.pdf
+  weir report fragmentation --figure thesis-12 -o fragmentation.pdf
   weir report results -o report.html
   weir report results --format md --section costs
   weir report results --format csv > results.csv
