@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -94,7 +95,10 @@ func Main(version string, args []string) int {
 		e = &exitError{exitInterrupted, err}
 	case errors.Is(err, rootless.ErrForbidden):
 		e = &exitError{exitEnvironment, err}
-	case !errors.As(err, &e):
+	case errors.As(err, &e):
+	case errors.As(err, new(*fs.PathError)): // such as output to a full disk
+		e = &exitError{exitEnvironment, err}
+	default:
 		e = &exitError{exitCheck, err}
 	}
 	if msg := e.Error(); msg != "" {

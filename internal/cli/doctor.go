@@ -84,7 +84,7 @@ func doctor(ctx context.Context, p doctorPrinter, forbidden error) error {
 	ds = append(ds, checkTrace())
 	for _, tool := range catalog.Tools() {
 		path, version, err := here.Tool(ctx, tool)
-		c := facts.Check{Name: tool.Program, OK: path != "", Detail: strings.TrimPrefix(version+", "+path, ", ")}
+		c := facts.Check{Name: tool.Program, OK: err == nil, Detail: strings.TrimPrefix(version+", "+path, ", ")}
 		if err != nil {
 			c.Detail = err.Error()
 		}

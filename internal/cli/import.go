@@ -44,7 +44,7 @@ cell differ. Importing again with the same -o adds to the results. Exit status 1
 was refused; the others are imported.`,
 		Example: `  weir import --network calico calico-1.json calico-2.json -o cluster
   weir import --network flannel flannel-*.json -o cluster      # adds to it
-  weir import -r results --as '{network}/{n}/{probe}-client.stdout' --baseline baremetal
+  weir import -r outputs --as '{network}/{n}/{probe}-client.stdout' --baseline baremetal
   iperf -c server -y C | weir import - --network lan --probe iperf2-tcp
   weir report cluster`,
 		Args: args(cobra.MinimumNArgs(1)),

@@ -15,6 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
 )
 
 const (
@@ -61,6 +62,9 @@ index.html only if it wrote it.`, indexDepth),
 		},
 	}
 }
+
+// trialsOf returns the least number of trials of a finished run without a target precision.
+func trialsOf(s study.Study) int { return s.Blocks * len(s.Cells(catalog.Applies)) * s.Pairs() }
 
 // ours returns an error unless the file can be written: it is missing, or an index that weir wrote.
 func ours(file string) error {
@@ -138,7 +142,7 @@ func indexed(dir string, runs []string, err error) report.Indexed {
 		}
 		rep.Analyze()
 		read = append(read, rep)
-		trials := s.Blocks * len(s.Cells(catalog.Applies)) * s.Pairs()
+		trials := trialsOf(s)
 		switch done := len(rep.Results); {
 		case c.Imported != nil:
 		case done == 0:

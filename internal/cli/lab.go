@@ -13,8 +13,10 @@ import (
 	"github.com/weir-bench/weir/internal/session"
 )
 
+const defaultLab = "lab"
+
 func labCommand() *cobra.Command {
-	name := "lab"
+	name := defaultLab
 	c := &cobra.Command{
 		Use:   "lab up|exec|down",
 		Short: "Keep a network up and look around in it",
@@ -49,18 +51,26 @@ func labUp(name *string) *cobra.Command {
 			c.Flags().Visit(func(f *pflag.Flag) { hold = append(hold, "--"+f.Name+"="+f.Value.String()) })
 			nodes, err := session.Start(c.Context(), socket, hold)
 			if errors.Is(err, session.ErrUp) {
-				return usage("%s: %w; end it with weir lab down --name %s, or use another --name", *name, err, *name)
+				return usage("%s: %w; end it with weir lab down%s, or use another --name", *name, err, named(*name))
 			}
 			if err != nil {
 				return exit(exitEnvironment, err)
 			}
-			fmt.Printf("%s is up: %s\nlook around: weir lab exec --name %s %s ip addr\nend it:      weir lab down --name %s\n",
-				*name, strings.Join(nodes, ", "), *name, nodes[0], *name)
+			fmt.Printf("%s is up: %s\nlook around: weir lab exec%s %s ip addr\nend it:      weir lab down%[3]s\n",
+				*name, strings.Join(nodes, ", "), named(*name), nodes[0])
 			return nil
 		},
 	}
 	t.register(c)
 	return c
+}
+
+// named returns the flag that names the lab in a command, unless it is the default.
+func named(name string) string {
+	if name == defaultLab {
+		return ""
+	}
+	return " --name " + name
 }
 
 func socketOf(name string) (string, error) {
@@ -124,7 +134,7 @@ func labExec(name *string) *cobra.Command {
 				var status int
 				err := caught.Error(func() (err error) { status, err = session.Exec(socket, as[0], argv); return err })
 				if errors.Is(err, session.ErrDown) {
-					err = fmt.Errorf("%w; start it with weir lab up --name %s", err, *name)
+					err = fmt.Errorf("%w; start one with weir lab up -n NETWORK%s", err, named(*name))
 				}
 				if err = exit(exitEnvironment, err); err == nil {
 					err = ended(status)

@@ -52,6 +52,9 @@ func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 	if t.network == "" {
 		return on, p, usage("no network given: add -n %s", strings.Join(catalog.In(network.InLab), "|"))
 	}
+	if !strings.HasPrefix(t.network, "{") && strings.Contains(t.network, ",") {
+		return on, p, usage("--network takes one network, not %q", t.network)
+	}
 	u, err := study.ParseUse(t.network)
 	if err != nil {
 		return on, p, usage("--network: %w", err)

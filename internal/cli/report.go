@@ -24,6 +24,7 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/sample"
@@ -65,7 +66,7 @@ describes them and the columns of csv and ratios.`,
   weir report before after -o change.html
   weir report week-*/ -o weeks.html
   weir report results --figure list
-  weir report results --figure thesis-12 -o throughput.pdf
+  weir report fragmentation --figure thesis-12 -o fragmentation.pdf
   weir report results -o report.html
   weir report results --format md --section costs
   weir report results --format csv > results.csv
@@ -156,6 +157,9 @@ func readRun(dir string, keep bool) (rep report.Run, s study.Study, c store.Cont
 	}
 	if s, err = study.Load(c.Study, filepath.Join(dir, "study.yaml")); err != nil {
 		return rep, s, c, exit(exitUsage, err)
+	}
+	if planned := trialsOf(s); c.Imported == nil && s.Precision == 0 && len(c.Results) < planned {
+		rep.Problems = append(rep.Problems, fmt.Sprintf("only %d of %d trials: the run was stopped, or goes on; weir run --resume %s continues it", len(c.Results), planned, plan.ShellWord(dir)))
 	}
 	s.KeepDisturbed = s.KeepDisturbed || keep
 	rep.Name, rep.Question, rep.Options = s.Name, s.Question, experiment.Reading(s)
@@ -306,14 +310,17 @@ func writeTo(out string, write func(io.Writer) error) (err error) {
 		err = cmp.Or(write(b), b.Flush())
 	} else {
 		var b bytes.Buffer
-		replace := store.WriteFile
+		replace := func(name string, b []byte) error {
+			if err := store.WriteFile(name, b); err != nil {
+				return fmt.Errorf("write %s: %w", name, err)
+			}
+			return nil
+		}
 		if info, err := os.Lstat(out); err == nil && !info.Mode().IsRegular() { // a device, a pipe, or a link that stays
 			replace = func(name string, b []byte) error { return os.WriteFile(name, b, 0o666) }
 		}
 		if err = write(&b); err == nil {
-			if err = replace(out, b.Bytes()); err != nil {
-				err = fmt.Errorf("write %s: %w", out, err)
-			}
+			err = replace(out, b.Bytes())
 		}
 	}
 	if file := (*fs.PathError)(nil); errors.As(err, &file) {

@@ -39,7 +39,7 @@ func bind(s *study.Study) *pflag.FlagSet {
 	fl, t := pflag.NewFlagSet("study", pflag.ContinueOnError), &s.Topology
 	fl.StringVar(&s.Baseline, "baseline", s.Baseline, "network to compare the others with (default: the first)")
 	fl.IntVar(&s.Blocks, "blocks", s.Blocks, "passes through all cells; with --precision, in the pilot")
-	fl.DurationVar(&s.MaxTime, "max-time", s.MaxTime, "time limit for --precision")
+	fl.DurationVar(&s.MaxTime, "max-time", s.MaxTime, "time limit for --precision; its pilot (--blocks) always runs")
 	fl.BoolVar(&s.KeepDisturbed, "keep-disturbed", s.KeepDisturbed, "count trials that programs outside the run disturbed like all others, and measure no block again")
 	fl.BoolVar(&s.Profile, "profile", s.Profile, "add trials that sample which kernel functions use the CPUs, and report the extra time per packet by layer (needs root, or over SSH sudo without a password)")
 	fl.BoolVar(&s.Swap, "swap", s.Swap, "swap client and server in half of the blocks")

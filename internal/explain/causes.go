@@ -123,7 +123,7 @@ func (r Run) ordinary(network string, causes []Statement) (Statement, bool) {
 		if !bounded || r.sharing(network) != nil {
 			return Statement{}, false
 		}
-		return Statement{Subject: Ordinary, Text: lang.T("the baseline; nothing limits or spoils its numbers that this run can see")}, true
+		return Statement{Subject: Ordinary, Text: lang.T("the baseline; this run sees nothing that limits or spoils its numbers")}, true
 	}
 	base := r.causes(r.Baseline)
 	own := slices.DeleteFunc(slices.Clone(causes), func(s Statement) bool {
@@ -147,7 +147,7 @@ func (r Run) ordinary(network string, causes []Statement) (Statement, bool) {
 	if same == nil {
 		return Statement{}, false
 	}
-	text := lang.T("no difference to %s shown: %s", r.Baseline, few(same))
+	text := lang.T("no difference from %s shown: %s", r.Baseline, few(same))
 	switch {
 	case hidden > 1:
 		text += lang.T("; the run is too noisy to show less than a factor of %.0f", 1+hidden)

@@ -262,7 +262,7 @@ func TestVerdictIsOnTheNumberStated(t *testing.T) {
 	said := r.bounds("vxlan-overlay")[0].Text.String()
 	for _, b := range r.whatIfs("vxlan-overlay") {
 		gain, delivered := b.Gained()
-		if delivered || b.Verdict != costmodel.Stands || !strings.Contains(said, times(gain)+" the work per CPU time") {
+		if delivered || b.Verdict != costmodel.Stands || !strings.Contains(said, times(gain)+" in work per CPU time") {
 			t.Errorf("%s: judged %v, %s; the sentence: %s", b.Probe, gain, b.Verdict, said)
 		}
 	}

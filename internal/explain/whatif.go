@@ -148,7 +148,7 @@ func ofWork(delivered bool) lang.Text {
 	if delivered {
 		return ""
 	}
-	return lang.T(" the work per CPU time")
+	return lang.T(" in work per CPU time")
 }
 
 func rate(b costmodel.Bound) string {

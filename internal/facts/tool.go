@@ -1,7 +1,9 @@
 package facts
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -98,10 +100,13 @@ func (t ToolInfo) Find(ctx context.Context) (path, version string, err error) {
 	switch {
 	case ctx.Err() != nil:
 		runErr = context.Cause(ctx)
+	case len(bytes.TrimSpace(out)) > 0: // an interpreter prints its reason last
+		lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+		runErr = fmt.Errorf("it says %.80q", lines[len(lines)-1])
 	case runErr == nil:
-		runErr = fmt.Errorf("none in %.60q", out)
+		runErr = errors.New("it says nothing")
 	}
-	return path, "", fmt.Errorf("%s: version: %w", path, runErr)
+	return path, "", fmt.Errorf("%s: found, but its version is unknown: %w", path, runErr)
 }
 
 // Find returns the path of a program, or "". After PATH it searches the directories of

@@ -124,8 +124,12 @@ func TestToolMissing(t *testing.T) {
 func TestToolWithoutVersion(t *testing.T) {
 	install(t, "etcd", "Illegal instruction")
 	path, version, err := Tool(t.Context(), "etcd")
-	if path == "" || version != "" || err == nil || !strings.Contains(err.Error(), "version: ") {
+	if path == "" || version != "" || err == nil || !strings.HasSuffix(err.Error(), `etcd: found, but its version is unknown: it says "Illegal instruction"`) {
 		t.Errorf("%q, %q, %v, want a path and an error about the version", path, version, err)
+	}
+	install(t, "etcd", "Traceback:\n\nNo module named 'x'\n")
+	if _, _, err := Tool(t.Context(), "etcd"); err == nil || !strings.HasSuffix(err.Error(), `it says "No module named 'x'"`) {
+		t.Error(err)
 	}
 	install(t, "etcd", "hang")
 	cause := errors.New("enough")

@@ -101,6 +101,8 @@ func readIperf3Doc(b []byte) (Statement, error) {
 	version, test := iperf3VersionRE.FindStringSubmatch(doc.Start.Version), doc.Start.Test
 	p := Iperf3{UDP: test.Protocol == "UDP", Reverse: s.Start.Test.Reverse != 0}
 	switch {
+	case doc.Start.Version == "":
+		return Statement{}, errors.New("no JSON of iperf3: start.version is missing")
 	case version == nil:
 		return Statement{}, fmt.Errorf("unknown version %.40q", doc.Start.Version)
 	case s.Start.Connecting == nil:

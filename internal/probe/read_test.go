@@ -193,6 +193,9 @@ func TestReadNothing(t *testing.T) {
 			t.Errorf("%q is %+v", text, r)
 		}
 	}
+	if _, err := Read([]byte(`{"format": 1, "counters": {}}`), ""); err == nil || !strings.Contains(err.Error(), "no JSON of iperf3") {
+		t.Error(err)
+	}
 }
 
 // --json-stream prints the parts of the document as events, a line each.

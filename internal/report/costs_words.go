@@ -157,7 +157,7 @@ func promise(m costmodel.Model, wakes []costmodel.Wake) []string {
 		if m.Kind != costmodel.UDP || levelText(w.Levels) != levelText(m.Levels) {
 			continue
 		}
-		text := say("%s on %s cost both ends together %s of that, for waking up", traffic[w.Kind].name, w.Network, timesWithin(w.Factor))
+		text := say("%s on %s take %s the model's CPU time at both ends together, because they wake threads", traffic[w.Kind].name, w.Network, timesWithin(w.Factor))
 		if w.Refused == "" {
 			text += say(": %s more per %s predicts them within %.1f %%", within(w.Extra, "s", 1), traffic[w.Kind].pass, 100*w.LargestError)
 		} else {

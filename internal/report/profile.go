@@ -136,7 +136,7 @@ func flame(d profile.Difference, id string) Figure {
 	return Figure{ID: id + " flame", Caption: say("Who calls what on %s: %s ns per %s", d.Network, fixed(d.Sum.Here, 0), word(d.Unit)),
 		Note: say("Width is CPU time per %s, and below a box is what it calls. A box is the calls within one layer, and begins with the function that it names. Its color is the share of the layer that %s adds to %s. The narrowest boxes are left out.", word(d.Unit), d.Network, d.Baseline),
 		Chart: chart.Flame{Frames: flameFrames(d, rows, d.Tree), Less: say("less than on %s", d.Baseline), More: say("only on %s", d.Network),
-			Alt: say("Flame graph of the CPU time per %s on %s, in the colors of the difference to %s. The table below has the layers.", word(d.Unit), d.Network, d.Baseline)}}
+			Alt: say("Flame graph of the CPU time per %s on %s, in the colors of the difference from %s. The table below has the layers.", word(d.Unit), d.Network, d.Baseline)}}
 }
 
 func flameFrames(d profile.Difference, rows map[string]profile.Row, frames []profile.Frame) (all []chart.Frame) {

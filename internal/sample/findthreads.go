@@ -18,6 +18,9 @@ const kernelWork = "wg-crypt"
 // process adds the threads of the process in dir.
 func (t *Threads) process(dir string, add func(candidate)) error {
 	p, known := t.known[dir]
+	if known && !p.sure {
+		known, p.sure = false, true
+	}
 	if !known {
 		args, err := fs.ReadFile(t.root, dir+"/cmdline")
 		if err == nil && len(args) > 0 {
@@ -28,6 +31,8 @@ func (t *Threads) process(dir string, add func(candidate)) error {
 		}
 		if len(args) > 0 { // otherwise a kernel thread, or a process that is ending
 			p.name, p.ns = program(args, p.comm), inode(t.root, dir+"/ns/net")
+		} else {
+			p.sure = true
 		}
 		t.known[dir] = p
 	}

@@ -64,8 +64,12 @@ type thread struct {
 	key  string
 }
 
-// A process holds what does not change while a process runs one program.
-type process struct{ name, comm, ns string }
+// A process holds what does not change while a process runs one program. One that is met for the first time
+// can have its parent's name, until exec(2); seen twice, it is sure.
+type process struct {
+	name, comm, ns string
+	sure           bool
+}
 
 // A candidate is a thread that Find has met.
 type candidate struct {
@@ -80,7 +84,7 @@ type candidate struct {
 func (t *Threads) Find() error { return t.list(true) }
 
 // FindNew opens the threads that used most since the last Find or FindNew, new ones included. It costs
-// less than Find, because it skips the kernel's threads and the names of known processes. It does nothing
+// less than Find, because it skips the kernel's threads and the names of processes seen twice. It does nothing
 // if that would cost more than 0.5 % of a CPU.
 func (t *Threads) FindNew() error { return t.list(false) }
 

@@ -166,6 +166,23 @@ func TestThreadsThatAreBusyNow(t *testing.T) {
 	}
 }
 
+// Between fork and exec, a process has its parent's name: that does not stay.
+func TestThreadsOfANewProgram(t *testing.T) {
+	m := tree(map[string]int{"21": 4e6})
+	th := WatchThreads(m, nil)
+	defer th.Forget()
+	if err := th.Find(); err != nil {
+		t.Fatal(err)
+	}
+	m["proc/21/cmdline"], m["proc/21/comm"], m["proc/21/task/21/comm"] = &fstest.MapFile{Data: []byte("qperf\x00h\x00")}, &fstest.MapFile{Data: []byte("qperf\n")}, &fstest.MapFile{Data: []byte("qperf\n")}
+	if err := th.FindNew(); err != nil {
+		t.Fatal(err)
+	}
+	if got := th.Read(); got["task.21.21.4026531841.qperf"] != 0.004 {
+		t.Errorf("%v", got)
+	}
+}
+
 // A thread of this machine that computes shows it, and one that has ended is dropped.
 func TestThreadsOfThisMachine(t *testing.T) {
 	th := WatchThreads(os.DirFS("/"), nil)

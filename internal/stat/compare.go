@@ -132,7 +132,7 @@ func logRatios(base, other []float64) (d []float64, index []int, warnings []lang
 		warnings = append(warnings, lang.T("%d of %s dropped: they have no ratio", dropped, plural(len(base), "pair")))
 	}
 	if zeros > 0 {
-		warnings = append(warnings, lang.T("%d of %s are 0: they count as the smallest", zeros, plural(len(d), "ratio")))
+		warnings = append(warnings, lang.T("ratios of 0 count as the smallest: %d of %d", zeros, len(d)))
 	}
 	return d, index, warnings
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,10 +46,12 @@ func Runs(dir string) ([]string, error) {
 		return []string{dir}, nil
 	}
 	s, err := ReadSeries(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, fmt.Errorf("%s: not a results directory: it is a file", dir)
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: not a results directory: it holds neither a run (%s, %s) nor a series of runs (%s)", dir, studyFile, resultsFile, runsFile)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	var runs []string
@@ -101,7 +104,7 @@ func CreateSeries(dir string, s Series) error {
 	_, unplanned := os.Stat(filepath.Join(dir, runsFile))
 	first := RunDir(dir, 1)
 	if _, err := os.Stat(filepath.Join(first, studyFile)); err == nil && unplanned == nil {
-		return fmt.Errorf("%s: already holds a series of runs; continue with --resume %s, or use another -o", dir, plan.ShellWord(dir))
+		return fmt.Errorf("%s already holds a series of runs; continue with --resume %s, or use another -o", dir, plan.ShellWord(dir))
 	}
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -109,7 +112,7 @@ func CreateSeries(dir string, s Series) error {
 		case name == runsFile, name == "."+runsFile+tempEnd, unplanned == nil && name == filepath.Base(first):
 			// of a series that was killed before its first run began
 		case err == nil:
-			err = fmt.Errorf("is not empty (%s)", strconv.Quote(name))
+			return fmt.Errorf("%s is not empty (%s); use another -o", dir, strconv.Quote(name))
 		}
 	}
 	if err != nil {

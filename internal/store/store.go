@@ -122,16 +122,14 @@ func vacant(dir string) error {
 			name = strings.TrimPrefix(base, ".")
 		}
 		switch name {
-		case resultsFile:
+		case resultsFile, rawDir, cutFile:
 			info, err := e.Info()
 			if err != nil {
 				return fmt.Errorf("%s: %w", dir, err)
 			}
-			if info.Size() > 0 {
-				return fmt.Errorf("%s: already holds results; continue with --resume %s, or use another -o", dir, plan.ShellWord(dir))
+			if name != resultsFile || info.Size() > 0 {
+				return fmt.Errorf("%s already holds results; continue with --resume %s, or use another -o", dir, plan.ShellWord(dir))
 			}
-		case rawDir, cutFile:
-			return fmt.Errorf("%s: already holds %s of a run; continue with --resume %s, or use another -o", dir, name, plan.ShellWord(dir))
 		case studyFile, probesFile, BegunFile, MachinesFile, logFile, logsDir, "hosts", "plans":
 			if _, err := os.Stat(filepath.Join(dir, resultsFile)); err != nil {
 				foreign = append(foreign, name)
@@ -145,7 +143,7 @@ func vacant(dir string) error {
 		if len(foreign) > 3 {
 			foreign, more = foreign[:3], " …"
 		}
-		return fmt.Errorf("%s: is not empty (%s%s) and holds no results; use another -o", dir, strings.Join(foreign, ", "), more)
+		return fmt.Errorf("%s is not empty (%s%s) and holds no results; use another -o", dir, strings.Join(foreign, ", "), more)
 	}
 	return nil
 }

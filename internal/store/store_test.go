@@ -113,11 +113,11 @@ func TestCreateRefuses(t *testing.T) {
 	}{
 		"empty":              {nil, ""},
 		"stopped early":      {map[string]string{"results.jsonl": "", "weir.log": "x", "study.yaml": "x", "probes.json": "[]", "hosts/h1.json": "x", "logs/n/h1-d.log": "x"}, ""},
-		"results":            {map[string]string{"results.jsonl": "{}\n", "study.yaml": "x"}, "already holds results; continue with --resume DIR, or use another -o"},
-		"raw bytes":          {map[string]string{"results.jsonl": "", "raw/t/f": "x"}, "already holds raw of a run; continue with --resume DIR"},
+		"results":            {map[string]string{"results.jsonl": "{}\n", "study.yaml": "x"}, "DIR already holds results; continue with --resume DIR, or use another -o"},
+		"raw bytes":          {map[string]string{"results.jsonl": "", "raw/t/f": "x"}, "DIR already holds results; continue with --resume DIR"},
 		"foreign":            {map[string]string{"a": "x"}, "is not empty (a) and holds no results; use another -o"},
 		"many foreign":       {map[string]string{"a": "", "b": "", "c": "", "d": ""}, "is not empty (a, b, c …) and holds no results"},
-		"foreign study":      {map[string]string{"study.yaml": "mine"}, "is not empty (study.yaml) and holds no results"},
+		"foreign study":      {map[string]string{"study.yaml": "mine"}, "DIR is not empty (study.yaml) and holds no results"},
 		"foreign logs":       {map[string]string{"logs/a": "x"}, "is not empty (logs) and holds no results"},
 		"foreign and leaves": {map[string]string{"results.jsonl": "", "thesis.tex": "x"}, "is not empty (thesis.tex)"},
 	} {
