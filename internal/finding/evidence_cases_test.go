@@ -122,7 +122,7 @@ var watchedCases = []watchedCase{
 	{rule: "segmentation-lost", protocol: "tcp", change: func(o observed) {
 		o.resize(3, 6, 1512)
 		o.device("h1", "eth0", func(d *evidence.Device) { d.Features["tx-udp_tnl-segmentation"] = false })
-	}, want: "segmentation is lost at h1 eth0: 48,000 B per packet on vx0, 1,512 B on eth0, 32 times as many packets; tx-udp_tnl-segmentation is off there; switch on what the device can: ethtool -K eth0 tx-udp_tnl-segmentation on", place: "h1 eth0"},
+	}, want: "segmentation is lost at h1 eth0: 48,000 B per packet on vx0, 1,512 B on eth0, 32 times as many packets; tx-udp_tnl-segmentation is off there; switch on the offloads that the device has: ethtool -K eth0 tx-udp_tnl-segmentation on", place: "h1 eth0"},
 	{rule: "segmentation-lost", protocol: "udp", name: "of a UDP buffer", change: func(o observed) {
 		o.resize(0, 3, 40000)
 		o.resize(6, len(o.Path), 40000)
@@ -164,7 +164,7 @@ var watchedCases = []watchedCase{
 		o.device("h1p1", "eth0", func(d *evidence.Device) {
 			d.Features["tx-tcp-segmentation"], d.Features["tx-generic-segmentation"] = false, false
 		})
-	}, want: "h1p1 eth0 gets 1,464 B per packet; tx-generic-segmentation, tx-tcp-segmentation are off there; switch on what the device can: ethtool -K eth0 tx-generic-segmentation on tx-tcp-segmentation on", place: "h1p1 eth0"},
+	}, want: "h1p1 eth0 gets 1,464 B per packet; tx-generic-segmentation, tx-tcp-segmentation are off there; switch on the offloads that the device has: ethtool -K eth0 tx-generic-segmentation on tx-tcp-segmentation on", place: "h1p1 eth0"},
 	{protocol: "tcp", name: "small writes", change: func(o observed) {
 		o.resize(0, len(o.Path), 130)
 		o.Nodes["h2p1"] = sample.Counters{}

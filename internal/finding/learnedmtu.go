@@ -40,7 +40,7 @@ var learnedMTU = Rule{
 		}
 		f := Finding{Severity: Warning, Place: at, Number: &Number{lang.T("trials with a smaller path MTU"), "1", share},
 			Text:   lang.T("%s learned a path MTU of %d to %s: smaller than the plan's %.0f", at, learned, to, plannedMTU),
-			Remedy: lang.T("find the device with the small MTU, then forget what was learned: ip route flush cache")}
+			Remedy: lang.T("find the device with the small MTU, then forget the MTU that was learned: ip route flush cache")}
 		if hop, mtu, need, ok := tooSmall(last(r)); ok {
 			f.Place = hop.In + " " + hop.Dev
 			f.Text += lang.T("; the MTU of %s is %d, the path needs %.0f there", f.Place, mtu, need)

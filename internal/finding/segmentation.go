@@ -138,7 +138,7 @@ func (f *Finding) switchOn(r *analysis.Row, h evidence.Hop, off []string) {
 	} else {
 		f.Text += lang.T("; %s is off there", off[0])
 	}
-	f.Remedy = lang.T("switch on what the device can: ethtool -K %s %s on", h.Dev, strings.Join(off, " on "))
+	f.Remedy = lang.T("switch on the offloads that the device has: ethtool -K %s %s on", h.Dev, strings.Join(off, " on "))
 	// Cutting costs far more: every packet behind passes the rest of the path by itself.
 	f.Test = lessCPU(r, 0.9, plan.Step{In: h.In, Offload: &plan.Offload{Dev: h.Dev, Features: features}})
 }

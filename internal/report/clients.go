@@ -9,7 +9,7 @@ import (
 const clients = "clients"
 
 var clientsNote = say("All clients run at once against one server, each on a separate host. The numbers are those of one client; " +
-	"all clients is what they received together, and least and most are the smallest and the largest share of one client.")
+	"all clients is their sum, and least and most are the smallest and the largest share of one client.")
 
 func hasClients(t analysis.Table) bool { return unitOf(t.Rows, "clients.delivered") != "" }
 

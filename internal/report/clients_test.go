@@ -43,7 +43,7 @@ func TestClientSweeps(t *testing.T) {
 			t.Errorf("%d charts are %q, want %d", n, c.caption, c.n)
 		}
 	}
-	if !strings.Contains(page, "all clients is what they received together") || strings.Contains(write(t, writers["html"], run(t)), "of one client") {
+	if !strings.Contains(page, "all clients is their sum") || strings.Contains(write(t, writers["html"], run(t)), "of one client") {
 		t.Error("whose numbers these are stands where there are several clients, and nowhere else")
 	}
 }

@@ -51,7 +51,7 @@ func pathSection(s source) []Section {
 		}
 	}
 	return []Section{{ID: "paths", Title: say("Paths"), In: []Medium{forPage}, Tables: []Table{t},
-		About: say("Overhead is what encapsulation adds to every IP packet. The ceiling is the payload rate that the headers leave of the link: arithmetic, not a measurement.")}}
+		About: say("Overhead is the bytes that encapsulation adds to every IP packet. The ceiling is the payload rate that the headers leave of the link: arithmetic, not a measurement.")}}
 }
 
 // distanceOf describes what packets met between the hosts of a row's ends, each way; "" if nothing.

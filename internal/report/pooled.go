@@ -274,7 +274,7 @@ func (s several) ratios() Section {
 func (s several) budget() Section {
 	x := Section{ID: "budget", Title: say("Uncertainty budget"), In: full,
 		About: say("Standard uncertainties relative to each ratio. Type A comes from repetition: the blocks within the runs, and the runs. " +
-			"Type B is what repetition cannot show. Combined is the root of the sum of squares; the interval of a ratio is type A times the quantile of t.")}
+			"Type B comes from causes that repetition cannot show. Combined is the root of the sum of squares; the interval of a ratio is type A times the quantile of t.")}
 	of := s.compared()
 	share := func(head string, keep int, get func(analysis.Budget) float64) column {
 		return layout(Column{Head: word(head), Base: "1", Keep: keep}, of, func(c analysis.PooledCell) Cell {

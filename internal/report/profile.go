@@ -113,7 +113,7 @@ func (s source) profilePart(title string, d profile.Difference) Section {
 	for i := len(d.Rows); i < len(rows); i++ {
 		t.Rows[i].Baseline = true // set apart
 	}
-	notes := []string{say("Each interval is over %s and holds by itself. The last row is what the engine's threads report by their own clocks for the same trials.", count(d.Blocks, "block"))}
+	notes := []string{say("Each interval is over %s and holds by itself. The last row has the times that the engine's threads report by their own clocks for the same trials.", count(d.Blocks, "block"))}
 	if off := d.Agree(); off > profile.Agreed {
 		notes = append(notes, say("Samples and clocks differ by up to %s; on %s the client has %s ns by samples and %s by its clock, the server %s and %s. "+
 			"A CPU that sleeps between packets misses samples, and some kernels charge no thread for softirqs.",

@@ -15,7 +15,7 @@ const (
 	leastBusy = 0.02 // share of a CPU of the least busy of them
 )
 
-var threadsAbout = say("A thread runs on one CPU at a time: one at 100 % cannot do more, however idle the others are. Its time includes the softirqs that ran on top of it. Of threads with one name in one place, the table has the busiest. In use is what all programs on the machine used, as top(1) shows it.")
+var threadsAbout = say("A thread runs on one CPU at a time: one at 100 % cannot do more, however idle the others are. Its time includes the softirqs that ran on top of it. Of threads with one name in one place, the table has the busiest. In use counts all programs on the machine, as top(1) does.")
 
 // threadSection has a part per probe and condition: the CPUs in use, and the busiest threads of each
 // network.

@@ -56,7 +56,7 @@ type place struct {
 func (p place) String() string { return strings.TrimSpace(fmt.Sprint(p.Block, " ", p.Pair)) }
 
 var trialsAbout = say("Each dot is a trial, in the order of blocks, as its distance from its network's median. Rows of a chart share one scale, and higher is more. " +
-	"What moves in all rows at once is the machine; what moves in one row is that network.")
+	"A movement in all rows at once comes from the machine, one in a single row from that network.")
 
 // trialSection has a chart and a table of every trial of each of the run's tables.
 func trialSection(s source) []Section {
