@@ -29,6 +29,9 @@ func TestInCluster(t *testing.T) {
 		if r.Status != record.OK {
 			t.Errorf("%s: %s: %s", r.Trial, r.Status, r.Reason)
 		}
+		if got := r.Observed["cluster.kube-proxy"]; got != bothModes {
+			t.Errorf("%s: kube-proxy %q, want %q", r.Trial, got, bothModes)
+		}
 		seen[r.Config["network"]]++
 	}
 	for _, n := range []string{"host", "pod", "service", "nodeport"} {
