@@ -18,12 +18,18 @@ import (
 // coordinator that it dials.
 func agentCommand() *cobra.Command {
 	var remove, coordinator, tokenFile string
+	var proxy bool
 	c := &cobra.Command{
 		Use:    "agent",
 		Short:  "Internal command: serve as the agent of a machine; weir starts it itself",
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if proxy {
+				mode, err := kube.AskProxy(c.Context(), kube.ProxyAddr)
+				fmt.Print(mode)
+				return exit(exitEnvironment, err)
+			}
 			if coordinator != "" {
 				return exit(exitEnvironment, joinCoordinator(c.Context(), coordinator, tokenFile))
 			}
@@ -39,6 +45,7 @@ func agentCommand() *cobra.Command {
 	c.Flags().StringVar(&remove, "remove", "", "directory to remove first, with the file weir in it")
 	c.Flags().StringVar(&coordinator, "join", "", "coordinator to dial, HOST:PORT")
 	c.Flags().StringVar(&tokenFile, "token-file", "", "with --join: file with the token of the run")
+	c.Flags().BoolVar(&proxy, "kube-proxy", false, "print the mode that the kube-proxy of this machine states, and end")
 	return c
 }
 

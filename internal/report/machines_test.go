@@ -138,6 +138,21 @@ func TestTwoMachines(t *testing.T) {
 	}
 }
 
+// Readers learn which end of a pair was the client.
+func TestDirectionOfPairs(t *testing.T) {
+	const one = "Each pair is measured in one direction"
+	mesh := foundRun(t, 3, 6, 0)
+	if text := pooled(analyzed(mesh).Analysis); strings.Contains(text, one) || !strings.Contains(text, "change places in half") {
+		t.Errorf("with swapped blocks: %s", text)
+	}
+	for _, r := range mesh.Results {
+		r.Observed["swapped"] = "false"
+	}
+	if text := pooled(analyzed(mesh).Analysis); !strings.Contains(text, one) {
+		t.Errorf("without swapped blocks: %s", text)
+	}
+}
+
 // Hundreds of machines are summed up: no matrix of their pairs, and no table with a row for each.
 func TestManyMachines(t *testing.T) {
 	r := foundRun(t, 200, 6, 6)

@@ -99,7 +99,15 @@ func divisor(p *analysis.Run) string {
 
 // pooled explains a block's value if the study measures all pairs of hosts.
 func pooled(p *analysis.Run) string {
-	return say("A block's value is the median over its %s of hosts, and a ratio divides the medians over the pairs that both networks have: the sample is the block, not the pair.", count(p.Pairs, "pair"))
+	value := say("A block's value is the median over its %s of hosts, and a ratio divides the medians over the pairs that both networks have: the sample is the block, not the pair.", count(p.Pairs, "pair"))
+	for _, t := range p.Tables {
+		for _, r := range t.Rows {
+			if slices.ContainsFunc(r.Points, func(p analysis.Point) bool { return p.Swapped }) {
+				return sentences(value, say("Client and server of a pair change places in half of the blocks."))
+			}
+		}
+	}
+	return sentences(value, say("Each pair is measured in one direction: the host that the run lists first is the client."))
 }
 
 func againSection(s source) []Section {

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"context"
 	"slices"
 	"strings"
 )
@@ -65,44 +64,4 @@ func cni(sets []daemonSet, devices []string) string {
 		return unknownCNI
 	}
 	return strings.Join(found, ", ")
-}
-
-const unknownProxy = "unknown"
-
-// proxy returns the mode of kube-proxy where it can be read: as kubeadm and others store it.
-func (t *Target) proxy(ctx context.Context, sets []daemonSet) string {
-	for _, name := range []string{"kube-proxy", "kube-proxy-config"} {
-		var m struct {
-			Data map[string]string `json:"data"`
-		}
-		if err := t.outside().get(ctx, &m, "configmap", name, "--namespace=kube-system"); err == nil {
-			for _, key := range []string{"config.conf", "config", "kube-proxy.conf"} {
-				if mode := proxyMode(m.Data[key]); mode != "" {
-					return mode
-				}
-			}
-		}
-	}
-	for _, s := range sets {
-		if s.Metadata.Name == "kube-proxy" {
-			return unknownProxy + ": its configuration cannot be read"
-		}
-	}
-	return unknownProxy
-}
-
-// proxyMode finds the mode in a KubeProxyConfiguration; "" means that this is none. An empty mode is
-// iptables on Linux (pkg/proxy/apis/config).
-func proxyMode(conf string) string {
-	if !strings.Contains(conf, "KubeProxyConfiguration") {
-		return ""
-	}
-	for line := range strings.Lines(conf) {
-		if mode, ok := strings.CutPrefix(line, "mode:"); ok {
-			if mode = strings.Trim(oneLine(mode), `"' `); mode != "" {
-				return bounded(mode)
-			}
-		}
-	}
-	return "iptables"
 }

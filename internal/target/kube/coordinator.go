@@ -239,7 +239,7 @@ func (c *Coordinator) Open(ctx context.Context, want topo.Topology, _ string) (*
 		fresh = true
 	}
 	if fresh {
-		c.found = c.learn(c.roster.API)
+		c.found = c.learn(ctx, c.roster.API)
 	}
 	return c.site(want)
 }

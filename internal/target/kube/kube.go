@@ -158,7 +158,7 @@ func (t *Target) Open(ctx context.Context, want topo.Topology, _ string) (*targe
 		return nil, err
 	}
 	if started {
-		t.found = t.learn(t.ask(ctx))
+		t.found = t.learn(ctx, t.ask(ctx))
 	}
 	return t.site(want)
 }

@@ -16,7 +16,7 @@ const (
 	// user is the user and group of all processes. 65532 is "nonroot" of distroless images.
 	user = 65532
 	// lifetime bounds a run's Jobs: a last resort. Agents end by themselves 30 s after weir does, and
-	// a Job that nobody attached to ends with it.
+	// those that nobody attached to within minutes of their start (package remote).
 	lifetime = 24 * time.Hour
 	// linger is how long a finished Job stays, so that the reason of its end can be read.
 	linger = 30 * time.Second

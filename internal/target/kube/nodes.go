@@ -18,6 +18,7 @@ type Machine struct {
 	number  int          // among the chosen ones, from 1
 	kernel  string       // release; "" is unknown
 	runtime string       // of containers; "" is unknown
+	proxy   string       // mode of its kube-proxy, as that one says; "" is unknown
 	addrs   []netip.Addr // internal ones
 	taints  []taint      // that pods on it must tolerate
 }

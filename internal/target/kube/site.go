@@ -204,7 +204,7 @@ func (t *Target) ask(ctx context.Context) api {
 }
 
 // learn collects what the API, the nodes and the agents tell about the cluster.
-func (t *Target) learn(from api) map[string]string {
+func (t *Target) learn(ctx context.Context, from api) map[string]string {
 	found := map[string]string{foundVersion: from.Version}
 	var devices []string
 	var zones, sandboxed, runtimes []string
@@ -232,6 +232,9 @@ func (t *Target) learn(from api) map[string]string {
 		}
 	}
 	found[foundCNI], found[foundProxy] = cni(from.Sets, devices), from.Proxy
+	if strings.HasPrefix(from.Proxy, unknownProxy) {
+		found[foundProxy] = t.nodeModes(ctx, from.Proxy)
+	}
 	for key, all := range map[string][]string{foundZones: zones, foundRuntime: runtimes, foundSandboxed: sandboxed} {
 		if len(all) > 0 {
 			found[key] = strings.Join(all, ", ")

@@ -267,6 +267,37 @@ func reap() {
 	}
 }
 
+// A shell that nobody talks to ends, where its read knows a time.
+func TestNobodyAttaches(t *testing.T) {
+	const wait = "-t 600"
+	if !strings.Contains(Script, wait) {
+		t.Fatalf("the script has no %s", wait)
+	}
+	for name, said := range map[string]string{"before the nonce": "", "before the size": "N0NCE\n"} {
+		for _, shell := range [][]string{{"bash"}, {"bash", "--posix"}, {"busybox", "sh"}, {"mksh"}, {"zsh", "--emulate", "sh"}} {
+			if _, err := exec.LookPath(shell[0]); err != nil {
+				continue
+			}
+			t.Run(name+" "+strings.Join(shell, " "), func(t *testing.T) {
+				t.Parallel()
+				p, err := Start(append(shell, "-c", strings.ReplaceAll(Script, wait, "-t 1")), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				late := time.AfterFunc(20*time.Second, func() { p.Close() })
+				if _, err := io.WriteString(p, said); err != nil {
+					t.Error(err)
+				}
+				_, err = io.Copy(io.Discard, p) // until it ends
+				if !late.Stop() {
+					t.Errorf("it still waits after 20 s: %v", err)
+				}
+				p.Close()
+			})
+		}
+	}
+}
+
 // Quotes of login shells keep the script together.
 func TestScriptIsQuotable(t *testing.T) {
 	if strings.ContainsAny(Script, "'!\n") || strings.Contains(strings.ReplaceAll(Script, `\n`, ""), `\`) {

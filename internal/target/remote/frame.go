@@ -84,11 +84,11 @@ type times struct {
 }
 
 // Load balancers in front of Kubernetes end connections that are idle for 20 s
-// (https://github.com/kubernetes/kubernetes/issues/94301). A pod's agent can wait for its greeting
-// until all pods run.
+// (https://github.com/kubernetes/kubernetes/issues/94301). A pod's agent waits for its greeting while
+// weir attaches to other pods, a few at a time.
 var (
 	nearTimes = times{beat: 5 * time.Second, silence: 15 * time.Second, greet: time.Minute, push: 10 * time.Minute}
-	farTimes  = times{beat: 5 * time.Second, silence: 30 * time.Second, greet: 10 * time.Minute}
+	farTimes  = times{beat: 5 * time.Second, silence: 30 * time.Second, greet: 3 * time.Minute}
 )
 
 // frames is one end of a connection: a stream whose bytes arrive unchanged and in order, or not at

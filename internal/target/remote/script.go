@@ -12,14 +12,17 @@ package remote
 // that nothing else can be taken for one. The directory is new and named after the nonce, which
 // nobody can guess: that is as private as mktemp(1), which not every machine has.
 const Script = `umask 077; set -f; t=; ` +
-	`IFS= read -r n || exit 1; ` +
+	// A pod whose weir was killed before it attached must not wait until the deadline of its Job. dash's
+	// read knows no time, and fails with another status.
+	`w=; (read -t 9 n) < /dev/null 2> /dev/null; [ $? -gt 1 ] || w="-t 600"; ` +
+	`IFS= read -r $w n || exit 1; ` +
 	`say() { printf "weir-bootstrap %s %s\n" "$n" "$*"; }; ` +
 	`gone() { [ -z "$t" ] || rm -rf "$t"; exit 1; }; ` +
 	`fail() { set -- $*; say "$@"; gone; }; ` + // unquoted: one line
 	`trap gone HUP INT PIPE TERM; ` +
 	`for c in chmod head mkdir rm uname wc; do command -v $c > /dev/null || fail tool $c; done; ` +
 	`say machine "$(uname -m)"; ` +
-	`read -r size sum || exit 1; ` +
+	`read -r $w size sum || exit 1; ` +
 	// try tries a directory: 1 to make one in it, 2 to fill a file, 3 to run it. $e is the reason.
 	`try() { ` +
 	`e=$(mkdir "$1/weir-$n" 2>&1) || return 1; ` +

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,6 +28,9 @@ func TestInCluster(t *testing.T) {
 	for _, r := range m.results(t) {
 		if r.Status != record.OK {
 			t.Errorf("%s: %s: %s", r.Trial, r.Status, r.Reason)
+		}
+		if got := r.Observed["cluster.kube-proxy"]; got != bothModes {
+			t.Errorf("%s: kube-proxy %q, want %q", r.Trial, got, bothModes)
 		}
 		seen[r.Config["network"]]++
 	}
@@ -48,10 +52,9 @@ type background struct {
 	said string
 }
 
-// begin starts a run in the cluster, in a namespace, and returns it with its coordinator when agents run.
+// begin starts a run in the cluster, in a namespace that exists, and returns it with its coordinator when agents run.
 func begin(t *testing.T, namespace string, args ...string) (b background, job string) {
 	t.Helper()
-	kubectl(t, "create", "namespace", namespace)
 	b = background{said: filepath.Join(t.TempDir(), "said")}
 	log, err := os.Create(b.said)
 	if err != nil {
@@ -85,6 +88,7 @@ func TestAttach(t *testing.T) {
 	need(t)
 	t.Parallel()
 	const blocks = 40
+	kubectl(t, "create", "namespace", "attached")
 	b, job := begin(t, "attached", "-n", "pod", "-p", "udp-rr", "--blocks", fmt.Sprint(blocks), "--duration", "100ms")
 	if err := b.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -115,6 +119,7 @@ func TestAttach(t *testing.T) {
 func TestCoordinatorGone(t *testing.T) {
 	need(t)
 	t.Parallel()
+	kubectl(t, "create", "namespace", "gone")
 	b, job := begin(t, "gone", "-n", "pod", "-p", "udp-rr", "--blocks", "5000", "--duration", "100ms")
 	kubectl(t, "delete", "pod", "-l", "job-name="+job, "--namespace=gone", "--wait=false")
 	var exit *exec.ExitError
@@ -122,4 +127,102 @@ func TestCoordinatorGone(t *testing.T) {
 		t.Errorf("%v; weir printed:\n%s", err, b.read())
 	}
 	nothingLeft(t, agentsEnd, "gone")
+}
+
+// After the coordinator is killed in the middle, a run whose results are on a claim is continued from there:
+// nothing is lost or measured twice. The volume is a directory of this machine, which both nodes see.
+func TestVolume(t *testing.T) {
+	need(t)
+	t.Parallel()
+	const blocks = 60
+	volume := t.TempDir()
+	if err := os.Chmod(volume, 0o777); err != nil { // weir's user in pods; kubelet gives no hostPath to the group
+		t.Fatal(err)
+	}
+	kubectl(t, "create", "namespace", "kept")
+	file := filepath.Join(t.TempDir(), "claim.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, `
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: kept}
+spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteMany], storageClassName: "", hostPath: {path: %s, type: Directory}, claimRef: {namespace: kept, name: results}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: results, namespace: kept}
+spec: {accessModes: [ReadWriteMany], storageClassName: "", volumeName: kept, resources: {requests: {storage: 1Gi}}}
+`, volume), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, "apply", "-f", file)
+	b, job := begin(t, "kept", "--volume", "results", "-n", "pod", "-p", "udp-rr", "--blocks", fmt.Sprint(blocks), "--duration", "100ms")
+	stored := filepath.Join(volume, job)
+	eventually(t, 2*time.Minute, func() error {
+		if text, err := os.ReadFile(filepath.Join(stored, "results.jsonl")); err != nil || bytes.Count(text, []byte("\n")) < 5 {
+			return fmt.Errorf("too few trials: %v; weir printed:\n%s", err, b.read())
+		}
+		return nil
+	})
+	killCoordinator(t, job)
+	var exit *exec.ExitError
+	if err := b.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 3 || !bytes.Contains(b.read(), []byte("the coordinator has ended")) || !bytes.Contains(b.read(), []byte("in the directory "+job)) {
+		t.Errorf("%v; weir printed:\n%s", err, b.read())
+	}
+	home := filepath.Join(t.TempDir(), "home")
+	if err := os.CopyFS(home, os.DirFS(stored)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(home, "results.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := bytes.Count(before, []byte("\n"))
+	if done >= blocks {
+		t.Fatalf("the run had ended before its coordinator was killed: %d trials", done)
+	}
+	m := &measurement{Cmd: weir(t, "run", "--resume", home), dir: home}
+	m.Stdout, m.Stderr = &m.out, &m.out
+	if err := m.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if status := m.status(t); status != 0 {
+		t.Errorf("resumed: status %d; weir printed:\n%s", status, &m.out)
+	}
+	trials := map[string]int{}
+	for _, r := range m.results(t) {
+		trials[r.Trial]++
+		if r.Status != record.OK {
+			t.Errorf("%s: %s: %s", r.Trial, r.Status, r.Reason)
+		}
+	}
+	after, err := os.ReadFile(filepath.Join(home, "results.jsonl"))
+	if err != nil || !bytes.HasPrefix(after, before[:bytes.LastIndexByte(before, '\n')+1]) || bytes.Count(after, []byte("\n")) != blocks || len(trials) != blocks {
+		t.Errorf("%v: %d lines of %d trials after %d, want %d of each, the first ones unchanged; weir printed:\n%s", err, bytes.Count(after, []byte("\n")), len(trials), done, blocks, &m.out)
+	}
+	nothingLeft(t, agentsEnd, "kept")
+}
+
+// killCoordinator sends SIGKILL to process 1 of a coordinator's pod.
+func killCoordinator(t *testing.T, job string) {
+	t.Helper()
+	procs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range procs {
+		argv, _ := os.ReadFile(filepath.Join(p, "cmdline")) // it can be gone
+		env, _ := os.ReadFile(filepath.Join(p, "environ"))
+		if string(argv) != "/weir\x00coordinate\x00" || !bytes.Contains(append([]byte{0}, env...), []byte("\x00WEIR_JOB="+job+"\x00")) {
+			continue
+		}
+		var pid int
+		if _, err := fmt.Sscan(filepath.Base(p), &pid); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatalf("no process is the coordinator of %s", job)
 }

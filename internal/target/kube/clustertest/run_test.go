@@ -92,6 +92,9 @@ func nothingLeft(t *testing.T, patience time.Duration, namespace ...string) {
 	})
 }
 
+// bothModes is the mode of kube-proxy on each node. No ConfigMap holds it here.
+const bothModes = "node1: iptables, node2: nftables"
+
 // Every network of a cluster is measured with weir's own image; nothing is left after the run.
 func TestRun(t *testing.T) {
 	need(t)
@@ -104,6 +107,9 @@ func TestRun(t *testing.T) {
 	for _, r := range m.results(t) {
 		if r.Status != record.OK {
 			t.Errorf("%s: %s: %s", r.Trial, r.Status, r.Reason)
+		}
+		if got := r.Observed["cluster.kube-proxy"]; got != bothModes {
+			t.Errorf("%s: kube-proxy %q, want %q", r.Trial, got, bothModes)
 		}
 		seen[r.Config["network"]]++
 	}
