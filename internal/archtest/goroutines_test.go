@@ -12,10 +12,6 @@ var bare = map[string]struct {
 	n   int
 	why string
 }{
-	"internal/engine/marks.go":                  {2, "they print what the engine's threads have counted; a panic ends the engine, and its trial fails with the trace"},
-	"internal/engine/console.go":                {1, "as above"},
-	"internal/engine/hog.go":                    {1, "as above"},
-	"internal/engine/serve.go":                  {1, "as above"},
 	"internal/engine/sock/thread.go":            {1, "OnThread catches for its callers; the other one sets a flag"},
 	"internal/netns/netns.go":                   {1, "it recovers by itself, below package caught"},
 	"internal/rootless/rootless.go":             {1, "it waits for signals and passes them on"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/unit"
@@ -24,6 +25,7 @@ type console struct {
 
 	stop, done chan struct{}
 	last       tally.Counts
+	err        error // why the lines ended early; read it after done
 }
 
 // watch prepares the lines of the next run.
@@ -58,19 +60,23 @@ func (p *console) begin() {
 	p.stop, p.done = make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(p.done)
-		lines := time.NewTicker(p.every)
-		defer lines.Stop()
-		for {
-			select {
-			case <-lines.C:
-				if t, ok := p.count(); ok && t.At > p.last.At {
-					p.print(t)
-				}
-			case <-p.stop:
-				return
-			}
-		}
+		p.err = caught.Error(func() error { p.lines(); return nil })
 	}()
+}
+
+func (p *console) lines() {
+	lines := time.NewTicker(p.every)
+	defer lines.Stop()
+	for {
+		select {
+		case <-lines.C:
+			if t, ok := p.count(); ok && t.At > p.last.At {
+				p.print(t)
+			}
+		case <-p.stop:
+			return
+		}
+	}
 }
 
 // end ends it. The rest since the last line gets a line of its own unless it is short.
@@ -78,7 +84,9 @@ func (p *console) end() {
 	if p.stop == nil {
 		return
 	}
-	p.halt()
+	if p.halt(); p.err != nil {
+		return // the summary says why
+	}
 	if t, ok := p.count(); ok && time.Duration(t.At-p.last.At) > p.every/2 {
 		p.print(t)
 	}

@@ -176,6 +176,9 @@ func (e events) end() {
 
 func (e events) print(v any) error {
 	if e.console != nil {
+		if e.console.err != nil {
+			return e.console.err
+		}
 		return e.write(foreign.Text(inWords(v))) // the other end names some of it
 	}
 	line, err := event.Line(v)

@@ -69,6 +69,10 @@ func TestHandshakes(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // as in the server's process
 	h := admitting(t, loopbacks[0], nil)
+	go func() { // a server whose output nobody reads waits after 1000 lines, two for every client, and serves nobody
+		for range h.lines {
+		}
+	}()
 	to := netip.MustParseAddrPort(h.addr)
 	c := testConfig(t, h.addr)
 	hello := helloOf(t, c)

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/wire"
@@ -100,15 +101,14 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 		err = out.print(event.Ready{Event: event.KindReady, CPUs: cpus})
 	}
 	if err == nil {
-		ended := make(chan struct{})
+		ended := make(chan error, 1)
 		go func() {
-			defer close(ended)
-			out.answer(h.count)
+			ended <- caught.Error(func() error { out.answer(h.count); return nil })
 		}()
 		select {
 		case <-ctx.Done():
 			err = sock.Canceled(ctx, sock.ErrStopped)
-		case <-ended:
+		case err = <-ended:
 		}
 	}
 	h.stop.Stop()

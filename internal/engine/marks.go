@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
@@ -23,6 +24,7 @@ import (
 type marks struct {
 	out   events
 	meter *tally.Meter
+	fail  func(error) // ends the server: a window without its marks would look like a client that stalled
 
 	mu    sync.Mutex
 	stop  chan struct{} // of the window's timers; nil: no window
@@ -75,7 +77,8 @@ func (m *marks) at(begin int64, d time.Duration) {
 		close(m.stop)
 	}
 	m.stop, m.begun, m.due = make(chan struct{}), begin, true
-	go m.run(begin, d, m.stop)
+	stop := m.stop
+	m.beside(func() { m.run(begin, d, stop) })
 }
 
 // next marks a window of d that begins some time after the next message that the server counts.
@@ -91,7 +94,7 @@ func (m *marks) next(after, d time.Duration) {
 	}
 	stop, before := make(chan struct{}), m.meter.Messages()
 	m.stop, m.due = stop, true
-	go func() {
+	m.beside(func() {
 		look := time.NewTicker(lookEvery)
 		defer look.Stop()
 		for m.meter.Messages() == before {
@@ -102,6 +105,15 @@ func (m *marks) next(after, d time.Duration) {
 			}
 		}
 		m.run(sock.Now()+int64(after), d, stop)
+	})
+}
+
+// beside runs f on a goroutine of its own.
+func (m *marks) beside(f func()) {
+	go func() {
+		if err := caught.Error(func() error { f(); return nil }); err != nil {
+			m.fail(err)
+		}
 	}()
 }
 

@@ -116,7 +116,7 @@ func TestMarks(t *testing.T) {
 // A repeated request begins the window anew, one that ends it does not; an aborted run ends it.
 func TestMarksAreOfOneWindow(t *testing.T) {
 	out := newPrinter()
-	m := &marks{out: events{w: out}, meter: new(tally.Meter)}
+	m := &marks{out: events{w: out}, meter: new(tally.Meter), fail: func(err error) { t.Error(err) }}
 	m.at(sock.Now(), time.Hour)
 	out.wait(t, event.MarkBegin)
 	m.at(sock.Now(), time.Hour)

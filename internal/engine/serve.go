@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
@@ -71,8 +72,10 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	}
 	s := &server{stop: new(sock.Stopper), patience: c.patience, token: c.token, say: out.say,
 		fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*serverRun{}, changed: make(chan struct{})}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
 	if c.marks {
-		s.marks = &marks{out: out, meter: &s.meter}
+		s.marks = &marks{out: out, meter: &s.meter, fail: fail}
 	}
 	err = errors.Join(sock.SetTimeouts(tcp, sock.Tick), sock.SetTimeouts(udp, sock.Tick))
 	var serving <-chan error
@@ -92,7 +95,12 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	accepting := sock.OnThread(func() error { return s.accept(tcp) })
 	if err = c.ready(out, at); err == nil {
 		if c.count {
-			go out.answer(func() any { return s.meter.Count(sock.Now()) })
+			go func() {
+				err := caught.Error(func() error { out.answer(func() any { return s.meter.Count(sock.Now()) }); return nil })
+				if err != nil {
+					fail(err)
+				}
+			}()
 		}
 		err = s.attend(ctx, c, accepting, serving)
 	}

@@ -107,3 +107,24 @@ func TestJudgedAgain(t *testing.T) {
 		t.Errorf("%s", v.Outcome)
 	}
 }
+
+// The file of verdicts is one of a results directory, which can come from anywhere.
+func FuzzParseVerdicts(f *testing.F) {
+	b, err := EncodeVerdicts([]Verdict{{Subject: Cause, Text: "lost", Ratio: between(1.4, 1.7), Outcome: Stands, Dir: "tests/x"}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add([]byte(`{"format": 1, "verdicts": [{"outcome": "open", "text": "\u001b[2J"}]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		vs, err := ParseVerdicts(b)
+		if err != nil {
+			return
+		}
+		for _, v := range vs {
+			if s := v.String(); !Printable(s) {
+				t.Errorf("the sentence of a verdict does not print: %q", s)
+			}
+		}
+	})
+}
