@@ -40,8 +40,13 @@ var errBusy = fmt.Errorf("the server is busy with another run, which this one wo
 
 // tryJoin returns nil if the server is busy; changed is then closed when that can be over.
 func (s *server) tryJoin(p wire.Params, peer netip.Addr) (run *serverRun, changed <-chan struct{}, err error) {
+	begins := false
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer func() {
+		if s.mu.Unlock(); begins { // a reader that pauses stops nobody else
+			s.say("%v: %s begins: %v after %v of warm-up\n", peer, p.Workload, p.Duration, p.Warmup)
+		}
+	}()
 	run, ok := s.runs[p.Run]
 	switch {
 	case ok && (run.Params != p || run.peer != peer || run.conns == p.Streams):
@@ -54,7 +59,7 @@ func (s *server) tryJoin(p wire.Params, peer netip.Addr) (run *serverRun, change
 		run = &serverRun{Params: p, peer: peer, since: sock.Now()}
 		s.runs[p.Run] = run
 		s.change()
-		s.say("%v: %s begins: %v after %v of warm-up\n", peer, p.Workload, p.Duration, p.Warmup)
+		begins = true
 	}
 	run.conns++
 	return run, nil, nil
@@ -65,8 +70,13 @@ func (s *server) leave(run *serverRun) {
 	if run == nil {
 		return
 	}
+	ended := false
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer func() {
+		if s.mu.Unlock(); ended {
+			s.say("%v: %s has ended after %v\n", run.peer, run.Workload, time.Duration(sock.Now()-run.since).Round(time.Millisecond))
+		}
+	}()
 	if run.conns--; run.conns > 0 {
 		return
 	}
@@ -77,7 +87,7 @@ func (s *server) leave(run *serverRun) {
 	}
 	s.ended++
 	s.change()
-	s.say("%v: %s has ended after %v\n", run.peer, run.Workload, time.Duration(sock.Now()-run.since).Round(time.Millisecond))
+	ended = true
 }
 
 // change wakes every waiter. The caller holds the lock.
