@@ -148,15 +148,16 @@ func nearIDs(ids []string, name string) []string {
 	return nil
 }
 
+type listedFigure struct {
+	figure.Figure
+	Study string `json:"study,omitempty"` // absent if nothing is measured
+}
+
 func listFigures(shipped []figure.Figure, asJSON bool) error {
 	if asJSON {
-		type line struct {
-			figure.Figure
-			Study string `json:"study,omitempty"`
-		}
-		var lines []line
+		var lines []listedFigure
 		for _, f := range shipped {
-			lines = append(lines, line{f, f.Study.Name})
+			lines = append(lines, listedFigure{f, f.Study.Name})
 		}
 		return printJSON(os.Stdout, lines)
 	}

@@ -158,6 +158,13 @@ without connecting to them; weir doctor connects.`,
 	return c
 }
 
+// A machinesPlan is what a run uses of machines that exist.
+type machinesPlan struct {
+	SSH      []string `json:"ssh"`   // machines, as ssh names them, with =ADDRESS if one was given
+	Ports    [2]int   `json:"ports"` // first and last that servers listen on
+	Networks []string `json:"networks"`
+}
+
 // planMachines prints what a run does on machines that exist. It changes none of them.
 func planMachines(ctx context.Context, s study.Study, asJSON, asDiagram bool) error {
 	switch {
@@ -176,11 +183,7 @@ func planMachines(ctx context.Context, s study.Study, asJSON, asDiagram bool) er
 		first, last = ssh.Ports.First, ssh.Ports.Last
 	}
 	if asJSON {
-		return printJSON(os.Stdout, struct {
-			SSH      []string `json:"ssh"`
-			Ports    [2]int   `json:"ports"`
-			Networks []string `json:"networks"`
-		}{s.Target.SSH, [2]int{int(first), int(last)}, study.Names(s.Networks)})
+		return printJSON(os.Stdout, machinesPlan{s.Target.SSH, [2]int{int(first), int(last)}, study.Names(s.Networks)})
 	}
 	var rows [][]lang.Text
 	for _, m := range s.Target.SSH {

@@ -98,14 +98,23 @@ func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 			outcomes = append(outcomes, c.Cannot(err.Error()))
 			continue
 		}
-		if slices.ContainsFunc(studies, func(s study.Study) bool { return s.Name == c.Study.Name }) {
-			continue
-		}
 		s, err := runnable(c.Study, r.fast, r.keep)
 		if err != nil {
 			return err
 		}
-		studies = append(studies, s)
+		if r.dir == "" || !started(r.runner(s, 1).dir) { // trials that exist need no programs
+			why, err := notInstalled(s, c)
+			if err != nil {
+				return err
+			}
+			if why != "" {
+				outcomes = append(outcomes, c.Cannot(why))
+				continue
+			}
+		}
+		if !slices.ContainsFunc(studies, func(has study.Study) bool { return has.Name == s.Name }) {
+			studies = append(studies, s)
+		}
 	}
 	if len(studies) == 0 {
 		return r.print(claims, outcomes, nil)

@@ -22,6 +22,9 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/packettrace"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
@@ -48,6 +51,9 @@ var documents = map[string]struct {
 	"reproduce": {"Published figures and what results say about them: weir reproduce --json", []claim.Outcome{}},
 	"explain":   {"What limits each network: weir explain --json", explain.Explanation{}},
 	"doctor":    {"What can run on a machine: weir doctor --json", []diagnosis{}},
+	"plan":      {"A line of weir plan --json, or with --ssh all of it", oneOf{plan.Step{}, endLine{}, pathLine{}, lineLine{}, expectLine{}, machinesPlan{}}},
+	"trace":     {"The paths of packets: weir trace --json", []packettrace.Trace{}},
+	"figure":    {"Figures: weir figure FIGURE… --json, and without figures the list of them", oneOf{[]figure.Result{}, []listedFigure{}}},
 	"list":      {"Networks, probes, factors, studies or claims: weir list --json", []item{}},
 	"version":   {"This program: weir version --json", build{}},
 }
@@ -223,6 +229,15 @@ func TestRecordedRunsAreValid(t *testing.T) {
 		}
 		validate(t, valid["list"], name, encoded(items))
 	}
+	shippedFigures, err := figure.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var figures []listedFigure
+	for _, f := range shippedFigures {
+		figures = append(figures, listedFigure{f, f.Study.Name})
+	}
+	validate(t, valid["figure"], "the list", encoded(figures))
 	validate(t, valid["version"], "this program", encoded(buildOf("1.0", buildInfo())))
 	if b, err := os.ReadFile("../profile/testdata/profiles.jsonl"); err != nil {
 		t.Fatal(err)
@@ -246,6 +261,9 @@ func TestSchemasRefuse(t *testing.T) {
 		"explain":   {`{}`, `[]`},
 		"doctor":    {`{}`, `[{"ok":"yes"}]`},
 		"host":      {`{"cpus":"2"}`, `[]`},
+		"plan":      {`{}`, `[]`, `{"in":"h1","link":{"name":1}}`, `{"end":{}}`, `{"path":1450}`, `{"between":"Pod-Host"}`, `{"line":"h1"}`, `{"expect":{}}`, `{"ssh":"a"}`},
+		"trace":     {`{}`, `[{}]`},
+		"figure":    {`{}`, `[{}]`, `[{"id":14}]`},
 	} {
 		s := validator(t, name)
 		for _, d := range docs {

@@ -36,7 +36,15 @@ type generator struct {
 func schemaOf(t *testing.T, name, title string, v any, strict bool) map[string]any {
 	g := generator{t: t, strict: strict, defs: map[string]any{}, docs: map[string]string{}, parsed: map[string]bool{}}
 	s := map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://" + module + "schema/1/" + name + ".json", "title": title}
-	maps.Copy(s, g.of(reflect.TypeOf(v)))
+	if all, ok := v.(oneOf); ok {
+		var like []any
+		for _, one := range all {
+			like = append(like, g.of(reflect.TypeOf(one)))
+		}
+		s["anyOf"] = like
+	} else {
+		maps.Copy(s, g.of(reflect.TypeOf(v)))
+	}
 	s["$defs"] = g.defs
 	return s
 }

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/study"
+)
+
+// notInstalled names the programs that the claim's networks and probes need and this machine lacks, with
+// the remedies; "" if it has all. The run would find the same, after minutes in the study's other networks.
+func notInstalled(s study.Study, c claim.Claim) (string, error) {
+	p, err := catalog.Prepare(s, thisMachine.kernel())
+	if err != nil {
+		return "", exit(exitUsage, err)
+	}
+	var why []string
+	need := func(t facts.ToolInfo) {
+		if facts.Find(t.Program) != "" {
+			return
+		}
+		_, _, err := t.Find(context.Background()) // of a missing program, it runs nothing
+		if err != nil && !slices.Contains(why, err.Error()) {
+			why = append(why, err.Error())
+		}
+	}
+	for _, cell := range c.Cells() {
+		n := p.Networks[cell.Network]
+		built, err := network.Build(n.Driver, n.Topology)
+		if err != nil {
+			return "", exit(exitUsage, err)
+		}
+		for _, program := range built.Programs() {
+			need(facts.Lookup(program))
+		}
+		pr, err := p.Probe(cell.Probe, cell.Levels)
+		if err != nil {
+			return "", exit(exitUsage, err)
+		}
+		for _, t := range pr.Info().Tools {
+			need(t)
+		}
+	}
+	return strings.Join(why, "; "), nil
+}
