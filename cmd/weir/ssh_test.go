@@ -101,6 +101,39 @@ sed -i 's/"cpu": "/"cpu": "another /' other/hosts/*.json
 	}
 }
 
+// The MTU of a path is proven with full packets that must not be fragmented. Where a link between the machines carries
+// less than their devices say, and drops the rest in silence, weir names the size that fits and measures nothing.
+func TestPathMTUOverSSH(t *testing.T) {
+	dir, err := os.MkdirTemp("/var/tmp", "weir-ssh.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(overSSH), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	said, status := onHosts(t, dir, `ip link set wire-b mtu 1396
+"$0" run s.yaml --blocks 1 -o out
+`)
+	if status != 3 {
+		t.Fatalf("status %d\n%s", status, said)
+	}
+	want := map[string][2]string{
+		"host": {"carries 1396 bytes but not 1397", "the MTU of eth0 on a and of eth0 on b is wrong by at least 104; set it to 1396 or less"},
+		"via":  {"carries 1350 bytes but not 1351", "the MTU of vx0 on a and of vx0 on b is wrong by at least 100; set it to 1350 or less"},
+	}
+	rs := results(t, filepath.Join(dir, "out"))
+	if len(rs) != 4 {
+		t.Errorf("%d trials", len(rs))
+	}
+	for _, r := range rs {
+		w := want[r.Config["network"]]
+		if r.Status != record.Skipped || !strings.Contains(r.Reason, w[0]) || !strings.Contains(r.Reason, w[1]) {
+			t.Errorf("%s: %s %s, want %q", r.Trial, r.Status, r.Reason, w)
+		}
+	}
+}
+
 // Where the user of a machine is root, packet sockets show the hops on each machine by its own clock, and the CPUs are
 // sampled; elsewhere counters show the devices, and the reason says what is missing.
 func TestTraceOverSSH(t *testing.T) {
