@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -162,103 +161,4 @@ func (f first) Write(b []byte) (int, error) {
 		}
 	}
 	return len(b), nil
-}
-
-// A cutter passes the greeting and then whole frames, and ends the connection at a boundary: after unit last, or
-// off bytes later. Unit 0 is the greeting.
-type cutter struct {
-	net.Conn
-	in        *bufio.Reader
-	last, off int
-	unit      int    // to be read next
-	rest      []byte // of the unit that passes
-	cut       bool   // rest is all that passes
-}
-
-func (c *cutter) Read(b []byte) (int, error) {
-	for len(c.rest) == 0 {
-		if c.cut {
-			c.Conn.Close()
-			return 0, io.EOF
-		}
-		var err error
-		if c.unit == 0 {
-			c.rest, err = c.in.ReadBytes('\n')
-		} else {
-			var payload []byte
-			payload, err = readFrame(c.in, uint32(c.unit-1))
-			c.rest = appendFrame(nil, uint32(c.unit-1), payload)
-		}
-		if err != nil {
-			return 0, err
-		}
-		switch {
-		case c.unit == c.last && c.off <= 0:
-			c.rest, c.cut = c.rest[:len(c.rest)+c.off], true
-		case c.unit > c.last:
-			c.rest, c.cut = c.rest[:c.off], true
-		}
-		c.unit++
-	}
-	n := copy(b, c.rest)
-	c.rest = c.rest[n:]
-	return n, nil
-}
-
-// A connection that ends at a boundary of frames, or a byte before or after one, in either direction, is lost at both
-// ends, and what had arrived of a program's output is its beginning.
-func TestCutAtBoundaries(t *testing.T) {
-	calm := times{beat: time.Minute, silence: time.Minute, greet: time.Minute}
-	output := strings.Repeat("the output\n", 20_000) // takes several frames
-	exchange := func(side, last, off int) (cut bool, err error) {
-		ours, theirs := net.Pipe()
-		wires := [2]*cutter{{Conn: ours, in: bufio.NewReader(ours), last: 1 << 30}, {Conn: theirs, in: bufio.NewReader(theirs), last: 1 << 30}}
-		wires[side].last, wires[side].off = last, off
-		ended := make(chan error, 1)
-		go func() {
-			err := serve(wires[1], wires[1], "", calm)
-			theirs.Close()
-			ended <- err
-		}()
-		n, _, err := dial(t.Context(), "far", wires[0], nil, calm)
-		if err == nil {
-			var got bytes.Buffer
-			err = n.Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", "yes the output | head -n 20000"}, Stdout: &got})
-			switch {
-			case err == nil && got.String() != output, !strings.HasPrefix(output, got.String()):
-				t.Errorf("%d bytes arrived, %v", got.Len(), err)
-			case err != nil && !errors.Is(err, target.ErrLost):
-				t.Errorf("the program failed with %v", err)
-			}
-			n.Close()
-		}
-		<-ended
-		return wires[side].cut, err
-	}
-	cuts, failed := 0, 0
-	for side, name := range []string{"to the near end", "to the far end"} {
-		for last := 0; ; last++ {
-			reached := false
-			for off := -1; off <= 1; off++ {
-				cut, err := exchange(side, last, off)
-				reached = reached || cut
-				if cut {
-					cuts++
-				}
-				if err != nil {
-					failed++
-				}
-				if err != nil && !cut {
-					t.Errorf("%s, uncut: %v", name, err)
-				}
-			}
-			if !reached {
-				break
-			}
-		}
-	}
-	t.Logf("%d cuts, of which %d came before the program's end was known", cuts, failed)
-	if cuts < 20 || failed < cuts/2 {
-		t.Errorf("%d cuts, %d failures: the test shows nothing", cuts, failed)
-	}
 }
