@@ -227,7 +227,7 @@ mount -t tmpfs -o noexec tmpfs /dev/shm
 mount --bind /var/tmp /var/tmp
 mount -o remount,bind,noexec /var/tmp
 mkdir -p ~/.cache'
-run cache
+"$0" doctor --ssh a,b > cache.said
 ssh a 'mount -t tmpfs -o ro tmpfs ~/.cache'
 run readonly 2> readonly.said && exit 9 || [ $? = 3 ]
 ssh a 'umount ~/.cache; mount -t tmpfs -o size=64k tmpfs ~/.cache'
@@ -238,6 +238,7 @@ ssh a 'ls -A ~/.cache /tmp /dev/shm' > left
 		t.Fatalf("status %d\n%s", status, said)
 	}
 	for file, want := range map[string][]string{
+		"cache.said":    {"ok    connection", "ok    a: machine"},
 		"readonly.said": {"a: no directory of the machine can hold and run weir: ", "/tmp: programs cannot run there (noexec?): ", "/.cache: mkdir: ", "Read-only file system", "make the directory ~/.cache where programs can run"},
 		"full.said":     {"/var/tmp: programs cannot run there (noexec?): ", "/.cache: no room for "},
 	} {
