@@ -37,7 +37,7 @@ func (r Run) missing() (out []lang.Text) {
 			list(foreign), networks))
 	}
 	if counted && !bounded {
-		out = append(out, lang.T("%d blocks are too few for intervals, and without an interval there is no statement. weir run -n %s --blocks 8 measures enough.", r.Blocks, networks))
+		out = append(out, lang.T("%d blocks are too few for intervals, and without an interval weir says nothing about a difference. weir run -n %s --blocks 8 measures enough.", r.Blocks, networks))
 	}
 	return out
 }

@@ -40,7 +40,7 @@ func costChanges(c analysis.Comparison) Section {
 		x.About = sentences(x.About, say("They share no cell with an ok trial."))
 		return x
 	case c.Baseline() == "" && len(c.Changes) == 0:
-		x.About = sentences(x.About, say("The runs have no common baseline (%s): there is no ratio to compare, and no verdict.", list(baselines(c))))
+		x.About = sentences(x.About, say("The runs have no common baseline (%s), so weir compares no ratios and gives no verdict.", list(baselines(c))))
 		return x
 	case len(c.Changes) == 0:
 		x.About = sentences(x.About, say("No cell has a ratio to %s on both sides.", c.Baseline()))

@@ -152,7 +152,7 @@ func (s source) boundPart(bounds []costmodel.Bound) []Section {
 	}
 	p := Section{ID: "what-if", Title: say("What free encapsulation would give"), Data: bounds,
 		About: say("Encapsulation is vxlan − host, and veths and bridges are 2 (bridge − host): the path of vxlan-overlay is host and both. " +
-			"Where this sum is not the measured path, within the intervals, there is no bound. Costs are CPU time of the sender."),
+			"Where this sum is not the measured path, within the intervals, weir gives no bound. Costs are CPU time of the sender."),
 		Tables: []Table{table("segments table", s.sumColumns(bounds)...), table("what-if table", s.boundColumns(bounds)...)}}
 	for i := range p.Tables {
 		p.Tables[i].In = inDetail

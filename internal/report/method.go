@@ -36,7 +36,7 @@ func methodSection(s source) []Section {
 		x.Notes = append(x.Notes,
 			say("A ratio divides %s by %s of the same block, so that slow changes of the machine affect both alike. The printed ratio is the Hodges-Lehmann estimate over all blocks. Its interval is the wider of two: that of the Wilcoxon signed-rank test, which assumes independent blocks and log ratios that are symmetric around their center but not normally distributed, and a t interval that allows for correlation between neighboring blocks. A note says so where neighboring blocks are correlated, or too few to show it. No interval covers differences between runs.", dividend(p), divisor(p)),
 			say("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
-			say("~ means that the interval contains 1: this run shows no difference. It does not prove that there is none."))
+			say("~ means that the interval contains 1: this run shows no difference. It does not prove that none exists."))
 	}
 	x.Notes = append(x.Notes, cpuMethod(p)...)
 	x.Notes = append(x.Notes,
@@ -53,7 +53,7 @@ func unpairedMethod(p *analysis.Run) []string {
 			say("A ratio divides the geometric mean of a network by that of %s. No block pairs them: a change of the machine between two files is part of the ratio, and the interval covers it only as far as the files of a cell differ for the same reason. "+
 				"The interval is a t interval of logarithms. Its standard error comes from the spread that all networks of the table have in common, or from that of the two networks if it is larger, because the few results of one network know their own spread badly. A network with one result has a ratio without an interval.", p.Baseline),
 			say("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
-			say("~ means that the interval contains 1: these results show no difference. It does not prove that there is none."))
+			say("~ means that the interval contains 1: these results show no difference. It does not prove that none exists."))
 	}
 	return out
 }
