@@ -113,7 +113,7 @@ func readRecords(dir string, s study.Study) (runs []run, err error) {
 
 // writeRuns lists the runs with what is known to move their ratios.
 func writeRuns(w io.Writer, runs []run) {
-	fmt.Fprintln(w, "\n## Runs\n\n| run (UTC) | machine | kernel | stolen by the hypervisor | page lists | congestion control | trials |\n|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "\n## Runs\n\n| run (UTC) | machine | kernel | stolen by the hypervisor | vm.percpu_pagelist_high_fraction | default congestion control | trials |\n|---|---|---|---|---|---|---|")
 	for _, r := range runs {
 		fmt.Fprintf(w, "| %s | %s | %s | %.1f %% | %s | %s | %d of %d |\n", r.name, machine(r.host), r.host.Kernel, 100*r.steal,
 			r.host.Sysctls["vm.percpu_pagelist_high_fraction"], r.host.Sysctls["net.ipv4.tcp_congestion_control"], r.trial.ok, r.trial.all)

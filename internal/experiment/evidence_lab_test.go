@@ -35,6 +35,7 @@ func TestEvidenceInTheLab(t *testing.T) {
 	s := labStudy(1)
 	s.Networks = []study.Use{{Kind: "host"}, {Kind: "bridge"}, {Kind: "vxlan-overlay"}}
 	s.Probes = []study.Use{{Kind: "udp-stream"}, {Kind: "tcp-stream"}, {Kind: "udp-rr"}}
+	s.Duration = 300 * time.Millisecond // on a busy machine, an end can lack a CPU for 50 ms
 	s = s.Resolve()
 	dir := results(t, filepath.Join(t.TempDir(), "out"))
 	c := labConfig(t, s, dir, topo.Spec{})
