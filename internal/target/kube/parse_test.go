@@ -2,6 +2,7 @@ package kube
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -212,4 +213,21 @@ func FuzzWords(f *testing.F) {
 			t.Errorf("%q", got)
 		}
 	})
+}
+
+// A pod whose claim waits for its volume can still start; one that no node has room for cannot.
+func TestUnschedulable(t *testing.T) {
+	for message, want := range map[string]bool{
+		"0/2 nodes are available: 2 Insufficient cpu.": true,
+		"0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: 0/2 nodes are available: not helpful for scheduling.": false,
+	} {
+		var p pod
+		doc := fmt.Sprintf(`{"status": {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": %q}]}}`, message)
+		if err := json.Unmarshal([]byte(doc), &p); err != nil {
+			t.Fatal(err)
+		}
+		if runs, why, final := p.state(); runs || final != want || !strings.HasPrefix(why, "Unschedulable: 0/2") {
+			t.Errorf("%s: runs %v, %q, final %v", message, runs, why, final)
+		}
+	}
 }

@@ -188,6 +188,10 @@ func latest(events []event) (why string) {
 // pkg/kubelet/kuberuntime/kuberuntime_container.go). A first failure to pull an image can.
 var hopeless = []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
+// unbound is the scheduler's reason while a claim waits for its volume, which can be made or found within seconds
+// (ErrReasonUnboundImmediatePVCs, pkg/scheduler/framework/plugins/volumebinding).
+const unbound = "unbound immediate PersistentVolumeClaims"
+
 // state reports whether a pod runs; if not, why, and whether that is final.
 func (p pod) state() (runs bool, why string, final bool) {
 	if ended := p.end(); ended != "" {
@@ -203,7 +207,7 @@ func (p pod) state() (runs bool, why string, final bool) {
 		}
 	}
 	if c := find(p.Status.Conditions, "PodScheduled"); c.Status == "False" {
-		return false, bounded(oneLine(c.Reason) + ": " + oneLine(c.Message)), c.Reason == "Unschedulable"
+		return false, bounded(oneLine(c.Reason) + ": " + oneLine(c.Message)), c.Reason == "Unschedulable" && !strings.Contains(c.Message, unbound)
 	}
 	return false, strings.TrimSpace("phase " + oneLine(p.Status.Phase)), false
 }
