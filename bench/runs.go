@@ -33,31 +33,28 @@ func writeRecord(w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	var r recorded
-	if err := json.Unmarshal(c.Hosts["local"], &r.Host); err != nil {
+	var host facts.Facts
+	if err := json.Unmarshal(c.Hosts["local"], &host); err != nil {
 		return fmt.Errorf("%s: the machine's facts: %w", dir, err)
 	}
 	used := map[string]bool{steal: true}
 	for _, c := range contests {
 		used[c.value] = true
 	}
-	for _, t := range c.Results {
-		short := record.Result{Format: t.Format, Trial: t.Trial, Block: t.Block, Status: t.Status, Reason: t.Reason, Start: t.Start, Elapsed: t.Elapsed,
-			Config: t.Config, Observed: map[string]string{"tool": t.Observed["tool"]}}
-		for i, v := range t.Values {
-			if v.Hist = ""; i == 0 || used[v.Name] {
-				short.Values = append(short.Values, v)
-			}
-		}
-		r.Results = append(r.Results, short)
-	}
-	head, err := json.Marshal(r.Host)
+	head, err := json.Marshal(host)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "{\"host\":%s,\n\"results\":[", head)
-	for i, t := range r.Results {
-		line, err := json.Marshal(t)
+	for i, t := range c.Results {
+		short := record.Result{Format: t.Format, Trial: t.Trial, Block: t.Block, Status: t.Status, Reason: t.Reason, Start: t.Start, Elapsed: t.Elapsed,
+			Config: t.Config, Observed: map[string]string{"tool": t.Observed["tool"]}}
+		for n, v := range t.Values {
+			if v.Hist = ""; n == 0 || used[v.Name] {
+				short.Values = append(short.Values, v)
+			}
+		}
+		line, err := json.Marshal(short)
 		if err != nil {
 			return err
 		}
@@ -85,8 +82,7 @@ func readRecords(dir string, s study.Study) (runs []run, err error) {
 	if len(files) == 0 {
 		return nil, fmt.Errorf("%s has no recorded run", dir)
 	}
-	slices.Sort(files) // by date, their name
-	for _, file := range files {
+	for _, file := range files { // in the order of their names, which are dates
 		b, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err

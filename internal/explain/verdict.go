@@ -38,7 +38,7 @@ type Verdict struct {
 	AtLeast float64   `json:"atLeast,omitempty"`
 	AtMost  float64   `json:"atMost,omitempty"`
 	Outcome Outcome   `json:"outcome"`
-	Reason  lang.Text `json:"reason,omitempty"` // why there is no ratio
+	Reason  lang.Text `json:"reason,omitempty"` // why the ratio is missing
 	Dir     string    `json:"dir"`              // results of the run, below those that it tests
 	Weir    string    `json:"weir,omitempty"`   // version that judged it
 }
