@@ -30,7 +30,7 @@ var probes = map[string]func() probe.Probe{
 		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-measure ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+) ([\d.]+)`, "rtt.max"}
 	},
 	"neper-tcp": func() probe.Probe {
-		const options = " -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"
+		const options = " -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2 --nolog"
 		return &program{"tcp_stream" + options, "tcp_stream -c -H ADDR" + options, "throughput", "bit/s", true, `local_throughput=(\d+)`, ""}
 	},
 	"iperf3-default":   func() probe.Probe { return &probe.Iperf3{CC: congestionControl()} },

@@ -126,6 +126,33 @@ func TestReachNamesTheProtocol(t *testing.T) {
 	}
 }
 
+// A server that ends between its two protocols is not taken for a firewall.
+func TestReachServerEnds(t *testing.T) {
+	t.Setenv(tokenVariable, testToken)
+	b, err := json.Marshal(wire.Accepted{Weir: wire.Version, Secret: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return // closed
+		}
+		_, _ = bufio.NewReader(conn).ReadString('\n')
+		_, _ = conn.Write(append(b, '\n'))
+		conn.Close()
+	}()
+	lines, err := run(t, "reach", l.Addr().String(), "--size", "1000", "--timeout", "50ms")
+	if err == nil || !strings.Contains(err.Error(), "closed the TCP connection of this run") || strings.Contains(lines[0], "blocked") {
+		t.Errorf("%q, %v", lines, err)
+	}
+}
+
 // returning is a server that returns packets of most bytes, IPv4 and UDP headers included.
 func returning(t *testing.T, most int) string {
 	t.Helper()

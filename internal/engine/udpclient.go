@@ -76,11 +76,19 @@ func (u *udpClient) greet(ctx context.Context, c config) (err error) {
 	switch {
 	case err == nil:
 		return nil
+	case blocked && closed(u.control):
+		err = fmt.Errorf("%w: the server closed the TCP connection of this run; it may have ended", err)
 	case blocked:
 		err = fmt.Errorf("%w: the server answers over TCP but not over UDP; does a firewall block UDP to port %d?", err, c.server.Port())
 		return &blockedError{fmt.Errorf("engine: udp %v: agree on parameters: %w", c.server, err), event.Blocked{Protocol: "udp"}}
 	}
 	return fmt.Errorf("engine: udp %v: agree on parameters: %w", c.server, err)
+}
+
+// closed reports whether the far end has closed a TCP connection. Bytes that it sent stay there to be read.
+func closed(fd int) bool {
+	n, errno := sock.RecvFlags(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	return errno == 0 && n == 0 || errno != 0 && !sock.Again(errno)
 }
 
 // close also ends the run at the server.
