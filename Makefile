@@ -27,7 +27,7 @@ KUBE := $(shell sed -n 's|.*k8s.io/kubernetes \(v[^ ]*\).*|\1|p' tools/kube/go.m
 AXE := 4.14.1
 SPARKYFISH := $(shell sed -n 's|.*chrissnell/sparkyfish v0.0.0-[0-9]*-\(.......\).*|\1|p' tools/sparkyfish/go.mod)
 
-.PHONY: run build dist dist-test test tools flanneld sparkyfish benchstat kube check golden bench coverage results provoke startup fuzz vuln clean
+.PHONY: run build dist dist-test test tools flanneld sparkyfish benchstat kube check golden bench bench-minute coverage results provoke startup fuzz vuln clean
 
 run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
@@ -117,12 +117,16 @@ golden: ## rewrite the golden files; review the diff before you commit it
 
 D ?= weir-results/all
 # Peers that Debian does not package take part when they are on the PATH: a newer iperf3 as iperf3-new, and neper's tcp_stream.
-bench: ## compare the engine with other tools and a minimal C program, in one more run of 10 minutes; needs an idle machine
+bench: BENCH = engine
+bench: ## compare the engine with other tools and a minimal C program, in one more run of 15 minutes; needs an idle machine
+bench-minute: BENCH = minute
+bench-minute: ## look for pauses of the engine's loops and of C's, in one more run of 25 minutes; needs an idle machine
+bench bench-minute:
 	./scripts/install-tools $(PACKAGES)
 	mkdir -p $(BUILT) bench/runs
 	cc -O2 -o $(BUILT)/c-limit bench/c/limit.c
-	$(call runs,engine)
-	now=$$(date -u +%Y-%m-%dT%H%M) && ./bin/bench -record $(D)/engine > bench/runs/$$now.json && mv $(D)/engine $(D)/engine-$$now
+	$(call runs,$(BENCH))
+	now=$$(date -u +%Y-%m-%dT%H%M) && ./bin/bench -record $(D)/$(BENCH) > bench/runs/$$now.json && mv $(D)/$(BENCH) $(D)/$(BENCH)-$$now
 	go run ./bench -engine bench/runs > docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md
 

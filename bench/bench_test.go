@@ -23,7 +23,8 @@ func TestStudies(t *testing.T) {
 	shipped := maps.Clone(catalog.Probes)
 	t.Cleanup(func() { catalog.Probes = shipped })
 	maps.Copy(catalog.Probes, probes)
-	for _, name := range []string{"engine.yaml", "coverage.yaml"} {
+	contested := map[string]bool{}
+	for _, name := range []string{"engine.yaml", "minute.yaml", "coverage.yaml"} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -35,11 +36,14 @@ func TestStudies(t *testing.T) {
 		if _, err := catalog.Prepare(s, topo.Kernel{}); err != nil {
 			t.Error(err)
 		}
-		for _, c := range contests {
-			for _, p := range c.contenders {
-				if _, ok := s.Probe(p.probe); !ok && name == "engine.yaml" {
-					t.Errorf("%s: the study has no probe %s", c.name, p.probe)
-				}
+		for _, p := range s.Probes {
+			contested[p.Name] = contested[p.Name] || name != "coverage.yaml"
+		}
+	}
+	for _, c := range contests {
+		for _, p := range c.contenders {
+			if !contested[p.probe] {
+				t.Errorf("%s: no study has the probe %s", c.name, p.probe)
 			}
 		}
 	}

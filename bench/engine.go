@@ -72,9 +72,21 @@ var contests = []contest{
 		{"engine", "udp-rr-unstamped", 0},
 		{"C, keeping response times", "c-rr-measure", 1},
 	}},
+	{"UDP response time, spinning, the longest of a minute", "s", "rtt.max", []contender{
+		{"engine", "rr-minute", 0},
+		{"C, keeping response times", "c-rr-minute", 1},
+	}},
+	{"UDP response time, spinning, time in those above 100 µs, of each second of a minute", "s", pauses, []contender{
+		{"engine", "rr-minute", 0},
+		{"C, keeping response times", "c-rr-minute", 1},
+	}},
 	{"TCP one stream, the longest pause between two reads", "s", "silence", []contender{
 		{"engine", "tcp-stream", 0},
 		{"C", "c-tcp", 1},
+	}},
+	{"TCP one stream, the longest pause between two reads of a minute", "s", "silence", []contender{
+		{"engine", "tcp-minute", 0},
+		{"C", "c-tcp-minute", 1},
 	}},
 	{"UDP response time, blocking, median", "s", "", []contender{
 		{"engine", "udp-rr", 0},
@@ -130,19 +142,28 @@ func measured(runs []stat.Interval) []stat.Interval {
 //go:embed engine.yaml
 var engineYAML []byte
 
+//go:embed minute.yaml
+var minuteYAML []byte
+
 // writeEngine writes docs/benchmarks.md about the recorded runs in dir.
 func writeEngine(w io.Writer, dir string) error {
 	s, err := study.Load(engineYAML, "engine.yaml")
 	if err != nil {
 		return err
 	}
+	minute, err := study.Load(minuteYAML, "minute.yaml")
+	if err != nil {
+		return err
+	}
+	s.Probes = append(s.Probes, minute.Probes...)
 	runs, err := readRecords(dir, s)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "# Benchmarks\n\n`make bench` adds a run of %d blocks to [bench/runs](../bench/runs), and makes this page of all of them. Trust the ratios, which\n"+
-		"are paired within blocks, not the absolute figures. Each interval holds at %.0f %% confidence; that of several runs also covers\n"+
-		"differences between runs. One run reaches no goal: its interval says nothing about another day or machine.\n", s.Blocks, 100*confidence)
+	fmt.Fprintf(w, "# Benchmarks\n\n`make bench` adds a run of %d blocks to [bench/runs](../bench/runs), and makes this page of all of them; `make bench-minute` adds\n"+
+		"one of trials of a minute. Trust the ratios, which are paired within blocks, not the absolute figures. Each interval holds at\n"+
+		"%.0f %% confidence; that of several runs also covers differences between runs. One run reaches no goal: its interval says nothing\n"+
+		"about another day or machine.\n", s.Blocks, 100*confidence)
 	writeRuns(w, runs)
 	writeGoals(w, s, runs)
 	for _, n := range s.Networks {

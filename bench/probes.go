@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/facts"
@@ -18,20 +19,20 @@ import (
 // tcp_stream is neper's.
 var probes = map[string]func() probe.Probe{
 	"c-tcp": func() probe.Probe {
-		return &program{"c-limit tcp-recv ADDR PORT", "c-limit tcp-send ADDR PORT SECONDS", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, "silence"}
+		return &program{"c-limit tcp-recv ADDR PORT", "c-limit tcp-send ADDR PORT SECONDS", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, []string{"silence"}}
 	},
 	"c-udp": func() probe.Probe {
-		return &program{"c-limit udp-recv ADDR PORT", "c-limit udp-send ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`, ""}
+		return &program{"c-limit udp-recv ADDR PORT", "c-limit udp-send ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`, nil}
 	},
 	"c-rr": func() probe.Probe {
-		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-ask ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+)`, ""}
+		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-ask ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+)`, nil}
 	},
 	"c-rr-measure": func() probe.Probe {
-		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-measure ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+) ([\d.]+)`, "rtt.max"}
+		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-measure ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+) ([\d.]+) ([\d.]+)`, []string{"rtt.max", pauses}}
 	},
 	"neper-tcp": func() probe.Probe {
 		const options = " -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2 --nolog"
-		return &program{"tcp_stream" + options, "tcp_stream -c -H ADDR" + options, "throughput", "bit/s", true, `local_throughput=(\d+)`, ""}
+		return &program{"tcp_stream" + options, "tcp_stream -c -H ADDR" + options, "throughput", "bit/s", true, `local_throughput=(\d+)`, nil}
 	},
 	"iperf3-default":   func() probe.Probe { return &probe.Iperf3{CC: congestionControl()} },
 	"iperf3-new":       func() probe.Probe { return &newer{probe.Iperf3{UDP: true, GSO: true}} },
@@ -46,13 +47,19 @@ func congestionControl() string {
 	return strings.TrimSpace(string(b))
 }
 
-// A program prints a number, and seconds if it has a name for them. ADDR, PORT and SECONDS stand for themselves in its command lines.
+// pauses is the time in response times above pause, of each second.
+const (
+	pauses = "rtt.pauses"
+	pause  = 100 * time.Microsecond
+)
+
+// A program prints a number, and seconds that have these names. ADDR, PORT and SECONDS stand for themselves in its command lines.
 type program struct {
 	server, client string
 	value, unit    string
 	atServer       bool   // the server prints it
 	pattern        string // its groups are the number and the seconds
-	seconds        string // the name of the second value; "": none
+	seconds        []string
 }
 
 func (p *program) Info() probe.Info {
@@ -80,12 +87,12 @@ func (p *program) Parse(o probe.Output) (probe.Measured, error) {
 		return probe.Measured{}, fmt.Errorf("%s: invalid result %q", p.client, m[1])
 	}
 	values := []record.Value{{Name: p.value, Unit: p.unit, Value: v}}
-	if p.seconds != "" {
-		v, err := strconv.ParseFloat(string(m[2]), 64)
-		if err != nil || v <= 0 {
-			return probe.Measured{}, fmt.Errorf("%s: invalid %s %q", p.client, p.seconds, m[2])
+	for i, name := range p.seconds {
+		v, err := strconv.ParseFloat(string(m[2+i]), 64)
+		if err != nil || v < 0 {
+			return probe.Measured{}, fmt.Errorf("%s: invalid %s %q", p.client, name, m[2+i])
 		}
-		values = append(values, record.Value{Name: p.seconds, Unit: "s", Value: v})
+		values = append(values, record.Value{Name: name, Unit: "s", Value: v})
 	}
 	return probe.Measured{Values: values}, nil
 }
@@ -98,7 +105,7 @@ func (u *unstamped) Commands(w probe.Window) (server, client []string) {
 	return server, append(client, "--stamp-every", "0")
 }
 
-// Parse adds the longest response time, which probes leave out because it is one event.
+// Parse adds the longest response time, which probes leave out because it is one event, and the pauses.
 func (u *unstamped) Parse(out probe.Output) (probe.Measured, error) {
 	m, err := u.UDPRR.Parse(out)
 	if err != nil {
@@ -108,7 +115,15 @@ func (u *unstamped) Parse(out probe.Output) (probe.Measured, error) {
 	if err != nil {
 		return m, fmt.Errorf("the longest response time: %w", err)
 	}
-	m.Values = append(m.Values, record.Value{Name: "rtt.max", Unit: "s", Value: float64(h.Max()) / 1e9})
+	paused, all := 0.0, 0.0
+	for _, b := range h.Distribution() {
+		took := float64(b.Count) * float64(b.From+b.To) / 2
+		if all += took; b.From > pause.Nanoseconds() {
+			paused += took
+		}
+	}
+	m.Values = append(m.Values, record.Value{Name: "rtt.max", Unit: "s", Value: float64(h.Max()) / 1e9},
+		record.Value{Name: pauses, Unit: "s", Value: paused / all}) // spinning ends always have one request under way
 	return m, nil
 }
 

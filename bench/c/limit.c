@@ -10,8 +10,9 @@
  *   limit rr-serve ADDR PORT               UDP echo, spinning
  *   limit rr-ask ADDR PORT SECONDS         64 bytes, spinning; prints transactions/s
  *   limit rr-measure ADDR PORT SECONDS     the same and each response time; prints
- *                                          transactions/s, the longest response time
- *                                          in seconds, and how many exceed 100 us
+ *                                          transactions/s, the longest response time,
+ *                                          and the share of the time that went into those
+ *                                          above 100 us
  *
  * It must stay minimal: no options, and no work in a loop that is not its job. Each
  * loop says what it does and what it leaves out.
@@ -188,7 +189,7 @@ static void rr_measure(char **argv) {
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	uint64_t t = ts.tv_sec * 1000000000ull + ts.tv_nsec, start = t, end = t + (uint64_t)(atof(argv[4]) * 1e9);
-	uint64_t n = 0, seq, took = 0, longest = 0, late = 0, polls = 0;
+	uint64_t n = 0, seq, took = 0, longest = 0, paused = 0, polls = 0;
 	while (t < end) {
 		memcpy(buf, &n, sizeof n);
 		if (send(fd, buf, 64, 0) < 0)
@@ -197,7 +198,7 @@ static void rr_measure(char **argv) {
 			int shift = took < 128 ? 0 : 56 - __builtin_clzll(took);
 			times[shift * 128 + (took >> shift)]++;
 			longest = took > longest ? took : longest;
-			late += took > 100000;
+			paused += took > 100000 ? took : 0;
 		}
 		for (;;) {
 			if (recv(fd, buf, sizeof buf, MSG_DONTWAIT) == 64) {
@@ -215,7 +216,8 @@ static void rr_measure(char **argv) {
 		n++;
 	}
 out:
-	printf("%.0f %.9f %lu\n", n / (now() - start / 1e9), longest / 1e9, (unsigned long)late);
+	double elapsed = now() - start / 1e9;
+	printf("%.0f %.9f %.9f\n", n / elapsed, longest / 1e9, paused / 1e9 / elapsed);
 }
 
 int main(int argc, char **argv) {
