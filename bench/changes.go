@@ -122,7 +122,7 @@ func (v variant) run(ctx context.Context, n int, dir string) (*analysis.Run, err
 		return nil, err
 	}
 	defer d.Close()
-	results, err := experiment.Run(ctx, experiment.Config{
+	err = experiment.Run(ctx, experiment.Config{
 		Study: s.Resolve(), Dir: d, Target: lab.Target{},
 		Networks: map[string]experiment.Network{
 			"host":    {Driver: network.Host{}, Topology: hostTopology},
@@ -137,6 +137,10 @@ func (v variant) run(ctx context.Context, n int, dir string) (*analysis.Run, err
 			fmt.Fprintf(os.Stderr, "\r%d/%d, %v left   ", e.Done, e.Total, e.Left.Round(time.Second))
 		},
 	})
+	if err != nil {
+		return nil, err
+	}
+	results, err := d.Results()
 	if err != nil {
 		return nil, err
 	}

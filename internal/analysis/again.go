@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/weir-bench/weir/record"
 )
@@ -50,6 +51,20 @@ func Again(results []record.Result, o Options) []int {
 	}
 	blocks := slices.SortedFunc(maps.Keys(dirty), func(a, b int) int { return cmp.Or(cmp.Compare(dirty[b], dirty[a]), cmp.Compare(a, b)) })
 	return blocks[:min(lost, len(blocks))]
+}
+
+// Loads returns a result with only the values that say how programs outside the run used its machines:
+// DisturbedShare needs no others.
+func Loads(r record.Result) record.Result {
+	var values []record.Value
+	for _, v := range r.Values {
+		for _, name := range []string{"others.user", "others.system", "cpu.steal", "cpu.frequency", "cpus"} {
+			if rest, ok := strings.CutPrefix(v.Name, name); ok && (rest == "" || rest[0] == '.') {
+				values = append(values, v)
+			}
+		}
+	}
+	return record.Result{Trial: r.Trial, Block: r.Block, Status: r.Status, Start: r.Start, Elapsed: r.Elapsed, Config: r.Config, Values: values}
 }
 
 // DisturbedShare returns the fraction of a block's ok trials that were disturbed.

@@ -261,8 +261,16 @@ func TestDisturbedMachine(t *testing.T) {
 		set(r, "cpus", 8)
 		set(r, "others.user", 0)
 	}
-	run := New(slicesOf(50, change), Options{Baseline: "host"})
+	rs := slicesOf(50, change)
+	var loads []record.Result
+	for _, r := range rs {
+		loads = append(loads, Loads(r))
+	}
+	run := New(rs, Options{Baseline: "host"})
 	for i, r := range run.trials {
+		if all, some, want := DisturbedShare(rs, r.Block), DisturbedShare(loads, r.Block), float64(i/2%2); all != want || some != want {
+			t.Fatalf("block %d: a share of %g is disturbed by all values, %g by Loads, want %g", r.Block, all, some, want)
+		}
 		if hog := i/2%2 == 1; hog != (r.status == record.Disturbed) {
 			t.Fatalf("trial %d is %s: %s", i, r.status, r.reason)
 		} else if want := "programs outside the run used more than 0.6 of a core on b.example"; hog && r.reason != want {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
@@ -49,15 +48,15 @@ type Measure struct {
 }
 
 // Bounds says where the ratio must lie: "0.47 to 1.05", "at most 1".
-func (t Test) Bounds() string {
+func (t Test) Bounds() lang.Text {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	switch {
 	case t.Least == 0:
-		return "at most " + number(t.Most)
+		return lang.T("at most %s", number(t.Most))
 	case t.Most == 0:
-		return "at least " + number(t.Least)
+		return lang.T("at least %s", number(t.Least))
 	}
-	return number(t.Least) + " to " + number(t.Most)
+	return lang.T("%s to %s", number(t.Least), number(t.Most))
 }
 
 func (t Test) within(ratio float64) bool {
@@ -77,8 +76,8 @@ func (t Test) verdict(i stat.Interval) Verdict {
 }
 
 // Cannot is the outcome of a claim that cannot be tested here.
-func (c Claim) Cannot(why string) Outcome {
-	return Outcome{Claim: c, Verdict: Untestable, Why: lang.Stored(why)}
+func (c Claim) Cannot(why lang.Text) Outcome {
+	return Outcome{Claim: c, Verdict: Untestable, Why: why}
 }
 
 // Judge returns the outcome of every claim on which a run of s bears: s measures the claim's cells
@@ -141,16 +140,16 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 	for _, cell := range c.Cells() {
 		v, why := valuesOf(samples[cell.String()], cell.Metric)
 		if why != "" {
-			return c.Cannot(cell.String() + ": " + why)
+			return c.Cannot(lang.T("%s: %s", cell, why))
 		}
 		values[cell.String()] = v
 	}
-	more, none := 0, ""
+	more, none := 0, lang.Text("")
 	for _, t := range c.Tests {
 		m := t.measure(values, confidence, o.Busy)
-		none = cmp.Or(none, m.Ratio.Reason())
+		none = cmp.Or(none, lang.Stored(m.Ratio.Reason()))
 		if m.Verdict == Undecided && m.Ratio.Bounded() && m.Ratio.Lo == 0 {
-			none = cmp.Or(none, "nothing arrived in some blocks: the ratio has no lower bound")
+			none = cmp.Or(none, lang.T("nothing arrived in some blocks: the ratio has no lower bound"))
 		}
 		o.Measured = append(o.Measured, m)
 		o.Verdict = worse(o.Verdict, m.Verdict)
@@ -161,7 +160,7 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 	switch {
 	case o.Verdict != Undecided:
 	case none != "":
-		o.Why = lang.Stored(none)
+		o.Why = none
 	case more < 0:
 		o.Why = lang.T("the ratio lies on a bound: no practical number of blocks would decide")
 	case more == 1:
@@ -198,7 +197,7 @@ func worse(a, b Verdict) Verdict {
 }
 
 // valuesOf returns the metric's values, or why there are none.
-func valuesOf(s *analysis.Sample, metric string) (analysis.Series, string) {
+func valuesOf(s *analysis.Sample, metric string) (analysis.Series, lang.Text) {
 	metric = cmp.Or(metric, s.Metric())
 	v := s.Values(metric)
 	if v.Len() > 0 {
@@ -206,9 +205,9 @@ func valuesOf(s *analysis.Sample, metric string) (analysis.Series, string) {
 	}
 	switch status, reason := s.Status(); status {
 	case record.OK:
-		return v, strings.TrimSpace("no trial has a value " + metric)
+		return v, lang.T("no trial has a value %s", metric)
 	default:
-		return v, string(status) + ": " + reason
+		return v, lang.T("%s: %s", lang.Stored(string(status)), lang.Stored(reason))
 	}
 }
 

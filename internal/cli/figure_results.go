@@ -10,6 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -163,7 +164,7 @@ func (r *results) outcome(c claim.Claim, first string) claim.Outcome {
 			}
 		}
 	}
-	return c.Cannot("these results do not test it; weir reproduce " + c.ID + " does")
+	return c.Cannot(lang.T("these results do not test it; weir reproduce %s does", c.ID))
 }
 
 // nothing says why none of the figures has a value.

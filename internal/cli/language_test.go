@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/lang"
 )
 
@@ -15,10 +16,10 @@ func inChinese(t *testing.T) {
 	t.Cleanup(func() { language = nil })
 }
 
-// What `weir list` says about networks, probes, factors and studies is in the catalog.
+// What `weir list` says about networks, probes, factors, studies and claims is in the catalog.
 func TestListsInChinese(t *testing.T) {
 	inChinese(t)
-	for _, name := range []string{"networks", "probes", "factors", "studies"} {
+	for _, name := range catalog.Names(lists) {
 		items, err := lists[name]()
 		if err != nil {
 			t.Fatal(err)

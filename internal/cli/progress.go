@@ -25,14 +25,14 @@ type progress struct {
 	text    string
 	block   int
 	ratios  ratios
-	results func() []record.Result // so far
+	results func() ([]record.Result, error) // so far
 	// In a series: the name of the run, and a function from the time left for this run to that for all.
 	name   lang.Text
 	series func(time.Duration) time.Duration
 }
 
 // newProgress returns the progress of a run of s on stderr.
-func newProgress(log io.Writer, s study.Study, results func() []record.Result) *progress {
+func newProgress(log io.Writer, s study.Study, results func() ([]record.Result, error)) *progress {
 	return &progress{log: log, out: os.Stderr, screen: newScreen(os.Stderr), ratios: ratios{study: s}, results: results}
 }
 
@@ -133,12 +133,14 @@ type ratios struct {
 
 const timeShare = 50
 
-func (r *ratios) update(results func() []record.Result) {
+func (r *ratios) update(results func() ([]record.Result, error)) {
 	begun := time.Now()
 	if begun.Before(r.next) {
 		return
 	}
-	r.rows = report.SoFar(analysis.New(results(), experiment.Reading(r.study)))
+	if all, err := results(); err == nil { // otherwise what was known stays: the run says what is wrong when it needs them
+		r.rows = report.SoFar(analysis.New(all, experiment.Reading(r.study)))
+	}
 	r.next = time.Now().Add(timeShare * time.Since(begun))
 }
 

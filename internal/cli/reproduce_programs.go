@@ -3,30 +3,30 @@ package cli
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/study"
 )
 
 // notInstalled names the programs that the claim's networks and probes need and this machine lacks, with
 // the remedies; "" if it has all. The run would find the same, after minutes in the study's other networks.
-func notInstalled(s study.Study, c claim.Claim) (string, error) {
+func notInstalled(s study.Study, c claim.Claim) (lang.Text, error) {
 	p, err := catalog.Prepare(s, thisMachine.kernel())
 	if err != nil {
 		return "", exit(exitUsage, err)
 	}
-	var why []string
+	var why []lang.Text
 	need := func(t facts.ToolInfo) {
 		if facts.Find(t.Program) != "" {
 			return
 		}
 		_, _, err := t.Find(context.Background()) // of a missing program, it runs nothing
-		if err != nil && !slices.Contains(why, err.Error()) {
-			why = append(why, err.Error())
+		if err != nil && !slices.Contains(why, lang.Stored(err.Error())) {
+			why = append(why, lang.Stored(err.Error()))
 		}
 	}
 	for _, cell := range c.Cells() {
@@ -46,5 +46,5 @@ func notInstalled(s study.Study, c claim.Claim) (string, error) {
 			need(t)
 		}
 	}
-	return strings.Join(why, "; "), nil
+	return lang.Join(why, lang.T("; ")), nil
 }

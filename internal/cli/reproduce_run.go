@@ -36,7 +36,7 @@ func (r *reproduction) existing(claims []claim.Claim, dirs []string, asked bool)
 		}
 	}
 	if asked {
-		outcomes = append(outcomes, untested(claims, outcomes, "these results do not test it")...)
+		outcomes = append(outcomes, untested(claims, outcomes, lang.T("these results do not test it"))...)
 	}
 	return r.print(claims, outcomes, nil)
 }
@@ -95,7 +95,7 @@ func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 	var studies []study.Study
 	for _, c := range claims {
 		if err := missing(c); err != nil {
-			outcomes = append(outcomes, c.Cannot(err.Error()))
+			outcomes = append(outcomes, c.Cannot(lang.Stored(err.Error())))
 			continue
 		}
 		s, err := runnable(c.Study, r.fast, r.keep)
@@ -125,7 +125,7 @@ func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 			return err
 		}
 		outcomes = append(outcomes, measured...)
-		outcomes = append(outcomes, untested(claims, outcomes, "the existing results are from another form of the study")...)
+		outcomes = append(outcomes, untested(claims, outcomes, lang.T("the existing results are from another form of the study"))...)
 		return r.print(claims, outcomes, results)
 	})
 }
@@ -253,7 +253,7 @@ func (r *reproduction) one(ctx context.Context, one *runner) (err error) {
 		if done && r.Runs > 1 {
 			return nil
 		}
-		fmt.Fprintf(os.Stderr, "%s holds results; completing them with their own study\n", one.dir)
+		say(said(lang.T("%s holds results; completing them with their own study", one.dir)))
 		if one.study, err = storedStudy(one.dir); err != nil {
 			return err
 		}
@@ -305,7 +305,7 @@ func (r *reproduction) again(claims []claim.Claim) string {
 }
 
 // untested returns an outcome for each claim without one.
-func untested(claims []claim.Claim, outcomes []claim.Outcome, why string) (more []claim.Outcome) {
+func untested(claims []claim.Claim, outcomes []claim.Outcome, why lang.Text) (more []claim.Outcome) {
 	for _, c := range claims {
 		if !slices.ContainsFunc(outcomes, func(o claim.Outcome) bool { return o.Claim.ID == c.ID }) {
 			more = append(more, c.Cannot(why))

@@ -244,14 +244,14 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	}
 	p := newProgress(d.Log, r.study, d.Results)
 	p.name, p.series = r.name, r.ofSeries
-	results, err := experiment.Run(ctx, experiment.Config{
+	err = experiment.Run(ctx, experiment.Config{
 		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
 		Target: r.at, Version: r.version, Dir: d, Progress: p.event, Guest: r.guest, Others: r.at.others,
 		Profile: r.at.profiler, Ratios: r.ratios,
 	})
 	p.end()
 	if ctx.Err() != nil {
-		fmt.Fprintf(os.Stderr, "weir: %d trials kept in %s; %s\n", len(results), r.dir, r.resumeHint())
+		fmt.Fprintf(os.Stderr, "weir: %d trials kept in %s; %s\n", len(d.Done()), r.dir, r.resumeHint())
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {

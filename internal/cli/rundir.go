@@ -120,7 +120,10 @@ func (r *runner) reopen() (*store.Dir, error) {
 	if err != nil {
 		return nil, errors.Join(exit(exitUsage, err), d.Close())
 	}
-	n := d.Retry()
+	n, err := d.Retry()
+	if err != nil {
+		return nil, errors.Join(exit(exitEnvironment, err), d.Close())
+	}
 	if r.vm != nil { // the guest says the rest
 		return d, nil
 	}

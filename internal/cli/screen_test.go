@@ -145,7 +145,7 @@ func TestProgress(t *testing.T) {
 	v := newVT(t, 100, 10)
 	var all []record.Result
 	var log strings.Builder
-	p := &progress{log: &log, out: v, screen: screenOn(v), ratios: ratios{study: s}, results: func() []record.Result { return all }}
+	p := &progress{log: &log, out: v, screen: screenOn(v), ratios: ratios{study: s}, results: func() ([]record.Result, error) { return all, nil }}
 	p.event(experiment.Event{Text: "building the networks"})
 	v.want("░░░░░░░░░░░░░░░░░░░░ 0/0  building the networks")
 	var widths []float64

@@ -126,7 +126,7 @@ func (w *watcher) read() error {
 		return os.ReadFile(filepath.Join(w.run, name))
 	})
 	w.ratios.study = w.study
-	w.ratios.update(func() []record.Result { return w.all })
+	w.ratios.update(func() ([]record.Result, error) { return w.all, nil })
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/record"
 )
 
 // againFile keeps the choice of blocks to measure again for a resumed run.
@@ -34,18 +35,25 @@ func (r *run) again(ctx context.Context) error {
 		return nil
 	}
 	planned := r.blocks
-	d, err := r.repetition()
+	results, err := r.Dir.Results()
 	if err != nil {
 		return err
 	}
+	d, err := r.repetition(results)
+	if err != nil || len(d.Of) == 0 {
+		return err
+	}
 	r.blocks += len(d.Of)
+	for _, res := range results {
+		r.loads = append(r.loads, analysis.Loads(res))
+	}
 	for i, of := range d.Of {
 		b := planned + 1 + i
 		r.repeated[b] = of
 		if err := r.block(ctx, b); err != nil {
 			return err
 		}
-		if analysis.DisturbedShare(r.results, b) > stillBusy {
+		if analysis.DisturbedShare(r.loads, b) > stillBusy {
 			r.tell(Event{Text: fmt.Sprintf("block %d (repeats block %d) was disturbed too: no more repetitions", b, of)})
 			return nil
 		}
@@ -53,8 +61,8 @@ func (r *run) again(ctx context.Context) error {
 	return nil
 }
 
-// repetition decides once what to repeat, and stores the decision if there is anything.
-func (r *run) repetition() (d repetition, err error) {
+// repetition decides once, from all results, what to repeat, and stores the decision if there is anything.
+func (r *run) repetition(results []record.Result) (d repetition, err error) {
 	b, err := r.stored(againFile)
 	if err != nil {
 		return d, err
@@ -66,8 +74,8 @@ func (r *run) repetition() (d repetition, err error) {
 		}
 		return d, nil
 	}
-	d = repetition{Planned: r.blocks, Of: analysis.Again(r.results, Reading(r.Study))}
-	d.Of = d.Of[:min(len(d.Of), r.room())]
+	d = repetition{Planned: r.blocks, Of: analysis.Again(results, Reading(r.Study))}
+	d.Of = d.Of[:min(len(d.Of), r.room(results))]
 	if len(d.Of) == 0 {
 		return d, nil
 	}
@@ -93,9 +101,9 @@ func (r *run) stored(file string) ([]byte, error) {
 
 // room returns how many blocks can be repeated: a quarter of the planned ones, in at most a quarter
 // of the time limit and what the planned ones left of it.
-func (r *run) room() int {
+func (r *run) room(results []record.Result) int {
 	n := r.blocks / mostAgain
-	if t := r.blockTime(); r.Study.MaxTime > 0 && t > 0 {
+	if t := r.blockTime(results); r.Study.MaxTime > 0 && t > 0 {
 		left := r.Study.MaxTime - time.Duration(r.blocks)*t
 		n = min(n, int(r.Study.MaxTime/mostAgain/t), int(max(0, left)/t))
 	}

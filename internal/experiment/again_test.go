@@ -55,7 +55,7 @@ func TestAgain(t *testing.T) {
 				s := fakeStudy(8)
 				s.MaxTime, s.KeepDisturbed = c.max, c.keep
 				m := &machine{others: during(time.Now().Add(idleTime), c.from, c.to)}
-				rs, err := Run(t.Context(), config(t, m, s, dir))
+				rs, err := measured(t.Context(), config(t, m, s, dir))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,13 +84,13 @@ func TestAgainAfterResume(t *testing.T) {
 			return 1e9, nil
 		}
 		c := config(t, m, s, dir)
-		if _, err := Run(ctx, c); !errors.Is(err, why) {
+		if err := Run(ctx, c); !errors.Is(err, why) {
 			t.Fatal(err)
 		}
 		if err := c.Dir.Close(); err != nil {
 			t.Fatal(err)
 		}
-		rs, err := Run(t.Context(), config(t, &machine{}, s, dir))
+		rs, err := measured(t.Context(), config(t, &machine{}, s, dir))
 		if got := repeats(rs); err != nil || !slices.Equal(got, []string{"of block 6", "of block 5"}) {
 			t.Errorf("%v, again %q", err, got)
 		}
@@ -118,7 +118,7 @@ func TestAgainUnreadable(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if rs, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), againFile) || len(rs) != 16 {
+				if rs, err := measured(t.Context(), c); err == nil || !strings.Contains(err.Error(), againFile) || len(rs) != 16 {
 					t.Errorf("%d trials, error %v: want 16, and an error that names %s", len(rs), err, againFile)
 				}
 			})

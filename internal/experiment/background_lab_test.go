@@ -42,7 +42,7 @@ func TestBesideInTheLab(t *testing.T) {
 		{"load": {"idle", "tcp-stream", "tcp-stream@50%", "udp-stream@10%", "udp-rate", "tcp-rr", "tcp-crr", "udp-rr", "udp-open"}, "stress": {"50%"}},
 		{"load": {"idle"}, "stress": {"0", "split-50%"}},
 	} {
-		more, err := Run(t.Context(), loadConfig(t, factors))
+		more, err := measured(t.Context(), loadConfig(t, factors))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestStressIsOfTheRun(t *testing.T) {
 	nstest.Need(t)
 	c := loadConfig(t, map[string][]string{"stress": {"100%"}})
 	c.Probe = func(string, map[string]string) (probe.Probe, error) { return &probe.Ping{}, nil } // uses almost no CPU itself
-	rs, err := Run(t.Context(), c)
+	rs, err := measured(t.Context(), c)
 	if err != nil || len(rs) != 2 {
 		t.Fatalf("%d results, %v", len(rs), err)
 	}
@@ -120,7 +120,7 @@ func TestLoadDiesInTheLab(t *testing.T) {
 	c := loadConfig(t, map[string][]string{"load": {"tcp-stream"}})
 	w := &watch{atClientsStart: func() { kill(t, "run", "tcp-stream") }}
 	c.Target = w
-	rs, err := Run(t.Context(), c)
+	rs, err := measured(t.Context(), c)
 	if err != nil || len(rs) != 2 {
 		t.Fatalf("%d results, %v", len(rs), err)
 	}

@@ -64,7 +64,7 @@ func TestBackground(t *testing.T) {
 						return 0, context.Cause(ctx)
 					}
 				}
-				rs, err := Run(ctx, config(t, m, s, filepath.Join(t.TempDir(), "out")))
+				rs, err := measured(ctx, config(t, m, s, filepath.Join(t.TempDir(), "out")))
 				if c.cancel != errors.Is(err, why) || !c.cancel && (err != nil || len(rs) != 2) {
 					t.Fatalf("%d results, %v", len(rs), err)
 				}
@@ -96,7 +96,7 @@ func TestBackgroundIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fakeStudy(1)
 		s.Factors = map[string][]string{"stress": {"0", "50%"}, "load": {"idle", "tcp-stream"}}
-		rs, err := Run(t.Context(), config(t, &machine{}, s, filepath.Join(t.TempDir(), "out")))
+		rs, err := measured(t.Context(), config(t, &machine{}, s, filepath.Join(t.TempDir(), "out")))
 		if err != nil || len(rs) != 8 {
 			t.Fatalf("%d results, %v", len(rs), err)
 		}
@@ -126,7 +126,7 @@ func TestCapacity(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
 		m := &machine{measure: func(_ context.Context, _ string, n int) (float64, error) { return 1e9 + float64(n%3)*8, nil }}
 		c := config(t, m, s, dir)
-		rs, err := Run(t.Context(), c)
+		rs, err := measured(t.Context(), c)
 		if err != nil || counts(rs)[record.OK] != 24 {
 			t.Fatalf("%v, %v", counts(rs), err)
 		}
@@ -157,7 +157,7 @@ func TestCapacity(t *testing.T) {
 		s.Blocks = 2
 		m.measure = nil
 		again := config(t, m, s, dir)
-		if rs, err = Run(t.Context(), again); err != nil || counts(rs)[record.OK] != 48 {
+		if rs, err = measured(t.Context(), again); err != nil || counts(rs)[record.OK] != 48 {
 			t.Fatalf("%v, %v", counts(rs), err)
 		}
 		trials := 0
@@ -186,7 +186,7 @@ func TestNoCapacity(t *testing.T) {
 			}
 			return 1e9, nil
 		}}
-		rs, err := Run(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
+		rs, err := measured(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
 		if err != nil || counts(rs)[record.Failed] != 2 || counts(rs)[record.OK] != 2 {
 			t.Fatalf("%v, %v", counts(rs), err)
 		}

@@ -22,7 +22,7 @@ func TestNetworksOfTheirOwn(t *testing.T) {
 		s.Vary("rps", []string{"off", "on"})
 		m := &machine{}
 		dir := filepath.Join(t.TempDir(), "out")
-		rs, err := Run(t.Context(), config(t, m, s, dir))
+		rs, err := measured(t.Context(), config(t, m, s, dir))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestLevelWithoutNetwork(t *testing.T) {
 			}
 			return nil
 		}}
-		rs, err := Run(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
+		rs, err := measured(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func TestClientsInTheLab(t *testing.T) {
 	s.Duration = 250 * time.Millisecond // longer than a retransmission timeout
 	c := labConfig(t, s, results(t, filepath.Join(t.TempDir(), "out")), topo.Spec{Hosts: 4})
 	c.Probe = func(name string, _ map[string]string) (probe.Probe, error) { return probes[name], nil }
-	rs, err := Run(t.Context(), c)
+	rs, err := measured(t.Context(), c)
 	if err != nil || len(rs) != 2*2*len(probes) {
 		t.Fatalf("%d results, %v", len(rs), err)
 	}

@@ -65,7 +65,7 @@ func TestClients(t *testing.T) {
 				for name := range conf.Networks {
 					conf.Networks[name] = on(t, plain{}, topo.Spec{Hosts: 4})
 				}
-				rs, err := Run(ctx, conf)
+				rs, err := measured(ctx, conf)
 				if c.cancel != errors.Is(err, why) || !c.cancel && (err != nil || len(rs) != 2) {
 					t.Fatalf("%d results, %v", len(rs), err)
 				}

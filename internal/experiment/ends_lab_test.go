@@ -31,7 +31,7 @@ func TestEnds(t *testing.T) {
 	s.Factors = map[string][]string{"ends": {"pod-pod", "host-pod", "host-host", "pod-gpu"}}
 	s = s.Resolve()
 	dir := filepath.Join(t.TempDir(), "out")
-	rs, err := Run(t.Context(), Config{
+	rs, err := measured(t.Context(), Config{
 		Study: s, Dir: results(t, dir), Target: lab.Target{},
 		Networks: map[string]Network{"vxlan-overlay": on(t, &network.VXLANOverlay{VNI: 1, Port: 4789}, topo.Spec{})},
 		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.UDPRR{}, nil },
@@ -86,7 +86,7 @@ func TestLine(t *testing.T) {
 	s.Factors = map[string][]string{"ends": slices.Sorted(maps.Keys(want))}
 	s = s.Resolve()
 	d := &network.VXLANHops{Hops: 3, VNI: 1, Port: 4789}
-	rs, err := Run(t.Context(), Config{
+	rs, err := measured(t.Context(), Config{
 		Study: s, Dir: results(t, filepath.Join(t.TempDir(), "out")), Target: lab.Target{},
 		Networks: map[string]Network{"vxlan-hops": on(t, d, d.Shape(topo.Spec{}))},
 		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.UDPRR{}, nil },

@@ -117,14 +117,15 @@ func (r *run) rebuild(ctx context.Context) error {
 }
 
 // nextEpisode returns the number of the first episode of this process.
-func (r *run) nextEpisode() int {
+func (r *run) nextEpisode() (int, error) {
+	results, err := r.Dir.Results()
 	last := 0
-	for _, res := range r.results {
+	for _, res := range results {
 		if n, err := strconv.Atoi(res.Observed[episodeKey]); err == nil {
 			last = max(last, n)
 		}
 	}
-	return last + 1
+	return last + 1, err
 }
 
 // stop stops the engines of all links, which start again when they are needed.

@@ -88,7 +88,7 @@ func TestEpisodes(t *testing.T) {
 					}
 					return nil
 				}
-				rs, err := Run(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
+				rs, err := measured(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -117,7 +117,7 @@ func TestRebuildIsTooDear(t *testing.T) {
 		s := fakeStudy(10)
 		s.Episodes = 0
 		m := &machine{open: func(string) error { time.Sleep(time.Second); return nil }} // the run takes 20 s
-		if _, err := Run(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out"))); err != nil {
+		if err := Run(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out"))); err != nil {
 			t.Fatal(err)
 		}
 		closedOnce(t, m, 2)
@@ -130,7 +130,7 @@ func TestFoundHostsStay(t *testing.T) {
 		s := fakeStudy(4)
 		s.Episodes = 4
 		m := &machine{exists: true}
-		rs, err := Run(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
+		rs, err := measured(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
 		if err != nil || len(rs) != 8 {
 			t.Fatalf("%d results, error %v", len(rs), err)
 		}
@@ -158,7 +158,7 @@ func TestRebuildFails(t *testing.T) {
 				warned = append(warned, e.Warning)
 			}
 		}
-		rs, err := Run(t.Context(), c)
+		rs, err := measured(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestNeverBuilt(t *testing.T) {
 		s := fakeStudy(2)
 		s.Episodes = 2
 		m := &machine{apply: func(n string, _ []plan.Step) error { return only("b", errors.New("no such device"))(n) }}
-		rs, err := Run(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
+		rs, err := measured(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestEpisodeIsNotClosed(t *testing.T) {
 			}
 			return nil
 		}}
-		rs, err := Run(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
+		rs, err := measured(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
 		if !errors.Is(err, stuck) || len(rs) != 4 {
 			t.Errorf("%d results, error %v", len(rs), err)
 		}
@@ -232,14 +232,14 @@ func TestResumedEpisodes(t *testing.T) {
 			return 1e9, nil
 		}}
 		c := config(t, m, s, dir)
-		if _, err := Run(ctx, c); !errors.Is(err, why) {
+		if err := Run(ctx, c); !errors.Is(err, why) {
 			t.Fatal(err)
 		}
 		closedOnce(t, m, 4)
 		if err := c.Dir.Close(); err != nil {
 			t.Fatal(err)
 		}
-		rs, err := Run(t.Context(), config(t, m, s, dir))
+		rs, err := measured(t.Context(), config(t, m, s, dir))
 		if err != nil {
 			t.Fatal(err)
 		}

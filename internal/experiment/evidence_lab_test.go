@@ -42,7 +42,7 @@ func TestEvidenceInTheLab(t *testing.T) {
 	c.Networks["bridge"] = on(t, &network.Bridge{}, topo.Spec{Hosts: 1, Pods: 2})
 	probes := map[string]probe.Probe{"udp-stream": &probe.UDPStream{Size: 1000, Rate: 1e8}, "tcp-stream": &probe.TCPStream{CC: "reno"}, "udp-rr": &probe.UDPRR{}}
 	c.Probe = func(name string, _ map[string]string) (probe.Probe, error) { return probes[name], nil }
-	rs, err := Run(t.Context(), c)
+	rs, err := measured(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestUnlikePlanInTheLab(t *testing.T) {
 			dir := results(t, filepath.Join(t.TempDir(), "out"))
 			conf := labConfig(t, labStudy(1), dir, topo.Spec{Rate: c.link})
 			conf.Target = c.target
-			rs, err := Run(t.Context(), conf)
+			rs, err := measured(t.Context(), conf)
 			if err != nil {
 				t.Fatal(err)
 			}

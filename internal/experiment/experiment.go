@@ -80,65 +80,63 @@ type run struct {
 	paths     map[string]*path    // by BuildName
 	built     []*path             // the same, in the order of building
 	found     map[[2]string]found // by host ID and program name
-	results   []record.Result
 	done      map[string]bool
 	idle      trial.Idle
 	snapshot  *trial.Snapshot     // of this block
 	capacity  map[string]capacity // by capacityKey
 	described []description       // hosts that weir found
 	started   time.Time
-	ran       int         // trials run by this process
-	blocks    int         // planned so far
-	repeated  map[int]int // the original of each block that is measured again
+	ran       int             // trials run by this process
+	blocks    int             // planned so far
+	repeated  map[int]int     // the original of each block that is measured again
+	loads     []record.Result // of all trials while blocks are measured again; see analysis.Loads
 	others    observer
 	episode   episode
 	profiling bool  // the current trial is profiled
 	left      error // what earlier episodes could not close
 }
 
-// Run completes the study. On error it returns the results stored so far.
-func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
+// Run completes the study. The results are in c.Dir: memory must not grow with the number of trials.
+func Run(ctx context.Context, c Config) (err error) {
 	r := &run{Config: c, paths: map[string]*path{}, found: map[[2]string]found{},
-		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks,
+		cells: c.Study.Cells(c.Applies), done: c.Dir.Done(), blocks: c.Study.Blocks,
 		repeated: map[int]int{}}
 	defer func() { err = errors.Join(err, r.close()) }()
 
-	r.episode.number = r.nextEpisode()
+	if r.episode.number, err = r.nextEpisode(); err != nil {
+		return err
+	}
 	begin := time.Now()
 	for _, cell := range r.cells {
 		if err := r.open(ctx, cell); err != nil {
-			return r.results, err
+			return err
 		}
 	}
 	r.episode.rebuild = closing * time.Since(begin)
-	if err := r.measureIdle(ctx); err != nil {
-		return r.results, err
-	}
-	if err := r.measureCapacities(ctx); err != nil {
-		return r.results, err
-	}
-	if err := r.watchOthers(ctx); err != nil {
-		return r.results, err
+	for _, prepare := range []func(context.Context) error{r.measureIdle, r.measureCapacities, r.watchOthers} {
+		if err := prepare(ctx); err != nil {
+			return err
+		}
 	}
 	defer func() { err = errors.Join(err, r.keepOthers(context.WithoutCancel(ctx))) }()
 	r.started = time.Now() // stored results say nothing about how long trials take now
 	if err := r.machines(); err != nil {
-		return r.results, err
+		return err
 	}
 	for b := 1; b <= r.blocks; b++ {
 		if err := r.block(ctx, b); err != nil {
-			return r.results, err
+			return err
 		}
 		if b == r.blocks && c.Study.Precision > 0 {
 			if err := r.plan(b); err != nil {
-				return r.results, err
+				return err
 			}
 		}
 	}
 	if err = r.again(ctx); err == nil {
 		err = r.profile(ctx)
 	}
-	return r.results, err
+	return err
 }
 
 // Finished reports whether d holds a result for every trial of a study.
@@ -200,8 +198,10 @@ func (r *run) keep(ts []study.Trial, rs []record.Result) error {
 		return err
 	}
 	for _, res := range fresh {
-		r.results = append(r.results, *res)
 		r.done[res.Trial] = true
+		if r.loads != nil {
+			r.loads = append(r.loads, analysis.Loads(*res))
+		}
 		r.ran++
 		r.tell(Event{Result: res})
 	}

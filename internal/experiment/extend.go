@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/record"
 )
 
 // blocksFile keeps the decision on the number of blocks, which a resumed run does not repeat.
@@ -74,11 +75,15 @@ func (r *run) plan(b int) error {
 			return nil
 		}
 	}
+	results, err := r.Dir.Results()
+	if err != nil {
+		return err
+	}
 	fit := 0
-	if t := r.blockTime(); r.Study.MaxTime > 0 && t > 0 {
+	if t := r.blockTime(results); r.Study.MaxTime > 0 && t > 0 {
 		fit = max(1, int(r.Study.MaxTime/t))
 	}
-	d = d.look(b, r.needed(), fit)
+	d = d.look(b, r.needed(results), fit)
 	text, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -93,14 +98,14 @@ func (r *run) plan(b int) error {
 }
 
 // blockTime estimates the time of a block from the trials of this process or, when it resumes after
-// the pilot, from stored ones. It is 0 when all were skipped.
-func (r *run) blockTime() time.Duration {
+// the pilot, from all results. It is 0 when all were skipped.
+func (r *run) blockTime(results []record.Result) time.Duration {
 	seconds := 0.0
 	if r.ran > 0 {
 		seconds = time.Since(r.started).Seconds() / float64(r.ran) * float64(len(r.cells)*r.Study.Pairs())
 	} else {
-		for _, res := range r.results {
-			seconds += res.Elapsed / float64(len(r.results))
+		for _, res := range results {
+			seconds += res.Elapsed / float64(len(results))
 		}
 		seconds *= float64(len(r.cells) * r.Study.Turns()) // concurrent trials take the time of one
 	}
@@ -108,8 +113,8 @@ func (r *run) blockTime() time.Duration {
 }
 
 // needed returns how many blocks the widest ratio that matters needs.
-func (r *run) needed() int {
-	pv := analysis.New(r.results, Reading(r.Study))
+func (r *run) needed(results []record.Result) int {
+	pv := analysis.New(results, Reading(r.Study))
 	n, ratios := 0, pv.Ratios()
 	if r.Ratios != nil {
 		ratios = r.Ratios(pv)

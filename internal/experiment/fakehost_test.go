@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -108,6 +109,13 @@ func (tool) Parse(o probe.Output) (probe.Measured, error) {
 		return probe.Measured{}, fmt.Errorf("tool: %q is no result", o.Client)
 	}
 	return probe.Measured{Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: result.Rate}}, Protocol: "tcp"}, nil
+}
+
+// measured is Run, with the results that it leaves, those of earlier runs in the directory included.
+func measured(ctx context.Context, c Config) ([]record.Result, error) {
+	err := Run(ctx, c)
+	rs, readErr := c.Dir.Results()
+	return rs, errors.Join(err, readErr)
 }
 
 func counts(rs []record.Result) map[record.Status]int {

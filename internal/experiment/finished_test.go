@@ -27,7 +27,7 @@ func TestFinished(t *testing.T) {
 						t.Errorf("finished after %d of %d trials (error %v)", e.Done, e.Total, err)
 					}
 				}
-				if _, err := Run(t.Context(), c); err != nil {
+				if err := Run(t.Context(), c); err != nil {
 					t.Fatal(err)
 				}
 				if done, err := Finished(s, nil, c.Dir); !done || err != nil || trials == 0 {

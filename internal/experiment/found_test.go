@@ -24,7 +24,7 @@ func inZones(hosts []topo.Host, zones []string) []topo.Host {
 // measuredPairs returns the pairs that a run of two networks measured.
 func measuredPairs(t *testing.T, c Config) map[string]int {
 	t.Helper()
-	rs, err := Run(t.Context(), c)
+	rs, err := measured(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestFoundMachines(t *testing.T) {
 		if err := os.WriteFile(file, []byte(strings.Replace(string(b), "h5", "other", 1)), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Run(t.Context(), pairsConfig(t, m, s, 6, dir)); err == nil || !strings.Contains(err.Error(), "the run began on h1, h2, h3, h4, other, h6 and now finds h1") {
+		if err := Run(t.Context(), pairsConfig(t, m, s, 6, dir)); err == nil || !strings.Contains(err.Error(), "the run began on h1, h2, h3, h4, other, h6 and now finds h1") {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -101,7 +101,7 @@ func TestFoundMachines(t *testing.T) {
 func TestLabHasNoMachines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
-		rs, err := Run(t.Context(), config(t, &machine{}, fakeStudy(1), dir))
+		rs, err := measured(t.Context(), config(t, &machine{}, fakeStudy(1), dir))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestProgressOfRounds(t *testing.T) {
 		c := pairsConfig(t, &machine{}, s, 7, dir)
 		var last Event
 		c.Progress = func(e Event) { last = e }
-		rs, err := Run(t.Context(), c)
+		rs, err := measured(t.Context(), c)
 		if want := 2 * 2 * 3 * 3; err != nil || len(rs) != want || last.Total != want || last.Done != want {
 			t.Errorf("%d results, progress ends at %d of %d, want %d, %v", len(rs), last.Done, last.Total, want, err)
 		}

@@ -23,7 +23,7 @@ func TestInside(t *testing.T) {
 	dir := results(t, filepath.Join(t.TempDir(), "out"))
 	c := labConfig(t, s, dir, topo.Spec{})
 	c.Probe = func(string, map[string]string) (probe.Probe, error) { return &probe.TCPStream{CC: "reno"}, nil }
-	rs, err := Run(t.Context(), c)
+	rs, err := measured(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -190,7 +190,7 @@ func TestConditionsInTheLab(t *testing.T) {
 	plain := &watch{}
 	c := labConfig(t, labStudy(1), results(t, filepath.Join(t.TempDir(), "out")), six)
 	c.Target = plain
-	if _, err := Run(t.Context(), c); err != nil {
+	if err := Run(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	if len(plain.atEnd) != 2 {
@@ -220,7 +220,7 @@ func TestConditionsInTheLab(t *testing.T) {
 				if end == "canceled" {
 					w.atClientsStart = func() { cancel(why) }
 				}
-				rs, err := Run(ctx, conf)
+				rs, err := measured(ctx, conf)
 				for _, r := range rs {
 					if string(r.Status) != end {
 						t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
@@ -301,7 +301,7 @@ func TestRefusedInTheLab(t *testing.T) {
 	n := conf.Networks["vxlan-overlay"]
 	n.Driver = refused{}
 	conf.Networks["vxlan-overlay"] = n
-	rs, err := Run(t.Context(), conf)
+	rs, err := measured(t.Context(), conf)
 	if err != nil || len(rs) != 4 {
 		t.Fatalf("%d results, %v", len(rs), err)
 	}

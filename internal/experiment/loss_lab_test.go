@@ -88,7 +88,7 @@ func lostBy(t *testing.T, probes map[string]probe.Probe) (wrong map[string]strin
 		s.Probes = append(s.Probes, study.Use{Kind: name})
 	}
 	s = s.Resolve()
-	rs, err := Run(t.Context(), Config{
+	rs, err := measured(t.Context(), Config{
 		Study: s, Dir: results(t, filepath.Join(t.TempDir(), "out")), Target: lossy{},
 		Networks: map[string]Network{"host": on(t, network.Host{}, topo.Spec{})},
 		Probe:    func(kind string, _ map[string]string) (probe.Probe, error) { return probes[kind], nil },

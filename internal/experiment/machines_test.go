@@ -63,7 +63,7 @@ func TestCostOfTwoMachines(t *testing.T) {
 				hogFrom = time.Since(m.hosts["h2"].begin)
 			}
 		}
-		rs, err := Run(t.Context(), c)
+		rs, err := measured(t.Context(), c)
 		if err != nil || len(rs) != 3 {
 			t.Fatalf("%d results, %v", len(rs), err)
 		}
@@ -102,7 +102,7 @@ func TestHogOnOneMachine(t *testing.T) {
 		m.hosts["h3"].others = func(on time.Duration) time.Duration { return 2 * on }
 		s := one(4)
 		s.KeepDisturbed = true // no block again
-		rs, err := Run(t.Context(), pairsConfig(t, m, s, 4, filepath.Join(t.TempDir(), "out")))
+		rs, err := measured(t.Context(), pairsConfig(t, m, s, 4, filepath.Join(t.TempDir(), "out")))
 		if err != nil || len(rs) != 4*6 {
 			t.Fatalf("%d results, %v", len(rs), err)
 		}
@@ -149,7 +149,7 @@ func TestLostMachineComesBack(t *testing.T) {
 				warned = append(warned, e.Warning)
 			}
 		}
-		rs, err := Run(t.Context(), c)
+		rs, err := measured(t.Context(), c)
 		if err != nil || len(rs) != 3 {
 			t.Fatalf("%d results, %v", len(rs), err)
 		}
@@ -179,7 +179,7 @@ func TestLostMachineStaysAway(t *testing.T) {
 			return 1e9, nil
 		}
 		c := config(t, m, one(4), dir)
-		rs, err := Run(t.Context(), c)
+		rs, err := measured(t.Context(), c)
 		if !errors.Is(err, target.ErrLost) || !strings.Contains(err.Error(), "no heartbeat") || len(rs) != 2 {
 			t.Fatalf("%d results, error %v", len(rs), err)
 		}
@@ -188,7 +188,7 @@ func TestLostMachineStaysAway(t *testing.T) {
 		}
 		m.hosts["h2"].lose(false)
 		m.measure = nil
-		if rs, err = Run(t.Context(), config(t, m, one(4), dir)); err != nil || len(rs) != 4 || rs[3].Status != record.OK {
+		if rs, err = measured(t.Context(), config(t, m, one(4), dir)); err != nil || len(rs) != 4 || rs[3].Status != record.OK {
 			t.Errorf("resumed to %d results, %v", len(rs), err)
 		}
 	})
@@ -201,7 +201,7 @@ func TestOneEngineANode(t *testing.T) {
 		m := machines(4)
 		s := one(2)
 		s.Swap = true
-		rs, err := Run(t.Context(), pairsConfig(t, m, s, 4, filepath.Join(t.TempDir(), "out")))
+		rs, err := measured(t.Context(), pairsConfig(t, m, s, 4, filepath.Join(t.TempDir(), "out")))
 		if err != nil || counts(rs)[record.OK] != 2*6 {
 			t.Fatalf("%v, %v", counts(rs), err)
 		}
@@ -228,7 +228,7 @@ func TestLostMachineOfSeveral(t *testing.T) {
 			}
 			return 1e9, nil
 		}
-		rs, err := Run(t.Context(), pairsConfig(t, m, one(3), 3, filepath.Join(t.TempDir(), "out")))
+		rs, err := measured(t.Context(), pairsConfig(t, m, one(3), 3, filepath.Join(t.TempDir(), "out")))
 		if err != nil || len(rs) != 9 {
 			t.Fatalf("%d results, %v", len(rs), err)
 		}
@@ -266,7 +266,7 @@ func TestFactsOfMachines(t *testing.T) {
 					warned = append(warned, e.Warning)
 				}
 			}
-			if _, err := Run(t.Context(), c); err != nil {
+			if err := Run(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
 			var d struct{ Weir, Kernel string }

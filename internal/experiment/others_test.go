@@ -41,7 +41,7 @@ func TestOthers(t *testing.T) {
 		for _, blocks := range []int{8, 12} {
 			c := config(t, &machine{}, fakeStudy(blocks), dir)
 			c.Others = read
-			if _, err := Run(t.Context(), c); err != nil {
+			if err := Run(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.Dir.Close(); err != nil {
@@ -68,7 +68,7 @@ func TestOthersUnknown(t *testing.T) {
 		c.Others = func() (sample.Counters, error) { return nil, errors.New("hidden") }
 		warned := ""
 		c.Progress = func(e Event) { warned += e.Warning }
-		if _, err := Run(t.Context(), c); err != nil || !strings.Contains(warned, "other programs: hidden") {
+		if err := Run(t.Context(), c); err != nil || !strings.Contains(warned, "other programs: hidden") {
 			t.Errorf("%v, warned %q", err, warned)
 		}
 		if _, err := c.Dir.ReadFile(othersFile); err == nil {

@@ -77,7 +77,7 @@ func TestPrecision(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "out")
 				s := fakeStudy(pilot)
 				s.Precision, s.MaxTime, s.Compare = 0.02, c.max, c.compare
-				rs, err := Run(t.Context(), config(t, &machine{measure: c.measure}, s, dir))
+				rs, err := measured(t.Context(), config(t, &machine{measure: c.measure}, s, dir))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -118,7 +118,7 @@ func TestPrecisionWithoutARatio(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "out")
 				s := fakeStudy(pilot)
 				s.Precision, s.Compare = 0.02, compare
-				if _, err := Run(t.Context(), config(t, &machine{measure: c.measure}, s, dir)); err != nil {
+				if err := Run(t.Context(), config(t, &machine{measure: c.measure}, s, dir)); err != nil {
 					t.Fatal(err)
 				}
 				if d := decided(t, dir); (d.Blocks > pilot) != c.more {
@@ -149,7 +149,7 @@ func TestDecisionIsKept(t *testing.T) {
 			if err := conf.Dir.File(blocksFile, []byte(c.file)); err != nil {
 				t.Fatal(err)
 			}
-			_, err := Run(t.Context(), conf)
+			err := Run(t.Context(), conf)
 			if c.blocks == 0 {
 				if err == nil || !strings.Contains(err.Error(), "does not hold a decision") {
 					t.Errorf("%s: error %v", c.file, err)
@@ -170,14 +170,14 @@ func TestCapAfterResume(t *testing.T) {
 		pilot := fakeStudy(8)
 		m := &machine{measure: spread}
 		c := config(t, m, pilot, dir)
-		if _, err := Run(t.Context(), c); err != nil {
+		if err := Run(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Dir.Close(); err != nil {
 			t.Fatal(err)
 		}
 		pilot.Precision, pilot.MaxTime = 0.02, 10*2100*time.Millisecond
-		if _, err := Run(t.Context(), config(t, m, pilot, dir)); err != nil {
+		if err := Run(t.Context(), config(t, m, pilot, dir)); err != nil {
 			t.Fatal(err)
 		}
 		if got := decided(t, dir); got.Blocks != 10 {
@@ -193,7 +193,7 @@ func TestCapOfNothing(t *testing.T) {
 		s := fakeStudy(6)
 		s.Precision, s.MaxTime = 0.02, time.Second
 		m := &machine{open: func(n string) error { return fmt.Errorf("%s: no", n) }}
-		if rs, err := Run(t.Context(), config(t, m, s, dir)); err != nil || counts(rs)[record.Skipped] != 12 {
+		if rs, err := measured(t.Context(), config(t, m, s, dir)); err != nil || counts(rs)[record.Skipped] != 12 {
 			t.Errorf("%v, %v", counts(rs), err)
 		}
 	})

@@ -58,7 +58,7 @@ func TestProfile(t *testing.T) {
 			return c
 		}
 		c := with(config(t, m, s, dir))
-		if _, err := Run(ctx, c); !errors.Is(err, why) {
+		if err := Run(ctx, c); !errors.Is(err, why) {
 			t.Fatalf("error %v, want the cause", err)
 		}
 		if done, err := Finished(s, nil, c.Dir); done || err != nil {
@@ -68,7 +68,7 @@ func TestProfile(t *testing.T) {
 			t.Fatal(err)
 		}
 		c = with(config(t, m, s, dir))
-		rs, err := Run(t.Context(), c)
+		rs, err := measured(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestNoProfile(t *testing.T) {
 		c.Probe = func(string, map[string]string) (probe.Probe, error) { return tool{"iperf9"}, nil }
 		p := &fakeProfiler{}
 		c.Profile = p.begin
-		if _, err := Run(t.Context(), c); err != nil {
+		if err := Run(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 		read, err := store.Read(dir)
@@ -225,7 +225,7 @@ func profileInLab(t testing.TB, blocks int, window time.Duration) (string, store
 	c := labConfig(t, s, results(t, dir), topo.Spec{})
 	c.Probe = func(string, map[string]string) (probe.Probe, error) { return &probe.UDPStream{Size: 64}, nil }
 	c.Profile = func(context.Context, target.Node) (trial.Profiler, error) { return profile.Record(local.CPUs(), false) }
-	if _, err := Run(t.Context(), c); err != nil {
+	if err := Run(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	read, err := store.Read(dir)

@@ -32,7 +32,7 @@ func TestAllPairsInTheLab(t *testing.T) {
 	most := 0
 	w := &watch{atClientsStart: func() { most = max(most, engines(t)) }}
 	dir := filepath.Join(t.TempDir(), "out")
-	rs, err := Run(t.Context(), Config{
+	rs, err := measured(t.Context(), Config{
 		Study: s, Dir: results(t, dir), Target: w,
 		Networks: map[string]Network{"vxlan-overlay": on(t, &network.VXLANOverlay{VNI: 1, Port: 4789}, topo.Spec{Hosts: 4})},
 		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.UDPRR{}, nil },

@@ -51,7 +51,7 @@ func TestAllPairs(t *testing.T) {
 				conf := pairsConfig(t, &machine{}, s, c.hosts, dir)
 				var last Event
 				conf.Progress = func(e Event) { last = e }
-				rs, err := Run(t.Context(), conf)
+				rs, err := measured(t.Context(), conf)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -97,7 +97,7 @@ func TestResumeRound(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
 		m := &machine{}
 		c := pairsConfig(t, m, fakeStudy(1), 4, dir)
-		rs, err := Run(t.Context(), c)
+		rs, err := measured(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestResumeRound(t *testing.T) {
 		}
 		first, other := raw(kept), raw(lost)
 		m.measure = func(context.Context, string, int) (float64, error) { return 5e8, nil }
-		again, err := Run(t.Context(), pairsConfig(t, m, fakeStudy(1), 4, dir))
+		again, err := measured(t.Context(), pairsConfig(t, m, fakeStudy(1), 4, dir))
 		if err != nil || !slices.Equal(ids(t, dir), want) {
 			t.Fatalf("%v, in the end there are %v, want %v", err, ids(t, dir), want)
 		}
@@ -150,7 +150,7 @@ func TestSettingsOfAResumedRound(t *testing.T) {
 		s := fakeStudy(1)
 		s.Networks, s.Probes = s.Networks[:1], []study.Use{{Kind: "p", Name: "p"}, {Kind: "q", Name: "q"}, {Kind: "r", Name: "r"}}
 		c := pairsConfig(t, &machine{}, s, 4, dir)
-		rs, err := Run(t.Context(), c)
+		rs, err := measured(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestSettingsOfAResumedRound(t *testing.T) {
 		if err := os.WriteFile(file, []byte(strings.Join(lines[:killed+1], "")), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if rs, err = Run(t.Context(), pairsConfig(t, &machine{}, s, 4, dir)); err != nil || len(rs) != 18 {
+		if rs, err = measured(t.Context(), pairsConfig(t, &machine{}, s, 4, dir)); err != nil || len(rs) != 18 {
 			t.Fatalf("%d results, %v", len(rs), err)
 		}
 		raw := store.OpenRaw(dir)
@@ -208,7 +208,7 @@ func TestInterruptedRound(t *testing.T) {
 			return 1e9, nil
 		}}
 		c := pairsConfig(t, m, fakeStudy(1), 4, dir)
-		rs, err := Run(ctx, c)
+		rs, err := measured(ctx, c)
 		if !errors.Is(err, why) || len(rs)%2 != 0 {
 			t.Errorf("%d results, %v", len(rs), err)
 		}
@@ -216,7 +216,7 @@ func TestInterruptedRound(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.measure = nil
-		rs, err = Run(t.Context(), pairsConfig(t, m, fakeStudy(1), 4, dir))
+		rs, err = measured(t.Context(), pairsConfig(t, m, fakeStudy(1), 4, dir))
 		if err != nil || len(rs) != 12 || counts(rs)[record.OK] != 12 {
 			t.Errorf("%d results, %v", len(rs), err)
 		}
@@ -229,7 +229,7 @@ func TestConditionOfRound(t *testing.T) {
 		s := mtuStudy(1)
 		s.Factors["mtu"] = []string{"9000"}
 		m := &machine{}
-		rs, err := Run(t.Context(), pairsConfig(t, m, s, 4, filepath.Join(t.TempDir(), "out")))
+		rs, err := measured(t.Context(), pairsConfig(t, m, s, 4, filepath.Join(t.TempDir(), "out")))
 		if err != nil || counts(rs)[record.OK] != 12 {
 			t.Fatalf("%d results, %v", len(rs), err)
 		}
@@ -246,7 +246,7 @@ func TestPairsWithoutEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := pairsConfig(t, &machine{}, fakeStudy(1), 4, filepath.Join(t.TempDir(), "out"))
 		c.Networks["b"] = on(t, partial{}, topo.Spec{Hosts: 4})
-		rs, err := Run(t.Context(), c)
+		rs, err := measured(t.Context(), c)
 		if err != nil || len(rs) != 12 {
 			t.Fatalf("%d results, %v", len(rs), err)
 		}

@@ -63,7 +63,7 @@ func claimColumns(outcomes []claim.Outcome) []column {
 			if len(o.Claim.Tests) > 1 && len(tests) > 1 {
 				part = t.String()
 			}
-			row := texts(id, part, "", t.Bounds(), "", "", v, where)
+			row := texts(id, part, "", string(t.Bounds()), "", "", v, where)
 			if r := (stat.Interval{N: 1, Center: t.Published()}); r.Center > 0 {
 				row[2] = ratioCell(r, ratioDigits(r))
 			}
@@ -86,7 +86,7 @@ func claimNotes(outcomes []claim.Outcome) []string {
 	for _, o := range outcomes {
 		switch o.Verdict {
 		case claim.Fails:
-			out = append(out, say("%s does not hold %s: %s (%s) %s", o.Claim.ID, inRuns(o.Runs), o.Claim.Text, refuted(o), o.Claim.Note))
+			out = append(out, say("%s does not hold %s: %s (%s) %s", o.Claim.ID, inRuns(o.Runs), word(o.Claim.Text), refuted(o), word(o.Claim.Note)))
 		case claim.Undecided:
 			undecided = append(undecided, say("%s (%s)", o.Claim.ID, o.Why))
 		case claim.Untestable:

@@ -13,7 +13,7 @@ import (
 
 func TestChinesePage(t *testing.T) {
 	r := run(t)
-	r.Claims = nil // whose texts are English
+	r.Claims = nil // the catalog lacks the texts of made-up claims
 	d := New(analyzed(r))
 	d.Lang = lang.Chinese
 	var page, text bytes.Buffer

@@ -34,7 +34,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if n := len(d.Done()); n != len(trials(d.Results())) || n != len(before.Results) && len(results) > 0 && results[len(results)-1] == '\n' {
+		if n := len(d.Done()); n != len(recorded(t, d)) || n != len(before.Results) && len(results) > 0 && results[len(results)-1] == '\n' {
 			t.Errorf("Open finds %d trials, Read %d", n, len(before.Results))
 		}
 		must(t)(d.Close())

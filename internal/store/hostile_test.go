@@ -91,6 +91,9 @@ func TestDirectoryGone(t *testing.T) {
 		if err := d.Append(result("b")); !errors.Is(err, ErrGone) {
 			t.Errorf("%s: %v", name, err)
 		}
+		if rs, err := d.Results(); name == "truncated" && (rs != nil || !errors.Is(err, ErrGone)) || name != "truncated" && len(rs) != 1 {
+			t.Errorf("%s: results %v, %v", name, rs, err)
+		}
 		if name == "removed" {
 			for _, err := range []error{d.Raw("b", "f", nil), d.File("report.html", nil), d.File("hosts/h1.json", nil)} {
 				if !errors.Is(err, ErrGone) {
@@ -121,8 +124,8 @@ func TestRetry(t *testing.T) {
 	if n := len(d.Done()); n != 4 {
 		t.Errorf("%d trials are recorded, want 4", n)
 	}
-	if n := d.Retry(); n != 2 || d.Done()["b"] || d.Done()["c"] || !slices.Equal(trials(d.Results()), []string{"a", "d"}) {
-		t.Errorf("%d to try again; done %v, results %v", n, d.Done(), trials(d.Results()))
+	if n, err := d.Retry(); n != 2 || err != nil || d.Done()["b"] || d.Done()["c"] || !slices.Equal(recorded(t, d), []string{"a", "d"}) {
+		t.Errorf("%d to try again; done %v, results %v", n, d.Done(), recorded(t, d))
 	}
 	must(t)(d.Append(with("c", record.Failed, "killed again")))
 	must(t)(d.Append(with("b", record.OK, "")))

@@ -80,7 +80,6 @@ type Dir struct {
 	mu     sync.Mutex
 	size   int64 // of the complete lines in results
 	done   map[string]bool
-	lines  []record.Result
 	broken error // results holds a partial line that could not be removed
 
 	write func([]byte) (int, error) // results.Write; tests fill the disk here
@@ -214,7 +213,7 @@ func (d *Dir) load() error {
 	if err := d.cut(b[len(whole):], int64(len(whole))); err != nil {
 		return err
 	}
-	d.size, d.lines = int64(len(whole)), results
+	d.size = int64(len(whole))
 	for _, r := range results {
 		d.done[r.Trial] = true
 	}
@@ -245,27 +244,37 @@ func (d *Dir) Done() map[string]bool {
 	return maps.Clone(d.done)
 }
 
-// Results returns the recorded results in file order. Callers must not change their maps and
-// slices, which are shared.
-func (d *Dir) Results() []record.Result {
+// Results reads the recorded results in file order, without those that Retry has given up: a run can have more
+// of them than it keeps in memory. Callers must not change their maps and slices, which are shared.
+func (d *Dir) Results() ([]record.Result, error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clone(d.lines)
+	all, err := d.read()
+	d.mu.Unlock()
+	return all, d.OrGone(err)
+}
+
+func (d *Dir) read() ([]record.Result, error) {
+	all, problems := readResults(io.NewSectionReader(d.results, 0, d.size), d.results.Name())
+	all = slices.DeleteFunc(all, func(r record.Result) bool { return !d.done[r.Trial] })
+	if len(all) < len(d.done) { // bad lines are not done
+		return nil, errors.Join(fmt.Errorf("%s: can read only %d of %d results that the run has recorded", d.results.Name(), len(all), len(d.done)), errors.Join(problems...))
+	}
+	return all, nil
 }
 
 // Retry makes the trials that were skipped or failed count as not done and returns their number: the cause
 // can be gone. Their lines stay, and the results that follow replace them (see readResults).
-func (d *Dir) Retry() int {
+func (d *Dir) Retry() (n int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	before := len(d.lines)
-	d.lines = slices.DeleteFunc(d.lines, func(r record.Result) bool {
+	all, err := d.read()
+	for _, r := range all {
 		if again(r) {
 			delete(d.done, r.Trial)
+			n++
 		}
-		return again(r)
-	})
-	return before - len(d.lines)
+	}
+	return n, err
 }
 
 // again reports whether another line can replace that of r: nothing was measured.

@@ -53,12 +53,20 @@ func TestAppendTogether(t *testing.T) {
 			t.Errorf("%v: no error", rs)
 		}
 	}
-	if done := d.Done(); len(done) != 2 || !slices.Equal(trials(d.Results()), []string{"a", "b"}) {
-		t.Errorf("done %v, results %v", done, trials(d.Results()))
+	if done := d.Done(); len(done) != 2 || !slices.Equal(recorded(t, d), []string{"a", "b"}) {
+		t.Errorf("done %v, results %v", done, recorded(t, d))
 	}
 	if b, err := d.ReadFile("results.jsonl"); err != nil || bytes.Count(b, []byte("\n")) != 2 {
 		t.Errorf("%s in %s, %v", b, dir, err)
 	}
+}
+
+// recorded returns the trials of the results in a directory that is open.
+func recorded(t *testing.T, d *Dir) []string {
+	t.Helper()
+	rs, err := d.Results()
+	must(t)(err)
+	return trials(rs)
 }
 
 func trials(rs []record.Result) []string {
@@ -81,7 +89,7 @@ func TestRun(t *testing.T) {
 	check(d.Append(result("b001-a")))
 	check(d.Append(result("b001-b")))
 	fmt.Fprintln(d.Log, "a message")
-	if got := trials(d.Results()); !slices.Equal(got, []string{"b001-a", "b001-b"}) {
+	if got := recorded(t, d); !slices.Equal(got, []string{"b001-a", "b001-b"}) {
 		t.Errorf("results %v", got)
 	}
 
@@ -223,8 +231,8 @@ func TestBadLines(t *testing.T) {
 	d, err = Open(dir)
 	must(t)(err)
 	defer d.Close()
-	if got := slices.Sorted(maps.Keys(d.Done())); !slices.Equal(got, []string{"a", "b"}) || len(d.Results()) != 2 {
-		t.Errorf("done %v, %d results", got, len(d.Results()))
+	if got := slices.Sorted(maps.Keys(d.Done())); !slices.Equal(got, []string{"a", "b"}) || len(recorded(t, d)) != 2 {
+		t.Errorf("done %v, %d results", got, len(recorded(t, d)))
 	}
 	log, err := os.ReadFile(filepath.Join(dir, "weir.log"))
 	must(t)(err)

@@ -135,9 +135,10 @@ func manyTrials(t *testing.T, c *kube.Coordinator) []record.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rs, err := experiment.Run(t.Context(), experiment.Config{Study: s, Networks: map[string]experiment.Network{"host": {Driver: bare{}, Topology: on}},
+	err = experiment.Run(t.Context(), experiment.Config{Study: s, Networks: map[string]experiment.Network{"host": {Driver: bare{}, Topology: on}},
 		Probe: func(string, map[string]string) (probe.Probe, error) { return wait{}, nil }, Target: c, Dir: d})
-	if err = errors.Join(err, d.Close()); err != nil {
+	rs, readErr := d.Results()
+	if err = errors.Join(err, readErr, d.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return rs

@@ -70,10 +70,11 @@ func TestSlowPipe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rs, err := experiment.Run(t.Context(), experiment.Config{Study: s.Resolve(), Dir: dir, Target: far{by},
+		err = experiment.Run(t.Context(), experiment.Config{Study: s.Resolve(), Dir: dir, Target: far{by},
 			Networks: map[string]experiment.Network{"host": {Driver: network.Host{}, Topology: want}},
 			Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.TCPStream{CC: "reno"}, nil }})
-		if err != nil || len(rs) != blocks {
+		rs, readErr := dir.Results()
+		if err = errors.Join(err, readErr); err != nil || len(rs) != blocks {
 			t.Fatalf("%+v, %v", rs, err)
 		}
 		results[by] = rs

@@ -2,6 +2,7 @@ package targettest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -66,12 +67,13 @@ func TestGuardedMeasures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rs, err := experiment.Run(t.Context(), experiment.Config{Study: s.Resolve(), Dir: dir, Target: guarded{},
+	err = experiment.Run(t.Context(), experiment.Config{Study: s.Resolve(), Dir: dir, Target: guarded{},
 		Networks: map[string]experiment.Network{"host": {Driver: network.Host{}, Topology: want}},
 		Load:     func(name string) (probe.Probe, error) { return probes[name], nil },
 		Applies:  func(kind, _ string) bool { return kind == "tcp-stream" || kind == "udp-rr" },
 		Probe:    func(name string, _ map[string]string) (probe.Probe, error) { return probes[name], nil }})
-	if err != nil || len(rs) != 2*2*2+len(probes)-2 {
+	rs, readErr := dir.Results()
+	if err = errors.Join(err, readErr); err != nil || len(rs) != 2*2*2+len(probes)-2 {
 		t.Fatalf("%d results, %v", len(rs), err)
 	}
 	for _, r := range rs {

@@ -166,10 +166,11 @@ func TestToyMeasures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rs, err := experiment.Run(t.Context(), experiment.Config{Study: s.Resolve(), Dir: dir, Target: toy{},
+	err = experiment.Run(t.Context(), experiment.Config{Study: s.Resolve(), Dir: dir, Target: toy{},
 		Networks: map[string]experiment.Network{"host": {Driver: network.Host{}, Topology: want}},
 		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.TCPStream{CC: "reno"}, nil }})
-	if err != nil || len(rs) != 1 || rs[0].Status != record.OK {
+	rs, readErr := dir.Results()
+	if err = errors.Join(err, readErr); err != nil || len(rs) != 1 || rs[0].Status != record.OK {
 		t.Fatalf("%+v, %v", rs, err)
 	}
 	for _, name := range []string{"throughput", "cpu.busy", "cpu.weir", "packet.size"} {
