@@ -113,7 +113,7 @@ counters of the devices. Each machine's times are by its own clock.`,
 					if i > 0 {
 						fmt.Println()
 					}
-					if err := one.Text(os.Stdout); err != nil {
+					if err := one.Text(os.Stdout, language); err != nil {
 						return err
 					}
 				}
