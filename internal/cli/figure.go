@@ -224,9 +224,9 @@ func (d *drawing) measure(ctx context.Context, groups map[string][]figure.Figure
 		total += catalog.Estimate(s)
 		todo = append(todo, one)
 	}
-	say(said(lang.T("studies to measure: %d, %s", len(todo), about(total))))
+	say(lang.T("studies to measure: %d, %s", len(todo), about(total)))
 	for i, one := range todo {
-		say(said(lang.T("study %d of %d: %s", i+1, len(todo), one.study.Name)))
+		say(lang.T("study %d of %d: %s", i+1, len(todo), one.study.Name))
 		if err := d.one(ctx, one); err != nil {
 			return err
 		}
@@ -283,10 +283,10 @@ func (d *drawing) draw(from *results) error {
 				return err
 			}
 			if drawn[r.ID] != "" {
-				fmt.Printf("\npicture: %s\n", drawn[r.ID])
+				fmt.Println("\n" + said(lang.T("picture: %s", drawn[r.ID])))
 			}
 			if r.From != "" {
-				fmt.Printf("results: %s\n", r.From)
+				fmt.Println(said(lang.T("results: %s", r.From)))
 			}
 		}
 	}
@@ -305,7 +305,7 @@ func (d *drawing) pictures(rs []figure.Result) (map[string]string, error) {
 		}
 		svg, err := r.SVG(d.look)
 		if err != nil {
-			warn([]string{fmt.Sprintf("figure %s: %v", r.ID, err)})
+			warn(lang.T("figure %s: %v", r.ID, err))
 			continue
 		}
 		file := d.out

@@ -10,6 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -102,10 +103,10 @@ func (r *results) load(dir string) (report.Run, error) {
 	rep, err := load(dir, r.keep)
 	if err != nil {
 		r.broken[dir] = err
-		warn([]string{err.Error()})
+		warn(lang.Text(err.Error()))
 		return rep, err
 	}
-	warn(rep.Problems)
+	warn(rep.Problems...)
 	r.loaded[dir] = rep
 	return rep, nil
 }

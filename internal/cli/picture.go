@@ -7,12 +7,16 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/picture"
 	"github.com/weir-bench/weir/internal/report"
 )
+
+// inEnglish says once that the font of PNG and PDF has no Chinese characters.
+var inEnglish sync.Once
 
 // writePicture writes an SVG in one of the formats to a file, or to stdout if that is "-".
 func writePicture(file, format, svg, title string) (err error) {
@@ -28,8 +32,13 @@ func writePicture(file, format, svg, title string) (err error) {
 	if err != nil {
 		return err
 	}
+	if format != "svg" && language != nil {
+		inEnglish.Do(func() {
+			note(lang.T("the text of PNG and PDF pictures is English, as their font has no Chinese characters; SVG has Chinese"))
+		})
+	}
 	if missing, err := picture.Missing(svg); err == nil && missing != "" && format != "svg" {
-		warn([]string{fmt.Sprintf("%s: the font of %s lacks %s; --format svg uses the fonts of its reader", file, strings.ToUpper(format), missing)})
+		warn(lang.T("%s: the font of %s lacks %s; --format svg uses the fonts of its reader", file, strings.ToUpper(format), missing))
 	}
 	if err := writeTo(file, func(w io.Writer) error { _, err := b.WriteTo(w); return err }); err != nil {
 		return exit(exitEnvironment, err)
@@ -54,7 +63,7 @@ func drawPicture(dirs []string, keep bool, id, format, file string) error {
 		return err
 	}
 	if file != "-" {
-		fmt.Printf("picture: %s\n", file)
+		fmt.Println(said(lang.T("picture: %s", file)))
 	}
 	return nil
 }

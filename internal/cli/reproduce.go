@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/export"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
@@ -134,16 +134,15 @@ func listClaims(shipped []claim.Claim, asJSON bool) error {
 		}
 		return printJSON(os.Stdout, lines)
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "claim\tpublished\tstudy\ttext")
+	rows := [][]lang.Text{{lang.T("claim"), lang.T("published"), lang.T("study"), lang.T("text")}}
 	for _, c := range shipped {
 		p := "–"
 		if r := c.Tests[0].Published(); r > 0 {
 			p = fmt.Sprintf("%.2f×", r)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.ID, p, c.Study.Name, c.Text)
+		rows = append(rows, []lang.Text{lang.Text(c.ID), lang.Text(p), lang.Text(c.Study.Name), lang.Stored(c.Text)})
 	}
-	return w.Flush()
+	return printColumns(os.Stdout, rows)
 }
 
 type reproduction struct {
@@ -184,7 +183,7 @@ func (r *reproduction) print(claims []claim.Claim, outcomes []claim.Outcome, res
 		return err
 	}
 	if !r.json && !r.md && len(results) > 0 {
-		fmt.Printf("\nresults and reports: %s\n", r.dir)
+		fmt.Printf("\n%s\n", said(lang.T("results and reports: %s", r.dir)))
 	}
 	if failed != nil {
 		return failed
