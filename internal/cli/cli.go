@@ -18,6 +18,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target/remote"
 )
@@ -82,6 +83,7 @@ func Main(version string, args []string) int {
 	defer stop()
 	root := Command(version)
 	root.SetArgs(args)
+	language = lang.Of(os.Getenv) // until the flags are read
 	err := exit(exitEnvironment, errors.Join(rootless.Room(toStart), ownPath(), confineReader(root, args)))
 	if err == nil {
 		err = caught.Error(func() error { return root.ExecuteContext(ctx) })

@@ -128,7 +128,7 @@ func loadSide(dirs []string) (s side, err error) {
 		if err != nil {
 			return s, err
 		}
-		warn(rep.Problems)
+		warn(rep.Problems...)
 		s.runs = append(s.runs, rep.Analysis)
 		s.facts = append(s.facts, conditions(rep))
 	}

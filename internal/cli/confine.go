@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/confine"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // readers are the commands that only read results, which can be somebody else's, and write reports.
@@ -37,6 +37,6 @@ func ownPath() error {
 	if len(foreign) == 0 {
 		return nil
 	}
-	say(fmt.Sprintf("weir: root runs no programs from %s of PATH: other users can change them", strings.Join(foreign, ", ")))
+	warn(lang.T("root runs no programs from %s of PATH: other users can change them", strings.Join(foreign, ", ")))
 	return os.Setenv("PATH", kept)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/kube"
@@ -73,7 +74,7 @@ func coordinate(ctx context.Context, version, dir string) error {
 		if errors.As(err, &e) {
 			status = e.code
 		}
-		say("weir: " + err.Error())
+		warn(lang.Text(err.Error()))
 	}
 	told()
 	if ctx.Err() != nil {
@@ -82,7 +83,7 @@ func coordinate(ctx context.Context, version, dir string) error {
 	if err := store.WriteFile(endedFile, []byte(strconv.Itoa(status))); err != nil {
 		return exit(exitEnvironment, err)
 	}
-	say("the run has ended; its results wait in " + dir)
+	say(lang.T("the run has ended; its results wait in %s", dir))
 	<-ctx.Done()
 	return nil
 }
@@ -122,7 +123,7 @@ func lead(ctx context.Context, version, dir string) error {
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}
-	c.Warn = func(s string) { say("weir: " + s) }
+	c.Warn = func(s string) { warn(lang.Stored(s)) }
 	s, err := study.Load(what, "study.yaml")
 	if err != nil {
 		return exit(exitUsage, err)
@@ -133,7 +134,7 @@ func lead(ctx context.Context, version, dir string) error {
 	}
 	r := runner{version: version, study: s, dir: dir, resumeCmd: "weir run --resume DIR, where the results come home"}
 	r.at = place{Target: c, kernel: func() topo.Kernel { return topo.Kernel{} }, machines: at}
-	say("waiting for the agents")
+	say(lang.T("waiting for the agents"))
 	return connected(ctx, joined{c}, func() error {
 		if err := r.settle(); err != nil {
 			return err

@@ -29,7 +29,7 @@ func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs
 	if err != nil {
 		return err
 	}
-	otherwise := "a run on " + aboutTarget(s.Target) + " cannot work"
+	otherwise := "a run on " + aboutTarget(s.Target).String() + " cannot work"
 	var ds []diagnosis
 	if c, ok := at.machines.(cluster); ok {
 		for _, check := range c.Check(ctx) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/caught"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // slow is when a step that usually takes no time explains itself.
@@ -20,7 +21,7 @@ const slow = 2 * time.Second
 
 // patiently calls f, which does not know ctx, and returns when ctx is done at the latest. The process then
 // ends, and f with it.
-func patiently(ctx context.Context, what string, f func() error) error {
+func patiently(ctx context.Context, what lang.Text, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- caught.Error(f) }()
 	late := time.NewTimer(slow)
@@ -30,7 +31,7 @@ func patiently(ctx context.Context, what string, f func() error) error {
 		case err := <-done:
 			return err
 		case <-late.C:
-			say("weir: " + what + " takes long, as it has many networks or cells; Ctrl-C ends it")
+			warn(lang.T("%s takes long, as it has many networks or cells; Ctrl-C ends it", what))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

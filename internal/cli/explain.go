@@ -79,7 +79,7 @@ the commands that remove the cause there.`,
 			if test {
 				return r.run(c.Context(), asJSON, md)
 			}
-			warn(rep.Problems)
+			warn(rep.Problems...)
 			doc, x := report.Explanation(rep, network, behind)
 			switch {
 			case asJSON:

@@ -22,7 +22,7 @@ func writeExport(dirs []string, keep bool, format, out string) error {
 		if err != nil {
 			return err
 		}
-		warn(rep.Problems)
+		warn(rep.Problems...)
 		runs = append(runs, export.Run{Study: rep.Name, Hosts: rep.Hosts, Analysis: rep.Analysis})
 	}
 	return writeTo(out, func(w io.Writer) error { return exports[format](w, runs) })

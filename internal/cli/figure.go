@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,16 +160,15 @@ func listFigures(shipped []figure.Figure, asJSON bool) error {
 		}
 		return printJSON(os.Stdout, lines)
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "figure\tplace\tstudy\tfast\tcaption")
+	rows := [][]lang.Text{{lang.T("figure"), lang.T("place"), lang.T("study"), lang.T("fast"), lang.T("caption")}}
 	for _, f := range shipped {
-		name, takes := "–", "–"
+		name, takes := "–", lang.Text("–")
 		if f.Measured() {
-			name, takes = f.Study.Name, said(about(catalog.Estimate(catalog.Available(figure.Needed([]figure.Figure{f})).Faster())))
+			name, takes = f.Study.Name, about(catalog.Estimate(catalog.Available(figure.Needed([]figure.Figure{f})).Faster()))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", f.ID, f.Place, name, takes, f.Caption)
+		rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Stored(f.Place), lang.Text(name), takes, lang.Stored(f.Caption)})
 	}
-	return w.Flush()
+	return printColumns(os.Stdout, rows)
 }
 
 // run measures what the figures lack, and draws them.
@@ -226,9 +224,9 @@ func (d *drawing) measure(ctx context.Context, groups map[string][]figure.Figure
 		total += catalog.Estimate(s)
 		todo = append(todo, one)
 	}
-	say(said(lang.T("studies to measure: %d, %s", len(todo), about(total))))
+	say(lang.T("studies to measure: %d, %s", len(todo), about(total)))
 	for i, one := range todo {
-		say(said(lang.T("study %d of %d: %s", i+1, len(todo), one.study.Name)))
+		say(lang.T("study %d of %d: %s", i+1, len(todo), one.study.Name))
 		if err := d.one(ctx, one); err != nil {
 			return err
 		}
@@ -285,10 +283,10 @@ func (d *drawing) draw(from *results) error {
 				return err
 			}
 			if drawn[r.ID] != "" {
-				fmt.Printf("\npicture: %s\n", drawn[r.ID])
+				fmt.Println("\n" + said(lang.T("picture: %s", drawn[r.ID])))
 			}
 			if r.From != "" {
-				fmt.Printf("results: %s\n", r.From)
+				fmt.Println(said(lang.T("results: %s", r.From)))
 			}
 		}
 	}
@@ -307,7 +305,7 @@ func (d *drawing) pictures(rs []figure.Result) (map[string]string, error) {
 		}
 		svg, err := r.SVG(d.look)
 		if err != nil {
-			warn([]string{fmt.Sprintf("figure %s: %v", r.ID, err)})
+			warn(lang.T("figure %s: %v", r.ID, err))
 			continue
 		}
 		file := d.out

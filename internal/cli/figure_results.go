@@ -103,10 +103,10 @@ func (r *results) load(dir string) (report.Run, error) {
 	rep, err := load(dir, r.keep)
 	if err != nil {
 		r.broken[dir] = err
-		warn([]string{err.Error()})
+		warn(lang.Text(err.Error()))
 		return rep, err
 	}
-	warn(rep.Problems)
+	warn(rep.Problems...)
 	r.loaded[dir] = rep
 	return rep, nil
 }

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/history"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/local"
@@ -122,7 +122,7 @@ func remember(rep report.Run) {
 		err = history.Append(file, history.Entries(run.Run, rep.Analysis, run.cell, run.ofContrast))
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "weir: note: %v; later runs cannot use this one to judge how much runs differ\n", err)
+		note(lang.T("%v; later runs cannot use this one to judge how much runs differ", err))
 	}
 }
 
@@ -151,7 +151,8 @@ func checkHistory() diagnosis {
 	c.Detail = fmt.Sprintf("%s: runs on this machine: %d, cells: %d, in at least %d runs: %d; to forget them, delete the file",
 		file, len(runs), len(cells), analysis.MinSpread, known)
 	if bad > 0 {
-		c.Detail += fmt.Sprintf("; unreadable lines skipped: %d", bad)
+		c.Detail = fmt.Sprintf("%s: runs on this machine: %d, cells: %d, in at least %d runs: %d; to forget them, delete the file; unreadable lines skipped: %d",
+			file, len(runs), len(cells), analysis.MinSpread, known, bad)
 	}
 	return diagnosis{Check: c}
 }

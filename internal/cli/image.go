@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/image"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/store"
 )
@@ -102,7 +103,7 @@ func writeImage(file, name string, files map[string]string) error {
 	for _, i := range images {
 		platforms = append(platforms, "linux/"+i.Arch)
 	}
-	fmt.Printf("%s: image %s for %s, %.1f MB\n", file, name, strings.Join(platforms, " and "), float64(len(b))/1e6)
+	fmt.Println(said(lang.T("%s: image %s for %s, %.1f MB", file, name, lang.Join(texts(platforms), lang.T(" and ")), float64(len(b))/1e6)))
 	sayHowToLoad(os.Stdout, file, name, len(images) > 1)
 	return nil
 }
@@ -112,17 +113,22 @@ func sayHowToLoad(w io.Writer, file, name string, several bool) {
 	path := shellWord(file)
 	_, tagged, _ := strings.Cut(name, "/")
 	remote := "REGISTRY/" + tagged
-	fmt.Fprintf(w, "\nGive it to every node:\n  ctr -n k8s.io images import %s\n", path)
-	if !several { // Docker's own format has one
-		fmt.Fprintf(w, "  docker load -i %s\n", path)
+	node := []string{"ctr -n k8s.io images import " + path, "docker load -i " + path, "podman load -i " + path}
+	push := "crane push " + path + " " + remote
+	if several { // Docker's own format has one, and crane reads an index only from a directory
+		node = slices.Delete(node, 1, 2)
+		push = "mkdir weir.oci && tar -xf " + path + " -C weir.oci && crane push weir.oci " + remote
 	}
-	fmt.Fprintf(w, "  podman load -i %s\n\nor push it to a registry, and use that name:\n", path)
-	if several { // crane reads an index only from a directory
-		fmt.Fprintf(w, "  mkdir weir.oci && tar -xf %s -C weir.oci && crane push weir.oci %s\n", path, remote)
-	} else {
-		fmt.Fprintf(w, "  crane push %s %s\n", path, remote)
+	for _, x := range []struct {
+		when     lang.Text
+		commands []string
+	}{
+		{lang.T("Give it to every node:"), node},
+		{lang.T("or push it to a registry, and use that name:"), []string{push}},
+		{lang.T("Then:"), []string{"weir run --kube --image " + name}},
+	} {
+		fmt.Fprintf(w, "\n%s\n  %s\n", said(x.when), strings.Join(x.commands, "\n  "))
 	}
-	fmt.Fprintf(w, "\nThen:\n  weir run --kube --image %s\n", name)
 }
 
 // shellWord quotes a file's name for sh(1) so that no command takes it for an option.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/imported"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -307,18 +308,17 @@ func (x *importer) write(set *imported.Set) (err error) {
 }
 
 func (x *importer) summarize(set *imported.Set, results int) error {
-	noun := "files"
+	line := lang.T("%d files: %d imported, %d refused", x.files, len(x.inputs), x.refused)
 	if x.files == 1 {
-		noun = "file"
+		line = lang.T("1 file: %d imported, %d refused", len(x.inputs), x.refused)
 	}
-	line := fmt.Sprintf("%d %s: %d imported, %d refused", x.files, noun, len(x.inputs), x.refused)
 	if x.other > 0 {
-		line += fmt.Sprintf("; %d more do not fit --as", x.other)
+		line += lang.T("; %d more do not fit --as", x.other)
 	}
-	fmt.Println(line)
+	fmt.Println(said(line))
 	if len(x.inputs) > 0 {
-		fmt.Printf("%d results of %d networks in %s, divided by %s; read them with: weir report %s\n",
-			results, len(set.Study.Networks), shown(x.dir), set.Study.Baseline, shown(x.dir))
+		fmt.Println(said(lang.T("%d results of %d networks in %s, divided by %s; read them with: weir report %s",
+			results, len(set.Study.Networks), shown(x.dir), set.Study.Baseline, shown(x.dir))))
 	}
 	switch {
 	case x.files == 0:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/caught"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -33,7 +34,7 @@ func (r *runner) inCluster(ctx context.Context) error {
 		return exit(exitUsage, err)
 	}
 	c, _ := r.at.machines.(cluster) // of every study with a cluster
-	say(fmt.Sprintf("starting agents on %d nodes", r.study.Topology.Hosts))
+	say(lang.T("starting agents on %d nodes", r.study.Topology.Hosts))
 	job, err := c.Launch(ctx, kube.Order{Study: b, Takes: catalog.Estimate(r.study)})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -43,9 +44,9 @@ func (r *runner) inCluster(ctx context.Context) error {
 	}
 	c.Own(false)
 	if r.study.Target.Kube.Volume == "" {
-		say("weir: note: until they are brought home, the results are on the disk of the coordinator's node, and are lost with its pod; --volume CLAIM keeps them")
+		note(lang.T("until they are brought home, the results are on the disk of the coordinator's node, and are lost with its pod; --volume CLAIM keeps them"))
 	}
-	say("the run goes on in the cluster as " + job + ", also when this command ends")
+	say(lang.T("the run goes on in the cluster as %s, also when this command ends", job))
 	return r.look(ctx, c, job)
 }
 
@@ -65,7 +66,7 @@ func attachCluster(cmd *cobra.Command, as []string, f *targetFlags, r *runner) e
 		return usage("--attach looks at a run that has its study and its nodes: leave out %s", strings.Join(other, ", "))
 	}
 	k.InCluster = true
-	c := cluster{&kube.Target{Kube: k, Warn: func(s string) { say("weir: " + s) }}}
+	c := cluster{&kube.Target{Kube: k, Warn: func(s string) { warn(lang.Stored(s)) }}}
 	r.study.Name = strings.TrimPrefix(f.attach, "weir-")
 	r.dir = r.newDir()
 	if err := store.Free(r.dir); err != nil {
@@ -109,8 +110,8 @@ func (r *runner) look(ctx context.Context, c cluster, job string) error {
 		c.Own(true)
 		return exit(exitEnvironment, fmt.Errorf("%w; results on the disk of its node are lost, and those on a claim (--volume) stay there, in the directory %s", err, job))
 	}
-	say("the run goes on in the cluster; to see it and bring its results home: " + attachCommand(c, job))
-	say("to end it: " + c.RemoveCommand())
+	say(lang.T("the run goes on in the cluster; to see it and bring its results home: %s", attachCommand(c, job)))
+	say(lang.T("to end it: %s", c.RemoveCommand()))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -144,7 +145,7 @@ func (r *runner) arrived(status int) error {
 	}
 	defer d.Close()
 	if failed != nil {
-		say("the results so far are in " + r.dir)
+		say(lang.T("the results so far are in %s", r.dir))
 		return failed
 	}
 	if r.study, err = storedStudy(r.dir); err != nil {
@@ -199,7 +200,7 @@ func (l *onlooker) Write(b []byte) (int, error) {
 		l.part = rest
 		if l.lines++; l.lines > l.shown {
 			l.shown = l.lines
-			say(strings.TrimSpace(string(line)))
+			say(lang.Text(strings.TrimSpace(string(line))))
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -57,7 +58,7 @@ index.html only if it wrote it.`, indexDepth),
 			if err := store.WriteFile(file, page); err != nil {
 				return exit(exitEnvironment, err)
 			}
-			fmt.Printf("index of %d runs: %s\n", len(all), file)
+			fmt.Println(said(lang.T("index of %d runs: %s", len(all), file)))
 			return nil
 		},
 	}
@@ -125,19 +126,19 @@ func findRuns(root string) (all []report.Indexed, _ error) {
 func indexed(dir string, runs []string, err error) report.Indexed {
 	_, missing := os.Stat(filepath.Join(dir, "report.html"))
 	reported := missing == nil
-	first := "" // problem
-	problem := func(format string, args ...any) { first = cmp.Or(first, fmt.Sprintf(format, args...)) }
+	first := lang.Text("") // problem
+	problem := func(t lang.Text) { first = cmp.Or(first, t) }
 	if err != nil {
-		problem("%v", err)
+		problem(lang.Stored(err.Error()))
 	}
 	if s, err := store.ReadSeries(dir); err == nil && len(runs) < s.Runs {
-		problem("%d of %d runs have begun; weir run --resume continues", len(runs), s.Runs)
+		problem(lang.T("%d of %d runs have begun; weir run --resume continues", len(runs), s.Runs))
 	}
 	var read []report.Run
 	for _, run := range runs {
 		rep, s, c, err := readRun(run, false)
 		if err != nil {
-			problem("%v", err)
+			problem(lang.Stored(err.Error()))
 			continue
 		}
 		rep.Analyze()
@@ -146,14 +147,14 @@ func indexed(dir string, runs []string, err error) report.Indexed {
 		switch done := len(rep.Results); {
 		case c.Imported != nil:
 		case done == 0:
-			problem("no trial has ended")
+			problem(lang.T("no trial has ended"))
 		case s.Precision == 0 && done < trials:
-			problem("%d of %d trials; weir run --resume continues", done, trials)
+			problem(lang.T("%d of %d trials; weir run --resume continues", done, trials))
 		case !reported:
-			problem("no report.html: the run has not ended, or was stopped; weir run --resume continues")
+			problem(lang.T("no report.html: the run has not ended, or was stopped; weir run --resume continues"))
 		}
 	}
 	x := report.Entry(read)
-	x.Reported, x.Problem = reported, first
+	x.Reported, x.Problem = reported, string(first)
 	return x
 }

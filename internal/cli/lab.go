@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/caught"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/session"
 )
 
@@ -56,8 +57,10 @@ func labUp(name *string) *cobra.Command {
 			if err != nil {
 				return exit(exitEnvironment, err)
 			}
-			fmt.Printf("%s is up: %s\nlook around: weir lab exec%s %s ip addr\nend it:      weir lab down%[3]s\n",
-				*name, strings.Join(nodes, ", "), named(*name), nodes[0])
+			for _, line := range []lang.Text{lang.T("%s is up: %s", *name, strings.Join(nodes, ", ")),
+				lang.T("look around: weir lab exec%s %s ip addr", named(*name), nodes[0]), lang.T("end it:      weir lab down%s", named(*name))} {
+				fmt.Println(said(line))
+			}
 			return nil
 		},
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,23 +36,8 @@ func spoken(d *report.Document) *report.Document {
 // said is a text in the language of this process.
 func said(t lang.Text) string { return t.In(language) }
 
-// printColumns prints rows in columns as wide as their characters are on a terminal, which Chinese needs and text/tabwriter
-// does not know. All rows have cells for all columns but the last ones.
+// printColumns prints rows in columns, in the language of this process.
 func printColumns(w io.Writer, rows [][]lang.Text) error {
-	widths := map[int]int{}
-	for _, row := range rows {
-		for i, cell := range row[:len(row)-1] {
-			widths[i] = max(widths[i], lang.Columns(said(cell)))
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		for i, cell := range row[:len(row)-1] {
-			s := said(cell)
-			b.WriteString(s + strings.Repeat(" ", widths[i]-lang.Columns(s)+2))
-		}
-		b.WriteString(said(row[len(row)-1]) + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, language.Table(rows))
 	return err
 }

@@ -7,12 +7,16 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
+	"sync"
 
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/picture"
 	"github.com/weir-bench/weir/internal/report"
 )
+
+// inEnglish says once that the font of PNG and PDF has no Chinese characters.
+var inEnglish sync.Once
 
 // writePicture writes an SVG in one of the formats to a file, or to stdout if that is "-".
 func writePicture(file, format, svg, title string) (err error) {
@@ -28,8 +32,13 @@ func writePicture(file, format, svg, title string) (err error) {
 	if err != nil {
 		return err
 	}
+	if format != "svg" && language != nil {
+		inEnglish.Do(func() {
+			note(lang.T("the text of PNG and PDF pictures is English, as their font has no Chinese characters; SVG has Chinese"))
+		})
+	}
 	if missing, err := picture.Missing(svg); err == nil && missing != "" && format != "svg" {
-		warn([]string{fmt.Sprintf("%s: the font of %s lacks %s; --format svg uses the fonts of its reader", file, strings.ToUpper(format), missing)})
+		warn(lang.T("%s: the font of %s lacks %s; --format svg uses the fonts of its reader", file, strings.ToUpper(format), missing))
 	}
 	if err := writeTo(file, func(w io.Writer) error { _, err := b.WriteTo(w); return err }); err != nil {
 		return exit(exitEnvironment, err)
@@ -54,7 +63,7 @@ func drawPicture(dirs []string, keep bool, id, format, file string) error {
 		return err
 	}
 	if file != "-" {
-		fmt.Printf("picture: %s\n", file)
+		fmt.Println(said(lang.T("picture: %s", file)))
 	}
 	return nil
 }
@@ -106,23 +115,21 @@ func listPictures(dirs []string, keep bool) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "figure\tcaption")
-	from, found := newResults(dirs, keep), false
+	rows := [][]lang.Text{{lang.T("figure"), lang.T("caption")}}
+	from := newResults(dirs, keep)
 	for _, f := range shipped {
 		if f.Measured() && slices.ContainsFunc(from.of(f.Study.Name), func(one storedRun) bool { return covers(one.study, []figure.Figure{f}) }) {
-			fmt.Fprintf(w, "%s\t%s (%s, %s)\n", f.ID, f.Caption, f.Document, f.Place)
-			found = true
+			rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Stored(f.Caption) + lang.T(" (%s, %s)", f.Document, lang.Stored(f.Place))})
 		}
 	}
 	doc, err := document(dirs, keep)
-	if err != nil && !found { // a directory of many studies has no report of its own
+	if err != nil && len(rows) == 1 { // a directory of many studies has no report of its own
 		return err
 	}
 	if err == nil {
 		for _, f := range spoken(doc).Figures() {
-			fmt.Fprintf(w, "%s\t%s\n", f.ID, f.Caption)
+			rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Text(f.Caption)})
 		}
 	}
-	return w.Flush()
+	return printColumns(os.Stdout, rows)
 }

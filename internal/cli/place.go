@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/cgroup"
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/sample"
@@ -86,7 +85,7 @@ func placeOf(s study.Study, programs remote.Programs) (place, error) {
 	}
 	var m machines
 	if t.Kube != nil {
-		c := cluster{&kube.Target{Kube: *t.Kube, Ports: ports, Programs: programs, Warn: func(s string) { say("weir: " + s) }}}
+		c := cluster{&kube.Target{Kube: *t.Kube, Ports: ports, Programs: programs, Warn: func(s string) { warn(lang.Stored(s)) }}}
 		m, err = c, c.want(s)
 	} else {
 		m, err = ssh.New(t.SSH, ports, programs)
@@ -95,7 +94,7 @@ func placeOf(s study.Study, programs remote.Programs) (place, error) {
 		return place{}, exit(exitUsage, err)
 	}
 	enter := func(ctx context.Context, f func() error) error {
-		say("connecting to " + aboutTarget(t))
+		say(lang.T("connecting to %s", aboutTarget(t)))
 		return connected(ctx, m, f)
 	}
 	return place{m, func() topo.Kernel { return topo.Kernel{} }, enter, nil, m}, nil
@@ -117,13 +116,13 @@ func connected(ctx context.Context, m machines, f func() error) error {
 			select {
 			case err := <-closed:
 				if err != nil {
-					fmt.Fprintf(os.Stderr, "weir: note: %v\n", err)
+					note(lang.Stored(err.Error()))
 				}
 				return
 			case <-soon:
-				say("waiting until everything that weir started there has ended; Ctrl-C, twice, leaves that to the machines")
+				say(lang.T("waiting until everything that weir started there has ended; Ctrl-C, twice, leaves that to the machines"))
 			case <-late:
-				fmt.Fprintf(os.Stderr, "weir: note: the machines have not confirmed within %v that everything has ended there; it ends by itself after 30 s of silence\n", goodbye)
+				note(lang.T("the machines have not confirmed within %v that everything has ended there; it ends by itself after 30 s of silence", goodbye))
 				return
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/profile"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
@@ -126,11 +127,11 @@ func profiles(dir string, results []record.Result, rep *report.Run) map[string]*
 			all[r.Trial], err = profile.Parse(b)
 		}
 		if err != nil {
-			rep.Problems = append(rep.Problems, fmt.Sprintf("%s of %s: %v", trial.ProfileFile, r.Trial, err))
+			rep.Problems = append(rep.Problems, lang.T("%s of %s: %v", trial.ProfileFile, r.Trial, err))
 		}
 	}
 	if err := raw.Close(); err != nil {
-		rep.Problems = append(rep.Problems, err.Error())
+		rep.Problems = append(rep.Problems, lang.Text(err.Error()))
 	}
 	return all
 }

@@ -180,5 +180,8 @@ func (r *ratios) lines(width int) []string {
 	}
 }
 
-// say prints a line about the whole command.
-func say(line string) { fmt.Fprintln(os.Stderr, foreign.Text(line)) }
+// say prints a line about the whole command, in the language of this process.
+func say(t lang.Text) { fmt.Fprintln(os.Stderr, foreign.Text(said(t))) }
+
+// note prints a line about what differs from what the user can expect.
+func note(t lang.Text) { warn(lang.T("note: %s", t)) }

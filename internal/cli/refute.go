@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
@@ -45,7 +46,7 @@ func (r *refutation) run(ctx context.Context, asJSON, md bool) error {
 		return err
 	}
 	if len(statements) == 0 {
-		fmt.Fprintf(os.Stderr, "weir: nothing to test: no run could refute what weir explain %s says\n", r.dir)
+		warn(lang.T("nothing to test: no run could refute what weir explain %s says", r.dir))
 		return nil
 	}
 	if r.rep.Target.Exists() {
@@ -139,7 +140,7 @@ func (r *refutation) plan(statements []explain.Statement) (runs []refuting, _ er
 			if r.hypotheses != "" {
 				return nil, cannot
 			}
-			say(cannot.Error())
+			say(lang.T("cannot test \"%s\": %v", s.Text, err))
 			continue
 		}
 		x.dir = filepath.Join(testsDir, s.ID())
@@ -192,7 +193,7 @@ func (r *refutation) test(ctx context.Context, runs []refuting) (verdicts []expl
 		return nil, exit(exitEnvironment, err)
 	}
 	for i, x := range runs {
-		say(fmt.Sprintf("test %d of %d: %s", i+1, len(runs), x.Text))
+		say(lang.T("test %d of %d: %s", i+1, len(runs), x.Text))
 		rep, err := r.measure(ctx, x)
 		if err != nil {
 			return nil, err
@@ -226,7 +227,7 @@ func (r *refutation) measure(ctx context.Context, x refuting) (rep report.Run, e
 			return rep, exit(exitEnvironment, err)
 		}
 		if done {
-			say(one.dir + " holds this run already; remove it to measure again")
+			say(lang.T("%s holds this run already; remove it to measure again", one.dir))
 			return load(one.dir, r.keep)
 		}
 	}
@@ -237,7 +238,7 @@ func (r *refutation) again() string { return "weir explain --test " + plan.Shell
 
 // commands prints what the user would run on machines that weir does not change.
 func (r *refutation) commands(statements []explain.Statement) error {
-	fmt.Printf("weir changes nothing on %s. To test a statement, remove the supposed cause yourself:\n", aboutTarget(r.rep.Target))
+	fmt.Println(said(lang.T("weir changes nothing on %s. To test a statement, remove the supposed cause yourself:", aboutTarget(r.rep.Target))))
 	file := plan.ShellWord(filepath.Join(r.dir, "study.yaml"))
 	for _, s := range statements {
 		fmt.Printf("\n%s: %s\n", s.Cells[0].Network, s)
@@ -246,22 +247,22 @@ func (r *refutation) commands(statements []explain.Statement) error {
 			return err
 		}
 		for _, node := range nodes {
-			fmt.Printf("  on %s:\n    %s\n", r.where(node), strings.Join(lines[node], "\n    "))
+			fmt.Printf("  %s\n    %s\n", said(lang.T("on %s:", r.where(node))), strings.Join(lines[node], "\n    "))
 		}
 		for _, with := range explain.Flags(*s.Test) {
-			fmt.Printf("  measure with %s\n", with)
+			fmt.Println("  " + said(lang.T("measure with %s", with)))
 		}
 	}
-	fmt.Printf("\nThen measure again and compare:\n    weir run %s -o after\n    weir compare %s after\n", file, plan.ShellWord(r.dir))
+	fmt.Printf("\n%s\n    weir run %s -o after\n    weir compare %s after\n", said(lang.T("Then measure again and compare:")), file, plan.ShellWord(r.dir))
 	return nil
 }
 
 // where names a node of the plan for the user: a machine by its name, a pod with its machine.
-func (r *refutation) where(node string) string {
+func (r *refutation) where(node string) lang.Text {
 	host, pod, isPod := strings.Cut(node, "p")
 	m := r.rep.Analysis.MachineOf(host)
 	if isPod {
-		return "pod " + pod + " of " + m.Name
+		return lang.T("pod %s of %s", pod, m.Name)
 	}
-	return m.Name
+	return lang.Text(m.Name)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
@@ -119,7 +120,7 @@ describes them and the columns of csv and ratios.`,
 			if err != nil {
 				return err
 			}
-			warn(rep.Problems)
+			warn(rep.Problems...)
 			if format == "csv" { // trials, without any analysis
 				return writeTo(out, func(w io.Writer) error { return report.CSV(w, rep.Results) })
 			}
@@ -150,39 +151,39 @@ func readRun(dir string, keep bool) (rep report.Run, s study.Study, c store.Cont
 	}
 	rep = report.Run{Name: filepath.Base(dir), Study: c.Study, Results: c.Results, Hosts: c.Hosts, Dir: dir}
 	for _, p := range c.Problems {
-		rep.Problems = append(rep.Problems, p.Error())
+		rep.Problems = append(rep.Problems, lang.Text(p.Error()))
 	}
 	if by := measuredBy(c.Hosts); len(by) > 1 {
-		rep.Problems = append(rep.Problems, "parts of this run are by weir "+strings.Join(by, ", ")+": versions can differ in their results; hosts/ has the facts of each part")
+		rep.Problems = append(rep.Problems, lang.T("parts of this run are by weir %s: versions can differ in their results; hosts/ has the facts of each part", strings.Join(by, ", ")))
 	}
 	if s, err = study.Load(c.Study, filepath.Join(dir, "study.yaml")); err != nil {
 		return rep, s, c, exit(exitUsage, err)
 	}
 	if planned := trialsOf(s); c.Imported == nil && s.Precision == 0 && len(c.Results) < planned {
-		rep.Problems = append(rep.Problems, fmt.Sprintf("only %d of %d trials: the run was stopped, or goes on; weir run --resume %s continues it", len(c.Results), planned, plan.ShellWord(dir)))
+		rep.Problems = append(rep.Problems, lang.T("only %d of %d trials: the run was stopped, or goes on; weir run --resume %s continues it", len(c.Results), planned, plan.ShellWord(dir)))
 	}
 	s.KeepDisturbed = s.KeepDisturbed || keep
 	rep.Name, rep.Question, rep.Options = s.Name, s.Question, experiment.Reading(s)
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
-	stored := func(file string, b []byte, v any, without string) bool {
+	stored := func(file string, b []byte, v any, without lang.Text) bool {
 		if b == nil {
 			return false
 		}
 		err := json.Unmarshal(b, v)
 		if err != nil {
-			rep.Problems = append(rep.Problems, fmt.Sprintf("%s: %v: %s", file, err, without))
+			rep.Problems = append(rep.Problems, lang.T("%s: %v: %s", file, err, without))
 		}
 		return err == nil
 	}
 	var probes []catalog.Described
-	if !stored("probes.json", c.Probes, &probes, "using the words of this version") {
+	if !stored("probes.json", c.Probes, &probes, lang.T("using the words of this version")) {
 		probes = catalog.Describe(s)
 	}
 	if c.Others != nil {
 		rep.Others = new(analysis.Others)
-		stored("others.json", c.Others, rep.Others, "other programs cannot be named")
+		stored("others.json", c.Others, rep.Others, lang.T("other programs cannot be named"))
 	}
-	stored(store.MachinesFile, c.Machines, &rep.Machines, "hosts have numbers instead of names")
+	stored(store.MachinesFile, c.Machines, &rep.Machines, lang.T("hosts have numbers instead of names"))
 	rep.Target = s.Target
 	rep.Unpaired = c.Imported != nil
 	rep.Words = map[string]probe.Info{}
@@ -199,7 +200,7 @@ func load(dir string, keep bool) (report.Run, error) {
 		return rep, err
 	}
 	if rep.Verdicts, err = readVerdicts(dir); err != nil {
-		rep.Problems = append(rep.Problems, fmt.Sprintf("%v: no verdicts of refuting runs", err))
+		rep.Problems = append(rep.Problems, lang.T("%v: no verdicts of refuting runs", err))
 	}
 	rep.Command = []string{"weir", "run", report.StudyFile}
 	if ranInVM(dir) {
@@ -246,7 +247,7 @@ func rawFiles(dir string, rep *report.Run) {
 	raw, trials := store.OpenRaw(dir), evidence.Parser{}
 	problem := func(name, trial string, err error) {
 		if err != nil {
-			rep.Problems = append(rep.Problems, fmt.Sprintf("%s of %s: %v", name, trial, err))
+			rep.Problems = append(rep.Problems, lang.T("%s of %s: %v", name, trial, err))
 		}
 	}
 	for _, r := range rep.Results {
@@ -292,11 +293,11 @@ func rawFiles(dir string, rep *report.Run) {
 		}
 	}
 	if err := raw.Close(); err != nil {
-		rep.Problems = append(rep.Problems, err.Error())
+		rep.Problems = append(rep.Problems, lang.Text(err.Error()))
 	}
 }
 
-func warn(problems []string) {
+func warn(problems ...lang.Text) {
 	for _, p := range problems {
 		say("weir: " + p)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
@@ -74,7 +75,7 @@ func TestRawFiles(t *testing.T) {
 	if rep.Settings["a"] != rep.Settings["failed"] {
 		t.Error("two trials of one condition have settings of their own")
 	}
-	problems := strings.Join(rep.Problems, "\n")
+	problems := lang.Join(rep.Problems, "\n").String()
 	if len(rep.Problems) != 3 || !strings.Contains(problems, "evidence.json of damaged") || !strings.Contains(problems, "evidence.json of later: evidence has format 99") || !strings.Contains(problems, "settings.json of b") {
 		t.Errorf("problems:\n%s", problems)
 	}

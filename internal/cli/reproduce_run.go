@@ -75,7 +75,7 @@ func (r *reproduction) judge(claims []claim.Claim, dir string) (all []record.Res
 		if err != nil {
 			return nil, nil, err
 		}
-		warn(rep.Problems)
+		warn(rep.Problems...)
 		runs, all = append(runs, rep.Analysis), append(all, rep.Results...)
 	}
 	s, err := storedStudy(dirs[0])
@@ -152,7 +152,7 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 	s.wait = func(ctx context.Context, d time.Duration) error {
 		err := wait(ctx, d)
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "weir: continue with: %s\n", again)
+			warn(lang.T("continue with: %s", again))
 		}
 		return err
 	}
@@ -162,7 +162,7 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 	}
 	err = s.each(ctx, todo, previous, func(n int, _ time.Time) error {
 		for i, s := range studies {
-			say(said(lang.T("study %d of %d: %s", i+1, len(studies), s.Name)))
+			say(lang.T("study %d of %d: %s", i+1, len(studies), s.Name))
 			one := r.runner(s, n)
 			one.resumeCmd = again
 			if err := r.one(ctx, one); err != nil {
@@ -253,7 +253,7 @@ func (r *reproduction) one(ctx context.Context, one *runner) (err error) {
 		if done && r.Runs > 1 {
 			return nil
 		}
-		say(said(lang.T("%s holds results; completing them with their own study", one.dir)))
+		say(lang.T("%s holds results; completing them with their own study", one.dir))
 		if one.study, err = storedStudy(one.dir); err != nil {
 			return err
 		}
@@ -273,7 +273,7 @@ func (r *reproduction) pool(dir string) error {
 	}
 	doc, err := pool(dirs, r.keep)
 	if err != nil {
-		warn([]string{fmt.Sprintf("%s: %v", dir, err)})
+		warn(lang.Text(fmt.Sprintf("%s: %v", dir, err)))
 		return nil
 	}
 	d, err := store.OpenSeries(dir)

@@ -13,6 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
@@ -90,7 +91,7 @@ func (r *runner) begin(ctx context.Context, first string) error {
 		return err
 	}
 	if s := &r.study; first == "" && network != s.Networks[0].Name && s.Baseline == s.Networks[0].Name {
-		fmt.Fprintf(os.Stderr, "weir: %s cannot be measured, so the baseline is %s\n", s.Baseline, network)
+		warn(lang.T("%s cannot be measured, so the baseline is %s", s.Baseline, network))
 		s.Baseline = network
 	}
 	if first != "" {

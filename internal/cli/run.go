@@ -84,7 +84,7 @@ directory below -o: 001, 002 and so on.`,
 			}
 			quietPipes()
 			var s study.Study
-			if err := patiently(c.Context(), "reading the study", func() (err error) {
+			if err := patiently(c.Context(), lang.T("reading the study"), func() (err error) {
 				if s, err = f.study(c, as); resume != "" {
 					s, err = storedStudy(first)
 				}
@@ -101,7 +101,7 @@ directory below -o: 001, 002 and so on.`,
 			if trace && (vm.in || ranInVM(first)) {
 				return usage("--trace records packets on this machine, and this run builds networks in a virtual machine (--in-vm); leave --trace out")
 			}
-			if err := patiently(c.Context(), "planning the study", func() error { return check(s) }); err != nil {
+			if err := patiently(c.Context(), lang.T("planning the study"), func() error { return check(s) }); err != nil {
 				return err
 			}
 			programs, err := f.target.program()
@@ -231,7 +231,7 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 		}
 	}()
 	var prepared *catalog.Prepared
-	if err := patiently(ctx, "planning the study", func() (err error) {
+	if err := patiently(ctx, lang.T("planning the study"), func() (err error) {
 		prepared, err = r.prepared()
 		return err
 	}); err != nil {
@@ -251,7 +251,11 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	})
 	p.end()
 	if ctx.Err() != nil {
-		fmt.Fprintf(os.Stderr, "weir: %d trials kept in %s; %s\n", len(d.Done()), r.dir, r.resumeHint())
+		kept := lang.T("%d trials kept in %s; %s", len(d.Done()), r.dir, r.resumeHint())
+		if len(d.Done()) == 1 {
+			kept = lang.T("1 trial kept in %s; %s", r.dir, r.resumeHint())
+		}
+		warn(kept)
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
@@ -260,8 +264,8 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	return d, nil
 }
 
-func (r *runner) resumeHint() string {
-	return "continue with: " + cmp.Or(r.resumeCmd, "weir run --resume "+plan.ShellWord(r.dir))
+func (r *runner) resumeHint() lang.Text {
+	return lang.T("continue with: %s", cmp.Or(r.resumeCmd, "weir run --resume "+plan.ShellWord(r.dir)))
 }
 
 // stopped adds the resume hint to the error that ended a run.

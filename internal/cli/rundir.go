@@ -17,6 +17,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/store"
@@ -128,10 +129,10 @@ func (r *runner) reopen() (*store.Dir, error) {
 		return d, nil
 	}
 	if !older && was.Weir != r.version {
-		say(fmt.Sprintf("weir: note: weir %s began this run, and weir %s continues it: results can differ between versions", was.Weir, r.version))
+		note(lang.T("weir %s began this run, and weir %s continues it: results can differ between versions", was.Weir, r.version))
 	}
 	if n > 0 {
-		say(fmt.Sprintf("weir: trying again what was skipped or failed: trials: %d", n))
+		warn(lang.T("trying again what was skipped or failed: trials: %d", n))
 	}
 	return d, nil
 }

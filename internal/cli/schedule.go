@@ -38,10 +38,10 @@ type schedule struct {
 	store.Series
 	now  func() time.Time
 	wait func(context.Context, time.Duration) error // returns early when the context ends
-	say  func(string)
+	say  func(lang.Text)
 }
 
-func newSchedule(s store.Series, say func(string)) schedule {
+func newSchedule(s store.Series, say func(lang.Text)) schedule {
 	return schedule{s, time.Now, wait, say}
 }
 
@@ -73,7 +73,7 @@ func (s schedule) each(ctx context.Context, todo []int, previous time.Time, run 
 			line += lang.T(", next at %s", clock(previous.Add(s.Every), previous))
 		}
 		if s.Runs > 1 {
-			s.say(said(line))
+			s.say(line)
 		}
 		if err := run(n, previous); err != nil {
 			return err
@@ -87,11 +87,11 @@ func (s schedule) each(ctx context.Context, todo []int, previous time.Time, run 
 func (s schedule) until(ctx context.Context, n int, previous, ended time.Time) error {
 	now, next := s.now(), previous.Add(s.Every)
 	if next.After(now) {
-		s.say(said(lang.T("run %d of %d starts at %s", n, s.Runs, clock(next, now))))
+		s.say(lang.T("run %d of %d starts at %s", n, s.Runs, clock(next, now)))
 		return s.wait(ctx, next.Sub(now))
 	}
 	if took := ended.Sub(previous); s.Every > 0 && took > s.Every {
-		s.say(said(lang.T("run %d took %v, longer than --every %v: run %d starts at once", n-1, took.Round(time.Second), s.Every, n)))
+		s.say(lang.T("run %d took %v, longer than --every %v: run %d starts at once", n-1, took.Round(time.Second), s.Every, n))
 	}
 	return nil
 }

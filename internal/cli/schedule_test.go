@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/store"
 )
 
@@ -26,7 +27,7 @@ func (f *fakeClock) add(format string, a ...any) {
 
 func scheduled(s store.Series) (schedule, *fakeClock) {
 	f := &fakeClock{at: time.Date(2026, 1, 2, 14, 0, 0, 0, time.Local)}
-	return schedule{Series: s, now: func() time.Time { return f.at }, say: func(line string) { f.add("%s", line) },
+	return schedule{Series: s, now: func() time.Time { return f.at }, say: func(line lang.Text) { f.add("%s", line) },
 		wait: func(ctx context.Context, d time.Duration) error {
 			if ctx.Err() == nil {
 				f.at = f.at.Add(d)

@@ -49,7 +49,7 @@ func (s *series) run(ctx context.Context) error {
 		return err
 	})
 	if ended != nil {
-		fmt.Fprintf(os.Stderr, "weir: %d of %d runs are finished in %s; %s\n", len(finished), s.Runs, s.dir, s.resumeHint())
+		warn(lang.T("%d of %d runs are finished in %s; %s", len(finished), s.Runs, s.dir, s.resumeHint()))
 		if len(finished) == 0 {
 			return ended
 		}
@@ -57,7 +57,7 @@ func (s *series) run(ctx context.Context) error {
 	err = s.report(d, finished)
 	if ended != nil {
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "weir: the finished runs: %v\n", err)
+			warn(lang.T("the finished runs: %v", err))
 		}
 		return ended
 	}
@@ -79,7 +79,7 @@ func (s *series) prepare() (todo []int, err error) {
 		if s.Every > 0 {
 			many = lang.T(", %v apart", s.Every)
 		}
-		s.say(said(lang.T("%d runs%s, each %s: %s in all", s.Runs, many, about(one), about(s.total(one)))))
+		s.say(lang.T("%d runs%s, each %s: %s in all", s.Runs, many, about(one), about(s.total(one))))
 	} else {
 		s.dir = s.resume
 	}
@@ -165,7 +165,7 @@ func (s *series) one(ctx context.Context, n int, begun time.Time) (dir string, _
 		return "", err
 	}
 	remember(rep)
-	s.say(said(lang.T("%s: %v, %s: %s", r.name, s.now().Sub(begun).Round(time.Second), census(rep.Results), filepath.Join(r.dir, "report.html"))))
+	s.say(lang.T("%s: %v, %s: %s", r.name, s.now().Sub(begun).Round(time.Second), census(rep.Results), filepath.Join(r.dir, "report.html")))
 	return r.dir, nil
 }
 

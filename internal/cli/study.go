@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
@@ -209,7 +209,7 @@ func (f *studyFlags) comparisons(c *cobra.Command, s *study.Study) error {
 		*s = s.Against(s.Baseline, c.Flags().Changed("baseline"))
 	}
 	for _, err := range s.FitCompare() {
-		fmt.Fprintf(os.Stderr, "weir: note: %v; this comparison is left out\n", err)
+		note(lang.T("%v; this comparison is left out", err))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/remote"
 )
@@ -185,19 +185,19 @@ func (f *targetFlags) program() (remote.Programs, error) {
 }
 
 // aboutTarget describes a target for people.
-func aboutTarget(t study.Target) string {
+func aboutTarget(t study.Target) lang.Text {
 	if t.Kube == nil {
-		return strings.Join(t.SSH, ", ") + " over SSH"
+		return lang.T("%s over SSH", strings.Join(t.SSH, ", "))
 	}
-	nodes := "two nodes"
+	nodes := lang.T("two nodes")
 	switch {
 	case t.Hosts() > 0:
-		nodes = "nodes " + strings.Join(t.Kube.Nodes, ", ")
+		nodes = lang.T("nodes %s", strings.Join(t.Kube.Nodes, ", "))
 	case t.Kube.Nodes != nil:
-		nodes = "all nodes"
+		nodes = lang.T("all nodes")
 	}
 	if t.Kube.Context != "" {
-		nodes += fmt.Sprintf(" of %s", t.Kube.Context)
+		return lang.T("%s of %s, in Kubernetes", nodes, t.Kube.Context)
 	}
-	return nodes + ", in Kubernetes"
+	return lang.T("%s, in Kubernetes", nodes)
 }

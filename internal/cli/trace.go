@@ -113,7 +113,7 @@ counters of the devices. Each machine's times are by its own clock.`,
 					if i > 0 {
 						fmt.Println()
 					}
-					if err := one.Text(os.Stdout); err != nil {
+					if err := one.Text(os.Stdout, language); err != nil {
 						return err
 					}
 				}
@@ -171,7 +171,7 @@ func tracedStudy(c *cobra.Command, networks []string, nic string) (study.Study, 
 func drawTraces(file, format string, all []packettrace.Trace) error {
 	for _, t := range all {
 		if len(t.Request.Hops) == 0 {
-			say(fmt.Sprintf("weir: note: no picture of %s: counters show no times", t.Network))
+			note(lang.T("no picture of %s: counters show no times", t.Network))
 			continue
 		}
 		words := language

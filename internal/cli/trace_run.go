@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
@@ -32,7 +32,7 @@ func (r *runner) traceAll(ctx context.Context, d *store.Dir) error {
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			say(fmt.Sprintf("weir: note: no trace of %s: %v", u.Name, err))
+			note(lang.T("no trace of %s: %v", u.Name, err))
 			continue
 		}
 		b, err := json.Marshal(one)
@@ -58,11 +58,11 @@ func readTraces(dir string, s study.Study, rep *report.Run) (all []packettrace.T
 			}
 		}
 		if err != nil {
-			rep.Problems = append(rep.Problems, fmt.Sprintf("trace of %s: %v", u.Name, err))
+			rep.Problems = append(rep.Problems, lang.T("trace of %s: %v", u.Name, err))
 		}
 	}
 	if err := raw.Close(); err != nil {
-		rep.Problems = append(rep.Problems, err.Error())
+		rep.Problems = append(rep.Problems, lang.Text(err.Error()))
 	}
 	return all
 }

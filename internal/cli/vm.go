@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/target/vm"
@@ -102,14 +102,14 @@ func (r *runner) measureInVM(ctx context.Context) (_ *store.Dir, err error) {
 	if err != nil {
 		return nil, r.stopped(err)
 	}
-	fmt.Fprintf(os.Stderr, "starting a virtual machine with Linux %s\n", m.Kernel.Version)
+	say(lang.T("starting a virtual machine with Linux %s", m.Kernel.Version))
 	g, err := vm.Boot(ctx, m)
 	if err != nil {
 		return nil, r.lost(ctx, err)
 	}
 	defer g.Close()
-	fmt.Fprintln(os.Stderr, aboutGuest(g))
-	status, err := g.Run(ctx, []string{"weir", "run", "--resume", r.dir}, cwd, os.Stdout, os.Stderr)
+	say(aboutGuest(g))
+	status, err := g.Run(ctx, []string{"weir", "run", "--lang", language.Code(), "--resume", r.dir}, cwd, os.Stdout, os.Stderr)
 	if err != nil {
 		return nil, r.lost(ctx, err)
 	}
@@ -122,20 +122,20 @@ func (r *runner) measureInVM(ctx context.Context) (_ *store.Dir, err error) {
 // lost reports that the virtual machine has ended, and how to resume the run.
 func (r *runner) lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		fmt.Fprintf(os.Stderr, "weir: %s\n", r.resumeHint())
+		warn(r.resumeHint())
 		return context.Cause(ctx)
 	}
 	return r.stopped(err)
 }
 
 // aboutGuest describes the guest and how to interpret its numbers.
-func aboutGuest(g *vm.Guest) string {
-	s := "virtual machine is up, with KVM"
+func aboutGuest(g *vm.Guest) lang.Text {
+	s := lang.T("virtual machine is up, with KVM")
 	if g.Accel != "kvm" {
-		s = "virtual machine is up, emulated (TCG): its absolute numbers mean nothing"
+		s = lang.T("virtual machine is up, emulated (TCG): its absolute numbers mean nothing")
 	}
 	if g.Declined != nil {
-		s += fmt.Sprintf("; KVM: %v", g.Declined)
+		s += lang.T("; KVM: %v", g.Declined)
 	}
 	return s
 }

@@ -48,6 +48,26 @@ func RuneColumns(r rune) int {
 	return 1
 }
 
+// Table lays rows out in columns as wide as their characters are on a terminal, which text/tabwriter does not know. All rows
+// have cells for all columns but the last ones.
+func (l *Language) Table(rows [][]Text) string {
+	widths := map[int]int{}
+	for _, row := range rows {
+		for i, cell := range row[:len(row)-1] {
+			widths[i] = max(widths[i], Columns(cell.In(l)))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		for i, cell := range row[:len(row)-1] {
+			s := cell.In(l)
+			b.WriteString(s + strings.Repeat(" ", widths[i]-Columns(s)+2))
+		}
+		b.WriteString(row[len(row)-1].In(l) + "\n")
+	}
+	return b.String()
+}
+
 // Pieces cuts a word where a line can break: around Chinese characters, but not before a mark that closes.
 func Pieces(word string) (out []string) {
 	from, last := 0, rune(0)

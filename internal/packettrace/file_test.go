@@ -20,7 +20,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := trace.Text(io.Discard); err != nil {
+		if err := trace.Text(io.Discard, nil); err != nil {
 			t.Error(err)
 		}
 		trace.Notes()

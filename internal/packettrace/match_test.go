@@ -104,7 +104,7 @@ func TestHops(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := trace.Text(&b); err != nil {
+	if err := trace.Text(&b, nil); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "hops.golden", b.String())
@@ -215,10 +215,15 @@ func TestApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := trace.Text(&b); err != nil {
+	if err := trace.Text(&b, nil); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "apart.golden", b.String())
+	b.Reset()
+	if err := trace.Text(&b, lang.Chinese); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "apart.zh.golden", b.String())
 	// There and back: 33 µs pass on a between its last and its first device, 18 of them on b.
 	got := fmt.Sprintf("%.1f %.1f %.1f %.1f %.1f", trace.Between*1e6, trace.Request.Path*1e6, trace.Reply.Path*1e6, trace.Traced*1e6, trace.Path*1e6)
 	if got != "14.8 2.8 6.8 25.0 24.4" {

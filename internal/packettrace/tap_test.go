@@ -125,7 +125,7 @@ func FuzzParseTap(f *testing.F) {
 			events = append(events, other)
 		}
 		trace, err := New(Recording{Network: "x", Client: "a", Server: "b", Mode: ByTaps, Count: 10, Rounds: []Round{{Events: events, Cost: got.Cost}}})
-		if err == nil && trace.Text(io.Discard) != nil {
+		if err == nil && trace.Text(io.Discard, nil) != nil {
 			t.Error("no text")
 		}
 	})

@@ -1,44 +1,50 @@
 package packettrace
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
 // says is how a mode is named to readers.
-var says = map[string]string{
-	ByBPF:      "raw tracepoints (BPF)",
-	ByTaps:     "packet sockets on the devices",
-	ByCounters: "device counters",
+var says = map[string]lang.Text{
+	ByBPF:      lang.T("raw tracepoints (BPF)"),
+	ByTaps:     lang.T("packet sockets on the devices"),
+	ByCounters: lang.T("device counters"),
 }
 
-// Text prints the trace for a reader.
-func (t Trace) Text(to io.Writer) error {
-	w := bufio.NewWriter(to)
-	fmt.Fprintf(w, "%s: requests of %d bytes from %s to %s, by %s\n", t.Network, t.Size, t.Client, t.Server, says[t.Mode])
+// Text prints the trace for a reader of a language; nil is English.
+func (t Trace) Text(to io.Writer, l *lang.Language) error {
+	var b strings.Builder
+	line := func(x lang.Text) { b.WriteString(x.In(l) + "\n") }
+	line(lang.T("%s: requests of %d bytes from %s to %s, by %s", t.Network, t.Size, t.Client, t.Server, says[t.Mode]))
 	for _, x := range []struct {
 		name string
 		Way
 	}{{"request", t.Request}, {"reply", t.Reply}} {
-		if len(x.Hops) > 0 {
-			fmt.Fprintf(w, "\n  %s, %s%s\n", x.name, micro(x.Path), map[bool]string{true: " on the two machines"}[t.Apart])
-			x.list(w)
+		if len(x.Hops) == 0 {
+			continue
 		}
+		head := lang.T("%s, %s", lang.Stored(x.name), micro(x.Path))
+		if t.Apart {
+			head += lang.T(" on the two machines")
+		}
+		line("\n  " + head)
+		b.WriteString(l.Table(x.rows()))
 	}
 	if len(t.Devices) > 0 {
-		t.devices(w)
+		line("")
+		b.WriteString(l.Table(t.devices()))
 	}
-	fmt.Fprintln(w)
+	line("")
 	for _, n := range t.Notes() {
-		fmt.Fprintln(w, n)
+		line(n)
 	}
-	return w.Flush()
+	_, err := io.WriteString(to, b.String())
+	return err
 }
 
 // Notes says how the numbers were made, what was dropped, and what is missing.
@@ -74,27 +80,27 @@ func (t Trace) Notes() (notes []lang.Text) {
 	return notes
 }
 
-func (w Way) list(to io.Writer) {
-	tw := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+// rows is a line for each hop.
+func (w Way) rows() (rows [][]lang.Text) {
 	past := false
 	for i, h := range w.Hops {
-		what, time := lang.T("sent"), ""
+		what, time := lang.T("sent"), lang.Text("")
 		if i > 0 {
-			what, time = h.Words(w.Hops[i-1]), fmt.Sprintf("%8s", micro(h.Time))
+			what, time = h.Words(w.Hops[i-1]), aligned(h.Time)
 		}
 		if h.Does == DoesWire {
-			time = "another clock"
+			time = lang.T("another clock")
 		}
 		if past {
-			time += "  after the path's end"
+			time += "  " + lang.T("after the path's end")
 		}
 		past = past || h.Last
-		fmt.Fprintf(tw, "    %s\t%s\t%s\t%s\n", h.Node, h.Dev, what, time)
+		rows = append(rows, []lang.Text{lang.Text("    " + h.Node), lang.Text(h.Dev), what, time})
 	}
 	if w.Program > 0 {
-		fmt.Fprintf(tw, "    \t\tthe program wakes up and answers\t%8s\n", micro(w.Program))
+		rows = append(rows, []lang.Text{"", "", lang.T("the program wakes up and answers"), aligned(w.Program)})
 	}
-	tw.Flush() // a bufio.Writer keeps the error
+	return rows
 }
 
 // Words says what happened between two hops.
@@ -114,15 +120,18 @@ func (h Hop) Words(before Hop) lang.Text {
 	return lang.Stored(string(h.Does))
 }
 
-func (t Trace) devices(w io.Writer) {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "\n  packets for each request\t\treceived\tsent")
+// devices is a line for each device that moved packets.
+func (t Trace) devices() [][]lang.Text {
+	rows := [][]lang.Text{{"  " + lang.T("packets for each request"), "", lang.T("received"), lang.T("sent")}}
 	for _, d := range t.Devices {
-		fmt.Fprintf(tw, "    %s\t%s\t%.2f\t%.2f\n", d.Node, d.Dev, d.Rx, d.Tx)
+		rows = append(rows, []lang.Text{lang.Text("    " + d.Node), lang.Text(d.Dev), lang.Text(fmt.Sprintf("%.2f", d.Rx)), lang.Text(fmt.Sprintf("%.2f", d.Tx))})
 	}
-	tw.Flush()
+	return rows
 }
 
-func micro(s float64) string { return strings.TrimSpace(fmt.Sprintf("%.2f µs", s*1e6)) }
+func micro(s float64) string { return fmt.Sprintf("%.2f µs", s*1e6) }
+
+// aligned is micro in a column of numbers.
+func aligned(s float64) lang.Text { return lang.Text(fmt.Sprintf("%8s", micro(s))) }
 
 func nano(s float64) string { return unit.Format(s, "s") }

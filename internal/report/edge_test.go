@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -80,7 +81,7 @@ var edges = []struct {
 	}, "host: at the ceiling that the headers leave of the link"},
 	{"hostile names", func(r *Run) {
 		r.Name, r.Question, r.Study, r.Seed, r.Dir = hostile, hostile, []byte(hostile), hostile, hostile
-		r.Command, r.Problems = []string{hostile}, []string{hostile}
+		r.Command, r.Problems = []string{hostile}, []lang.Text{lang.Text(hostile)}
 		r.Hosts = map[string][]byte{hostile: []byte(`{"kernel":"<script>"}`), "broken": []byte("{")}
 		for i := range r.Results {
 			x := &r.Results[i]

@@ -14,6 +14,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
@@ -223,7 +224,7 @@ func run(t testing.TB) Run {
 		Command: []string{"weir", "run", StudyFile},
 		Claims:  outcomes(),
 		Seed:    "20240607", Dir: "results/2024-06-07-udp-vs-tcp",
-		Problems: []string{"results.jsonl: line 145 is cut off: the run was killed while it was written"},
+		Problems: []lang.Text{"results.jsonl: line 145 is cut off: the run was killed while it was written"},
 	}
 }
 

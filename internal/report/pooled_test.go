@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -37,7 +38,7 @@ func repeated(t testing.TB) (runs []Run) {
 		r.Results = kept
 		if i == 3 {
 			r.Hosts = map[string][]byte{"bench-1": []byte(strings.Replace(string(r.Hosts["bench-1"]), "6.12.9", "6.12.10", 1))}
-			r.Problems = []string{"results.jsonl: line 130 is cut off"}
+			r.Problems = []lang.Text{"results.jsonl: line 130 is cut off"}
 		}
 		r.Analyze()
 		runs = append(runs, r)

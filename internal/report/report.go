@@ -15,6 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/profile"
@@ -38,7 +39,7 @@ type Run struct {
 	Claims   []claim.Outcome       // published figures that these results test
 	Traces   []packettrace.Trace   // paths of packets, by network
 	Verdicts []explain.Verdict     // of runs that could refute findings
-	Problems []string              // results that could not be read
+	Problems []lang.Text           // results that could not be read
 	Dir      string
 	// Profiled holds the profile trials, which Results does not, and Profiles their samples, by trial.
 	Profiled []record.Result
@@ -105,7 +106,7 @@ func New(r Run) *Document {
 	for _, f := range finding.OfRun(s.findings) {
 		d.Warnings = append(d.Warnings, string(f.Say()))
 	}
-	d.Warnings = append(d.Warnings, r.Problems...)
+	d.Warnings = append(d.Warnings, marked(r.Problems)...)
 	for _, f := range sections {
 		d.Sections = append(d.Sections, f(s)...)
 	}
