@@ -41,11 +41,11 @@ func (r *runner) open() (*store.Dir, error) {
 	if err != nil {
 		return nil, exit(exitEnvironment, err)
 	}
-	if err = d.File("study.yaml", resolved); err == nil {
-		err = d.JSON(store.BegunFile, begun{r.version, hash(resolved)})
-	}
-	if err == nil {
+	if err = d.JSON(store.BegunFile, begun{r.version, hash(resolved)}); err == nil {
 		err = d.JSON("probes.json", catalog.Describe(r.study))
+	}
+	if err == nil { // last: a run that has its study can be resumed, and lacks none of these
+		err = d.File("study.yaml", resolved)
 	}
 	if err != nil {
 		d.Close()
