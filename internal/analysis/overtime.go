@@ -70,7 +70,7 @@ func (r *Run) OverTime() (out []OverTime) {
 		var hosts []string
 		for _, trial := range row.counted.ok {
 			for _, s := range r.inside[trial.Trial] {
-				if stepsIn(s) < leastSteps {
+				if !Shaped(s) {
 					continue
 				}
 				if byHost[s.Host] == nil {
@@ -91,6 +91,9 @@ func (r *Run) OverTime() (out []OverTime) {
 	}
 	return out
 }
+
+// Shaped reports whether a window has enough samples for OverTime, which leaves the others out.
+func Shaped(s sample.Series) bool { return stepsIn(s) >= leastSteps }
 
 // stepsIn counts the samples in a window.
 func stepsIn(s sample.Series) (n int) {

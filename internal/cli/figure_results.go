@@ -100,7 +100,7 @@ func (r *results) load(dir string) (report.Run, error) {
 	if err := r.broken[dir]; err != nil {
 		return report.Run{}, err
 	}
-	rep, err := load(dir, r.keep)
+	rep, err := loadInside(dir, r.keep)
 	if err != nil {
 		r.broken[dir] = err
 		warn(lang.Text(err.Error()))

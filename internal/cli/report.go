@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,13 +21,11 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
-	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
-	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 )
@@ -116,7 +113,7 @@ describes them and the columns of csv and ratios.`,
 			} else if series {
 				return writePooled(runs, keep, format, out)
 			}
-			rep, err := load(as[0], keep)
+			rep, err := loadInside(as[0], keep)
 			if err != nil {
 				return err
 			}
@@ -194,7 +191,13 @@ func readRun(dir string, keep bool) (rep report.Run, s study.Study, c store.Cont
 }
 
 // load reads a results directory and analyzes it. See readRun.
-func load(dir string, keep bool) (report.Run, error) {
+func load(dir string, keep bool) (report.Run, error) { return loadWith(dir, keep, false) }
+
+// loadInside is load for reports and figures of one run, which also show what its trials sampled inside their
+// windows: that is most of what a run of many trials needs of memory, and a third of its time.
+func loadInside(dir string, keep bool) (report.Run, error) { return loadWith(dir, keep, true) }
+
+func loadWith(dir string, keep, inside bool) (report.Run, error) {
 	rep, s, c, err := readRun(dir, keep)
 	if err != nil {
 		return rep, err
@@ -207,7 +210,7 @@ func load(dir string, keep bool) (report.Run, error) {
 		rep.Command = append(rep.Command, "--in-vm")
 	}
 	if !rep.Unpaired { // a foreign file can have the same name
-		rawFiles(dir, &rep)
+		rawFiles(dir, &rep, inside)
 		rep.Profiled, rep.Profiles = c.Profiles, profiles(dir, c.Profiles, &rep)
 		rep.Traces = readTraces(dir, s, &rep)
 	}
@@ -238,63 +241,6 @@ func measuredBy(hosts map[string][]byte) (all []string) {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// rawFiles reads what the trials sampled inside their windows, what they observed, and the settings that
-// held. Older runs lack some of it, and trials of less than a second have no samples.
-func rawFiles(dir string, rep *report.Run) {
-	rep.Inside, rep.Evidence, rep.Settings = map[string][]sample.Series{}, map[string]*evidence.Trial{}, map[string]*evidence.Settings{}
-	raw, trials := store.OpenRaw(dir), evidence.Parser{}
-	problem := func(name, trial string, err error) {
-		if err != nil {
-			rep.Problems = append(rep.Problems, lang.T("%s of %s: %v", name, trial, err))
-		}
-	}
-	for _, r := range rep.Results {
-		if r.Elapsed >= 1 {
-			b, err := raw.Read(r.Trial, store.InsideFile)
-			if err == nil && b != nil {
-				rep.Inside[r.Trial], err = sample.ParseSeries(b)
-			}
-			problem(store.InsideFile, r.Trial, err)
-		}
-		b, err := raw.Read(r.Trial, store.EvidenceFile)
-		if err == nil && b != nil {
-			var t *evidence.Trial
-			if t, err = trials.Parse(b); err == nil {
-				rep.Evidence[r.Trial] = t
-			}
-		}
-		problem(store.EvidenceFile, r.Trial, err)
-	}
-	stored := map[string]*evidence.Settings{} // by the trial that has the file; nil: none
-	// Blocks repeat each other's settings, a file for every pair of hosts: memory holds equal ones once.
-	equal := map[[sha256.Size]byte]*evidence.Settings{}
-	for _, r := range rep.Results {
-		t := rep.Evidence[r.Trial]
-		if t == nil || t.Settings == "" {
-			continue
-		}
-		s, known := stored[t.Settings]
-		if !known {
-			b, err := raw.Read(t.Settings, store.SettingsFile)
-			sum := sha256.Sum256(b)
-			if s = equal[sum]; s == nil && err == nil && b != nil {
-				if s, err = evidence.ParseSettings(b); err != nil {
-					s = nil
-				}
-				equal[sum] = s
-			}
-			problem(store.SettingsFile, t.Settings, err)
-			stored[t.Settings] = s
-		}
-		if s != nil {
-			rep.Settings[r.Trial] = s
-		}
-	}
-	if err := raw.Close(); err != nil {
-		rep.Problems = append(rep.Problems, lang.Text(err.Error()))
-	}
 }
 
 func warn(problems ...lang.Text) {

@@ -65,7 +65,7 @@ func TestRawFiles(t *testing.T) {
 	for _, name := range []string{"a", "failed", "damaged", "later", "alone", "old", "b", "c", "r1", "r2"} {
 		rep.Results = append(rep.Results, record.Result{Trial: name, Status: map[bool]record.Status{true: record.OK, false: record.Failed}[name != "failed"]})
 	}
-	rawFiles(dir, &rep)
+	rawFiles(dir, &rep, true)
 	for name, want := range map[string][2]bool{"a": {true, true}, "failed": {true, true}, "damaged": {}, "later": {}, "alone": {true, false}, "old": {},
 		"b": {true, false}, "c": {true, false}, "r1": {true, true}, "r2": {true, true}} {
 		if got := [2]bool{rep.Evidence[name] != nil, rep.Settings[name] != nil}; got != want {
@@ -103,6 +103,6 @@ func BenchmarkRawFiles(b *testing.B) {
 		rep.Results = append(rep.Results, record.Result{Trial: name})
 	}
 	for b.Loop() {
-		rawFiles(dir, &rep)
+		rawFiles(dir, &rep, true)
 	}
 }

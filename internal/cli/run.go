@@ -201,7 +201,7 @@ func (r *runner) complete(ctx context.Context, keep bool) (rep report.Run, err e
 	if err != nil {
 		return rep, err
 	}
-	if rep, err = load(r.dir, keep); err != nil {
+	if rep, err = loadInside(r.dir, keep); err != nil {
 		err = d.OrGone(err)
 	} else {
 		err = writeReports(d, report.New(rep))
@@ -284,7 +284,7 @@ func (r *runner) stopped(err error) error {
 
 // report stores and prints the report, and fails if trials are not ok.
 func (r *runner) report(d *store.Dir) error {
-	rep, err := load(r.dir, false)
+	rep, err := loadInside(r.dir, false)
 	if err != nil {
 		return r.stopped(d.OrGone(err))
 	}

@@ -64,7 +64,7 @@ func document(dirs []string, keep bool) (*report.Document, error) {
 	if runs[0] != dirs[0] {
 		return pool(runs, keep)
 	}
-	rep, err := load(dirs[0], keep)
+	rep, err := loadInside(dirs[0], keep)
 	if err != nil {
 		return nil, err
 	}

@@ -173,7 +173,7 @@ func (p *Parser) Parse(b []byte) (*Trial, error) {
 	for _, s := range []*string{&t.Protocol, &t.Settings, &t.Sender.Node, &t.Sender.Host, &t.Receiver.Node, &t.Receiver.Host} {
 		*s = p.name(*s)
 	}
-	t.Path = slices.Clip(t.Path)
+	t.Path = append(make([]Hop, 0, len(t.Path)), t.Path...) // encoding/json leaves room for more
 	for i := range t.Path {
 		h := &t.Path[i]
 		h.In, h.Dev, h.By = p.name(h.In), p.name(h.Dev), p.name(h.By)

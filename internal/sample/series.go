@@ -87,6 +87,66 @@ func ParseSeries(b []byte) (all []Series, err error) {
 	return all, nil
 }
 
+// A SeriesParser parses the files of many trials for readers that hold them at the same time: they share names, and
+// columns take the memory that they need.
+type SeriesParser struct{ names map[string]string }
+
+// Parse is ParseSeries.
+func (p *SeriesParser) Parse(b []byte) ([]Series, error) {
+	all, err := ParseSeries(b)
+	if p.names == nil {
+		p.names = map[string]string{}
+	}
+	for i := range all {
+		p.pack(&all[i])
+	}
+	return all, err
+}
+
+func (p *SeriesParser) pack(s *Series) {
+	p.share(&s.Host)
+	s.At, s.Modes, s.Threads, s.Devices = exactly(s.At), exactly(s.Modes), exactly(s.Threads), exactly(s.Devices)
+	columns := make([]int, 0, (len(s.At)-1)*(len(s.Modes)+len(s.Threads)+2*len(s.Devices)))
+	move := func(column *[]int) {
+		from := len(columns)
+		columns = append(columns, *column...)
+		*column = columns[from:len(columns):len(columns)]
+	}
+	for i := range s.Modes {
+		p.share(&s.Modes[i].CPU, &s.Modes[i].Mode)
+		move(&s.Modes[i].Ticks)
+	}
+	for i := range s.Threads {
+		p.share(&s.Threads[i].Place, &s.Threads[i].Name)
+		move(&s.Threads[i].Used)
+	}
+	for i := range s.Devices {
+		d := &s.Devices[i]
+		p.share(&d.End, &d.Place, &d.Dev, &d.Dir)
+		move(&d.Bytes)
+		move(&d.Packets)
+	}
+}
+
+// share replaces names by equal ones of earlier files.
+func (p *SeriesParser) share(names ...*string) {
+	for _, n := range names {
+		if same, ok := p.names[*n]; ok {
+			*n = same
+		} else {
+			p.names[*n] = *n
+		}
+	}
+}
+
+// exactly copies a slice into an array without room for more; encoding/json leaves some.
+func exactly[T any](s []T) []T {
+	if s == nil {
+		return nil
+	}
+	return append(make([]T, 0, len(s)), s...)
+}
+
 // enoughSeen is the share of a window in which a thread must be known for its share of a CPU.
 const enoughSeen = 0.7
 

@@ -21,9 +21,11 @@ func TestSeriesRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ParseSeries(b)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v", got, err)
+	var p SeriesParser
+	for _, parse := range []func([]byte) ([]Series, error){ParseSeries, p.Parse, p.Parse} {
+		if got, err := parse(b); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, %v", got, err)
+		}
 	}
 	if b, err := FormatSeries(nil); len(b) > 0 || err != nil {
 		t.Errorf("none is %q, %v", b, err)
@@ -109,7 +111,7 @@ func FuzzSeries(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same, err := ParseSeries(again)
+		same, err := new(SeriesParser).Parse(again)
 		if err != nil {
 			t.Fatal(err)
 		}
