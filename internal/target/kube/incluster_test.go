@@ -13,7 +13,6 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
-	"unicode"
 
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/kube/fakekube"
@@ -350,11 +349,10 @@ func FuzzPlace(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		s, name, err := c.seatFor(line)
-		odd := func(r rune) bool { return !unicode.IsPrint(r) }
 		switch {
-		case err != nil && (s != nil || name != "" || len(err.Error()) > 1000 || strings.ContainsFunc(err.Error(), odd)):
+		case err != nil && (s != nil || name != "" || len(err.Error()) > 1000 || !oneVisibleLine(err.Error())):
 			t.Errorf("seat %v of %q, %q", s, name, err)
-		case err == nil && (!slices.Contains(c.machines, s.at) || name == "" || strings.ContainsFunc(s.pod, odd)):
+		case err == nil && (!slices.Contains(c.machines, s.at) || name == "" || !oneVisibleLine(s.pod)):
 			t.Errorf("seat %+v of %q", s, name)
 		case err == nil && slices.ContainsFunc(slices.Concat(s.addrs, s.hostIPs), func(a netip.Addr) bool { return !a.IsValid() }):
 			t.Errorf("addresses %v, %v", s.addrs, s.hostIPs)
