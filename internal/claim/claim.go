@@ -245,12 +245,12 @@ func (c Cell) check(s study.Study) error {
 // Shipped returns the claims that weir ships, by source and in file order. An error is a mistake in
 // the files.
 func Shipped() ([]Claim, error) {
-	all, err := shipped()
+	all, err := readShipped()
 	return slices.Clone(all), err
 }
 
-// shipped reads the files once: they are most of the work of reading a small run, and a series has many runs.
-var shipped = sync.OnceValues(func() ([]Claim, error) {
+// readShipped reads the files once: they are most of the work of reading a small run, and a series has many runs.
+var readShipped = sync.OnceValues(func() ([]Claim, error) {
 	files, _ := fs.Glob(claims.FS, "*.yaml") // the pattern is a constant
 	var all []Claim
 	var errs []error
