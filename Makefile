@@ -181,9 +181,12 @@ test-guests: ## test --ssh between virtual machines: one of another architecture
 	./scripts/guest-kernel --arch $(if $(filter aarch64,$(shell uname -m)),amd64,arm64)
 	go test ./cmd/weir -run 'TestClocksOverSSH|TestPowerOverSSH|TestArchitecturesOverSSH' -count=1 -timeout 30m -v -guests
 
-TIME ?= 30s
-fuzz: ## fuzz every function that reads what others wrote for TIME each, count, and keep inputs that reach new code
-	./scripts/fuzz $(TIME) $(FUZZ)
+# A release is fuzzed LEAST times.
+EXECUTIONS ?= 500000
+SECONDS ?= 60
+LEAST ?= $(if $(FUZZ),1,10000000)
+fuzz: ## fuzz every function that reads what others wrote, or FUZZ, EXECUTIONS times or for SECONDS each; fail below LEAST times together
+	./scripts/fuzz $(EXECUTIONS) $(SECONDS) $(LEAST) $(FUZZ)
 
 # A failure names the SEED and the SCENE of its round, which ROUNDS=1 plays again.
 MINUTES ?= 25

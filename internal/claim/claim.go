@@ -45,6 +45,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weir-bench/weir/claims"
 	"github.com/weir-bench/weir/internal/strictyaml"
@@ -244,6 +245,12 @@ func (c Cell) check(s study.Study) error {
 // Shipped returns the claims that weir ships, by source and in file order. An error is a mistake in
 // the files.
 func Shipped() ([]Claim, error) {
+	all, err := readShipped()
+	return slices.Clone(all), err
+}
+
+// readShipped reads the files once: they are most of the work of reading a small run, and a series has many runs.
+var readShipped = sync.OnceValues(func() ([]Claim, error) {
 	files, _ := fs.Glob(claims.FS, "*.yaml") // the pattern is a constant
 	var all []Claim
 	var errs []error
@@ -256,7 +263,7 @@ func Shipped() ([]Claim, error) {
 		all, errs = append(all, cs...), append(errs, err)
 	}
 	return all, errors.Join(append(errs, unique(all))...)
-}
+})
 
 // ShippedStudy returns a study that weir ships.
 func ShippedStudy(name string) (study.Study, error) {

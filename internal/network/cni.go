@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -60,8 +61,11 @@ func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, fmt.Errorf("cni: %w", err)
 	}
 	if own, ok := list.Plugins[0]["mtu"].(float64); ok { // how JSON decodes numbers
-		if own > float64(mtu) {
+		switch {
+		case own > float64(mtu):
 			return plan.Plan{}, fmt.Errorf("cni: the conflist's MTU %v is above the underlay's %d; lower it, or raise the underlay's", own, mtu)
+		case own < topo.MinMTU || own != math.Trunc(own):
+			return plan.Plan{}, fmt.Errorf("cni: invalid MTU %v in the conflist: want whole bytes from %d to the underlay's %d; 0 is the underlay's", own, topo.MinMTU, mtu)
 		}
 		p.Path.MTU = int(own)
 	}
@@ -93,7 +97,7 @@ func (n CNI) list(dev string, mtu int) (*conflist, error) {
 		if len(l.Plugins) == 0 || slices.ContainsFunc(l.Plugins, func(p plugin) bool { return p == nil }) {
 			return nil, errors.New("the conflist has no plugins, or one that is null")
 		}
-		if _, own := l.Plugins[0]["mtu"]; !own {
+		if own, ok := l.Plugins[0]["mtu"]; !ok || own == 0.0 { // plugins take 0 for none
 			l.Plugins[0]["mtu"] = mtu
 		}
 		return l, nil

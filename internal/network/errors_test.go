@@ -75,6 +75,8 @@ func TestErrors(t *testing.T) {
 		{network.CNI{Conflist: `{"plugins":[null]}`}, two, "cni: the conflist has no plugins, or one that is null"},
 		{network.CNI{Conflist: "[]"}, two, "cni: conflist: json: cannot unmarshal array into Go value of type network.conflist"},
 		{network.CNI{Conflist: `{"plugins": [{"type": "ptp", "mtu": 1501}]}`}, two, "cni: the conflist's MTU 1501 is above the underlay's 1500; lower it, or raise the underlay's"},
+		{network.CNI{Conflist: `{"plugins": [{"type": "ptp", "mtu": -1}]}`}, two, "cni: invalid MTU -1 in the conflist: want whole bytes from 576 to the underlay's 1500; 0 is the underlay's"},
+		{network.CNI{Conflist: `{"plugins": [{"type": "ptp", "mtu": 1400.5}]}`}, two, "cni: invalid MTU 1400.5 in the conflist: want whole bytes from 576 to the underlay's 1500; 0 is the underlay's"},
 		{network.CNI{Dir: "bin"}, two, `cni: invalid dir "bin": want an absolute path`},
 		{network.CNI{Plugin: "vlan"}, two, `cni: invalid plugin "vlan": want bridge, ptp, macvlan or ipvlan; any other needs a conflist`},
 		{network.CNI{Plugin: "ipvlan"}, one, "cni: cannot switch off segmentation between pods of one host on ipvlan; use 2 hosts, or leave the offloads on"},

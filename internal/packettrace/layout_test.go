@@ -1,6 +1,7 @@
 package packettrace
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -86,4 +87,25 @@ func TestPrograms(t *testing.T) {
 		fmt.Fprintf(&b, "# %s\n%v\n", p.name, program(l, i, []uint32{4026531840, 4026532001}, 4, 5))
 	}
 	golden(t, "programs.golden", b.String())
+}
+
+// Whatever is in the ring buffer, a record is an event of a known kind with no more of its packet than it holds.
+func FuzzRecord(f *testing.F) {
+	for i := range points {
+		b := make([]byte, recordSize)
+		binary.NativeEndian.PutUint32(b[recordPoint:], uint32(i))
+		binary.NativeEndian.PutUint32(b[recordLen:], uint32(40*i))
+		copy(b[recordDev:], "eth0")
+		f.Add(b)
+	}
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, err := parseRecord(b, map[uint32]string{1: "a"}, map[uint32]string{2: "NO_SOCKET"})
+		switch {
+		case err != nil && (e.Kind != "" || e.Head != nil):
+			t.Errorf("both an error and %+v", e)
+		case err == nil && (e.Kind == "" || len(e.Head) != min(HeadSize, e.Len) || strings.Contains(e.Dev, "\x00") || (e.Kind == Drop) != (e.Reason != "")):
+			t.Errorf("%+v", e)
+		}
+	})
 }

@@ -139,16 +139,16 @@ func FuzzQuote(f *testing.F) {
 	if err != nil {
 		f.Skip(err)
 	}
-	for _, s := range []string{"", "h1", "it's", "a b", "$(id)", "`id`", "\\", "\n", "*", "~", "#", "é", "-n"} {
+	for _, s := range []string{"", "h1", "it's", "a b", "$(id)", "`id`", "\\", "\n", "*", "~", "#", "é", "-n", "{a}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if strings.ContainsRune(s, 0) {
 			t.Skip("an argument cannot contain a zero byte")
 		}
-		out, err := exec.Command(sh, "-c", "printf %s "+quote(s)).Output()
+		out, err := exec.Command(sh, "-c", "printf %s "+ShellWord(s)).Output()
 		if err != nil || string(out) != s {
-			t.Errorf("%q: sh reads %s as %q, %v", s, quote(s), out, err)
+			t.Errorf("%q: sh reads %s as %q, %v", s, ShellWord(s), out, err)
 		}
 	})
 }

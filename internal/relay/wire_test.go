@@ -144,3 +144,44 @@ func FuzzTake(f *testing.F) {
 		}
 	})
 }
+
+// A hello of anybody is refused whole, or its key is adopted; and a neighbor that greets again is heard again.
+func FuzzHello(f *testing.F) {
+	a, b := greeted(f)
+	f.Add(a.hello(kindHello)[kindSize:])
+	f.Add(a.hello(kindAnswer)[kindSize : 1+keySize])
+	f.Add(make([]byte, 2*keySize))
+	f.Add(bytes.Repeat([]byte{0xff}, 2*keySize))
+	known := a.hello(kindAnswer)[kindSize:]
+	plain := appendFrame(nil, frame(60, 7))
+	sealed, _ := a.seal(nil, plain)
+	f.Fuzz(func(t *testing.T, hello []byte) {
+		s := &session{public: b.public, private: b.private, peer: b.peer, shared: b.shared, acked: true}
+		err := s.readHello(hello)
+		switch {
+		case (err == nil) != (len(hello) == 2*keySize):
+			t.Fatalf("%d bytes: %v", len(hello), err)
+		case err != nil && (!s.isAcked() || s.peer != b.peer):
+			t.Error("a refused hello changed the session")
+		case err == nil && (!bytes.Equal(s.peer[:], hello[:keySize]) || s.isAcked() != bytes.Equal(hello[keySize:], s.public[:])):
+			t.Errorf("%x makes peer %x, acked %v", hello, s.peer, s.isAcked())
+		}
+		if err := s.readHello(known); err != nil || !s.isAcked() {
+			t.Fatalf("the neighbor's own hello: %v, acked %v", err, s.isAcked())
+		}
+		if got, err := s.open(nil, sealed[kindSize:]); err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("%x, %v", got, err)
+		}
+	})
+}
+
+func FuzzParseNeighbor(f *testing.F) {
+	f.Add("10.0.0.1:5000,10.0.0.2:5000")
+	f.Add("[fe80::1%eth0]:1,[::ffff:1.2.3.4]:0")
+	f.Fuzz(func(t *testing.T, s string) {
+		n, err := ParseNeighbor(s)
+		if err == nil && !(n.Local.IsValid() && n.Remote.IsValid()) {
+			t.Errorf("%q: %+v", s, n)
+		}
+	})
+}

@@ -197,3 +197,34 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// The networks, probes and comparisons of a command line are one line each, and read back as they are written.
+func FuzzFlags(f *testing.F) {
+	for _, s := range []string{"host", "{use: vxlan-overlay, vni: 7}", "{use: host, name: a, list: [1, {b: c}]}", "load=idle", "offload=on/off",
+		"{to: {load: idle}, of: {load: [a, b]}}", "size=1,2/3", "[", "{use: {use: x}}"} {
+		f.Add(s)
+	}
+	for _, w := range words {
+		f.Add("{use: host, " + strictyaml.Quote(w) + ": " + w + "}")
+	}
+	base, err := Load([]byte(minimal), "f.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		if u, err := ParseUse(src); err == nil {
+			s := base
+			s.Networks = []Use{u}
+			if s.Validate() == nil {
+				checkRoundTrip(t, s)
+			}
+		}
+		if c, err := base.ParseContrast(src); err == nil {
+			s := base
+			s.Compare = []Contrast{c}
+			if s.Validate() == nil {
+				checkRoundTrip(t, s)
+			}
+		}
+	})
+}

@@ -54,6 +54,7 @@ func (s *Study) DecodeNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	if len(d.Errs) > before {
 		return
 	}
+	f.Target.trim()
 	if n.Get("hosts") == nil && f.Target.Hosts() > 0 {
 		f.Hosts = f.Target.Hosts()
 	}

@@ -55,6 +55,16 @@ func (n *Nodes) UnmarshalText(b []byte) error {
 // AllNodes is the only element of Nodes that stand for every node.
 const AllNodes = "all"
 
+// trim makes nil of empty lists, which a study file can also leave out.
+func (t *Target) trim() {
+	if len(t.SSH) == 0 {
+		t.SSH = nil
+	}
+	if k := t.Kube; k != nil && len(k.Tolerations) == 0 {
+		k.Tolerations = nil
+	}
+}
+
 // Hosts returns the number of machines that t names; 0 if the cluster decides.
 func (t Target) Hosts() int {
 	switch {

@@ -115,6 +115,8 @@ func TestTargetErrors(t *testing.T) {
 func FuzzTarget(f *testing.F) {
 	f.Add("{ssh: [a, b=10.0.0.2], ports: 1-2}")
 	f.Add("{kube: {nodes: [n1, n2], keep: true}}")
+	f.Add("{ssh: []}")
+	f.Add("{kube: {tolerations: []}}")
 	f.Fuzz(func(t *testing.T, target string) {
 		s, err := Load([]byte(minimal+"target: "+target+"\n"), "f")
 		if err == nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/target/kube/fakekube"
 )
 
@@ -155,14 +155,17 @@ func TestNodePorts(t *testing.T) {
 	}
 }
 
-// Whatever the cluster says about nodes, pods and events, texts for people are printable and bounded.
+// oneVisibleLine reports whether a terminal shows s as it is.
+func oneVisibleLine(s string) bool { return foreign.Text(s) == s && !strings.ContainsAny(s, "\t\n") }
+
+// Whatever the cluster says about nodes, pods and events, texts for people are visible, on one line and bounded.
 func FuzzObjects(f *testing.F) {
 	f.Add([]byte(`{"items":[{"metadata":{"name":"n","labels":{"topology.kubernetes.io/zone":"z"}},"spec":{"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]},"status":{"conditions":[{"type":"Ready","status":"True"}],"addresses":[{"type":"InternalIP","address":"::1"}]}}]}`))
 	f.Add([]byte(`{"items":[{"metadata":{"name":"p","deletionTimestamp":"x","ownerReferences":[{"name":"j"}]},"status":{"phase":"Failed","reason":"Evicted","message":"\u001b[2J","podIPs":[{"ip":"10.0.0.1"},{"ip":"x"}],"containerStatuses":[{"state":{"waiting":{"reason":"ErrImagePull"}}},{"state":{"terminated":{"exitCode":1,"signal":9}}}],"conditions":[{"type":"DisruptionTarget","status":"True"}]}}]}`))
 	f.Add([]byte(`{"items":[{"type":"Warning","reason":"FailedCreate","message":"forbidden","lastTimestamp":"2"},null]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		check := func(s string) {
-			if len(s) > 20*maxWords || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			if len(s) > 20*maxWords || !oneVisibleLine(s) {
 				t.Errorf("%q", s)
 			}
 		}
@@ -206,10 +209,10 @@ func FuzzObjects(f *testing.F) {
 func FuzzWords(f *testing.F) {
 	f.Add("Warning: x\nError from server (NotFound): pods \"a\" not found\n")
 	f.Fuzz(func(t *testing.T, stderr string) {
-		if got := words(stderr); len(got) > maxWords+len("…") || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if got := words(stderr); len(got) > maxWords+len("…") || !oneVisibleLine(got) {
 			t.Errorf("%q", got)
 		}
-		if got := proxyMode(stderr); len(got) > maxWords+len("…") || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if got := proxyMode(stderr); len(got) > maxWords+len("…") || !oneVisibleLine(got) {
 			t.Errorf("%q", got)
 		}
 	})

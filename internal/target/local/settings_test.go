@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/netip"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -121,4 +122,28 @@ func TestHasModule(t *testing.T) {
 	if n, err := rules(legacy); n != nil || err == nil || err.Error() != "not counted: /proc/net/ip_tables_names lists filter, nat" {
 		t.Errorf("%v rules, %v", n, err)
 	}
+}
+
+// Whatever the attributes of a netlink message are, reading them ends and stays within the message.
+func FuzzAttributes(f *testing.F) {
+	name, kind := attr(unix.IFLA_IFNAME, []byte("eth0\x00")), attr(unix.IFLA_LINKINFO, attr(unix.IFLA_INFO_KIND, []byte("veth\x00")))
+	f.Add(slices.Concat(words(0, 7, unix.IFF_UP, 0), name, kind, attr(unix.IFLA_MTU, words(1500)), attr(unix.IFLA_LINK, words(3)), attr(unix.IFLA_MASTER, words(4))))
+	f.Add(slices.Concat(words(0, 7, 0x80010000, tcRoot, 2), attr(unix.TCA_KIND, []byte("tbf\x00")),
+		attr(unix.TCA_STATS2, slices.Concat(attr(statsBasic, words(1000, 0, 7, 0)), attr(statsQueue, words(1, 2, 3, 4, 5)), attr(statsPackets, words(1, 1))))))
+	f.Add(slices.Concat(words(0x1802, 7), attr(unix.IFA_LOCAL, []byte{10, 0, 0, 1}), attr(unix.IFA_ADDRESS, []byte{10, 0, 0, 2})))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		of := func(kind uint16) syscall.NetlinkMessage {
+			return syscall.NetlinkMessage{Header: syscall.NlMsghdr{Type: kind}, Data: data}
+		}
+		for _, l := range linksOf([]syscall.NetlinkMessage{of(unix.RTM_NEWLINK)}, []syscall.NetlinkMessage{of(unix.RTM_NEWADDR)}) {
+			if strings.Contains(l.Name+l.Kind, "\x00") || slices.ContainsFunc(l.Addrs, func(p netip.Prefix) bool { return !p.IsValid() }) {
+				t.Errorf("%+v", l)
+			}
+		}
+		deviceOf(of(unix.RTM_NEWLINK))
+		if q, _, ok := qdiscOf(of(unix.RTM_NEWQDISC)); ok && q.Kind == "" {
+			t.Errorf("%+v", q)
+		}
+	})
 }
