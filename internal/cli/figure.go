@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,16 +160,15 @@ func listFigures(shipped []figure.Figure, asJSON bool) error {
 		}
 		return printJSON(os.Stdout, lines)
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "figure\tplace\tstudy\tfast\tcaption")
+	rows := [][]lang.Text{{lang.T("figure"), lang.T("place"), lang.T("study"), lang.T("fast"), lang.T("caption")}}
 	for _, f := range shipped {
-		name, takes := "–", "–"
+		name, takes := "–", lang.Text("–")
 		if f.Measured() {
-			name, takes = f.Study.Name, said(about(catalog.Estimate(catalog.Available(figure.Needed([]figure.Figure{f})).Faster())))
+			name, takes = f.Study.Name, about(catalog.Estimate(catalog.Available(figure.Needed([]figure.Figure{f})).Faster()))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", f.ID, f.Place, name, takes, f.Caption)
+		rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Stored(f.Place), lang.Text(name), takes, lang.Stored(f.Caption)})
 	}
-	return w.Flush()
+	return printColumns(os.Stdout, rows)
 }
 
 // run measures what the figures lack, and draws them.
@@ -305,7 +303,7 @@ func (d *drawing) pictures(rs []figure.Result) (map[string]string, error) {
 		if r.Size() == 0 || d.out == "" && (d.json || d.md) {
 			continue
 		}
-		svg, err := r.SVG(d.look)
+		svg, err := r.SVG(d.look, pictureLanguage(d.format))
 		if err != nil {
 			warn([]string{fmt.Sprintf("figure %s: %v", r.ID, err)})
 			continue

@@ -7,9 +7,9 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/picture"
 	"github.com/weir-bench/weir/internal/report"
 )
@@ -59,6 +59,14 @@ func drawPicture(dirs []string, keep bool, id, format, file string) error {
 	return nil
 }
 
+// pictureLanguage is the language of a picture's text. The font of PNG and PDF has no Chinese characters.
+func pictureLanguage(format string) *lang.Language {
+	if format == "svg" {
+		return language
+	}
+	return nil
+}
+
 func figureOf(dirs []string, keep bool, id, format string) (svg, title string, err error) {
 	shipped, err := figure.Shipped()
 	if err != nil {
@@ -73,16 +81,14 @@ func figureOf(dirs []string, keep bool, id, format string) (svg, title string, e
 		if r.Size() == 0 {
 			return "", "", exit(exitEnvironment, fmt.Errorf("nothing was measured: %s; weir figure %s measures it", from.nothing(shipped[i:i+1]), id))
 		}
-		svg, err = r.SVG(figure.Look{})
+		svg, err = r.SVG(figure.Look{}, pictureLanguage(format))
 		return svg, r.Caption, err
 	}
 	doc, err := document(dirs, keep)
 	if err != nil {
 		return "", "", err
 	}
-	if format == "svg" { // the font of PNG and PDF has no Chinese characters
-		doc = spoken(doc)
-	}
+	doc.Lang = pictureLanguage(format)
 	all := doc.Figures()
 	i := slices.IndexFunc(all, func(f report.Figure) bool { return f.ID == id })
 	if i < 0 {
@@ -106,23 +112,21 @@ func listPictures(dirs []string, keep bool) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "figure\tcaption")
-	from, found := newResults(dirs, keep), false
+	rows := [][]lang.Text{{lang.T("figure"), lang.T("caption")}}
+	from := newResults(dirs, keep)
 	for _, f := range shipped {
 		if f.Measured() && slices.ContainsFunc(from.of(f.Study.Name), func(one storedRun) bool { return covers(one.study, []figure.Figure{f}) }) {
-			fmt.Fprintf(w, "%s\t%s (%s, %s)\n", f.ID, f.Caption, f.Document, f.Place)
-			found = true
+			rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Stored(f.Caption) + lang.T(" (%s, %s)", f.Document, lang.Stored(f.Place))})
 		}
 	}
 	doc, err := document(dirs, keep)
-	if err != nil && !found { // a directory of many studies has no report of its own
+	if err != nil && len(rows) == 1 { // a directory of many studies has no report of its own
 		return err
 	}
 	if err == nil {
 		for _, f := range spoken(doc).Figures() {
-			fmt.Fprintf(w, "%s\t%s\n", f.ID, f.Caption)
+			rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Text(f.Caption)})
 		}
 	}
-	return w.Flush()
+	return printColumns(os.Stdout, rows)
 }

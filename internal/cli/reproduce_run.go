@@ -253,7 +253,7 @@ func (r *reproduction) one(ctx context.Context, one *runner) (err error) {
 		if done && r.Runs > 1 {
 			return nil
 		}
-		say(said(lang.T("%s holds results; completing them with their own study", one.dir)))
+		fmt.Fprintf(os.Stderr, "%s holds results; completing them with their own study\n", one.dir)
 		if one.study, err = storedStudy(one.dir); err != nil {
 			return err
 		}

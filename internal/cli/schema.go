@@ -2,14 +2,13 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/schema"
 )
 
@@ -50,7 +49,7 @@ func schemaNames() []string {
 }
 
 func listSchemas() error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	var rows [][]lang.Text
 	for _, name := range schemaNames() {
 		b, err := fs.ReadFile(schema.FS, name+".json")
 		if err != nil {
@@ -60,7 +59,7 @@ func listSchemas() error {
 		if err := json.Unmarshal(b, &s); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\t%s\n", name, s.Title)
+		rows = append(rows, []lang.Text{lang.Text(name), lang.Stored(s.Title)})
 	}
-	return w.Flush()
+	return printColumns(os.Stdout, rows)
 }

@@ -101,7 +101,7 @@ func says(name string, f ast.Expr) bool {
 		x, ok := f.X.(*ast.Ident)
 		return ok && (x.Name == "lang" && f.Sel.Name == "T" || f.Sel.Name == "warn" && strings.HasPrefix(name, "../stat/"))
 	case *ast.Ident:
-		return f.Name == "say" && strings.HasPrefix(name, "../report/")
+		return f.Name == "say" && (strings.HasPrefix(name, "../report/") || strings.HasPrefix(name, "../figure/"))
 	}
 	return false
 }
