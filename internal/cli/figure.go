@@ -273,7 +273,7 @@ func (d *drawing) draw(from *results) error {
 	case d.json:
 		err = printJSON(os.Stdout, out)
 	case d.md:
-		err = report.FigurePage(os.Stdout, out, drawn)
+		err = report.FigurePage(os.Stdout, out, drawn, language)
 	default:
 		for i, r := range out {
 			if i > 0 {

@@ -1,12 +1,10 @@
 package lang
 
 import (
-	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -76,20 +74,6 @@ func TestCatalogIsComplete(t *testing.T) {
 	for format, place := range used {
 		if !known[format] {
 			t.Errorf("%s: the catalog lacks %q", place, format)
-		}
-	}
-}
-
-// english are the files whose sentences for people are not translated yet. The list only shrinks.
-var english = []string{"report/figurepage.go"}
-
-func TestUntranslatedFiles(t *testing.T) {
-	for _, name := range english {
-		src, err := os.ReadFile("../" + name)
-		if err != nil {
-			t.Errorf("%v: delete it from the list", err)
-		} else if bytes.Contains(src, []byte("lang.T(")) || strings.HasPrefix(name, "report/") && bytes.Contains(src, []byte(" say(")) {
-			t.Errorf("%s is translated, or partly: finish it, and delete it from the list", name)
 		}
 	}
 }
