@@ -273,7 +273,7 @@ func (d *drawing) draw(from *results) error {
 	case d.json:
 		err = printJSON(os.Stdout, out)
 	case d.md:
-		err = report.FigurePage(os.Stdout, out, drawn)
+		err = report.FigurePage(os.Stdout, out, drawn, language)
 	default:
 		for i, r := range out {
 			if i > 0 {
@@ -303,7 +303,7 @@ func (d *drawing) pictures(rs []figure.Result) (map[string]string, error) {
 		if r.Size() == 0 || d.out == "" && (d.json || d.md) {
 			continue
 		}
-		svg, err := r.SVG(d.look)
+		svg, err := r.SVG(d.look, pictureLanguage(d.format))
 		if err != nil {
 			warn(lang.T("figure %s: %v", r.ID, err))
 			continue

@@ -68,6 +68,14 @@ func drawPicture(dirs []string, keep bool, id, format, file string) error {
 	return nil
 }
 
+// pictureLanguage is the language of a picture's text. The font of PNG and PDF has no Chinese characters.
+func pictureLanguage(format string) *lang.Language {
+	if format == "svg" {
+		return language
+	}
+	return nil
+}
+
 func figureOf(dirs []string, keep bool, id, format string) (svg, title string, err error) {
 	shipped, err := figure.Shipped()
 	if err != nil {
@@ -82,16 +90,14 @@ func figureOf(dirs []string, keep bool, id, format string) (svg, title string, e
 		if r.Size() == 0 {
 			return "", "", exit(exitEnvironment, fmt.Errorf("nothing was measured: %s; weir figure %s measures it", from.nothing(shipped[i:i+1]), id))
 		}
-		svg, err = r.SVG(figure.Look{})
+		svg, err = r.SVG(figure.Look{}, pictureLanguage(format))
 		return svg, r.Caption, err
 	}
 	doc, err := document(dirs, keep)
 	if err != nil {
 		return "", "", err
 	}
-	if format == "svg" { // the font of PNG and PDF has no Chinese characters
-		doc = spoken(doc)
-	}
+	doc.Lang = pictureLanguage(format)
 	all := doc.Figures()
 	i := slices.IndexFunc(all, func(f report.Figure) bool { return f.ID == id })
 	if i < 0 {

@@ -134,7 +134,7 @@ func listClaims(shipped []claim.Claim, asJSON bool) error {
 		}
 		return printJSON(os.Stdout, lines)
 	}
-	rows := [][]lang.Text{{lang.T("claim"), lang.T("published"), lang.T("study"), lang.T("text")}}
+	rows := [][]lang.Text{{lang.T("claim"), lang.T("published"), lang.T("study"), lang.T("text of the claim")}}
 	for _, c := range shipped {
 		p := "–"
 		if r := c.Tests[0].Published(); r > 0 {

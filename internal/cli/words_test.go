@@ -1,12 +1,18 @@
 package cli
 
 import (
+	"encoding/json"
+	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/strictyaml"
+	"github.com/weir-bench/weir/schema"
 )
 
 // shippedWords are texts of the data that weir ships, by one of their places.
@@ -57,4 +63,51 @@ func TestClaimsInChinese(t *testing.T) {
 		w.add(c.ID, c.Text, c.Note, c.Study.Question)
 	}
 	w.translated(t, "words-claims.yaml")
+}
+
+// namesInTables are cells of published tables that Chinese readers expect as they are.
+var namesInTables = []string{
+	"3.10.0-229.4.2.el7.x86_64", "100Mb/s", "4 Core x Intel(R) Core(TM) i5-3470 CPU @ 3.20GHz", "8G", "CPU", "CentOS Linux 7.1.1503 (Core)", "Dell OPTIPLEX 9010",
+	"IPAM", "bridge", "calico", "flannel (host-gw)", "flannel (vxlan)", "macvlan (bridge)", "matrix", "no", "underlay", "veth", "yes",
+}
+
+// The texts of the shipped figures that people read are in the catalog, and no others.
+func TestFiguresInChinese(t *testing.T) {
+	shipped, err := figure.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := shippedWords{}
+	for _, f := range shipped {
+		w.add(f.ID, f.Source, f.Place, f.Caption, f.Question, f.Numbers, f.Note, f.Cannot, f.Study.Question)
+		if strings.Trim(f.Section, "0123456789.") != "" {
+			w.add(f.ID, f.Section)
+		}
+		if slices.ContainsFunc(strings.Split(f.Instead, "; "), func(s string) bool { return !strings.HasPrefix(s, "weir ") }) { // not only commands
+			w.add(f.ID, f.Instead)
+		}
+		for _, cell := range slices.Concat(f.Table...) {
+			if !slices.Contains(namesInTables, cell) {
+				w.add(f.ID, cell)
+			}
+		}
+	}
+	w.translated(t, "words-figures.yaml")
+}
+
+// The titles of the schemas are in the catalog, and no others.
+func TestSchemasInChinese(t *testing.T) {
+	w := shippedWords{}
+	for _, name := range schemaNames() {
+		b, err := fs.ReadFile(schema.FS, name+".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s struct{ Title string }
+		if err := json.Unmarshal(b, &s); err != nil {
+			t.Fatal(err)
+		}
+		w.add(name, s.Title)
+	}
+	w.translated(t, "words-schemas.yaml")
 }

@@ -10,11 +10,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -185,7 +187,7 @@ func TestMissing(t *testing.T) {
 	if err != nil || !slices.Equal(got.Missing, []string{"vxlan-overlay: skipped: no such module"}) {
 		t.Errorf("missing: %q, %v", got.Missing, err)
 	}
-	if svg, err := got.SVG(Look{}); err != nil || !strings.Contains(svg, "no such module") {
+	if svg, err := got.SVG(Look{}, nil); err != nil || !strings.Contains(svg, "no such module") {
 		t.Errorf("picture: %v", err)
 	}
 	if _, err := f.Of(analysis.New(recorded(t, "star"), analysis.Options{})); err == nil {
@@ -198,7 +200,7 @@ func TestShort(t *testing.T) {
 		"skipped: step 13 of 25, in h1: service weaver: needs openvswitch: operation not supported":                          "needs openvswitch",
 		"skipped: step 3 of 9, in h1: add ipvlan eth0: not supported by this kernel, which lacks CONFIG_IPVLAN; use --in-vm": "the kernel lacks CONFIG_IPVLAN",
 	} {
-		if got := short(reason); got != want {
+		if got := short(reason).String(); got != want {
 			t.Errorf("%s: %q, want %q", reason, got, want)
 		}
 	}
@@ -257,7 +259,7 @@ func TestPanes(t *testing.T) {
 
 func golden(t *testing.T, name string, r Result, look Look) {
 	t.Helper()
-	got, err := r.SVG(look)
+	got, err := r.SVG(look, nil)
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return
@@ -270,6 +272,7 @@ func golden(t *testing.T, name string, r Result, look Look) {
 			break
 		}
 	}
+	chinese(t, name, r, look)
 	file := filepath.Join("testdata", name+".svg")
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
@@ -279,6 +282,35 @@ func golden(t *testing.T, name string, r Result, look Look) {
 	}
 	if want, err := os.ReadFile(file); err != nil || string(want) != got {
 		t.Errorf("%s differs from %s (%v); run with -update and look at it", name, file, err)
+	}
+}
+
+// english finds three English words in a row in what a picture shows.
+var english = regexp.MustCompile(`>[^<]*\b[a-z]{2,}(?: [a-z]{2,}){2}\b[^<]*<`)
+
+// chinese fails if the Chinese picture has English sentences.
+func chinese(t *testing.T, name string, r Result, look Look) {
+	t.Helper()
+	svg, err := r.SVG(look, lang.Chinese)
+	if err != nil {
+		t.Errorf("%s in Chinese: %v", name, err)
+	}
+	for _, s := range english.FindAllString(svg, -1) {
+		t.Errorf("%s: not Chinese: %s", name, s)
+	}
+	if strings.ContainsFunc(svg, lang.Mark) {
+		t.Errorf("%s: a mark is left in the picture", name)
+	}
+}
+
+// The names of values and axes are in the catalog.
+func TestNamesInChinese(t *testing.T) {
+	for _, names := range []map[string]string{valueNames, axes} {
+		for _, s := range names {
+			if lang.Stored(s).In(lang.Chinese) == s {
+				t.Errorf("zh/words-report.yaml lacks %q", s)
+			}
+		}
 	}
 }
 

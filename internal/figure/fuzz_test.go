@@ -35,7 +35,7 @@ func FuzzLoad(f *testing.F) {
 				continue
 			}
 			for _, look := range []Look{{}, {SD: true}, {Absolute: true}} {
-				if svg, err := r.SVG(look); (err == nil) != (svg != "") {
+				if svg, err := r.SVG(look, nil); (err == nil) != (svg != "") {
 					t.Errorf("%d bytes of SVG, %v", len(svg), err)
 				}
 			}

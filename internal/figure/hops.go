@@ -66,7 +66,7 @@ func (r Result) hopPanels(look Look) (out []chart.Pane) {
 	var keys []string
 	of := map[string][]Hop{}
 	for _, h := range r.Chains {
-		k := h.Probe + ": " + ValueName(h.Metric)
+		k := say("%s: %s", h.Probe, word(ValueName(h.Metric)))
 		if of[k] == nil {
 			keys = append(keys, k)
 		}
@@ -84,9 +84,10 @@ func (r Result) hopChart(hops []Hop, absolute bool) chart.Sweep {
 		top = max(top, h.Value.Center, h.Parts.Center)
 	}
 	factor, label := unit.Scale(top, hops[0].Unit)
-	c := chart.Sweep{X: "hops", Y: ValueName(hops[0].Metric) + ", " + label, Alt: r.Caption}
+	value := word(ValueName(hops[0].Metric))
+	c := chart.Sweep{X: say("hops"), Y: say("%s, %s", value, label), Alt: word(r.Caption)}
 	if !absolute {
-		factor, c.Y, c.Reference = 1, ValueName(hops[0].Metric)+" ÷ that of 1 hop", 1
+		factor, c.Y, c.Reference = 1, say("%s ÷ that of 1 hop", value), 1
 	}
 	add := func(name string, color int, dashed bool, segments int, v stat.Interval) {
 		i := slices.IndexFunc(c.Curves, func(k chart.Curve) bool { return k.Name == name })
@@ -107,7 +108,7 @@ func (r Result) hopChart(hops []Hop, absolute bool) chart.Sweep {
 			add(h.Network, color, false, h.Segments, stat.Interval{Center: 1})
 		}
 		if h.Adds && h.Parts.N > 0 {
-			add(h.Network+", sum", color, true, h.Segments, stat.Interval{Center: h.Parts.Center})
+			add(say("%s, sum", h.Network), color, true, h.Segments, stat.Interval{Center: h.Parts.Center})
 		}
 	}
 	return c

@@ -71,8 +71,8 @@ func (r *Result) checkPanes(run *analysis.Run, what string) error {
 // overPanels has a chart of the CPUs in use and one of the throughput for each probe.
 func (r Result) overPanels() (out []chart.Pane) {
 	for _, probe := range r.levels(analysis.Probe) {
-		cpu := chart.Sweep{X: "seconds since the window began", Y: "CPUs in use, % of the machine", Alt: r.Caption}
-		rate := chart.Sweep{X: cpu.X, Alt: r.Caption}
+		cpu := chart.Sweep{X: say("seconds since the window began"), Y: say("CPUs in use, % of the machine"), Alt: word(r.Caption)}
+		rate := chart.Sweep{X: cpu.X, Alt: word(r.Caption)}
 		top := 0.0
 		for _, p := range r.Panes {
 			if p.Probe == probe && p.Inside.Throughput != nil {
@@ -80,7 +80,7 @@ func (r Result) overPanels() (out []chart.Pane) {
 			}
 		}
 		factor, label := unit.Scale(top, "bit/s")
-		rate.Y = "throughput with headers, " + label
+		rate.Y = say("throughput with headers, %s", label)
 		for _, p := range r.Panes {
 			if p.Probe != probe {
 				continue
@@ -160,7 +160,7 @@ func (r Result) networkColor(name string) int {
 // threadPanels has a chart for each probe with the busiest threads of each network.
 func (r Result) threadPanels() (out []chart.Pane) {
 	for _, probe := range r.levels(analysis.Probe) {
-		c := chart.Bars{Reference: 100, Axis: "% of one CPU", Alt: r.Caption}
+		c := chart.Bars{Reference: 100, Axis: say("% of one CPU"), Alt: word(r.Caption)}
 		for _, p := range r.Panes {
 			if p.Probe != probe {
 				continue
@@ -177,7 +177,7 @@ func (r Result) threadPanels() (out []chart.Pane) {
 				row := scaled(chart.Row{Name: name, Color: r.networkColor(p.Network), Value: t.Share.Center, Lo: t.Share.Lo, Hi: t.Share.Hi, Bounded: t.Share.Bounded()}, 100)
 				row.Label = fixed(row.Value, 0) + " %"
 				if t.Full {
-					row.Label += ", full"
+					row.Label = say("%s, full", row.Label)
 				}
 				g.Bars = append(g.Bars, chart.BarRow{Row: row})
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -17,27 +18,21 @@ type Look struct {
 	Absolute bool // values in their unit instead of ratios
 }
 
-// Picture returns the drawing of a figure; an error if nothing was measured.
+// Picture returns the drawing of a figure, whose strings are lang.Texts; an error if nothing was measured.
 func (r Result) Picture(look Look) (chart.Sheet, error) {
 	look.Absolute = look.Absolute || len(r.To) == 0 && r.Chart != Hops
 	s := chart.Sheet{
-		Title:    r.Caption,
-		Subtitle: capital(r.Place) + ", section " + r.Section + ", of " + r.Source,
-		Measured: "weir, median with its interval (all ratios together 95 %)",
-	}
-	if look.Absolute {
-		s.Measured = "weir, median with its 95 % interval"
-	}
-	if look.SD {
-		s.Measured = "weir, mean ± standard deviation over blocks"
+		Title:    word(r.Caption),
+		Subtitle: say("%s, section %s, of %s", lang.Capital(lang.Stored(r.Place)), word(r.Section), word(r.Source)),
+		Measured: r.measured(look),
 	}
 	switch r.Chart {
 	case Hops:
 		s.Panes = r.hopPanels(look)
 	case Over:
-		s.Panes, s.Measured = r.overPanels(), "weir, median over trials at each time"
+		s.Panes = r.overPanels()
 	case Threads:
-		s.Panes, s.Measured = r.threadPanels(), "weir, the busiest threads of each network"
+		s.Panes = r.threadPanels()
 	default:
 		for _, g := range r.panels() {
 			p := chart.Pane{Title: r.panelTitle(g)}
@@ -56,39 +51,53 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 		return s, fmt.Errorf("figure %s has nothing to draw", r.ID)
 	}
 	if r.Chart == Curve && len(r.levels(r.Bars)) > 1 {
-		s.Notes = append(s.Notes, "Line and dashes: "+r.Bars+" "+strings.Join(r.levels(r.Bars), ", ")+".")
-	}
-	if r.Chart == Matrix {
-		s.Measured = strings.Replace(s.Measured, "weir, median", "weir, median ratio", 1)
+		s.Notes = append(s.Notes, say("Line and dashes: %s %s.", r.Bars, strings.Join(r.levels(r.Bars), ", ")))
 	}
 	if r.Chart == Over && slices.ContainsFunc(r.Published, func(p Published) bool { return p.Seconds != nil }) {
-		s.Published = "published"
+		s.Published = say("published")
 	}
 	if slices.ContainsFunc(r.Points, func(p Point) bool { return len(p.Marks) > 0 }) {
-		s.Published = "published"
+		s.Published = say("published")
 		if slices.ContainsFunc(r.Published, func(p Published) bool { return p.Ratio.Value > 0 }) {
-			s.Published = "published ratio, on weir's own value of what divides"
+			s.Published = say("published ratio, on weir's own value of what divides")
 		}
 	}
 	if slices.ContainsFunc(r.Points, func(p Point) bool { return p.Busy }) {
-		s.Notes = append(s.Notes, "Other programs used the machine meanwhile, so the intervals are wider.")
+		s.Notes = append(s.Notes, say("Other programs used the machine meanwhile, so the intervals are wider."))
 	}
 	for _, m := range r.Missing {
-		s.Notes = append(s.Notes, "Not measured: "+Cut(m, 90))
+		s.Notes = append(s.Notes, say("Not measured: %s", Lacking(Cut(m, 90))))
 	}
 	if r.Note != "" {
-		s.Notes = append(s.Notes, r.Note)
+		s.Notes = append(s.Notes, word(r.Note))
 	}
 	return s, nil
 }
 
-// SVG draws the figure as a file.
-func (r Result) SVG(look Look) (string, error) {
+// measured names what is drawn of weir's values.
+func (r Result) measured(look Look) string {
+	switch {
+	case r.Chart == Over:
+		return say("weir, median over trials at each time")
+	case r.Chart == Threads:
+		return say("weir, the busiest threads of each network")
+	case look.SD:
+		return say("weir, mean ± standard deviation over blocks")
+	case look.Absolute:
+		return say("weir, median with its 95 % interval")
+	case r.Chart == Matrix:
+		return say("weir, median ratio with its interval (all ratios together 95 %)")
+	}
+	return say("weir, median with its interval (all ratios together 95 %)")
+}
+
+// SVG draws the figure as a file, in a language.
+func (r Result) SVG(look Look, l *lang.Language) (string, error) {
 	s, err := r.Picture(look)
 	if err != nil {
 		return "", err
 	}
-	return s.SVG()
+	return lang.In(l, s).SVG()
 }
 
 // panels returns the points that were measured, or could have been, by panel.
@@ -118,7 +127,7 @@ func (r Result) panelTitle(g []Point) string {
 	case r.Panels == analysis.Network || r.Panels == analysis.Probe:
 		return level
 	case r.Panels == valueFactor:
-		return ValueName(level)
+		return word(ValueName(level))
 	}
 	return r.Panels + " " + level
 }
@@ -168,15 +177,18 @@ func (r Result) scale(g []Point, look Look) (factor float64, axis string) {
 	if u == "s" && top < 0.01 { // readers compare microseconds
 		factor, label = 1e6, "µs"
 	}
-	return factor, strings.TrimSuffix(r.axisName(metric)+", "+label, ", ")
+	if label == "" {
+		return factor, r.axisName(metric)
+	}
+	return factor, say("%s, %s", r.axisName(metric), label)
 }
 
 // axisName names what a panel shows.
 func (r Result) axisName(metric string) string {
 	if len(r.Values) > 1 && r.Panels != valueFactor {
-		return "value"
+		return say("value")
 	}
-	return ValueName(metric)
+	return word(ValueName(metric))
 }
 
 func (r Result) ratioTitle(g []Point) string {
@@ -184,12 +196,12 @@ func (r Result) ratioTitle(g []Point) string {
 	for _, p := range g {
 		metric = cmp.Or(metric, p.Metric)
 	}
-	return r.axisName(metric) + " ÷ " + r.ToName()
+	return say("%s ÷ %s", r.axisName(metric), r.ToName())
 }
 
 func (r Result) bars(g []Point, look Look) chart.Bars {
 	factor, axis := r.scale(g, look)
-	c := chart.Bars{Dots: r.Chart == Dots, Axis: axis, Alt: r.Caption}
+	c := chart.Bars{Dots: r.Chart == Dots, Axis: axis, Alt: word(r.Caption)}
 	if !look.Absolute {
 		c.Reference = 1
 	}
@@ -209,7 +221,7 @@ func (r Result) bars(g []Point, look Look) chart.Bars {
 		b.Label = label(b.Row, d, !look.Absolute)
 		b.Color = r.color(p)
 		if !ok {
-			b.Label = cmp.Or(short(p.Missing), "not measured")
+			b.Label = string(cmp.Or(short(p.Missing), lang.T("not measured")))
 		}
 		group.Bars = append(group.Bars, b)
 	}
@@ -237,7 +249,7 @@ func (r Result) color(p Point) int {
 
 func (r Result) curves(g []Point, look Look) chart.Sweep {
 	factor, axis := r.scale(g, look)
-	c := chart.Sweep{X: axisX(r.X), Y: axis, Alt: r.Caption}
+	c := chart.Sweep{X: word(axisX(r.X)), Y: axis, Alt: word(r.Caption)}
 	if !look.Absolute {
 		c.Reference = 1
 	}
@@ -270,7 +282,7 @@ func (r Result) curves(g []Point, look Look) chart.Sweep {
 
 func (r Result) matrix(g []Point, look Look) chart.Heat {
 	factor, axis := r.scale(g, look)
-	c := chart.Heat{Axis: axis, Alt: r.Caption}
+	c := chart.Heat{Axis: axis, Alt: word(r.Caption), From: say("from"), To: say("to")}
 	var from, to []string
 	for _, p := range g {
 		a, b, _ := strings.Cut(p.Levels[ends], "-")

@@ -69,7 +69,7 @@ func TestNoReply(t *testing.T) {
 	if _, err := json.Marshal(r); err != nil {
 		t.Error(err)
 	}
-	if _, err := r.SVG(Look{SD: true}); err != nil {
+	if _, err := r.SVG(Look{SD: true}, nil); err != nil {
 		t.Error(err)
 	}
 }

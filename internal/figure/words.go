@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -16,6 +17,10 @@ var valueNames = map[string]string{
 	"rtt": "response time", "half.rtt": "half RTT", "rtt.mean": "mean response time", "rtt.min": "shortest response time", "rtt.max": "longest response time",
 	"rtt.mdev": "standard deviation of response times", "rtt.path": "network path", "packet.rate": "packet rate", "cpu.per.packet": "CPU time per packet",
 }
+
+// say is a sentence, and word a text of the data, which is English, as a string that lang.In translates.
+func say(format string, args ...any) string { return string(lang.T(format, args...)) }
+func word(s string) string                  { return string(lang.Stored(s)) }
 
 // ValueName names a value in words.
 func ValueName(metric string) string {
@@ -49,8 +54,6 @@ func (f Figure) ToName() string {
 	}
 	return strings.Join(to, ", ")
 }
-
-func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
@@ -99,14 +102,27 @@ func label(r chart.Row, digits int, ratio bool) string {
 
 var (
 	statusOf = regexp.MustCompile(`^(skipped|failed|invalid): `)
-	lacking  = regexp.MustCompile(`lacks CONFIG_\w+`)
+	lacking  = regexp.MustCompile(`lacks (CONFIG_\w+)`)
 	stepOf   = regexp.MustCompile(`^step \d+ of \d+, in [^:]*: `)
 )
 
+// Lacking is an item of a result's Missing: names, and the reason for all of them.
+func Lacking(item string) lang.Text {
+	names, why, ok := strings.Cut(item, ": ")
+	if !ok {
+		return lang.Stored(item)
+	}
+	reason := lang.Stored(statusOf.ReplaceAllString(why, ""))
+	if m := statusOf.FindStringSubmatch(why); m != nil {
+		reason = lang.T("%s: %s", lang.Stored(m[1]), reason)
+	}
+	return lang.T("%s: %s", names, reason)
+}
+
 // short shortens a reason to fit into a chart.
-func short(reason string) string {
-	if m := lacking.FindString(reason); m != "" {
-		return "the kernel " + m
+func short(reason string) lang.Text {
+	if m := lacking.FindStringSubmatch(reason); m != nil {
+		return lang.T("the kernel lacks %s", m[1])
 	}
 	reason = stepOf.ReplaceAllString(statusOf.ReplaceAllString(reason, ""), "")
 	if i := strings.Index(reason, "needs "); i >= 0 {
@@ -115,5 +131,5 @@ func short(reason string) string {
 	if i := strings.IndexAny(reason, ":;"); i > 12 {
 		reason = reason[:i]
 	}
-	return reason
+	return lang.Stored(reason)
 }

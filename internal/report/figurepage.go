@@ -11,43 +11,53 @@ import (
 
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
 // FigurePage writes a Markdown table per document with a row for each figure. drawn has the files of the
 // pictures by figure; the page links to them in the directory of that name next to it.
-func FigurePage(w io.Writer, rs []figure.Result, drawn map[string]string) error {
+func FigurePage(w io.Writer, rs []figure.Result, drawn map[string]string, l *lang.Language) error {
+	p := figurePage{l}
 	b := bufio.NewWriter(w)
 	document := ""
 	for _, r := range rs {
 		if r.Document != document {
 			document = r.Document
-			title := mdText(r.Source)
+			title := p.text(word(r.Source))
 			if r.Link != "" {
 				title = fmt.Sprintf("[%s](%s)", title, r.Link)
 			}
-			fmt.Fprintf(b, "\n### %s\n\n| figure | shows | command | published | here | verdict |\n|---|---|---|---|---|---|\n", title)
+			fmt.Fprintf(b, "\n### %s\n\n| %s | %s | %s | %s | %s | %s |\n|---|---|---|---|---|---|\n", title, p.text(say("figure")), p.text(say("shows")),
+				p.text(say("command")), p.text(say("published")), p.text(say("here")), p.text(say("verdict")))
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", pagePlace(r, drawn[r.ID]), mdText(r.Caption), pageCommand(r), mdText(r.Numbers), pageHere(r), pageVerdict(r))
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", p.place(r, drawn[r.ID]), p.text(word(r.Caption)), p.command(r), p.text(word(r.Numbers)), p.text(pageHere(r)), p.verdict(r))
 	}
 	return b.Flush()
 }
 
-func pagePlace(r figure.Result, picture string) string {
+// A figurePage writes Markdown in a language.
+type figurePage struct{ l *lang.Language }
+
+func (p figurePage) text(s string) string { return mdText(p.in(s)) }
+func (p figurePage) in(s string) string   { return lang.Text(s).In(p.l) }
+
+func (p figurePage) place(r figure.Result, picture string) string {
 	name := r.ID
 	if picture != "" {
 		dir, file := filepath.Split(picture)
 		name = fmt.Sprintf("[%s](%s)", r.ID, filepath.ToSlash(filepath.Join(filepath.Base(filepath.Clean(dir)), file)))
 	}
-	return fmt.Sprintf("%s: %s (section %s)", name, mdText(r.Place), mdText(r.Section))
+	return p.in(say("%s: %s (section %s)", name, p.text(word(r.Place)), p.text(word(r.Section))))
 }
 
-func pageCommand(r figure.Result) string {
+func (p figurePage) command(r figure.Result) string {
 	var parts []string
 	if r.Measured() {
-		parts = append(parts, "`weir figure "+r.ID+"` (study "+r.Study.Name+")")
+		parts = append(parts, p.in(say("`%s` (study %s)", "weir figure "+r.ID, r.Study.Name)))
 	}
-	for _, one := range strings.Split(r.Instead, "; ") {
+	// Several commands or sentences stand between semicolons.
+	for _, one := range strings.Split(strings.ReplaceAll(p.in(word(r.Instead)), "；", "; "), "; ") {
 		switch {
 		case strings.HasPrefix(one, "weir "):
 			parts = append(parts, "`"+one+"`")
@@ -55,39 +65,39 @@ func pageCommand(r figure.Result) string {
 			parts = append(parts, mdText(one))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return p.in(list(parts))
 }
 
 func pageHere(r figure.Result) string {
 	var parts []string
 	for _, c := range r.Comparisons {
-		here := "not measured"
+		here := say("not measured")
 		if c.Here.N > 0 {
 			here = ratioWithin(c.Here)
 		}
-		parts = append(parts, fmt.Sprintf("%s ÷ %s: published %s×, here %s", c.Of, c.To, fixed(c.Published, 2), here))
+		parts = append(parts, say("%s ÷ %s: published %s×, here %s", c.Of, c.To, fixed(c.Published, 2), here))
 	}
 	for _, h := range r.Chains {
 		if last := !slices.ContainsFunc(r.Chains, func(o figure.Hop) bool {
 			return o.Network == h.Network && o.Probe == h.Probe && o.Metric == h.Metric && o.Segments > h.Segments
 		}); last && h.Ratio.N > 0 {
-			of := "that of 1"
+			of := say("that of 1")
 			if h.Adds {
-				of = "the sum of its segments"
+				of = say("the sum of its segments")
 			}
-			parts = append(parts, fmt.Sprintf("%s %s over %d hops: %s %s", h.Network, h.Probe, h.Segments, ratioWithin(h.Ratio), of))
+			parts = append(parts, say("%s %s over %d hops: %s %s", h.Network, h.Probe, h.Segments, ratioWithin(h.Ratio), of))
 		}
 	}
 	if len(r.Comparisons)+len(r.Chains) == 0 && len(r.Points) > 0 {
-		parts = append(parts, "in the picture")
+		parts = append(parts, say("in the picture"))
 	}
 	for _, m := range r.Missing {
-		parts = append(parts, "not measured: "+figure.Cut(m, 120))
+		parts = append(parts, say("not measured: %s", figure.Lacking(figure.Cut(m, 120))))
 	}
 	if r.Cannot != "" {
-		parts = append(parts, r.Cannot)
+		parts = append(parts, word(r.Cannot))
 	}
-	return mdText(strings.Join(parts, "; "))
+	return alternatives(parts)
 }
 
 // ratioWithin formats a ratio with its interval: "0.68× [0.65, 0.71]".
@@ -95,25 +105,25 @@ func ratioWithin(i stat.Interval) string {
 	return fixed(i.Center, ratioDigits(i)) + "×" + interval(i)
 }
 
-// pageVerdict is the verdict against the published numbers.
-func pageVerdict(r figure.Result) string {
+// verdict is that against the published numbers.
+func (p figurePage) verdict(r figure.Result) string {
 	switch {
 	case !r.Measured():
 		return "–"
 	case r.From == "":
-		return "not measured yet"
+		return p.text(say("not measured yet"))
 	case len(r.Claims) == 0 && len(r.Comparisons) > 0:
-		return "compared, no claim"
+		return p.text(say("compared, no claim"))
 	case len(r.Claims) == 0:
-		return "nothing published to compare with"
+		return p.text(say("nothing published to compare with"))
 	}
 	var parts []string
 	for _, o := range r.Outcomes {
-		v := string(o.Verdict)
+		v := word(string(o.Verdict))
 		if o.Verdict == claim.Untestable {
-			v = "not tested"
+			v = say("not tested")
 		}
-		parts = append(parts, fmt.Sprintf("[%s](claims.md): %s", o.Claim.ID, v))
+		parts = append(parts, say("%s: %s", "["+o.Claim.ID+"](claims.md)", v))
 	}
-	return cmp.Or(strings.Join(parts, "; "), "–")
+	return cmp.Or(p.in(alternatives(parts)), "–")
 }

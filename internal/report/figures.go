@@ -12,8 +12,8 @@ import (
 
 // OfFigure is the report of one figure of a document.
 func OfFigure(r figure.Result) *Document {
-	s := Section{ID: r.ID, Title: say("%s, %s: %s", r.ID, r.Place, r.Caption),
-		About: sentences(r.Question, say("Published in %s, section %s: %s.", r.Source, r.Section, r.Numbers)), Data: r}
+	s := Section{ID: r.ID, Title: say("%s, %s: %s", r.ID, word(r.Place), word(r.Caption)),
+		About: sentences(word(r.Question), say("Published in %s, section %s: %s.", word(r.Source), word(r.Section), word(r.Numbers))), Data: r}
 	if len(r.Points) > 0 {
 		s.Tables = append(s.Tables, figureTable(r))
 	}
@@ -32,18 +32,18 @@ func OfFigure(r figure.Result) *Document {
 		s.Notes = append(s.Notes, say("Disturbed trials count in some cells, because too few others remain: their intervals are wider."))
 	}
 	for _, m := range r.Missing {
-		s.Notes = append(s.Notes, say("not measured: %s", m))
+		s.Notes = append(s.Notes, say("not measured: %s", figure.Lacking(m)))
 	}
 	if slices.ContainsFunc(r.Points, func(p figure.Point) bool { return len(p.Marks) > 0 }) {
 		s.Notes = append(s.Notes, say("A mark is a published ratio times weir's own value of the cell that divides, or a value of another machine: only ratios are compared."))
 	}
 	for _, text := range []string{r.Note, r.Cannot} {
 		if text != "" {
-			s.Notes = append(s.Notes, text)
+			s.Notes = append(s.Notes, word(text))
 		}
 	}
 	if r.Instead != "" {
-		s.Notes = append(s.Notes, say("Instead: %s", r.Instead))
+		s.Notes = append(s.Notes, say("Instead: %s", word(r.Instead)))
 	}
 	d := &Document{Sections: []Section{s}}
 	if len(r.Outcomes) > 0 {
@@ -148,7 +148,7 @@ func comparisonColumns(cs []figure.Comparison) []column {
 		}),
 		layout(Column{Head: say("here"), Base: "1", Kind: "ratio", Keep: 9}, cs, func(c figure.Comparison) Cell {
 			if c.Here.N == 0 {
-				return Cell{Text: "–", More: []string{c.Missing}}
+				return Cell{Text: "–", More: []string{word(c.Missing)}}
 			}
 			return ratioCell(c.Here, ratioDigits(c.Here))
 		}),
@@ -162,10 +162,14 @@ func comparisonColumns(cs []figure.Comparison) []column {
 func wordTable(r figure.Result) Table {
 	t := Table{ID: r.ID + " words", Title: say("As published"), Prose: true}
 	for i, head := range r.Table[0] {
-		t.Columns = append(t.Columns, Column{Head: head, Left: true, Keep: 9, Whole: i == 0})
+		t.Columns = append(t.Columns, Column{Head: word(head), Left: true, Keep: 9, Whole: i == 0})
 	}
 	for _, row := range r.Table[1:] {
-		t.Rows = append(t.Rows, Row{Cells: texts(row...)})
+		var cells []string
+		for _, s := range row {
+			cells = append(cells, word(s))
+		}
+		t.Rows = append(t.Rows, Row{Cells: texts(cells...)})
 	}
 	return t
 }
