@@ -4,25 +4,31 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/weir-bench/weir/internal/study"
 )
 
 // A run that is stopped while it writes its first files leaves no study, by which --resume would take them for whole.
 func TestStudyIsLast(t *testing.T) {
-	for _, blocked := range []string{"begun.json", "probes.json"} {
+	s, err := study.Load([]byte("networks: [host]\nprobes: [udp-rr]\n"), "a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for blocked, want := range map[string]bool{"begun.json": false, "probes.json": false, "plans": true} {
 		dir := t.TempDir()
-		if err := os.Mkdir(filepath.Join(dir, blocked), 0o777); err != nil {
+		if err := os.MkdirAll(filepath.Join(dir, blocked, "a"), 0o777); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "results.jsonl"), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		r := runner{dir: dir}
-		if d, err := r.open(); err == nil {
-			t.Errorf("%s: no error", blocked)
+		r := runner{dir: dir, study: s.Resolve()}
+		d, err := r.open()
+		if err == nil {
 			d.Close()
 		}
-		if _, err := os.Stat(filepath.Join(dir, "study.yaml")); !os.IsNotExist(err) {
-			t.Errorf("%s: study.yaml: %v", blocked, err)
+		if _, missing := os.Stat(filepath.Join(dir, "study.yaml")); (err == nil) != want || (missing == nil) != want {
+			t.Errorf("%s cannot be written: %v; the study: %v", blocked, err, missing)
 		}
 	}
 }
