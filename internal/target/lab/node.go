@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/netip"
 	"os"
 	"strings"
 	"sync"
 
+	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
@@ -45,7 +47,8 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	}
 	cmd, tag := local.Command(ctx, c.Argv, c.Env)
 	cmd.Dir = c.Dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Mark.Writer(ctx, p.Host(), c.Stdout), c.Stderr
+	cmd.Stdout, cmd.Stderr = c.Mark.Writer(ctx, p.Host(), c.Stdout), c.Stderr
+	var stdin io.WriteCloser
 	// Only Start is inside, because Wait must not hold the thread. The program inherits the
 	// thread's affinity; the thread is then thrown away.
 	err := p.inside().Do(func() error {
@@ -57,10 +60,23 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 		if err := local.Pin(c.CPUs); err != nil {
 			return err
 		}
+		if c.Stdin != nil { // as cmd.Stdin, Wait would wait for its end although the program has ended
+			var err error
+			if stdin, err = cmd.StdinPipe(); err != nil {
+				return err
+			}
+		}
 		return cmd.Start()
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	if stdin != nil {
+		go caught.Error(func() error {
+			defer stdin.Close()
+			_, err := io.Copy(stdin, c.Stdin)
+			return err // of no use: the program can end first
+		})
 	}
 	err = cmd.Wait()
 	tag.End(cmd.Process.Pid)

@@ -31,11 +31,18 @@ func programs(t *testing.T, s subject) {
 		{"tr a-z A-Z", strings.Repeat("abc\n", 50000), strings.Repeat("ABC\n", 50000), "", 0}, // exceeds a pipe's capacity
 		{"exit 7", "unread", "", "", 7},
 		{"kill -9 $$", "", "", "", -1},
+		{"exit 7", silence, "", "", 7},
 	} {
 		wg.Go(func() {
 			var out, stderr bytes.Buffer
 			cmd := target.Cmd{Argv: []string{"sh", "-c", c.script, "an argument"}, Stdout: &out, Stderr: &stderr}
-			if c.in != "" {
+			switch c.in {
+			case "":
+			case silence:
+				in, w := io.Pipe()
+				defer w.Close()
+				cmd.Stdin = in
+			default:
 				cmd.Stdin = strings.NewReader(c.in)
 			}
 			err := s.node().Run(t.Context(), cmd)
@@ -52,6 +59,9 @@ func programs(t *testing.T, s subject) {
 		})
 	}
 }
+
+// silence is standard input that says nothing and does not end before the program.
+const silence = "silence"
 
 // Arguments can have any byte but 0, and are not changed.
 func arguments(t *testing.T, s subject) {
