@@ -317,7 +317,7 @@ func FuzzHello(f *testing.F) {
 		defer sock.CloseAll(fds[:])
 		s := &server{stop: new(sock.Stopper), token: testToken}
 		if _, errno := sock.Send(fds[0], append(b, '\n')); errno != 0 {
-			t.Skip(errno) // more than the socket holds
+			return // more than the socket holds
 		}
 		unix.Shutdown(fds[0], unix.SHUT_WR)
 		if run, err := s.hello(fds[1], netip.MustParseAddr("10.0.0.1")); err == nil {

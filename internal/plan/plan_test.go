@@ -144,7 +144,7 @@ func FuzzQuote(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if strings.ContainsRune(s, 0) {
-			t.Skip("an argument cannot contain a zero byte")
+			return // an argument cannot contain a zero byte
 		}
 		out, err := exec.Command(sh, "-c", "printf %s "+ShellWord(s)).Output()
 		if err != nil || string(out) != s {
