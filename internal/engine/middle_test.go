@@ -130,6 +130,36 @@ func TestMiddleOfRequests(t *testing.T) {
 	}
 }
 
+// A repeated answer to the hello or to a request for the clock is not a late reply.
+func TestRepeatedAnswers(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sock.CloseAll(fds[:])
+	c := config{timeout: time.Minute, Params: wire.Params{Workload: "udp-open", Run: 1, Size: 64}}
+	a := &udpAsker{asker: newAsker(c, new(sock.Stopper), fds[0], 1, 1), udpClient: &udpClient{fd: fds[0], run: 1, buf: make([]byte, 1<<16)}, message: make([]byte, 64)}
+	late := func(k wire.Kind, seq uint64) int64 {
+		b := make([]byte, 64)
+		wire.Header{Kind: k | wire.KindAnswer, Run: 1, Seq: seq}.Put(b)
+		if err := unix.Send(fds[1], b, 0); err != nil {
+			t.Fatal(err)
+		}
+		if freed, err := a.receive(unix.MSG_DONTWAIT); err != nil || freed != nil {
+			t.Fatalf("%v, %v", freed, err)
+		}
+		return a.book.Late
+	}
+	for _, k := range []wire.Kind{wire.KindHello, wire.KindClock} {
+		if n := late(k, 0); n != 0 {
+			t.Errorf("an answer of kind %d counts as %d late replies", k, n)
+		}
+	}
+	if n := late(wire.KindEcho, 7); n != 1 {
+		t.Errorf("a reply to no request counts as %d late replies, want 1", n)
+	}
+}
+
 // A lost request does not end the window: a closed loop keeps asking, and its share of lost requests is
 // that of the path.
 func TestMiddleOfClosedLoop(t *testing.T) {

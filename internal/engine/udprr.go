@@ -127,8 +127,7 @@ func (a *udpAsker) receive(flags int) ([]int, error) {
 	a.read = t
 	h, ok := wire.ParseHeader(a.buf[:n])
 	if !ok || h.Run != a.run || n != len(a.message) || h.Kind != wire.KindEcho|wire.KindAnswer && h.Kind != wire.KindStamped|wire.KindAnswer {
-		a.book.Late++ // such as a repeated answer to the hello
-		return nil, nil
+		return nil, nil // no reply, such as a repeated answer to the hello
 	}
 	a.freed[0] = int(h.Sent)
 	x, ok := a.book.Reply(int(h.Sent), h.Seq, t)
