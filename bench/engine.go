@@ -55,6 +55,7 @@ var contests = []contest{
 	{"UDP 18 bytes, the fastest mode", "packet/s", "packet.rate", []contender{
 		{"engine, GSO and GRO", "udp-rate-gso", 0},
 		{"engine, sendmmsg", "udp-rate-mmsg", 0},
+		{"engine, AF_XDP", "udp-rate-xdp", 0},
 		{"C, one send each", "c-udp", 0},
 	}},
 	{"UDP response time, spinning", "1/s", "transactions", []contender{

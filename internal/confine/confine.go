@@ -31,7 +31,7 @@ func Reader() error {
 }
 
 // Engine confines a command that measures over sockets. It starts no program and changes no file. It keeps large
-// socket buffers (SO_RCVBUFFORCE), restricted congestion control, raw sockets for echoes, low ports, and pages
+// socket buffers (SO_RCVBUFFORCE), restricted congestion control, raw sockets for echoes, AF_XDP, low ports, and pages
 // locked for zero-copy sends beyond RLIMIT_MEMLOCK (mm_account_pinned_pages, net/core/skbuff.c). With reading, root
 // also keeps reading the files of others.
 func Engine(reading bool) error {

@@ -166,3 +166,14 @@ func TestBeginAgain(t *testing.T) {
 		t.Errorf("%+v, want that the first came after 5 ns", r)
 	}
 }
+
+// AF_XDP needs a device with Ethernet addresses.
+func TestXDPOverLoopback(t *testing.T) {
+	for _, at := range loopbacks {
+		addr, _ := serve(t, at)
+		_, err := run(t, short("udp-stream", addr, "--send", "xdp")...)
+		if want := "leaves through lo, which is not an Ethernet device; use --send mmsg"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", addr, err, want)
+		}
+	}
+}

@@ -41,8 +41,12 @@ func (u *udpClient) sender(c config, interval float64) (*sock.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx := &sock.Sender{Path: path, Batch: c.Batch, Interval: interval, Whole: c.Send == event.SendGSO, Stop: u.stop}
-	return tx, send(c, tx, wire.KindWarmup, c.Warmup)
+	tx := &sock.Sender{Path: path, Batch: c.Batch, Interval: interval, Whole: c.Send == event.SendGSO || c.Send == event.SendXDP, Stop: u.stop}
+	if err := send(c, tx, wire.KindWarmup, c.Warmup); err != nil {
+		path.Close()
+		return nil, err
+	}
+	return tx, nil
 }
 
 func send(c config, tx *sock.Sender, k wire.Kind, d time.Duration) error {
@@ -65,6 +69,7 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 	if err != nil {
 		return nil, err
 	}
+	defer tx.Path.Close()
 	// The answer comes after the warm-up has left the server's buffer, so neither its datagrams nor
 	// its drops are counted.
 	u.asked = 0
@@ -186,6 +191,7 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (r event.U
 	if err != nil {
 		return r, err
 	}
+	defer tx.Path.Close()
 	far, err := u.reading(ctx)
 	if err != nil {
 		return r, err

@@ -16,8 +16,8 @@ type UDPCapacity struct {
 	Size int `yaml:"size"` // bytes of payload per datagram; default 18
 	// MaxLoss is not called loss, which is the condition of a path.
 	MaxLoss string `yaml:"max-loss"` // largest tolerated loss, as a share of offered; 0 is the no-drop rate; default 0.5%
-	Send    string `yaml:"send"`     // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible)
-	Batch   int    `yaml:"batch"`    // datagrams per call; default 1 for single, 32 for mmsg, for gso as many as fit into 65507 bytes, at most 64
+	Send    string `yaml:"send"`     // single (one sendto per datagram, the default), mmsg (sendmmsg), gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible) or xdp (AF_XDP: frames for the device, past the sender's IP stack)
+	Batch   int    `yaml:"batch"`    // datagrams per call; default 1 for single, 32 for mmsg and xdp, for gso as many as fit into 65507 bytes, at most 64
 	Recv    string `yaml:"recv"`     // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: keeps coalesced datagrams in one buffer); default gro for gso, else mmsg
 }
 

@@ -79,8 +79,8 @@ func (s *userSwitch) run(ctx context.Context) error {
 		for moved := true; moved && ctx.Err() == nil; {
 			moved = false
 			for i, p := range s.ports {
-				for range min(p.rx.waiting(), batch) {
-					d, _ := p.rx.take()
+				for range min(p.rx.Waiting(), batch) {
+					d, _ := p.rx.Take()
 					s.forward(i, d)
 					moved = true
 				}
@@ -133,9 +133,9 @@ func (s *userSwitch) release(addr uint64) { s.free = append(s.free, addr&^(frame
 // send queues a frame. If the ring stays full, because the device takes no more, it drops the frame.
 func (s *userSwitch) send(p *port, addr uint64, size uint32) {
 	p.sent = true
-	if !p.tx.put(unix.XDPDesc{Addr: addr, Len: size}) {
+	if !p.tx.Put(unix.XDPDesc{Addr: addr, Len: size}) {
 		s.flush(p)
-		if !p.tx.put(unix.XDPDesc{Addr: addr, Len: size}) {
+		if !p.tx.Put(unix.XDPDesc{Addr: addr, Len: size}) {
 			s.release(addr)
 		}
 	}
@@ -143,27 +143,27 @@ func (s *userSwitch) send(p *port, addr uint64, size uint32) {
 
 // flush makes the kernel send what is queued, and frees the frames that it has sent.
 func (s *userSwitch) flush(p *port) {
-	for p.sent && p.tx.waiting() > 0 {
-		before := p.tx.waiting()
+	for p.sent && p.tx.Waiting() > 0 {
+		before := p.tx.Waiting()
 		_ = unix.Sendto(p.fd, nil, unix.MSG_DONTWAIT, nil) // the rings say what was sent
 		s.reap(p)
-		if p.tx.waiting() == before {
+		if p.tx.Waiting() == before {
 			return
 		}
 	}
-	p.sent = p.tx.waiting() > 0
+	p.sent = p.tx.Waiting() > 0
 	s.reap(p)
 }
 
 func (s *userSwitch) reap(p *port) {
-	for addr, ok := p.done.take(); ok; addr, ok = p.done.take() {
+	for addr, ok := p.done.Take(); ok; addr, ok = p.done.Take() {
 		s.release(addr)
 	}
 }
 
 // refill gives the kernel free frames to receive into.
 func (s *userSwitch) refill(p *port) {
-	for last := len(s.free) - 1; last >= 0 && p.fill.put(s.free[last]); last = len(s.free) - 1 {
+	for last := len(s.free) - 1; last >= 0 && p.fill.Put(s.free[last]); last = len(s.free) - 1 {
 		s.free = s.free[:last]
 	}
 }

@@ -47,6 +47,7 @@ const (
 	SendSingle = "single" // one datagram per sendto
 	SendMmsg   = "mmsg"   // many per sendmmsg; each traverses the kernel by itself
 	SendGSO    = "gso"    // many in one buffer, which the kernel cuts as late as it can (UDP_SEGMENT, udp(7))
+	SendXDP    = "xdp"    // frames for the device, past the sender's IP stack (AF_XDP)
 
 	RecvSingle = "single" // one datagram per recvmsg
 	RecvMmsg   = "mmsg"   // all that are waiting, up to a batch, per recvmmsg
@@ -58,6 +59,8 @@ const (
 	// take MaxGSO.
 	DefaultGSO = 64
 	MaxGSO     = 128
+	// MaxXDP is how many frames the kernel sends per call (TX_BATCH_SIZE, net/xdp/xsk.c).
+	MaxXDP = 32
 
 	// DefaultNap is how often a receiver polls for datagrams that are sent as fast as possible. It
 	// is short against the receive buffer, and long against a wake-up. The sender would pay for
@@ -67,7 +70,7 @@ const (
 )
 
 var (
-	SendModes = []string{SendSingle, SendMmsg, SendGSO}
+	SendModes = []string{SendSingle, SendMmsg, SendGSO, SendXDP}
 	RecvModes = []string{RecvSingle, RecvMmsg, RecvGRO}
 )
 
@@ -125,13 +128,13 @@ type Mode struct {
 // Filled returns m with its defaults.
 func (m Mode) Filled() Mode {
 	m.Send, m.Recv = cmp.Or(m.Send, SendSingle), cmp.Or(m.Recv, map[string]string{SendGSO: RecvGRO}[m.Send], RecvMmsg)
-	batch := map[string]int{SendMmsg: DefaultMmsg, SendGSO: max(1, min(DefaultGSO, MaxDatagram/max(m.Size, 1)))}[m.Send]
+	batch := map[string]int{SendMmsg: DefaultMmsg, SendXDP: MaxXDP, SendGSO: max(1, min(DefaultGSO, MaxDatagram/max(m.Size, 1)))}[m.Send]
 	m.Batch = cmp.Or(m.Batch, batch, 1)
 	return m
 }
 
 func (m Mode) Check() error {
-	most := map[string]int{SendSingle: 1, SendMmsg: MaxMmsg, SendGSO: MaxGSO}[m.Send]
+	most := map[string]int{SendSingle: 1, SendMmsg: MaxMmsg, SendGSO: MaxGSO, SendXDP: MaxXDP}[m.Send]
 	switch {
 	case m.Size < MinDatagram || m.Size > MaxDatagram:
 		return fmt.Errorf("size: %d is outside %d..%d bytes: every datagram carries a header", m.Size, MinDatagram, MaxDatagram)

@@ -110,6 +110,8 @@ type Path interface {
 	// returns how many the kernel took, and for how many the outcome is now known. It must not
 	// allocate.
 	Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno)
+	// Close frees what the path has beside the connected socket.
+	Close()
 }
 
 // NewPath prepares a connected socket to send in mode m.
@@ -130,6 +132,8 @@ func NewPath(fd int, run uint32, m event.Mode) (Path, error) {
 			return nil, fmt.Errorf("gso of %d bytes: %w%s", m.Size, err, Lacks(err, "UDP_SEGMENT, which came with Linux 4.18", "use --send single or mmsg"))
 		}
 		return &gsoPath{fd, b}, nil
+	case event.SendXDP:
+		return newXDP(fd, run, m)
 	}
 	return &singlePath{fd, b}, nil
 }
@@ -147,6 +151,8 @@ type datagrams struct {
 	size int
 	buf  []byte
 }
+
+func (d *datagrams) Close() {}
 
 // stamp writes the headers of n datagrams and returns their bytes. They leave in one call, so they
 // share one time.

@@ -16,6 +16,8 @@ type fakePath struct {
 	seqs   []uint64
 }
 
+func (p *fakePath) Close() {}
+
 func (p *fakePath) Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno) {
 	p.calls++
 	if errno := p.refuse[p.calls]; errno != 0 {

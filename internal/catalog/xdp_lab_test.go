@@ -1,0 +1,90 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/internal/trial"
+	"github.com/weir-bench/weir/record"
+)
+
+// Datagrams that leave through AF_XDP take the planned path and arrive as those of a socket do: over IPv4 and IPv6
+// (whose checksums the receiver checks), straight and through a gateway, one run after another on the same queue.
+func TestXDPInTheLab(t *testing.T) {
+	nstest.Need(t)
+	for _, name := range []string{"host", "bridge", "routed", "vxlan-overlay"} {
+		for _, v6 := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/IPv6 %v", name, v6), func(t *testing.T) {
+				_, _, p, run := xdpRuns(t, name, v6)
+				for _, size := range []int{18, 19, 1200} { // an odd number of bytes ends in half a word of the checksum
+					r := run(p, size)
+					sent, _ := r.Get("sent")
+					got, _ := r.Get("delivered")
+					if r.Status != record.OK || r.Observed["send"] != "xdp" || got.Value == 0 || got.Value < sent.Value/2 {
+						t.Errorf("%d bytes: %s %s: %g packet/s sent, %g delivered; %v", size, r.Status, r.Reason, sent.Value, got.Value, r.Observed)
+					}
+				}
+				if r := run(p, 1500); r.Status == record.OK || !strings.Contains(r.Reason, "xdp does not fragment") {
+					t.Errorf("too large: %s %s", r.Status, r.Reason)
+				}
+			})
+		}
+	}
+}
+
+// A sender that would pass by a shaper of the path refuses to.
+func TestXDPPastAShaper(t *testing.T) {
+	nstest.Need(t)
+	d, tp, p, run := xdpRuns(t, "host", false)
+	if r := run(p, 18); r.Status != record.OK {
+		t.Errorf("without a shaper: %s %s", r.Status, r.Reason)
+	}
+	c, err := condition.Change(d, tp, map[string]string{"link": "1gbit"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := run(c.Plan, 18, c.Do...); r.Status == record.OK || !strings.Contains(r.Reason, "--send xdp would pass by the queueing discipline tbf of eth0") {
+		t.Errorf("with a shaper: %s %s", r.Status, r.Reason)
+	}
+}
+
+// xdpRuns builds a network and returns a function that takes steps, then sends datagrams of a size through AF_XDP for a
+// moment.
+func xdpRuns(t *testing.T, name string, v6 bool) (d network.Driver, tp topo.Topology, p plan.Plan, run func(p plan.Plan, size int, first ...plan.Step) record.Result) {
+	t.Helper()
+	d = Networks[name].New()
+	tp, err := topo.New(Networks[name].Spec(d, topo.Spec{IPv6: v6, PodsIPv6: v6}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = network.Build(d, tp); err != nil {
+		t.Fatal(err)
+	}
+	site, e := up(t, tp, p)
+	client, server, err := p.Between("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, tp, p, func(p plan.Plan, size int, first ...plan.Step) record.Result {
+		t.Helper()
+		if err := site.Apply(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		r, err := trial.Run(t.Context(), trial.Setup{
+			Probe: &probe.UDPRate{Size: size, Send: "xdp"}, Client: client, Server: server, Site: site, Engines: e, Plan: p,
+			Duration: 50 * time.Millisecond, Raw: func(string, []byte) error { return nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+}
