@@ -69,7 +69,7 @@ func (x *Sender) Run(k wire.Kind, d int64) error {
 	}
 	x.Offered, x.Took = attempts, max(Now()-begin, d)
 	if x.Interval > 0 {
-		x.Offered = slots
+		x.Offered = max(slots, attempts) // more if the path still had datagrams of the last run
 		x.wait(Now(), begin+d)
 	}
 	return nil
