@@ -284,7 +284,7 @@ func (r *round) finish() {
 		}
 		return err
 	})
-	r.peace([]string{"report", r.out}, 0)
+	r.peace([]string{"report", r.out}, 0, min(r.runs, 1)) // 1: nothing to pool, if trials failed in both runs
 }
 
 // emptied is how long an agent waits for a weir that was killed before it reached the agent, and some.

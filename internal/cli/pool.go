@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 )
@@ -43,7 +45,11 @@ directory or a directory of several runs (weir run --runs).`,
 			if err != nil {
 				return err
 			}
-			return writePooled(dirs, keep, format, out)
+			doc, err := pool(dirs, keep)
+			if err != nil {
+				return err
+			}
+			return writeDocument(doc, format, out)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, the main tables), ratios (as CSV) or json; default: that of -o, such as pooled.html")
@@ -81,13 +87,22 @@ func runDirs(dirs []string) (all []string, _ error) {
 	return all, nil
 }
 
-// writePooled writes the pooled report of runs. See writeTo.
-func writePooled(dirs []string, keep bool, format, out string) error {
-	doc, err := pool(dirs, keep)
-	if err != nil {
-		return err
-	}
+// writeDocument writes a report in a format. See writeTo.
+func writeDocument(doc *report.Document, format, out string) error {
 	return writeTo(out, func(w io.Writer) error { return formats[format](w, spoken(doc)) })
+}
+
+var errNoPool = errors.New("no cell has results in more than one run")
+
+// poolSeries returns the pooled report of the runs of the series in dir. That they share no cell is what came of them, and
+// no mistake in the command.
+func poolSeries(dir string, runs []string, keep bool) (*report.Document, error) {
+	doc, err := pool(runs, keep)
+	if errors.Is(err, errNoPool) {
+		err = exit(exitCheck, fmt.Errorf("%s: %w; weir report --keep-disturbed %s also counts disturbed trials, and weir report %s shows one run",
+			dir, errNoPool, plan.ShellWord(dir), plan.ShellWord(runs[0])))
+	}
+	return doc, err
 }
 
 // pool returns the pooled report of runs, complete or not. With keep, disturbed trials count like all
@@ -104,7 +119,7 @@ func pool(dirs []string, keep bool) (*report.Document, error) {
 	}
 	p := analysis.Pool(as, 0)
 	if len(runs) > 1 && !slices.ContainsFunc(p.Cells, func(c analysis.PooledCell) bool { return c.Counted() > 1 }) {
-		return nil, usage("no cell has results in more than one run: %s; pool runs of one study", measures(runs))
+		return nil, usage("%w: %s; pool runs of one study", errNoPool, measures(runs))
 	}
 	doc := report.Pooled(runs, p)
 	if slices.ContainsFunc(runs, func(r report.Run) bool { return r.Unpaired }) {

@@ -111,7 +111,11 @@ describes them and the columns of csv and ratios.`,
 			} else if series && section != "" {
 				return usage("--section needs a single run, such as %s", runs[0])
 			} else if series {
-				return writePooled(runs, keep, format, out)
+				doc, err := poolSeries(as[0], runs, keep)
+				if err != nil {
+					return err
+				}
+				return writeDocument(doc, format, out)
 			}
 			rep, err := loadInside(as[0], keep)
 			if err != nil {
@@ -125,7 +129,7 @@ describes them and the columns of csv and ratios.`,
 			if known := doc.IDs(); section != "" && !doc.Only(section) {
 				return usage("the report of %s has no section %q: it has %s", as[0], section, strings.Join(known, ", "))
 			}
-			return writeTo(out, func(w io.Writer) error { return formats[format](w, spoken(doc)) })
+			return writeDocument(doc, format, out)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg, png or pdf; default: that of -o, such as report.html")

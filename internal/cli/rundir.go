@@ -104,22 +104,9 @@ func (r *runner) reopen() (*store.Dir, error) {
 	if err != nil {
 		return nil, exit(exitEnvironment, err)
 	}
-	var was begun
-	b, err := d.ReadFile(store.BegunFile)
-	older := errors.Is(err, fs.ErrNotExist)
-	if err == nil {
-		err = json.Unmarshal(b, &was)
-	}
-	if err != nil && !older {
-		return nil, errors.Join(usage("%s: %w; remove the file to continue without it", filepath.Join(r.dir, store.BegunFile), err), d.Close())
-	}
-	yaml, err := d.ReadFile("study.yaml")
-	if err == nil && !older && hash(yaml) != was.Study {
-		file := filepath.Join(r.dir, "study.yaml")
-		err = usage("%s was changed after the run began, whose results would be of two studies; restore it, or begin a run of the new one: weir run %s -o DIR", file, plan.ShellWord(file))
-	}
+	was, err := r.recall(d)
 	if err != nil {
-		return nil, errors.Join(exit(exitUsage, err), d.Close())
+		return nil, errors.Join(err, d.Close())
 	}
 	n, err := d.Retry()
 	if err != nil {
@@ -128,11 +115,32 @@ func (r *runner) reopen() (*store.Dir, error) {
 	if r.vm != nil { // the guest says the rest
 		return d, nil
 	}
-	if !older && was.Weir != r.version {
+	if was.Weir != "" && was.Weir != r.version {
 		note(lang.T("weir %s began this run, and weir %s continues it: results can differ between versions", was.Weir, r.version))
 	}
 	if n > 0 {
 		warn(lang.T("trying again what was skipped or failed: trials: %d", n))
 	}
 	return d, nil
+}
+
+// recall returns what began the run of d; nothing, if that was weir before it said so. It fails if the study was changed.
+func (r *runner) recall(d *store.Dir) (was begun, err error) {
+	b, err := d.ReadFile(store.BegunFile)
+	older := errors.Is(err, fs.ErrNotExist)
+	if err == nil {
+		err = json.Unmarshal(b, &was)
+	}
+	if err != nil && !older {
+		return was, usage("%s: %w; remove the file to continue without it", filepath.Join(r.dir, store.BegunFile), err)
+	}
+	yaml, err := d.ReadFile("study.yaml")
+	if gone := d.OrGone(err); errors.Is(gone, store.ErrGone) {
+		return was, r.stopped(gone)
+	}
+	if err == nil && !older && hash(yaml) != was.Study {
+		file := filepath.Join(r.dir, "study.yaml")
+		err = fmt.Errorf("%s was changed after the run began, whose results would be of two studies; restore it, or begin a run of the new one: weir run %s -o DIR", file, plan.ShellWord(file))
+	}
+	return was, exit(exitUsage, err)
 }

@@ -190,12 +190,12 @@ func (s *series) report(d *store.SeriesDir, dirs []string) error {
 		}
 		all = append(all, c.Results...)
 	}
-	doc, err := pool(dirs, false)
+	doc, err := poolSeries(s.dir, dirs, false)
 	if gone := d.OrGone(err); errors.Is(gone, store.ErrGone) {
 		return s.stopped(gone)
 	}
 	if err != nil { // no result to pool, for which the trials have the reasons, or the programs that disturbed them
-		return cmp.Or(verdict(all), exit(exitCheck, fmt.Errorf("%w; weir report --keep-disturbed %s also counts disturbed trials", err, plan.ShellWord(s.dir))))
+		return cmp.Or(verdict(all), err)
 	}
 	if err := writeReports(d, doc); err != nil {
 		return s.stopped(err)

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,4 +43,25 @@ func TestSeriesWithoutPool(t *testing.T) {
 	if err := s.report(d, dirs); !errors.As(err, &status) || status.code != exitCheck {
 		t.Errorf("%v", err)
 	}
+	if _, err := document([]string{dir}, false); !errors.As(err, &status) || status.code != exitCheck || !strings.Contains(err.Error(), "weir report "+dirs[0]+" shows one run") {
+		t.Errorf("its report: %v", err)
+	}
+}
+
+// A directory that goes away while its run is opened again is not the user's mistake.
+func TestReopenGone(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	d, err := store.Create(dir)
+	if err == nil {
+		err = os.RemoveAll(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runner{dir: dir}
+	var status *exitError
+	if _, err := r.recall(d); !errors.As(err, &status) || status.code != exitCheck || !errors.Is(err, store.ErrGone) {
+		t.Errorf("without its directory: %v", err)
+	}
+	_ = d.Close() // of a directory that is gone
 }

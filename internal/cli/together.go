@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/report"
@@ -17,7 +16,7 @@ func writeTogether(dirs []string, keep bool, format, section, out string) error 
 	if err != nil {
 		return err
 	}
-	return writeTo(out, func(w io.Writer) error { return formats[format](w, spoken(doc)) })
+	return writeDocument(doc, format, out)
 }
 
 // together returns the page about the runs of several directories.
@@ -62,7 +61,7 @@ func document(dirs []string, keep bool) (*report.Document, error) {
 		return nil, usage("cannot read results from %w", err)
 	}
 	if runs[0] != dirs[0] {
-		return pool(runs, keep)
+		return poolSeries(dirs[0], runs, keep)
 	}
 	rep, err := loadInside(dirs[0], keep)
 	if err != nil {
