@@ -40,6 +40,13 @@ var contests = []contest{
 		{"nuttcp", "nuttcp-tcp", 0},
 		{"neper", "neper-tcp", 0},
 	}},
+	{"TCP one stream, other ways to send and receive", "bit/s", "", []contender{
+		{"engine, sendfile", "tcp-sendfile", 0},
+		{"engine", "tcp-stream", 0},
+		{"engine, MSG_ZEROCOPY", "tcp-zerocopy", 0},
+		{"engine, a receiver that discards", "tcp-discard", 0},
+		{"C", "c-tcp", 0},
+	}},
 	{"UDP 1400 bytes", "bit/s", "", []contender{
 		{"engine", "udp-gso", 0},
 		{"engine, one send each", "udp-stream", 0},

@@ -75,9 +75,8 @@ func infinite(v explain.Verdict) bool {
 	return slices.ContainsFunc(v.Ratio.Warnings, func(w lang.Text) bool { return strings.HasSuffix(w.String(), "are infinite") })
 }
 
-// untestable names the rules that no run can refute: nothing of a study gives weir another CPU, a TCP sender a cheaper
-// way to send, or more patience.
-var untestable = []string{"same-cpu", "tool-limited", "spurious-retransmissions"}
+// untestable names the rules that no run can refute: nothing of a study gives weir another CPU, or more patience.
+var untestable = []string{"same-cpu", "spurious-retransmissions"}
 
 // testable returns the finding that names a fault, nil if no run can refute it.
 func (m measured) testable(f fault) *finding.Finding {

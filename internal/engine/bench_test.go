@@ -87,9 +87,9 @@ func keepProcs(b *testing.B) {
 
 func BenchmarkTCP(b *testing.B) {
 	for _, tc := range []struct {
-		name              string
-		zerocopy, discard bool
-	}{{"copy", false, false}, {"discard", false, true}, {"zerocopy", true, false}} {
+		name                        string
+		zerocopy, sendfile, discard bool
+	}{{"copy", false, false, false}, {"discard", false, false, true}, {"zerocopy", true, false, false}, {"sendfile", false, true, false}} {
 		b.Run(tc.name, func(b *testing.B) {
 			keepProcs(b)
 			addr, _ := serve(b, loopbacks[0])
@@ -104,6 +104,12 @@ func BenchmarkTCP(b *testing.B) {
 				if t.zero, err = sock.NewZerocopy(t.fd); err != nil {
 					b.Fatal(err)
 				}
+			}
+			if tc.sendfile {
+				if t.file, err = sock.NewFile(c.Size); err != nil {
+					b.Fatal(err)
+				}
+				defer t.file.Close()
 			}
 			sock.RoomFor(1)
 			buf := make([]byte, c.Size)

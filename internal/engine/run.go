@@ -33,6 +33,7 @@ type config struct {
 	timeout time.Duration // for connecting, every answer, and progress of TCP
 
 	zerocopy bool
+	sendfile bool
 	cpus     []int // nil: any
 
 	goal goal // of udp-search
@@ -153,6 +154,8 @@ func (c *config) check() error {
 		return fmt.Errorf("cannot connect to port 0 of %s", c.name)
 	case c.every != 0 && c.every < minEvery:
 		return fmt.Errorf("interval %v is outside %v..%v and not 0", c.every, minEvery, wire.MaxTime)
+	case c.zerocopy && c.sendfile:
+		return errors.New("--zerocopy and --sendfile: give one of them")
 	case c.Workload == "tcp-stream" && event.CheckPaced(c.rate, c.Streams) != nil:
 		return event.CheckPaced(c.rate, c.Streams)
 	}
@@ -163,7 +166,8 @@ func (c *config) check() error {
 		event.Within("send buffer", c.sndBuf, 0, wire.MaxBuffer, "bytes"),
 		event.Within("timeout", c.timeout, 1, wire.MaxTime, ""),
 		wire.Only(c.rate > 0, c.Workload, "--rate is", "tcp-stream", "udp-open", "udp-stream"),
-		wire.Only(c.zerocopy, c.Workload, "--zerocopy is", "tcp-stream"))
+		wire.Only(c.zerocopy, c.Workload, "--zerocopy is", "tcp-stream"),
+		wire.Only(c.sendfile, c.Workload, "--sendfile is", "tcp-stream"))
 }
 
 // parseFlags parses flags anywhere among the positional arguments names, and returns these in
@@ -215,6 +219,7 @@ func (c *config) transferFlags(fs *flag.FlagSet) {
 	c.Nap = napUnset
 	fs.BoolVar(&c.Discard, "discard", false, "tcp-stream: the receiver discards in the kernel (MSG_TRUNC) instead of copying")
 	fs.BoolVar(&c.zerocopy, "zerocopy", false, "tcp-stream: send without copying (MSG_ZEROCOPY)")
+	fs.BoolVar(&c.sendfile, "sendfile", false, "tcp-stream: send the same pages of memory again and again, without copying (sendfile)")
 	fs.StringVar(&c.Send, "send", "", "udp-stream, udp-search: single, mmsg (sendmmsg), gso (UDP_SEGMENT) or xdp (AF_XDP, past this machine's IP stack) (default single)")
 	fs.IntVar(&c.Batch, "batch", 0, "udp-stream, udp-search: datagrams per call (default 1 for single, 32 for mmsg and xdp, as many as one buffer holds, at most 64, for gso)")
 	fs.StringVar(&c.Recv, "recv", "", "udp-stream, udp-search: single, mmsg (recvmmsg) or gro (UDP_GRO) (default gro for gso, else mmsg)")

@@ -27,6 +27,8 @@ func TestTCPStream(t *testing.T) {
 			{"--streams 3", "copy", "copy", 0},
 			{"--discard --size 1000 --dscp 46", "copy", "discard", 46},
 			{"--zerocopy", "zerocopy, copied after all", "copy", 0}, // both ends are on one machine
+			{"--sendfile", "sendfile", "copy", 0},
+			{"--sendfile --discard --streams 2 --size 100001", "sendfile", "discard", 0},
 			{"--zerocopy --discard --streams 2", "zerocopy, copied after all", "discard", 0},
 		} {
 			t.Run(loopback+" "+tc.flags, func(t *testing.T) {

@@ -21,7 +21,8 @@ type tcpConn struct {
 	dscp   int     // in effect at this end
 	paced  float64 // bit/s of payload, limit in effect; 0: none
 	far    wire.Accepted
-	zero   *sock.Zerocopy // nil: copy
+	zero   *sock.Zerocopy // nil: no MSG_ZEROCOPY
+	file   *sock.File     // nil: no sendfile
 }
 
 // dialTCP connects and agrees on parameters. It retries refused connections until the timeout,

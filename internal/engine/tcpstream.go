@@ -23,6 +23,9 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 	defer func() {
 		for _, t := range conns {
 			unix.Close(t.fd)
+			if t.file != nil {
+				t.file.Close()
+			}
 		}
 	}()
 	defer out.console.halt()
@@ -31,11 +34,14 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 		if err != nil {
 			return nil, err
 		}
-		conns = append(conns, t)
-		if c.zerocopy {
-			if conns[len(conns)-1].zero, err = sock.NewZerocopy(t.fd); err != nil {
-				return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
-			}
+		switch {
+		case c.zerocopy:
+			t.zero, err = sock.NewZerocopy(t.fd)
+		case c.sendfile:
+			t.file, err = sock.NewFile(c.Size)
+		}
+		if conns = append(conns, t); err != nil {
+			return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
 		}
 	}
 	out.say("%s to %s (%v): streams: %d, writes: %d bytes; %s\n", c.Workload, c.name, c.server, c.Streams, c.Size, conns[0].describe(c))
@@ -48,6 +54,9 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 		Send: "copy", Recv: "copy", DSCP: conns[0].dscp}
 	if c.Discard {
 		r.Recv = "discard"
+	}
+	if c.sendfile {
+		r.Send = "sendfile"
 	}
 	var received []wire.Reading
 	for i, t := range conns {
@@ -257,8 +266,11 @@ func sendStream(t tcpConn, c config, first *atomic.Int64, clock *marked, started
 }
 
 func (t *tcpConn) send(b []byte) (int, unix.Errno) {
-	if t.zero != nil {
+	switch {
+	case t.zero != nil:
 		return t.zero.Send(b)
+	case t.file != nil:
+		return t.file.Send(t.fd)
 	}
 	return sock.HotSend(t.fd, b, 0)
 }

@@ -60,6 +60,8 @@ func TestUsage(t *testing.T) {
 		{"run udp-stream 127.0.0.1:1 --loss 1%", "--loss, --width and --phase are only for udp-search"},
 		{"run udp-stream 127.0.0.1:1 --discard", "--discard is only for tcp-stream"},
 		{"run udp-stream 127.0.0.1:1 --zerocopy", "--zerocopy is only for tcp-stream"},
+		{"run udp-stream 127.0.0.1:1 --sendfile", "--sendfile is only for tcp-stream"},
+		{"run tcp-stream 127.0.0.1:1 --sendfile --zerocopy", "--zerocopy and --sendfile: give one of them"},
 		{"run udp-stream 127.0.0.1:1 --send raw", "one of single, mmsg, gso"},
 		{"run udp-stream 127.0.0.1:1 --recv raw", "one of single, mmsg, gro"},
 		{"run udp-stream 127.0.0.1:1 --batch 2", "batch: 2 is outside 1..1 of single"},

@@ -46,6 +46,8 @@ func cheaper(r *analysis.Row, full lang.Text) (options map[string]string, does l
 	case r.Observed["tool"] != "weir engine":
 	case sends && r.Observed["send"] == "single":
 		return map[string]string{"send": "mmsg"}, lang.T("one system call for many datagrams (sendmmsg)")
+	case sends && r.Observed["mss"] != "" && r.Observed["send"] == "copy":
+		return map[string]string{"sendfile": "true"}, lang.T("a sender that copies nothing (sendfile)")
 	case !sends && r.Observed["mss"] != "" && r.Observed["recv"] != "discard":
 		return map[string]string{"discard": "true"}, lang.T("a receiver that drops the bytes in the kernel")
 	}

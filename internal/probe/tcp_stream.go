@@ -2,6 +2,7 @@ package probe
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -16,6 +17,7 @@ type TCPStream struct {
 	Size     int     `yaml:"size"`             // bytes per write; default 128 KiB
 	CC       string  `yaml:"cc"`               // congestion control; default cubic
 	Discard  bool    `yaml:"discard"`          // the receiver drops bytes in the kernel instead of copying them, as applications must
+	Sendfile bool    `yaml:"sendfile"`         // send the same pages of memory again and again (sendfile), which copies nothing at the sender
 	Zerocopy bool    `yaml:"zerocopy"`         // send with MSG_ZEROCOPY; on one machine the kernel still copies, at a higher cost
 	DSCP     int     `yaml:"dscp" zero:"used"` // of the packets of both ends, 0 to 63
 	Buffers
@@ -32,6 +34,9 @@ func (p TCPStream) Info() Info {
 }
 
 func (p TCPStream) Check() error {
+	if p.Sendfile && p.Zerocopy {
+		return errors.New("sendfile and zerocopy are two ways to send: give one of them")
+	}
 	return cmp.Or(event.Within("streams:", or(p.Streams, 1), 1, maxStreams, ""), event.CheckMessages("tcp-stream", or(p.Size, defaultWrite), 1),
 		checkCC(p.CC), event.CheckPaced(float64(p.Rate), or(p.Streams, 1)), event.Within("dscp:", p.DSCP, 0, event.MaxDSCP, ""), p.Buffers.check())
 }
@@ -54,6 +59,9 @@ func (p TCPStream) Commands(w Window) (server, client []string) {
 	}
 	if p.Discard {
 		flags = append(flags, "--discard")
+	}
+	if p.Sendfile {
+		flags = append(flags, "--sendfile")
 	}
 	if p.Zerocopy {
 		flags = append(flags, "--zerocopy")

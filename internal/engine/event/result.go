@@ -62,7 +62,7 @@ type TCPStream struct {
 	Rate          float64 `json:"rate,omitempty"` // bit/s of payload, limit in effect for all streams together
 	Congestion    string  `json:"congestion"`     // in effect at the sender
 	FarCongestion string  `json:"serverCongestion"`
-	Send          string  `json:"send"`           // "copy", "zerocopy", or "zerocopy, copied after all" when most calls were
+	Send          string  `json:"send"`           // "copy", "sendfile", "zerocopy", or "zerocopy, copied after all" when most calls were
 	ZeroSends     int64   `json:"zerocopySends"`  // calls with MSG_ZEROCOPY that the kernel has reported complete, warm-up included
 	ZeroCopied    int64   `json:"zerocopyCopied"` // of these, calls that it copied after all, as for receivers on the same machine
 	Recv          string  `json:"recv"`           // "copy", or "discard": the server did not copy the bytes
