@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -19,15 +20,15 @@ type docs struct {
 	fields map[string]string // by type and YAML key, "IPvlan.mode"
 }
 
-func typeDocs(t *testing.T) docs {
+func typeDocs(t *testing.T, pkg string) docs {
 	t.Helper()
-	files, err := fs.Glob(os.DirFS("../network"), "*.go")
+	files, err := fs.Glob(os.DirFS(pkg), "*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	says := docs{map[string]string{}, map[string]string{}}
 	for _, name := range files {
-		f, err := parser.ParseFile(token.NewFileSet(), "../network/"+name, nil, parser.ParseComments)
+		f, err := parser.ParseFile(token.NewFileSet(), pkg+"/"+name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func typeDocs(t *testing.T) docs {
 	return says
 }
 
-var yamlKey = regexp.MustCompile(`yaml:"(\w+)"`)
+var yamlKey = regexp.MustCompile(`yaml:"([\w-]+)"`)
 
 func (d docs) add(spec *ast.TypeSpec) {
 	s, ok := spec.Type.(*ast.StructType)
@@ -54,7 +55,7 @@ func (d docs) add(spec *ast.TypeSpec) {
 			continue
 		}
 		if key := yamlKey.FindStringSubmatch(f.Tag.Value); key != nil {
-			d.fields[spec.Name.Name+"."+key[1]] = strings.TrimSpace(f.Comment.Text())
+			d.fields[spec.Name.Name+"."+key[1]] = strings.Join(strings.Fields(cmp.Or(f.Comment.Text(), f.Doc.Text())), " ")
 		}
 	}
 }

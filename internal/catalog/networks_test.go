@@ -17,7 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/networks.md")
+var update = flag.Bool("update", false, "rewrite docs/networks.md and docs/probes.md")
 
 const (
 	startup = "../../docs/startup.csv"
@@ -46,7 +46,7 @@ func TestNetworksPage(t *testing.T) {
 		}
 	}
 	chinese.stale()
-	says := typeDocs(t)
+	says := typeDocs(t, "../network")
 	for _, name := range Names(Networks) {
 		n := Networks[name]
 		if !slices.Contains([]Model{Bridged, Routed, Overlay, Underlay, Found}, n.Model) || n.Addresses == "" || n.Isolation == "" || n.Discovery == "" || n.External == "" {
@@ -71,7 +71,7 @@ func TestNetworksPage(t *testing.T) {
 
 func networksPage(t *testing.T, say sayer, languages string) []byte {
 	b := &bytes.Buffer{}
-	ready, measured, says := startups(t), ratios(t), typeDocs(t)
+	ready, measured, says := startups(t), ratios(t), typeDocs(t, "../network")
 	head := func(of ...string) {
 		for _, h := range of {
 			fmt.Fprintf(b, "| %s ", say(h))

@@ -18,10 +18,10 @@ import (
 // The default datagram of 1470 bytes is the tool's own. It fits an MTU of 1500 behind some tunnels,
 // but VXLAN splits it into two fragments. Set size to 1400 to compare networks without fragments.
 type Iperf2 struct {
-	UDP     bool    `yaml:"udp"`
+	UDP     bool    `yaml:"udp"`     // UDP instead of TCP
 	Streams int     `yaml:"streams"` // in parallel, 1 to 128; 0 is 1
 	Size    int     `yaml:"size"`    // bytes per write or datagram; 0 is 131072 for TCP, 1470 for UDP
-	Rate    Bitrate `yaml:"rate"`    // of payload, all streams together; 0 is as fast as possible
+	Rate    Bitrate `yaml:"rate"`    // bit/s of payload, all streams together; 0 is as fast as possible
 	CC      string  `yaml:"cc"`      // congestion control of TCP; empty is cubic
 }
 

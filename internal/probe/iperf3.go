@@ -22,10 +22,10 @@ import (
 // Parse takes errors from the output: with -J, iperf3 3.12 exits with status 0 even if it cannot
 // connect.
 type Iperf3 struct {
-	UDP     bool    `yaml:"udp"`
+	UDP     bool    `yaml:"udp"`     // UDP instead of TCP
 	Streams int     `yaml:"streams"` // in parallel, 1 to 128; 0 is 1
 	Size    int     `yaml:"size"`    // bytes per write or datagram; 0 is 131072 for TCP, 1400 for UDP
-	Rate    Bitrate `yaml:"rate"`    // of payload, all streams together; 0 is as fast as possible
+	Rate    Bitrate `yaml:"rate"`    // bit/s of payload, all streams together; 0 is as fast as possible
 	Reverse bool    `yaml:"reverse"` // the server sends and the client receives
 	CC      string  `yaml:"cc"`      // congestion control of TCP; empty is cubic
 	GSO     bool    `yaml:"gso"`     // UDP_SEGMENT and UDP_GRO at both ends; needs --gsro, as in iperf3 3.21

@@ -13,7 +13,7 @@ import (
 // Netperf measures bulk throughput with netperf 2.7 (TCP_STREAM, UDP_STREAM), as netserver received
 // it. Control uses the server's port, data a port ten above.
 type Netperf struct {
-	UDP  bool   `yaml:"udp"`
+	UDP  bool   `yaml:"udp"`  // UDP instead of TCP
 	Size int    `yaml:"size"` // bytes per send; 0 is 131072 for TCP, 1400 for UDP
 	CC   string `yaml:"cc"`   // congestion control of TCP; empty is cubic
 }
@@ -21,7 +21,7 @@ type Netperf struct {
 // NetperfRR measures response times with netperf 2.7 (TCP_RR, UDP_RR, TCP_CRR), one request at a
 // time. Percentiles are in whole microseconds.
 type NetperfRR struct {
-	UDP     bool   `yaml:"udp"`
+	UDP     bool   `yaml:"udp"`     // UDP instead of TCP
 	Connect bool   `yaml:"connect"` // a new connection per request (TCP_CRR)
 	Size    int    `yaml:"size"`    // bytes of request and reply; default 64
 	CC      string `yaml:"cc"`      // congestion control of TCP; empty is cubic

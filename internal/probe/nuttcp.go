@@ -16,10 +16,10 @@ import (
 // Its server listens on every address. Control uses the server's port, data a port ten above.
 // nuttcp cannot set the congestion control, so both ends use the kernel's default.
 type Nuttcp struct {
-	UDP     bool    `yaml:"udp"`
+	UDP     bool    `yaml:"udp"`     // UDP instead of TCP
 	Streams int     `yaml:"streams"` // in parallel, 1 to 128; 0 is 1
 	Size    int     `yaml:"size"`    // bytes per write or datagram; 0 is 131072 for TCP, 1400 for UDP
-	Rate    Bitrate `yaml:"rate"`    // of payload, all streams together, at least 1 kbit/s; 0 is as fast as possible
+	Rate    Bitrate `yaml:"rate"`    // bit/s of payload, all streams together, at least 1 kbit/s; 0 is as fast as possible
 }
 
 // nuttcpMinUDP is the size of a datagram's sequence number in bytes.

@@ -17,14 +17,14 @@ import (
 // Its server listens on every address. Control uses the server's port, data a port ten above. qperf
 // cannot set the congestion control, so both ends use the kernel's default.
 type Qperf struct {
-	UDP  bool `yaml:"udp"`
+	UDP  bool `yaml:"udp"`  // UDP instead of TCP
 	Size int  `yaml:"size"` // bytes per message or datagram; 0 is 131072 for TCP, 1400 for UDP
 }
 
 // QperfRR measures mean response times with qperf 0.4 (tcp_lat, udp_lat). qperf prints half of the
 // mean round trip, which the probe doubles; it reports no median or percentiles.
 type QperfRR struct {
-	UDP  bool `yaml:"udp"`
+	UDP  bool `yaml:"udp"`  // UDP instead of TCP
 	Size int  `yaml:"size"` // bytes of request and reply; default 64
 }
 

@@ -19,14 +19,14 @@ import (
 // the last 50 ms of its run, so the window is shorter than requested. weir does not use its
 // throughput mode, which counts what was sent. Version 3.7 supports only IPv4.
 type SockperfRR struct {
-	TCP  bool `yaml:"tcp"`  // default is UDP
+	TCP  bool `yaml:"tcp"`  // TCP instead of UDP
 	Size int  `yaml:"size"` // bytes of request and reply, at least 14; default 64
 }
 
 // SockperfLoad measures response times with sockperf's under-load: requests at a fixed rate, one in
 // a hundred answered. See SockperfRR.
 type SockperfLoad struct {
-	TCP  bool `yaml:"tcp"`  // default is UDP
+	TCP  bool `yaml:"tcp"`  // TCP instead of UDP
 	Size int  `yaml:"size"` // bytes of request and reply, at least 14; default 64
 	Rate int  `yaml:"rate"` // requests/s; default 10000
 }

@@ -16,7 +16,7 @@ type TCPStream struct {
 	Rate     Bitrate `yaml:"rate"`             // bit/s of payload, all streams together; default unlimited
 	Size     int     `yaml:"size"`             // bytes per write; default 128 KiB
 	CC       string  `yaml:"cc"`               // congestion control; default cubic
-	Discard  bool    `yaml:"discard"`          // the receiver drops bytes in the kernel instead of copying them, as applications must
+	Discard  bool    `yaml:"discard"`          // the receiver drops bytes in the kernel; applications must copy them
 	Sendfile bool    `yaml:"sendfile"`         // send the same pages of memory again and again (sendfile), which copies nothing at the sender
 	Zerocopy bool    `yaml:"zerocopy"`         // send with MSG_ZEROCOPY; on one machine the kernel still copies, at a higher cost
 	DSCP     int     `yaml:"dscp" zero:"used"` // of the packets of both ends, 0 to 63

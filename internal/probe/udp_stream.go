@@ -18,8 +18,7 @@ type UDPStream struct {
 	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg), gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible) or xdp (AF_XDP: frames for the device, past the sender's IP stack)
 	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg and xdp, for gso as many as fit into 65507 bytes, at most 64
 	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: keeps coalesced datagrams in one buffer); default gro for gso, else mmsg
-	// Packets replaces Size and Batch: the number of full packets of the path's MTU per call. For
-	// single, it is the number of fragments of one datagram.
+	// Full packets of the path's MTU per call, instead of size and batch; for single, fragments of one datagram.
 	Packets int `yaml:"packets"`
 	Buffers
 
