@@ -12,6 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
@@ -235,7 +236,11 @@ func FindProbe(name string) (probe.Probe, error) {
 func find[T any](in map[string]T, what, name string) (T, error) {
 	e, ok := in[name]
 	if !ok {
-		return e, fmt.Errorf("unknown %s %q; use one of %s", what, name, strings.Join(Names(in), ", "))
+		known, meant := Names(in), ""
+		if c := strictyaml.Closest(name, known); c != "" {
+			meant = fmt.Sprintf("did you mean %q? ", c)
+		}
+		return e, fmt.Errorf("unknown %s %q; %suse one of %s", what, name, meant, strings.Join(known, ", "))
 	}
 	return e, nil
 }

@@ -13,14 +13,14 @@ func unknown(what, noun, key string, known []string) string {
 	if len(known) == 0 {
 		return s + ": it has none"
 	}
-	if c := closest(key, known); c != "" {
+	if c := Closest(key, known); c != "" {
 		s += fmt.Sprintf(": did you mean %q?", c)
 	}
 	return s + " (known: " + strings.Join(known, ", ") + ")"
 }
 
-// closest returns the word most similar to s, or "" if more than a third of its letters differ.
-func closest(s string, words []string) string {
+// Closest returns the word most similar to s, or "" if more than a third of its letters differ.
+func Closest(s string, words []string) string {
 	best, at := "", math.MaxInt
 	for _, w := range words {
 		if n := distance(strings.ToLower(s), w); n < at && n <= max(1, len(w)/3) {
