@@ -316,9 +316,9 @@ func reached(runs []stat.Interval, goal float64, lower bool) string {
 	return "undecided"
 }
 
-// version returns the tool of a probe with its version, "" if it does not report one.
+// version returns the tool of a probe with its version, "" if it does not report one, or why it has no result.
 func version(runs []run, probe string) string {
-	status := record.Failed
+	var status record.Status // "": in no run
 	for _, r := range slices.Backward(runs) {
 		for t := range r.Results() {
 			if t.Config[analysis.Probe] != probe {
@@ -333,7 +333,10 @@ func version(runs []run, probe string) string {
 			status = t.Status
 		}
 	}
-	if status == record.Skipped {
+	switch status {
+	case "":
+		return "not measured"
+	case record.Skipped:
 		return "not installed"
 	}
 	return "failed"
