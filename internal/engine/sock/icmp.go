@@ -120,16 +120,22 @@ func (s *ICMP) Parse(b []byte) (seq uint16, ok bool) {
 }
 
 // checksum is the Internet checksum (RFC 1071).
-func checksum(b []byte) uint16 {
-	sum := uint32(0)
+func checksum(b []byte) uint16 { return fold(sum(0, b)) }
+
+// sum adds the 16-bit words of b to s; an odd last byte is the higher one of its word.
+func sum(s uint32, b []byte) uint32 {
 	for ; len(b) >= 2; b = b[2:] {
-		sum += uint32(b[0])<<8 | uint32(b[1])
+		s += uint32(b[0])<<8 | uint32(b[1])
 	}
 	if len(b) == 1 {
-		sum += uint32(b[0]) << 8
+		s += uint32(b[0]) << 8
 	}
-	for sum > 0xffff {
-		sum = sum>>16 + sum&0xffff
+	return s
+}
+
+func fold(s uint32) uint16 {
+	for s > 0xffff {
+		s = s>>16 + s&0xffff
 	}
-	return ^uint16(sum)
+	return ^uint16(s)
 }

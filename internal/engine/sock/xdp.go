@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"net/netip"
 	"syscall"
 	"time"
 
@@ -193,11 +192,15 @@ func needs(err error) string {
 // frameHead returns the Ethernet, IP and UDP headers of the datagrams of size bytes that a connected
 // socket sends, and their first hop.
 func frameHead(udp, size int) (b []byte, h hop, err error) {
-	from, err := addrPort(unix.Getsockname(udp))
+	from, err := OwnAddr(udp)
 	if err != nil {
 		return nil, h, err
 	}
-	to, err := addrPort(unix.Getpeername(udp))
+	peer, err := unix.Getpeername(udp)
+	if err != nil {
+		return nil, h, fmt.Errorf("socket: address of the peer: %w", err)
+	}
+	to, err := AddrPort(peer)
 	if err != nil {
 		return nil, h, err
 	}
@@ -222,35 +225,10 @@ func frameHead(udp, size int) (b []byte, h hop, err error) {
 	}
 	b = append(append(b, from.Addr().AsSlice()...), to.Addr().AsSlice()...)
 	if to.Addr().Is4() {
-		binary.BigEndian.PutUint16(b[ethSize+10:], fold(sum(0, b[ethSize:])))
+		binary.BigEndian.PutUint16(b[ethSize+10:], checksum(b[ethSize:]))
 	}
 	for _, v := range []uint16{from.Port(), to.Port(), n, 0} {
 		b = binary.BigEndian.AppendUint16(b, v)
 	}
 	return b, h, nil
-}
-
-func addrPort(sa unix.Sockaddr, err error) (netip.AddrPort, error) {
-	switch sa := sa.(type) {
-	case *unix.SockaddrInet4:
-		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port)), err
-	case *unix.SockaddrInet6:
-		return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr).Unmap(), uint16(sa.Port)), err
-	}
-	return netip.AddrPort{}, err
-}
-
-// sum adds the 16-bit words of b, of even length, for the Internet checksum (RFC 1071).
-func sum(s uint32, b []byte) uint32 {
-	for ; len(b) >= 2; b = b[2:] {
-		s += uint32(binary.BigEndian.Uint16(b))
-	}
-	return s
-}
-
-func fold(s uint32) uint16 {
-	for s > 0xffff {
-		s = s>>16 + s&0xffff
-	}
-	return ^uint16(s)
 }
