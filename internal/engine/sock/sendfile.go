@@ -1,7 +1,9 @@
 package sock
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 	"unsafe"
@@ -26,7 +28,7 @@ func NewFile(size int) (*File, error) {
 	// Written pages: those of a hole would all be the kernel's one page of zeros.
 	if n, err := unix.Write(fd, make([]byte, size)); err != nil || n < size {
 		unix.Close(fd)
-		return nil, fmt.Errorf("memory to send: wrote %d of %d bytes: %w", n, size, err)
+		return nil, fmt.Errorf("memory to send: wrote %d of %d bytes: %w", n, size, cmp.Or(err, io.ErrShortWrite))
 	}
 	return &File{fd: fd, size: size}, nil
 }
