@@ -110,7 +110,7 @@ func modeOf(r Row) string {
 	switch {
 	case f["tool"] != "weir engine" || f["rate"] != "":
 		return ""
-	case f["mss"] == "":
+	case f["mss"] == "" && f["streams"] == "": // one
 		return udpModes[calls]
 	case f["streams"] == "1" && calls == "copy copy":
 		return TCP

@@ -13,6 +13,7 @@ var bare = map[string]struct {
 	why string
 }{
 	"internal/engine/sock/thread.go":            {1, "OnThread catches for its callers; the other one sets a flag"},
+	"internal/engine/udpstream.go":              {1, "it waits for a thread of OnThread"},
 	"internal/netns/netns.go":                   {1, "it recovers by itself, below package caught"},
 	"internal/rootless/rootless.go":             {1, "it waits for signals and passes them on"},
 	"internal/hostns/main.go":                   {1, "it waits for children"},

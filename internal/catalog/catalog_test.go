@@ -94,7 +94,7 @@ func TestOptions(t *testing.T) {
 	}{
 		{&network.Host{}, nil},
 		{&network.VXLAN{}, []string{"port", "vni"}},
-		{&probe.UDPStream{}, []string{"batch", "packets", "rate", "rcvbuf", "recv", "send", "size", "sndbuf"}},
+		{&probe.UDPStream{}, []string{"batch", "packets", "rate", "rcvbuf", "recv", "send", "size", "sndbuf", "streams"}},
 		{&probe.Ping{}, []string{"interval", "size"}},
 	} {
 		if got := strictyaml.Keys(c.of); !slices.Equal(got, c.want) {

@@ -154,14 +154,20 @@ func entry(b *strings.Builder, name, format string, args ...any) {
 	fmt.Fprintf(b, "%-14s "+format+"\n", append([]any{name}, args...)...)
 }
 
+// perStream prints each stream's part unless there is only one.
+func perStream(b *strings.Builder, bytes []int64, window float64) {
+	if len(bytes) < 2 {
+		return
+	}
+	for i, n := range bytes {
+		entry(b, fmt.Sprintf("  stream %d", i+1), "%s", unit.Format(8*float64(n)/window, "bit/s"))
+	}
+}
+
 func summarizeTCPStream(r event.TCPStream, b *strings.Builder) {
 	entry(b, "arrived", "%s: %s in %s, read by the server's program", unit.Format(8*float64(r.Bytes)/r.Window, "bit/s"),
 		unit.Format(float64(r.Bytes), "byte"), unit.Format(r.Window, "s"))
-	if len(r.StreamBytes) > 1 {
-		for i, n := range r.StreamBytes {
-			entry(b, fmt.Sprintf("  stream %d", i+1), "%s", unit.Format(8*float64(n)/r.Window, "bit/s"))
-		}
-	}
+	perStream(b, r.StreamBytes, r.Window)
 	entry(b, "silence", "longest time without an arrival: %s", unit.Format(r.Silence, "s"))
 	entry(b, "retransmitted", "%d segments of at most %d bytes", r.Retransmits, r.MSS)
 	entry(b, "congestion", "%s here, %s at the server", r.Congestion, r.FarCongestion)
@@ -180,6 +186,7 @@ func summarizeUDPStream(r event.UDPStream, b *strings.Builder) {
 	entry(b, "  sent", "%d%s", r.Sent, lost(r.Offered-r.Sent, r.Offered, "refused by this machine"))
 	entry(b, "  received", "%d%s", r.Received, lost(r.Sent-r.Received, r.Sent, "lost on the path"))
 	entry(b, "  delivered", "%d%s", r.Delivered, lost(r.Received-r.Delivered, r.Sent, "dropped at the server's socket"))
+	perStream(b, r.StreamBytes, r.Window)
 	entry(b, "order", "%d reordered, %d duplicates", r.Reordered, r.Duplicates)
 	entry(b, "jitter", "%s (RFC 3550)", unit.Format(r.Jitter, "s"))
 	entry(b, "silence", "longest time without an arrival: %s", unit.Format(r.Silence, "s"))

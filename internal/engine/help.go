@@ -24,7 +24,8 @@ type group struct {
 
 var runGroups = []group{
 	{"What is measured", nil, []string{"duration", "warmup", "size", "rate", "cc", "dscp"}},
-	{"tcp-stream", []string{"tcp-stream"}, []string{"streams", "discard", "sendfile", "zerocopy"}},
+	{"tcp-stream, udp-stream", []string{"tcp-stream", "udp-stream"}, []string{"streams"}},
+	{"tcp-stream", []string{"tcp-stream"}, []string{"discard", "sendfile", "zerocopy"}},
 	{"udp-search", []string{"udp-search"}, []string{"loss", "width", "phase"}},
 	{"udp-stream, udp-search", []string{"udp-stream", "udp-search"}, []string{"send", "batch", "recv", "nap"}},
 	{"Requests and replies", []string{"tcp-rr", "udp-rr", "udp-open"}, []string{"inflight", "spin", "stamp-every"}},

@@ -44,7 +44,9 @@ func (m *marks) edge(p wire.Params) func(wire.Kind) {
 	case p.Workload == "udp-stream":
 		return func(k wire.Kind) {
 			if k == wire.KindReport {
-				m.finish()
+				if p.Streams == 1 { // otherwise others can still send, and the duration ends the window
+					m.finish()
+				}
 				return
 			}
 			m.next(0, p.Duration) // the first datagram follows the answer, a round trip later

@@ -16,7 +16,7 @@ func TestNativeProbes(t *testing.T) {
 			addr, _ := serve(t, loopback)
 			for _, p := range []probe.Probe{
 				probe.TCPStream{CC: "reno"}, probe.TCPStream{Streams: 2, Size: 1000, CC: "reno"}, probe.TCPStream{Streams: 2, CC: "reno", Rate: 1e8},
-				probe.UDPStream{}, probe.UDPStream{Size: 5000, Rate: 1e8}, probe.UDPRate{}, probe.UDPRate{Size: 16, Rate: 1e6},
+				probe.UDPStream{}, probe.UDPStream{Size: 5000, Rate: 1e8}, probe.UDPStream{Streams: 2}, probe.UDPRate{Streams: 3, Rate: 1e6}, probe.UDPRate{}, probe.UDPRate{Size: 16, Rate: 1e6},
 				probe.TCPStream{CC: "reno", Discard: true, Zerocopy: true, DSCP: 8}, probe.TCPStream{CC: "reno", Sendfile: true}, probe.UDPStream{Send: "gso"},
 				probe.UDPStream{Send: "mmsg", Batch: 8, Recv: "single"}, probe.UDPRate{Send: "gso"}, probe.UDPRate{Send: "mmsg", Rate: 1e6},
 				probe.TCPRR{CC: "reno"}, probe.TCPRR{CC: "reno", Inflight: 4}, probe.UDPRR{}, probe.UDPRR{Size: 2000, Inflight: 3},

@@ -71,7 +71,7 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 	}
 	run := map[string]func(context.Context, config, *sock.Stopper, events) (any, error){
 		"tcp-crr": runTCPCRR, "tcp-rr": runTCPRR, "tcp-stream": runTCPStream,
-		"udp-open": runUDP, "udp-rr": runUDP, "udp-search": runDatagrams, "udp-stream": runDatagrams,
+		"udp-open": runUDP, "udp-rr": runUDP, "udp-search": runUDPSearch, "udp-stream": runUDPStream,
 	}[c.Workload]
 	result, err := run(ctx, c, s, out)
 	if err != nil {
@@ -88,7 +88,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	fs.DurationVar(&c.Warmup, "warmup", 0, "time of traffic before the window, which is not counted")
 	fs.IntVar(&c.Size, "size", 0, "bytes per write, datagram or message (default 131072 for tcp-stream, 1400 for udp-stream, 18 for udp-search, 64 otherwise)")
 	fs.Float64Var(&c.rate, "rate", 0, "tcp-stream, udp-stream: bit/s of payload, all streams together, 0 sends as fast as possible; udp-open: requests/s (default 2000)")
-	fs.IntVar(&c.Streams, "streams", 1, "tcp-stream: connections")
+	fs.IntVar(&c.Streams, "streams", 1, "tcp-stream, udp-stream: streams, each with a thread at both ends")
 	fs.StringVar(&c.CC, "cc", "cubic", "TCP congestion control at both ends; unless given, a machine that refuses cubic uses its own")
 	fs.IntVar(&c.sndBuf, "sndbuf", 0, "bytes to request for the client's send buffer; 0 keeps the default")
 	fs.IntVar(&c.RcvBuf, "rcvbuf", 0, "bytes to request for the server's receive buffer; 0 keeps the default (UDP: 4 MiB)")

@@ -22,7 +22,8 @@ import (
 )
 
 const (
-	maxConns = 2 * wire.MaxStreams
+	// maxConns is more than a run of datagrams has: each stream takes a connection and a socket.
+	maxConns = 3 * wire.MaxStreams
 	// helloTimeout bounds the wait for a new connection's hello.
 	helloTimeout = 5 * time.Second
 	// idleTimeout is how long a client can be silent beyond the time it announced.
@@ -38,13 +39,14 @@ type server struct {
 	say      func(format string, args ...any) // on a console
 	wg       sync.WaitGroup
 
-	mu      sync.Mutex
-	fds     map[int]bool // open sockets
-	waiting []stranger   // connections that no run has admitted, oldest first
-	turned  int          // connections that ended so
-	runs    map[uint32]*serverRun
-	ended   int           // runs
-	changed chan struct{} // closed, and replaced, when a run begins or ends
+	mu       sync.Mutex
+	fds      map[int]bool // open sockets
+	waiting  []stranger   // connections that no run has admitted, oldest first
+	turned   int          // connections that ended so
+	runs     map[uint32]*serverRun
+	expected map[string]*udpServer // those of runs, by the secrets for their hellos
+	ended    int                   // runs
+	changed  chan struct{}         // closed, and replaced, when a run begins or ends
 
 	short atomic.Int32 // tcp-crr runs in progress
 	meter tally.Meter
@@ -71,7 +73,7 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 		return err
 	}
 	s := &server{stop: new(sock.Stopper), patience: c.patience, token: c.token, say: out.say,
-		fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*serverRun{}, changed: make(chan struct{})}
+		fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*serverRun{}, expected: map[string]*udpServer{}, changed: make(chan struct{})}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	if c.marks {
@@ -85,6 +87,7 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 		s.drop(udp) // runs bind it
 	default:
 		if s.udp, err = newUDPServer(udp, at.Addr(), s.stop, &s.meter); err == nil {
+			s.udp.pass = s.pass
 			serving = sock.OnThread(s.udp.serve)
 		}
 	}
@@ -162,7 +165,7 @@ func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err erro
 			return -1, -1, at, fmt.Errorf("engine: listen %v: %w", at, err)
 		}
 		bound = netip.AddrPortFrom(at.Addr(), own.Port())
-		udp, err = sock.Listen(unix.SOCK_DGRAM, bound)
+		udp, err = sock.ListenShared(bound) // with the sockets of streams: another server would need the port of TCP
 		if err == nil {
 			return tcp, udp, bound, nil
 		}

@@ -117,18 +117,31 @@ func (s *server) serves(peer netip.Addr) bool {
 }
 
 // prepareUDP makes the server answer the datagrams of a run while the connection fd is open. An
-// open server always answers them. A server with a token has a socket per run, bound to the address
+// open server always answers those of one stream. A server with a token has a socket per run, bound to the address
 // that the client connected to: replies come from there, and none between runs.
+//
+// Each of several streams has a socket and a thread. They share the port, so that whatever lets one stream through lets all
+// of them through, and each socket is connected to its client's as soon as that has said hello: the kernel then looks for it
+// by both addresses and ports. Without that it would choose by a hash, which gives two streams to one socket and none to another.
 func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve func(), err error) {
 	p := run.Params
-	if s.udp != nil {
+	if s.udp != nil && p.Streams == 1 {
 		return func() { s.hold(fd, p, counters(s.udp.board)) }, nil
 	}
 	at, err := sock.OwnAddr(fd)
 	if err != nil {
 		return nil, err
 	}
-	udp, err := sock.Listen(unix.SOCK_DGRAM, at)
+	var udp int
+	if p.Streams == 1 {
+		udp, err = sock.Listen(unix.SOCK_DGRAM, at)
+	} else {
+		sock.RoomFor(p.Streams + 1) // before the first of them reads
+		if s.udp != nil {           // which takes what is for this address, until pass
+			at = netip.AddrPortFrom(unspecified(at.Addr()), at.Port())
+		}
+		udp, err = sock.ListenShared(at)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -143,12 +156,34 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve fun
 	a.Secret = rand.Text()
 	u.only = &grant{Params: p, peer: run.peer, secret: a.Secret}
 	u.edge = s.marks.edge(p)
+	s.mu.Lock()
+	s.expected[a.Secret] = u
+	s.mu.Unlock()
 	serving := sock.OnThread(u.serve)
 	return func() {
 		s.hold(fd, p, counters(u.board))
 		u.stop.Stop()
 		unix.Shutdown(udp, unix.SHUT_RDWR) // wakes the thread
 		<-serving                          // the client has noticed any error
+		s.mu.Lock()
+		delete(s.expected, a.Secret)
+		s.mu.Unlock()
 		s.drop(udp)
 	}, nil
+}
+
+func unspecified(like netip.Addr) netip.Addr {
+	if like.Is4() {
+		return netip.IPv4Unspecified()
+	}
+	return netip.IPv6Unspecified()
+}
+
+// pass connects the socket of the stream that holds a secret to the sender of its hello, who then says it again. It
+// returns false if nothing expects it.
+func (s *server) pass(secret string, hello *sock.Message) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.expected[secret]
+	return u != nil && hello.From() == u.only.peer.WithZone("") && hello.Connect(u.fd) == 0
 }

@@ -54,7 +54,7 @@ func TestIdleWaitsForRuns(t *testing.T) {
 
 // A run includes all of its connections, and its client gets the result.
 func TestOnce(t *testing.T) {
-	for _, args := range []string{"tcp-stream --streams 3", "udp-stream", "tcp-crr", "tcp-rr"} {
+	for _, args := range []string{"tcp-stream --streams 3", "udp-stream", "udp-stream --streams 3", "tcp-crr", "tcp-rr"} {
 		h := admitting(t, loopbacks[0], func(c *serveConfig) { c.once = true })
 		fields := strings.Fields(args)
 		if _, err := person(t, append(short(fields[0], h.addr, fields[1:]...), "--token", testToken[1:])...); err == nil {

@@ -36,10 +36,11 @@ type udpServer struct {
 	bulk   *sock.Bulk    // of the streamReader, kept for the next run
 	gro    bool          // UDP_GRO is on
 
-	only  *grant          // the client to answer; nil: all
-	edge  func(wire.Kind) // called for the requests at the edges of the client's window
-	board *tally.Board    // for the client that asks over TCP during a run
-	meter *tally.Meter    // of the server
+	only  *grant                                        // the client to answer; nil: all
+	pass  func(secret string, hello *sock.Message) bool // finds the socket of a stream, for the one that takes all hellos
+	edge  func(wire.Kind)                               // called for the requests at the edges of the client's window
+	board *tally.Board                                  // for the client that asks over TCP during a run
+	meter *tally.Meter                                  // of the server
 
 	run     uint32 // being counted; the hello of another run replaces it
 	greeted bool
@@ -61,7 +62,7 @@ func newUDPServer(fd int, a netip.Addr, stop *sock.Stopper, m *tally.Meter) (*ud
 	if _, err := sock.SetBuffer(fd, unix.SO_RCVBUF, event.DefaultRcvBuf); err != nil {
 		return nil, err
 	}
-	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), edge: func(wire.Kind) {}, board: tally.NewBoard(), meter: m}, nil
+	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), edge: func(wire.Kind) {}, pass: func(string, *sock.Message) bool { return false }, board: tally.NewBoard(), meter: m}, nil
 }
 
 func (u *udpServer) serve() error {
@@ -153,6 +154,19 @@ func (u *udpServer) hello(h wire.Header, b []byte) wire.Accepted {
 	}
 	if err == nil && (p.Run != h.Run || !strings.HasPrefix(p.Workload, "udp-")) {
 		err = fmt.Errorf("%s, run %d was asked for over UDP, run %d", p.Workload, p.Run, h.Run)
+	}
+	if err == nil && p.Streams > 1 {
+		switch {
+		case u.only != nil:
+			if errno := u.msg.Connect(u.fd); errno != 0 {
+				err = fmt.Errorf("udp: connect: %w", errno)
+			}
+		case u.pass(p.Secret, u.msg):
+			a.Again = true
+			return a
+		default:
+			err = fmt.Errorf("%d streams were asked for over UDP: each needs a connection over TCP first", p.Streams)
+		}
 	}
 	if err == nil {
 		size := p.RcvBuf

@@ -236,7 +236,7 @@ func TestGSORefuses(t *testing.T) {
 
 // Stopping the world, as for a collection, does not wait for a stream to end.
 func TestHotLoopsStop(t *testing.T) {
-	for _, flags := range []string{"udp-stream --send single --size 16", "udp-stream --nap 0 --recv single", "udp-stream --send gso", "tcp-stream --cc reno", "tcp-stream --cc reno --zerocopy"} {
+	for _, flags := range []string{"udp-stream --send single --size 16", "udp-stream --nap 0 --recv single", "udp-stream --send gso", "udp-stream --streams 4", "tcp-stream --cc reno", "tcp-stream --cc reno --zerocopy"} {
 		addr, _ := serve(t, loopbacks[0])
 		ctx, cancel := context.WithCancel(t.Context())
 		r, w := io.Pipe()

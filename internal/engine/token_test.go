@@ -93,11 +93,13 @@ func admits(t *testing.T, a wire.Accepted) netip.AddrPort {
 			if err != nil {
 				return // closed
 			}
-			lines := bufio.NewReader(conn)
-			_, _ = lines.ReadString('\n')
-			_, _ = conn.Write(append(b, '\n'))
-			_, _ = lines.ReadString('\n') // until the client is gone
-			conn.Close()
+			go func() {
+				defer conn.Close()
+				lines := bufio.NewReader(conn)
+				_, _ = lines.ReadString('\n')
+				_, _ = conn.Write(append(b, '\n'))
+				_, _ = lines.ReadString('\n') // until the client is gone
+			}()
 		}
 	}()
 	return netip.MustParseAddrPort(l.Addr().String())

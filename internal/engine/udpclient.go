@@ -37,12 +37,13 @@ type udpClient struct {
 }
 
 // meet makes a socket and agrees with the server on the parameters. A server that is not known to
-// be open first admits it over TCP, and sends a secret for the hello over UDP.
+// be open first admits it over TCP, and sends a secret for the hello over UDP. So does any server if there are several
+// streams, by which it tells them apart.
 func meet(ctx context.Context, c config, s *sock.Stopper) (*udpClient, error) {
 	u := &udpClient{fd: -1, control: -1, run: c.Run, server: c.server, timeout: c.timeout, stop: s, buf: make([]byte, 1<<16)}
-	if !c.open {
+	if !c.open || c.Streams > 1 {
 		control := c
-		control.sndBuf = 0
+		control.sndBuf, control.rate = 0, 0
 		t, err := dialTCP(ctx, control, s)
 		if err != nil {
 			return nil, err
@@ -68,6 +69,13 @@ func (u *udpClient) greet(ctx context.Context, c config) (err error) {
 	if err == nil {
 		var refused unix.Errno
 		err = u.ask(ctx, wire.KindHello, b, &u.far)
+		if err == nil && u.far.Again {
+			u.far = wire.Accepted{}
+			err = u.ask(ctx, wire.KindHello, b, &u.far)
+		}
+		if err == nil && u.far.Again {
+			err = errors.New("the server's route to this machine begins at another of its addresses: use that one")
+		}
 		blocked = u.control >= 0 && (errors.Is(err, sock.ErrSilent) || errors.As(err, &refused))
 	}
 	if err == nil {
@@ -100,10 +108,14 @@ func (u *udpClient) close() {
 	}
 }
 
-func (u *udpClient) count() (t tally.Counts, ok bool) {
-	deadline := sock.Now() + int64(u.timeout)
-	ok = sock.WriteFull(u.control, []byte{'\n'}, deadline, u.stop) == nil && sock.ReadJSON(u.control, &t, deadline, u.stop) == nil
-	return t, ok
+// askCount asks for the counters so far, which readCount then returns.
+func (u *udpClient) askCount() bool {
+	return sock.WriteFull(u.control, []byte{'\n'}, sock.Now()+int64(u.timeout), u.stop) == nil
+}
+
+func (u *udpClient) readCount() (t tally.Counts, ok bool) {
+	err := sock.ReadJSON(u.control, &t, sock.Now()+int64(u.timeout), u.stop)
+	return t, err == nil
 }
 
 // reading asks for what the kernel has accounted to the server's thread.

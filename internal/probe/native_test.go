@@ -106,6 +106,8 @@ func TestNativeCommands(t *testing.T) {
 		{UDPStream{Size: 9000, Rate: 1e9}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 9000 --rate 1e+09 --send single --batch 1 --recv mmsg --nap 0s"},
 		{UDPStream{Send: "gso"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1400 --rate 0 --send gso --batch 46 --recv gro --nap 50µs"},
 		{UDPStream{Send: "gso", Batch: 10, Recv: "single"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1400 --rate 0 --send gso --batch 10 --recv single --nap 50µs"},
+		{UDPStream{Streams: 2, Rate: 1e9}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1400 --rate 1e+09 --send single --batch 1 --recv mmsg --nap 0s --streams 2"},
+		{UDPRate{Streams: 4}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send single --batch 1 --recv mmsg --nap 50µs --streams 4"},
 		{UDPRate{Send: "mmsg"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send mmsg --batch 32 --recv mmsg --nap 50µs"},
 		{UDPRate{Send: "xdp"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send xdp --batch 32 --recv mmsg --nap 50µs"},
 		{UDPRate{Send: "gso"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send gso --batch 64 --recv gro --nap 50µs"},
@@ -146,6 +148,9 @@ func TestStreamChecks(t *testing.T) {
 		{UDPStream{Batch: -1, Send: "mmsg"}, "batch: -1 is outside 1..1024 of mmsg"},
 		{UDPStream{Batch: 129, Send: "gso"}, "batch: 129 is outside 1..128 of gso"},
 		{UDPStream{Packets: 7}, ""}, {UDPStream{Packets: 7, Send: "gso"}, ""},
+		{UDPStream{Streams: 128, Send: "gso"}, ""}, {UDPRate{Streams: 1, Send: "xdp"}, ""},
+		{UDPStream{Streams: -1}, "streams: -1 is outside 1..128"}, {UDPRate{Streams: 129}, "streams: 129 is outside 1..128"},
+		{UDPRate{Streams: 2, Send: "xdp"}, "--send xdp with 2 streams: it sends on the first queue of the device"},
 		{UDPStream{Packets: -1}, "packets: -1 is not 1 or more"},
 		{UDPStream{Packets: 2, Size: 1400}, "packets: 2 determines size and batch"},
 		{UDPStream{Packets: 200}, "packets: 200, on a path with an MTU of 576: size: "},
@@ -212,7 +217,7 @@ func TestNativeFirstValue(t *testing.T) {
 // A pause in the sender's own schedule is not a stall.
 func TestNativePause(t *testing.T) {
 	for name, want := range map[string]float64{
-		"tcp-stream": 0, "udp-stream": 0, "udp-rate": 144e-6, // 18 bytes at 1 Mbit/s
+		"tcp-stream": 0, "udp-stream": 0, "udp-rate": 144e-6, "udp-rate-streams": 3 * 144e-6, // 18 bytes at 1 Mbit/s
 		"tcp-stream-paced": 2 * 2 * 65483 * 8 / 1e9,
 	} {
 		file := "testdata/native/1-" + name + ".out"

@@ -3,6 +3,7 @@ package probe
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weir-bench/weir/record"
@@ -64,6 +65,11 @@ func TestPace(t *testing.T) {
 	}
 	if _, _, err := (UDPStream{Packets: 2}).Capacity(); err == nil {
 		t.Error("datagrams of unknown size have a capacity")
+	}
+	for _, p := range []Probe{&UDPStream{Streams: 2}, &UDPRate{Streams: 2}} {
+		if _, _, err := Capacity(p); err == nil || !strings.Contains(err.Error(), "the search for what the path carries has one stream") {
+			t.Errorf("capacity for two streams: %v", err)
+		}
 	}
 	if _, _, err := Capacity(&UDPRR{}); err == nil {
 		t.Error("requests have a capacity")

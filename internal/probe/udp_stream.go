@@ -13,11 +13,12 @@ import (
 
 // UDPStream measures the rate of delivered UDP payload and where the rest was lost.
 type UDPStream struct {
-	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 1400, which fits an MTU of 1450
-	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default unlimited
-	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg), gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible) or xdp (AF_XDP: frames for the device, past the sender's IP stack)
-	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg and xdp, for gso as many as fit into 65507 bytes, at most 64
-	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: keeps coalesced datagrams in one buffer); default gro for gso, else mmsg
+	Streams int     `yaml:"streams"` // at once, each with a socket and a thread at both ends; default 1
+	Size    int     `yaml:"size"`    // bytes of payload per datagram; default 1400, which fits an MTU of 1450
+	Rate    Bitrate `yaml:"rate"`    // bit/s of payload, all streams together; default unlimited
+	Send    string  `yaml:"send"`    // single (one sendto per datagram, the default), mmsg (sendmmsg), gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible) or xdp (AF_XDP: frames for the device, past the sender's IP stack)
+	Batch   int     `yaml:"batch"`   // datagrams per call; default 1 for single, 32 for mmsg and xdp, for gso as many as fit into 65507 bytes, at most 64
+	Recv    string  `yaml:"recv"`    // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: keeps coalesced datagrams in one buffer); default gro for gso, else mmsg
 	// Full packets of the path's MTU per call, instead of size and batch; for single, fragments of one datagram.
 	Packets int `yaml:"packets"`
 	Buffers
@@ -78,7 +79,7 @@ func (p UDPStream) Check() error {
 	case p.Packets > 0 && (p.Size > 0 || p.Batch > 0):
 		return fmt.Errorf("packets: %d determines size and batch: leave those out", p.Packets)
 	}
-	err := cmp.Or(p.mode(Window{MTU: leastMTU}).Check(), p.Buffers.check())
+	err := cmp.Or(p.mode(Window{MTU: leastMTU}).Check(), checkFlows(p.Send, p.Streams), p.Buffers.check())
 	if err != nil && p.Packets > 0 {
 		err = fmt.Errorf("packets: %d, on a path with an MTU of %d: %w", p.Packets, leastMTU, err)
 	}
@@ -94,11 +95,11 @@ func (p UDPStream) Capacity() (by Probe, kind string, err error) {
 	if p.Packets > 0 {
 		return nil, "", errors.New("packets: a share of what the path carries needs datagrams of one size on all paths: give size instead")
 	}
-	return udpCapacity(p.mode(Window{}))
+	return udpCapacity(p.mode(Window{}), p.Streams)
 }
 
 func (p UDPStream) Commands(w Window) (server, client []string) {
-	server, client = udpStream(w, p.mode(w), p.Rate, p.polls)
+	server, client = udpStream(w, p.mode(w), p.Streams, p.Rate, p.polls)
 	return server, append(client, p.Buffers.flags()...)
 }
 
@@ -111,16 +112,28 @@ func modeFlags(m event.Mode, nap time.Duration) []string {
 
 // udpStream returns the command lines of a udp-stream run. The receiver of a paced stream blocks
 // unless polls is set, because polling adds its interval to arrival times and jitter.
-func udpStream(w Window, m event.Mode, rate Bitrate, polls bool) (server, client []string) {
+func udpStream(w Window, m event.Mode, streams int, rate Bitrate, polls bool) (server, client []string) {
 	nap := time.Duration(event.DefaultNap)
 	if rate > 0 && !polls {
 		nap = 0
 	}
-	return engineRun(w, "udp-stream", m.Size, append([]string{"--rate", fmt.Sprint(float64(rate))}, modeFlags(m, nap)...)...)
+	flags := append([]string{"--rate", fmt.Sprint(float64(rate))}, modeFlags(m, nap)...)
+	if streams > 1 {
+		flags = append(flags, "--streams", strconv.Itoa(streams))
+	}
+	return engineRun(w, "udp-stream", m.Size, flags...)
+}
+
+// checkFlows checks a number of streams; 0 is 1.
+func checkFlows(send string, streams int) error {
+	return cmp.Or(event.Within("streams:", or(streams, 1), 1, maxStreams, ""), event.CheckQueues(send, streams))
 }
 
 // udpCapacity implements Capacity for datagrams in mode m.
-func udpCapacity(m event.Mode) (by Probe, kind string, err error) {
+func udpCapacity(m event.Mode, streams int) (by Probe, kind string, err error) {
+	if streams > 1 {
+		return nil, "", fmt.Errorf("streams: %d: the search for what the path carries has one stream, which may carry less: give a rate instead of a share", streams)
+	}
 	c := &UDPCapacity{Size: m.Size, Send: m.Send, Batch: m.Batch, Recv: m.Recv}
 	return c, c.Kind(), nil
 }
@@ -128,7 +141,7 @@ func udpCapacity(m event.Mode) (by Probe, kind string, err error) {
 // parseUDP reads throughput (bit/s of delivered payload), packet.rate (packet/s delivered), the
 // ladder offered, sent, received, delivered (packet/s), loss (share of sent), loss.socket (share of
 // sent, dropped at the receiving socket's buffer), reordered (share of delivered), jitter (s, if at
-// least two datagrams arrived), silence (s, the longest time without an arrival), window, and own.
+// least two datagrams per stream arrived), silence (s, the longest time without an arrival), window, and own.
 // With rateFirst, packet.rate comes first.
 func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	var r event.UDPStream
@@ -159,7 +172,7 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	if rateFirst {
 		values[0], values[1] = values[1], values[0]
 	}
-	if r.Delivered >= 2 {
+	if r.Delivered >= 2*int64(or(r.Streams, 1)) {
 		values = append(values, record.Value{Name: "jitter", Unit: "s", Value: r.Jitter})
 	}
 	values = append(values,
@@ -171,9 +184,12 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	if r.Rate > 0 {
 		settings["rate"] = r.Rate
 	}
+	if r.Streams > 1 {
+		settings["streams"] = r.Streams
+	}
 	m, err := n.measured("udp", r.Head, values, settings)
 	if err == nil && r.Rate > 0 {
-		m.Pause = 8 * float64(r.Size) * float64(r.Batch) / r.Rate
+		m.Pause = 8 * float64(r.Size) * float64(r.Batch) * float64(or(r.Streams, 1)) / r.Rate
 	}
 	return m, err
 }

@@ -17,6 +17,7 @@ func TestRoundTrip(t *testing.T) {
 	for _, r := range []any{
 		&TCPStream{Head: head("tcp-stream"), StreamBytes: []int64{1}, Bytes: 1, Own: Own{ClientTime: 0.5, ServerTime: 0.25, ClientWait: &wait, ClientTCP: &TCP{Busy: 0.1, SegmentsOut: 7}}},
 		&UDPStream{Head: head("udp-stream"), SendErrors: map[string]int64{"EAGAIN": 2}},
+		&UDPStream{Head: head("udp-stream"), Streams: 2, StreamBytes: []int64{0, 3}, SendErrors: map[string]int64{}},
 		&UDPSearch{Head: head("udp-search"), Found: Found{Lower: 1, Limit: LimitPath}, Phases: []Phase{{Sent: 1}}},
 		&RR{Head: head("udp-rr"), CPU: &cpu, Split: Split{Stamps: NoStamps + "why", PathHist: "HIST"}},
 		&Open{RR: RR{Head: head("udp-open")}, Rate: 20},

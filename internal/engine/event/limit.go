@@ -117,6 +117,15 @@ func CheckPaced(rate float64, streams int) error {
 	return nil
 }
 
+// CheckQueues returns an error if a way to send cannot have so many streams: an AF_XDP socket owns a queue of the device,
+// and weir binds the first (xsk_bind, net/xdp/xsk.c).
+func CheckQueues(send string, streams int) error {
+	if send == SendXDP && streams > 1 {
+		return fmt.Errorf("--send xdp with %d streams: it sends on the first queue of the device; use one stream, or --send mmsg", streams)
+	}
+	return nil
+}
+
 // A Mode is how datagrams of Size bytes are sent and received.
 type Mode struct {
 	Size  int    // bytes of payload per datagram

@@ -76,29 +76,42 @@ type TCPStream struct {
 // delivered: received counts at the server's socket, delivered in its application.
 type UDPStream struct {
 	Head
-	Rate       float64          `json:"rate"`    // bit/s of payload asked for; 0 is as fast as possible
-	Offered    int64            `json:"offered"` // datagrams that the schedule held; without a rate, attempts
-	Sent       int64            `json:"sent"`    // that the kernel took
-	Received   int64            `json:"received"`
-	Delivered  int64            `json:"delivered"` // without duplicates
-	Bytes      int64            `json:"bytes"`     // of payload, delivered
-	Dropped    int64            `json:"dropped"`   // at the server's socket buffer; with gro an estimate, see tally.Received
-	Duplicates int64            `json:"duplicates"`
-	Reordered  int64            `json:"reordered"`
-	Jitter     float64          `json:"jitter"`     // s, RFC 3550, of the last datagram of every read
-	Span       float64          `json:"span"`       // s, from first to last arrival
-	Silence    float64          `json:"silence"`    // s, the longest time without an arrival, edges of the window included
-	SendErrors map[string]int64 `json:"sendErrors"` // attempts that failed, by error
-	Send       string           `json:"send"`       // one of SendModes
-	Batch      int              `json:"batch"`      // datagrams per call, at most
-	Recv       string           `json:"recv"`       // one of RecvModes
-	Nap        float64          `json:"nap"`        // s, the server's polling interval; 0: it was woken up
-	Reads      int64            `json:"reads"`      // system calls of the server that returned datagrams
-	Buffers    int64            `json:"buffers"`    // that reached its socket: fewer than datagrams that stayed together
-	DSCP       int              `json:"dscp"`       // in effect
-	SndBuf     int              `json:"sndbuf"`     // bytes in effect
-	RcvBuf     int              `json:"rcvbuf"`     // bytes in effect
+	Rate        float64          `json:"rate"`    // bit/s of payload asked for; 0 is as fast as possible
+	Offered     int64            `json:"offered"` // datagrams that the schedule held; without a rate, attempts
+	Sent        int64            `json:"sent"`    // that the kernel took
+	Received    int64            `json:"received"`
+	Delivered   int64            `json:"delivered"`             // without duplicates
+	Bytes       int64            `json:"bytes"`                 // of payload, delivered
+	Streams     int              `json:"streams,omitempty"`     // absent: 1
+	StreamBytes []int64          `json:"streamBytes,omitempty"` // of several, Bytes of each
+	Dropped     int64            `json:"dropped"`               // at the server's socket buffer; with gro an estimate, see tally.Received
+	Duplicates  int64            `json:"duplicates"`
+	Reordered   int64            `json:"reordered"`
+	Jitter      float64          `json:"jitter"`     // s, RFC 3550, of the last datagram of every read; the mean of the streams
+	Span        float64          `json:"span"`       // s, from first to last arrival
+	Silence     float64          `json:"silence"`    // s, the longest time in which any stream had no arrival, edges of the window included
+	SendErrors  map[string]int64 `json:"sendErrors"` // attempts that failed, by error
+	Send        string           `json:"send"`       // one of SendModes
+	Batch       int              `json:"batch"`      // datagrams per call, at most
+	Recv        string           `json:"recv"`       // one of RecvModes
+	Nap         float64          `json:"nap"`        // s, the server's polling interval; 0: it was woken up
+	Reads       int64            `json:"reads"`      // system calls of the server that returned datagrams
+	Buffers     int64            `json:"buffers"`    // that reached its socket: fewer than datagrams that stayed together
+	DSCP        int              `json:"dscp"`       // in effect
+	SndBuf      int              `json:"sndbuf"`     // bytes in effect
+	RcvBuf      int              `json:"rcvbuf"`     // bytes in effect
 	Own
+}
+
+// Add adds the counts of another stream.
+func (r *UDPStream) Add(s UDPStream) {
+	r.Offered, r.Sent, r.Received, r.Delivered = r.Offered+s.Offered, r.Sent+s.Sent, r.Received+s.Received, r.Delivered+s.Delivered
+	r.Bytes, r.Dropped, r.Duplicates, r.Reordered = r.Bytes+s.Bytes, r.Dropped+s.Dropped, r.Duplicates+s.Duplicates, r.Reordered+s.Reordered
+	r.Reads, r.Buffers = r.Reads+s.Reads, r.Buffers+s.Buffers
+	r.Jitter, r.Silence = r.Jitter+s.Jitter, max(r.Silence, s.Silence)
+	for name, n := range s.SendErrors {
+		r.SendErrors[name] += n
+	}
 }
 
 // UDPSearch is the result of udp-search, and the phases, in order, that it follows from.

@@ -151,6 +151,12 @@ func (m *Message) Answer(fd, n int) unix.Errno {
 	return errno
 }
 
+// Connect connects a socket to the sender of the last datagram.
+func (m *Message) Connect(fd int) unix.Errno {
+	_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&m.Name)), uintptr(m.Hdr.Namelen))
+	return errno
+}
+
 // From returns the sender of the last datagram, without a zone.
 func (m *Message) From() netip.Addr {
 	switch m.Name.Addr.Family {

@@ -25,12 +25,19 @@ import (
 
 // Listen binds a socket to at. An IPv6 socket takes only IPv6 unless bound to the unspecified
 // address.
-func Listen(kind int, at netip.AddrPort) (int, error) {
+func Listen(kind int, at netip.AddrPort) (int, error) { return listen(kind, at, false) }
+
+// ListenShared binds a UDP socket to a port that other sockets of this user can share (SO_REUSEPORT, socket(7)). A
+// datagram goes to the one that is connected to its sender, otherwise to one that is bound to its destination, otherwise
+// to one that is bound to the unspecified address. To connect one of those also binds it to the address of its route.
+func ListenShared(at netip.AddrPort) (int, error) { return listen(unix.SOCK_DGRAM, at, true) }
+
+func listen(kind int, at netip.AddrPort, share bool) (int, error) {
 	fd, err := unix.Socket(Family(at.Addr()), kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, fmt.Errorf("listen %v: %w", at, err)
 	}
-	if err := bindListen(fd, kind, at); err != nil {
+	if err := bindListen(fd, kind, at, share); err != nil {
 		unix.Close(fd)
 		switch {
 		case errors.Is(err, unix.EADDRINUSE):
@@ -43,14 +50,17 @@ func Listen(kind int, at netip.AddrPort) (int, error) {
 	return fd, nil
 }
 
-func bindListen(fd, kind int, at netip.AddrPort) error {
+func bindListen(fd, kind int, at netip.AddrPort, share bool) error {
 	var err error
+	if share {
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
+	}
 	if kind == unix.SOCK_STREAM { // for UDP this would let two servers share a port
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	}
 	if at.Addr().Is6() {
 		only := 1
-		if at.Addr().IsUnspecified() {
+		if at.Addr().IsUnspecified() && !share {
 			only = 0
 		}
 		err = cmp.Or(err, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, only))

@@ -84,6 +84,7 @@ type Accepted struct {
 
 	Challenge string `json:"challenge,omitempty"` // the server wants an Admission first, then answers again
 	Secret    string `json:"secret,omitempty"`    // for the hello over UDP
+	Again     bool   `json:"again,omitempty"`     // the hello over UDP belongs to another socket, which takes the next one
 
 	CC     string `json:"cc,omitempty"`
 	RcvBuf int    `json:"rcvbuf"` // bytes, as getsockopt returns it: twice the size granted (socket(7))
@@ -94,8 +95,8 @@ type Accepted struct {
 
 // Version is the version of the protocol. Version 2 admits clients by a token, version 3 reports
 // silences and counts in phases, version 4 reports CPU times, version 5 agrees on congestion control, version 6
-// reports run-queue waits and TCP_INFO.
-const Version = 6
+// reports run-queue waits and TCP_INFO, version 7 has several streams of datagrams.
+const Version = 7
 
 func (a Accepted) Check() error {
 	if a.Error != "" {
@@ -162,7 +163,8 @@ func (p Params) Check() error {
 		event.Within("receive buffer", p.RcvBuf, 0, MaxBuffer, "bytes"),
 		event.Within("DSCP", p.DSCP, 0, event.MaxDSCP, ""),
 		event.Within("nap", p.Nap, 0, MaxNap, ""),
-		Only(p.Streams != 1, p.Workload, "--streams is", "tcp-stream"),
+		Only(p.Streams != 1, p.Workload, "--streams is", "tcp-stream", "udp-stream"),
+		event.CheckQueues(p.Send, p.Streams),
 		Only(p.Discard, p.Workload, "--discard is", "tcp-stream"),
 		Only(p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0, p.Workload,
 			"--send, --batch, --recv and --nap are", "udp-stream", "udp-search"),

@@ -23,16 +23,16 @@ func TestXDPInTheLab(t *testing.T) {
 	for _, name := range []string{"host", "bridge", "routed", "vxlan-overlay"} {
 		for _, v6 := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/IPv6 %v", name, v6), func(t *testing.T) {
-				_, _, p, run := xdpRuns(t, name, v6)
+				_, _, p, run := datagramRuns(t, name, v6)
 				for _, size := range []int{18, 19, 1200} { // an odd number of bytes ends in half a word of the checksum
-					r := run(p, size)
+					r := run(p, xdp(size))
 					sent, _ := r.Get("sent")
 					got, _ := r.Get("delivered")
 					if r.Status != record.OK || r.Observed["send"] != "xdp" || got.Value == 0 || got.Value < sent.Value/2 {
 						t.Errorf("%d bytes: %s %s: %g packet/s sent, %g delivered; %v", size, r.Status, r.Reason, sent.Value, got.Value, r.Observed)
 					}
 				}
-				if r := run(p, 1500); r.Status == record.OK || !strings.Contains(r.Reason, "xdp does not fragment") {
+				if r := run(p, xdp(1500)); r.Status == record.OK || !strings.Contains(r.Reason, "xdp does not fragment") {
 					t.Errorf("too large: %s %s", r.Status, r.Reason)
 				}
 			})
@@ -43,22 +43,42 @@ func TestXDPInTheLab(t *testing.T) {
 // A sender that would pass by a shaper of the path refuses to.
 func TestXDPPastAShaper(t *testing.T) {
 	nstest.Need(t)
-	d, tp, p, run := xdpRuns(t, "host", false)
-	if r := run(p, 18); r.Status != record.OK {
+	d, tp, p, run := datagramRuns(t, "host", false)
+	if r := run(p, xdp(18)); r.Status != record.OK {
 		t.Errorf("without a shaper: %s %s", r.Status, r.Reason)
 	}
 	c, err := condition.Change(d, tp, map[string]string{"link": "1gbit"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := run(c.Plan, 18, c.Do...); r.Status == record.OK || !strings.Contains(r.Reason, "--send xdp would pass by the queueing discipline tbf of eth0") {
+	if r := run(c.Plan, xdp(18), c.Do...); r.Status == record.OK || !strings.Contains(r.Reason, "--send xdp would pass by the queueing discipline tbf of eth0") {
 		t.Errorf("with a shaper: %s %s", r.Status, r.Reason)
 	}
 }
 
-// xdpRuns builds a network and returns a function that takes steps, then sends datagrams of a size through AF_XDP for a
-// moment.
-func xdpRuns(t *testing.T, name string, v6 bool) (d network.Driver, tp topo.Topology, p plan.Plan, run func(p plan.Plan, size int, first ...plan.Step) record.Result) {
+func xdp(size int) probe.Probe { return &probe.UDPRate{Size: size, Send: "xdp"} }
+
+// Several streams of datagrams cross a network, where nothing but their own control connections opens a port for them.
+func TestStreamsOfDatagramsInTheLab(t *testing.T) {
+	nstest.Need(t)
+	for _, name := range []string{"bridge", "vxlan-overlay"} {
+		for _, v6 := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/IPv6 %v", name, v6), func(t *testing.T) {
+				_, _, p, run := datagramRuns(t, name, v6)
+				for _, of := range []probe.Probe{&probe.UDPRate{Streams: 4}, &probe.UDPStream{Streams: 2, Size: 1000, Send: "gso"}} {
+					r := run(p, of)
+					got, _ := r.Get("delivered")
+					if own, ok := r.Get("cpu.own.server"); r.Status != record.OK || got.Value == 0 || !ok || own.Value <= 0 || r.Observed["streams"] == "" {
+						t.Errorf("%+v: %s %s: %g delivered, %g cores, %v", of, r.Status, r.Reason, got.Value, own.Value, r.Observed)
+					}
+				}
+			})
+		}
+	}
+}
+
+// datagramRuns builds a network and returns a function that takes steps, then measures with a probe for a moment.
+func datagramRuns(t *testing.T, name string, v6 bool) (d network.Driver, tp topo.Topology, p plan.Plan, run func(p plan.Plan, with probe.Probe, first ...plan.Step) record.Result) {
 	t.Helper()
 	d = Networks[name].New()
 	tp, err := topo.New(Networks[name].Spec(d, topo.Spec{IPv6: v6, PodsIPv6: v6}))
@@ -73,13 +93,13 @@ func xdpRuns(t *testing.T, name string, v6 bool) (d network.Driver, tp topo.Topo
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d, tp, p, func(p plan.Plan, size int, first ...plan.Step) record.Result {
+	return d, tp, p, func(p plan.Plan, with probe.Probe, first ...plan.Step) record.Result {
 		t.Helper()
 		if err := site.Apply(t.Context(), first); err != nil {
 			t.Fatal(err)
 		}
 		r, err := trial.Run(t.Context(), trial.Setup{
-			Probe: &probe.UDPRate{Size: size, Send: "xdp"}, Client: client, Server: server, Site: site, Engines: e, Plan: p,
+			Probe: with, Client: client, Server: server, Site: site, Engines: e, Plan: p,
 			Duration: 50 * time.Millisecond, Raw: func(string, []byte) error { return nil },
 		})
 		if err != nil {
