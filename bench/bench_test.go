@@ -86,11 +86,11 @@ func seriesOf(t *testing.T, yaml string, values ...map[[2]string]float64) string
 // The page pools the recorded runs, says which goals they reach, and what differed where they disagree.
 func TestEngine(t *testing.T) {
 	of := func(tcp float64) map[[2]string]float64 {
-		return map[[2]string]float64{{"host", "tcp-stream"}: tcp, {"host", "c-tcp"}: 1e9, {"vxlan-overlay", "tcp-stream"}: 1e9, {"vxlan-overlay", "c-tcp"}: 2e9}
+		return map[[2]string]float64{{"host", "tcp-cold"}: tcp, {"host", "c-tcp-cold"}: 1e9, {"vxlan-overlay", "tcp-cold"}: 1e9, {"vxlan-overlay", "c-tcp-cold"}: 2e9}
 	}
 	with := of(4e9)
 	with[[2]string{"host", "netperf-tcp"}] = 1e9 // a goal counts from the second run that has both tools
-	dir, records := seriesOf(t, "networks: [host, vxlan-overlay]\nprobes: [tcp-stream, c-tcp, netperf-tcp]\n", of(2e9), of(2e9), with), t.TempDir()
+	dir, records := seriesOf(t, "networks: [host, vxlan-overlay]\nprobes: [tcp-cold, c-tcp-cold, netperf-tcp]\n", of(2e9), of(2e9), with), t.TempDir()
 	page := func() string {
 		var b strings.Builder
 		if err := writeEngine(&b, records); err != nil {
@@ -115,9 +115,9 @@ func TestEngine(t *testing.T) {
 		}
 	}
 	got := page()
-	for _, want := range []string{"| 2026-01-02 | Z80, 2 CPUs | 6.1 | 0.0 % |", "| 48 of 48 |", "| 60 of 60 |", "| TCP one stream | C | ≥ 1 | ",
-		"| TCP one stream | netperf | ≥ 1 | 3.96 [3.84, 4.10] | undecided |", "| TCP one stream | iperf | ≥ 1 | - | not measured |", "| engine | tcp-stream 1.0 | 2.", "| neper | not measured | - | - | - | - |",
-		"## Where runs disagree", "| TCP one stream, host | C | 2.0", " in 2026-01-03 | kernel, steal 0.0 and 0.0 % |"} {
+	for _, want := range []string{"| 2026-01-02 | Z80, 2 CPUs | 6.1 | 0.0 % |", "| 48 of 48 |", "| 60 of 60 |", "| TCP one stream, from the first byte | C | ≥ 1 | ",
+		"| TCP one stream, from the first byte | netperf | ≥ 1 | 4.02 [3.89, 4.16] | undecided |", "| TCP one stream, from the first byte | iperf | ≥ 1 | - | not measured |", "| engine | tcp-cold 1.0 | 2.", "| neper | not measured | - | - | - | - |",
+		"## Where runs disagree", "| TCP one stream, from the first byte, host | C | 2.0", " in 2026-01-03 | kernel, steal 0.0 and 0.0 % |"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

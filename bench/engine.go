@@ -32,9 +32,13 @@ type contender struct {
 var contests = []contest{
 	{"TCP one stream", "bit/s", "", []contender{
 		{"engine", "tcp-stream", 0},
-		{"C", "c-tcp", 1},
+		{"C", "c-tcp-warm", 1},
 		{"iperf3", "iperf3-tcp", 1},
 		{"iperf3 with the machine's congestion control", "iperf3-default", 0},
+	}},
+	{"TCP one stream, from the first byte", "bit/s", "", []contender{ // these tools have no warm-up
+		{"engine", "tcp-cold", 0},
+		{"C", "c-tcp-cold", 1},
 		{"netperf", "netperf-tcp", 1},
 		{"iperf", "iperf2-tcp", 1},
 		{"nuttcp", "nuttcp-tcp", 0},
@@ -45,7 +49,7 @@ var contests = []contest{
 		{"engine", "tcp-stream", 0},
 		{"engine, MSG_ZEROCOPY", "tcp-zerocopy", 0},
 		{"engine, a receiver that discards", "tcp-discard", 0},
-		{"C", "c-tcp", 0},
+		{"C", "c-tcp-warm", 0},
 	}},
 	{"UDP 1400 bytes", "bit/s", "", []contender{
 		{"engine", "udp-gso", 0},
@@ -90,7 +94,7 @@ var contests = []contest{
 	}},
 	{"TCP one stream, the longest pause between two reads", "s", "silence", []contender{
 		{"engine", "tcp-stream", 0},
-		{"C", "c-tcp", 1},
+		{"C", "c-tcp-warm", 1},
 	}},
 	{"TCP one stream, the longest pause between two reads of a minute", "s", "silence", []contender{
 		{"engine", "tcp-minute", 0},
@@ -171,7 +175,8 @@ func writeEngine(w io.Writer, dir string) error {
 	fmt.Fprintf(w, "# Benchmarks\n\n`make bench` adds a run of %d blocks to [bench/runs](../bench/runs), and makes this page of all of them; `make bench-minute` adds\n"+
 		"one of trials of a minute. Trust the ratios, which are paired within blocks, not the absolute figures. Each interval holds at\n"+
 		"%.0f %% confidence; that of several runs also covers differences between runs. One run reaches no goal: its interval says nothing\n"+
-		"about another day or machine.\n", s.Blocks, 100*confidence)
+		"about another day or machine. The engine and tools that can leave out a warm-up do; those that cannot are compared with the engine\n"+
+		"from its first byte, too, since TCP takes a while to reach its rate.\n", s.Blocks, 100*confidence)
 	writeRuns(w, runs)
 	writeGoals(w, s, runs)
 	for _, n := range s.Networks {

@@ -18,8 +18,11 @@ import (
 // `make bench` compiles c-limit of bench/c/limit.c; iperf3-new is an iperf3 that knows --gsro (3.21), and
 // tcp_stream is neper's.
 var probes = map[string]func() probe.Probe{
-	"c-tcp": func() probe.Probe {
-		return &program{"c-limit tcp-recv ADDR PORT", "c-limit tcp-send ADDR PORT SECONDS", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, []string{"silence"}}
+	"c-tcp-cold": func() probe.Probe {
+		return &program{"c-limit tcp-recv ADDR PORT 0", "c-limit tcp-send ADDR PORT SECONDS", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, []string{"silence"}}
+	},
+	"c-tcp-warm": func() probe.Probe { // after the same warm-up as the engine's
+		return &program{"c-limit tcp-recv ADDR PORT WARMUP", "c-limit tcp-send ADDR PORT TOTAL", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, []string{"silence"}}
 	},
 	"c-udp": func() probe.Probe {
 		return &program{"c-limit udp-recv ADDR PORT", "c-limit udp-send ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`, nil}
@@ -36,6 +39,7 @@ var probes = map[string]func() probe.Probe{
 	},
 	"iperf3-default":   func() probe.Probe { return &probe.Iperf3{CC: congestionControl()} },
 	"iperf3-new":       func() probe.Probe { return &newer{probe.Iperf3{UDP: true, GSO: true}} },
+	"tcp-cold":         func() probe.Probe { return &cold{probe.TCPStream{}} },
 	"udp-rr-unstamped": func() probe.Probe { return &unstamped{probe.UDPRR{Spin: true}} },
 	"udp-rr-long":      func() probe.Probe { return &longer{probe.UDPRR{}} },
 	"sockperf-rr-long": func() probe.Probe { return &longer{probe.SockperfRR{}} },
@@ -69,9 +73,11 @@ func (p *program) Info() probe.Info {
 
 func (p *program) Commands(w probe.Window) (server, client []string) {
 	fill := strings.NewReplacer("ADDR", w.Server.Addr().String(), "PORT", strconv.Itoa(int(w.Server.Port())),
-		"SECONDS", strconv.FormatFloat(w.Duration.Seconds(), 'g', -1, 64))
+		"SECONDS", seconds(w.Duration), "WARMUP", seconds(w.Warmup), "TOTAL", seconds(w.Warmup+w.Duration))
 	return strings.Fields(fill.Replace(p.server)), strings.Fields(fill.Replace(p.client))
 }
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'g', -1, 64) }
 
 func (p *program) Parse(o probe.Output) (probe.Measured, error) {
 	out := o.Client
@@ -125,6 +131,14 @@ func (u *unstamped) Parse(out probe.Output) (probe.Measured, error) {
 	m.Values = append(m.Values, record.Value{Name: "rtt.max", Unit: "s", Value: float64(h.Max()) / 1e9},
 		record.Value{Name: pauses, Unit: "s", Value: paused / all}) // spinning ends always have one request under way
 	return m, nil
+}
+
+// cold counts from the first byte, as tools without a warm-up do.
+type cold struct{ probe.TCPStream }
+
+func (c *cold) Commands(w probe.Window) (server, client []string) {
+	w.Warmup = 0
+	return c.TCPStream.Commands(w)
 }
 
 // longer measures rare events for three times as long.

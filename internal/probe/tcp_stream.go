@@ -29,7 +29,7 @@ func (p TCPStream) Info() Info {
 		About:    "TCP throughput at the receiver (native)",
 		Method:   "One TCP connection sends as fast as it can. weir counts what arrived.",
 		Measures: tcpThroughput,
-		Differs:  "counts what the receiver copied within the window, after a warm-up; one thread per end, which blocks in write and read",
+		Differs:  "counts what the receiver copied within the window, after a warm-up; Nagle's algorithm is off (TCP_NODELAY); one thread per end, which blocks in write and read",
 	}
 }
 
