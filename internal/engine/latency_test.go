@@ -1,8 +1,7 @@
 package engine
 
 import (
-	"encoding/json"
-	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -140,40 +139,17 @@ func TestSpin(t *testing.T) {
 // fakeServer answers hellos, and every request as often as answer says.
 func fakeServer(t *testing.T, answer func(seq uint64) int) string {
 	t.Helper()
-	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	go func() {
-		b := make([]byte, 1<<16)
-		for {
-			n, from, err := c.ReadFromUDPAddrPort(b)
-			if err != nil {
-				return // closed
-			}
-			h, ok := wire.ParseHeader(b[:n])
-			times := 1
-			switch {
-			case !ok:
-				continue
-			case h.Kind == wire.KindHello:
-				j, _ := json.Marshal(wire.Accepted{Weir: wire.Version})
-				n = wire.HeaderSize + copy(b[wire.HeaderSize:], j)
-			case h.Kind == wire.KindClock:
-				n = wire.HeaderSize + copy(b[wire.HeaderSize:], `{"cpu":1}`)
-			case h.Kind == wire.KindStamps:
-				n = len(new(tally.Samples).Encode(b[:wire.HeaderSize], 0, tally.FarMost))
-			default:
-				times = answer(h.Seq)
-			}
-			b[2] |= byte(wire.KindAnswer)
-			for range times {
-				c.WriteToUDPAddrPort(b[:n], from)
-			}
+	return fakeUDP(t, netip.MustParseAddrPort("127.0.0.1:0"), func(h wire.Header, payload []byte, _ netip.AddrPort) ([]byte, int) {
+		switch h.Kind {
+		case wire.KindHello:
+			return inJSON(wire.Accepted{Weir: wire.Version}), 1
+		case wire.KindClock:
+			return []byte(`{"cpu":1}`), 1
+		case wire.KindStamps:
+			return new(tally.Samples).Encode(nil, 0, tally.FarMost), 1
 		}
-	}()
-	return c.LocalAddr().String()
+		return payload, answer(h.Seq)
+	}).String()
 }
 
 func TestLostAndLate(t *testing.T) {

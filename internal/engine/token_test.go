@@ -158,25 +158,12 @@ func TestReachServerEnds(t *testing.T) {
 // returning is a server that returns packets of most bytes, IPv4 and UDP headers included.
 func returning(t *testing.T, most int) string {
 	t.Helper()
-	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(loopbacks[0])))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	go func() {
-		b := make([]byte, 1<<16)
-		for {
-			n, from, err := conn.ReadFromUDPAddrPort(b)
-			if err != nil {
-				return // closed
-			}
-			if n+ipUDPHeaders(false) <= most {
-				b[2] |= byte(wire.KindAnswer)
-				_, _ = conn.WriteToUDPAddrPort(b[:n], from)
-			}
+	return fakeUDP(t, netip.MustParseAddrPort(loopbacks[0]), func(_ wire.Header, payload []byte, _ netip.AddrPort) ([]byte, int) {
+		if len(payload)+wire.HeaderSize+ipUDPHeaders(false) > most {
+			return nil, 0
 		}
-	}()
-	return conn.LocalAddr().String()
+		return payload, 1
+	}).String()
 }
 
 // Where only smaller packets come back, reach says how large they can be.

@@ -1,8 +1,7 @@
 package engine
 
 import (
-	"encoding/json"
-	"net"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -99,48 +98,25 @@ func TestSilence(t *testing.T) {
 // A full buffer can drop repeated requests to begin after the answered one. They are not datagrams
 // of the run.
 func TestDroppedBegins(t *testing.T) {
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	go func() {
-		b, begins, r := make([]byte, 2000), 0, wire.UDPReport{Dropped: 3}
-		for {
-			n, from, err := conn.ReadFrom(b)
-			if err != nil {
-				return // closed
+	begins, report := 0, wire.UDPReport{Dropped: 3}
+	at := fakeUDP(t, netip.MustParseAddrPort("127.0.0.1:0"), func(h wire.Header, payload []byte, _ netip.AddrPort) ([]byte, int) {
+		switch h.Kind {
+		case wire.KindHello:
+			return inJSON(wire.Accepted{Weir: wire.Version}), 1
+		case wire.KindBegin:
+			if begins++; begins > int(report.Dropped) {
+				return nil, 1
 			}
-			h, _ := wire.ParseHeader(b[:n])
-			var v any
-			switch h.Kind {
-			case wire.KindHello:
-				v = wire.Accepted{Weir: wire.Version}
-			case wire.KindBegin:
-				if begins++; begins <= int(r.Dropped) {
-					continue
-				}
-			case wire.KindMeasure:
-				r.Delivered, r.Reads, r.Buffers = r.Delivered+1, r.Reads+1, r.Buffers+1
-				r.Bytes += int64(n)
-				continue
-			case wire.KindReport:
-				v = r
-			default:
-				continue
-			}
-			h.Kind |= wire.KindAnswer
-			h.Put(b)
-			answer := b[:wire.HeaderSize]
-			if v != nil {
-				text, _ := json.Marshal(v)
-				answer = append(answer, text...)
-			}
-			_, _ = conn.WriteTo(answer, from)
+		case wire.KindMeasure:
+			report.Delivered, report.Reads, report.Buffers = report.Delivered+1, report.Reads+1, report.Buffers+1
+			report.Bytes += int64(wire.HeaderSize + len(payload))
+		case wire.KindReport:
+			return inJSON(report), 1
 		}
-	}()
+		return nil, 0
+	})
 	var r event.UDPStream
-	measure(t, &r, short("udp-stream", conn.LocalAddr().String(), "--rate", "8e6", "--size", "1000")...)
+	measure(t, &r, short("udp-stream", at.String(), "--rate", "8e6", "--size", "1000")...)
 	if r.Delivered != r.Sent || r.Received != r.Sent || r.Sent == 0 {
 		t.Errorf("sent %d, received %d, delivered %d", r.Sent, r.Received, r.Delivered)
 	}

@@ -2,10 +2,8 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"math"
-	"net"
 	"net/netip"
 	"strings"
 	"sync"
@@ -91,41 +89,24 @@ func TestUDPStreamsNeedTCP(t *testing.T) {
 // fakeStreams admits every connection of a run, and answers the requests of its second stream only up to those of kind last.
 func fakeStreams(t *testing.T, last wire.Kind) string {
 	t.Helper()
-	at := admits(t, wire.Accepted{Secret: "x"})
-	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	go func() {
-		b := make([]byte, 1<<16)
-		var first netip.AddrPort
-		for mute := false; ; {
-			n, from, err := conn.ReadFromUDPAddrPort(b)
-			if err != nil {
-				return // closed
-			}
-			h, ok := wire.ParseHeader(b[:n])
-			if !first.IsValid() {
-				first = from
-			}
-			if !ok || h.Kind == wire.KindMeasure || h.Kind == wire.KindWarmup || mute && from != first {
-				continue
-			}
-			mute = mute || from != first && h.Kind == last
-			var text []byte
-			switch h.Kind {
-			case wire.KindHello:
-				text, _ = json.Marshal(wire.Accepted{Weir: wire.Version})
-			case wire.KindReport:
-				text, _ = json.Marshal(wire.UDPReport{})
-			}
-			h.Kind |= wire.KindAnswer
-			h.Put(b)
-			_, _ = conn.WriteToUDPAddrPort(append(b[:wire.HeaderSize:wire.HeaderSize], text...), from)
+	var first netip.AddrPort
+	mute := false
+	return fakeUDP(t, admits(t, wire.Accepted{Secret: "x"}), func(h wire.Header, _ []byte, from netip.AddrPort) ([]byte, int) {
+		if !first.IsValid() {
+			first = from
 		}
-	}()
-	return at.String()
+		if h.Kind == wire.KindMeasure || h.Kind == wire.KindWarmup || mute && from != first {
+			return nil, 0
+		}
+		mute = mute || from != first && h.Kind == last
+		switch h.Kind {
+		case wire.KindHello:
+			return inJSON(wire.Accepted{Weir: wire.Version}), 1
+		case wire.KindReport:
+			return inJSON(wire.UDPReport{}), 1
+		}
+		return nil, 1
+	}).String()
 }
 
 // The first stream that fails ends the others, and the error names it: before the window, and after it.
@@ -143,26 +124,10 @@ func TestUDPStreamFails(t *testing.T) {
 
 // A server whose streams leave from another address than the one that the client knows says so.
 func TestUDPStreamsElsewhere(t *testing.T) {
-	at := admits(t, wire.Accepted{Secret: "x"})
-	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	go func() {
-		b := make([]byte, 1<<16)
-		again, _ := json.Marshal(wire.Accepted{Weir: wire.Version, Again: true})
-		for {
-			_, from, err := conn.ReadFromUDPAddrPort(b)
-			if err != nil {
-				return // closed
-			}
-			b[2] |= byte(wire.KindAnswer)
-			_, _ = conn.WriteToUDPAddrPort(append(b[:wire.HeaderSize:wire.HeaderSize], again...), from)
-		}
-	}()
-	_, err = run(t, "run", "udp-stream", at.String(), "--streams", "2")
-	if err == nil || !strings.Contains(err.Error(), "begins at another of its addresses") {
+	at := fakeUDP(t, admits(t, wire.Accepted{Secret: "x"}), func(wire.Header, []byte, netip.AddrPort) ([]byte, int) {
+		return inJSON(wire.Accepted{Weir: wire.Version, Again: true}), 1
+	})
+	if _, err := run(t, "run", "udp-stream", at.String(), "--streams", "2"); err == nil || !strings.Contains(err.Error(), "begins at another of its addresses") {
 		t.Error(err)
 	}
 }
