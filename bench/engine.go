@@ -176,7 +176,7 @@ func writeEngine(w io.Writer, dir string) error {
 		"one of trials of a minute. Trust the ratios, which are paired within blocks, not the absolute figures. Each interval holds at\n"+
 		"%.0f %% confidence; that of several runs also covers differences between runs. One run reaches no goal: its interval says nothing\n"+
 		"about another day or machine. The engine and tools that can leave out a warm-up do; those that cannot are compared with the engine\n"+
-		"from its first byte, too, since TCP takes a while to reach its rate.\n", s.Blocks, 100*confidence)
+		"from its first byte.\n", s.Blocks, 100*confidence)
 	writeRuns(w, runs)
 	writeGoals(w, s, runs)
 	for _, n := range s.Networks {

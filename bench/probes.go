@@ -18,12 +18,8 @@ import (
 // `make bench` compiles c-limit of bench/c/limit.c; iperf3-new is an iperf3 that knows --gsro (3.21), and
 // tcp_stream is neper's.
 var probes = map[string]func() probe.Probe{
-	"c-tcp-cold": func() probe.Probe {
-		return &program{"c-limit tcp-recv ADDR PORT 0", "c-limit tcp-send ADDR PORT SECONDS", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, []string{"silence"}}
-	},
-	"c-tcp-warm": func() probe.Probe { // after the same warm-up as the engine's
-		return &program{"c-limit tcp-recv ADDR PORT WARMUP", "c-limit tcp-send ADDR PORT TOTAL", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, []string{"silence"}}
-	},
+	"c-tcp-cold": func() probe.Probe { return &cold{cTCP()} },
+	"c-tcp-warm": cTCP,
 	"c-udp": func() probe.Probe {
 		return &program{"c-limit udp-recv ADDR PORT", "c-limit udp-send ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`, nil}
 	},
@@ -39,10 +35,15 @@ var probes = map[string]func() probe.Probe{
 	},
 	"iperf3-default":   func() probe.Probe { return &probe.Iperf3{CC: congestionControl()} },
 	"iperf3-new":       func() probe.Probe { return &newer{probe.Iperf3{UDP: true, GSO: true}} },
-	"tcp-cold":         func() probe.Probe { return &cold{probe.TCPStream{}} },
+	"tcp-cold":         func() probe.Probe { return &cold{&probe.TCPStream{}} },
 	"udp-rr-unstamped": func() probe.Probe { return &unstamped{probe.UDPRR{Spin: true}} },
 	"udp-rr-long":      func() probe.Probe { return &longer{probe.UDPRR{}} },
 	"sockperf-rr-long": func() probe.Probe { return &longer{probe.SockperfRR{}} },
+}
+
+// cTCP is the C program after the engine's warm-up.
+func cTCP() probe.Probe {
+	return &program{"c-limit tcp-recv ADDR PORT WARMUP", "c-limit tcp-send ADDR PORT TOTAL", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, []string{"silence"}}
 }
 
 // congestionControl returns that of programs that do not choose one.
@@ -134,11 +135,11 @@ func (u *unstamped) Parse(out probe.Output) (probe.Measured, error) {
 }
 
 // cold counts from the first byte, as tools without a warm-up do.
-type cold struct{ probe.TCPStream }
+type cold struct{ probe.Probe }
 
 func (c *cold) Commands(w probe.Window) (server, client []string) {
 	w.Warmup = 0
-	return c.TCPStream.Commands(w)
+	return c.Probe.Commands(w)
 }
 
 // longer measures rare events for three times as long.
