@@ -68,7 +68,7 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 		return err
 	}
 	sock.RoomFor(1)
-	tcp, udp, at, err := listenBoth(c.at)
+	tcp, udp, at, err := listenBoth(c.at, c.open)
 	if err != nil {
 		return err
 	}
@@ -148,8 +148,9 @@ func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <
 }
 
 // listenBoth binds TCP and UDP to one port; for port 0 the kernel chooses one. Without IPv6, the
-// unspecified address becomes that of IPv4.
-func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err error) {
+// unspecified address becomes that of IPv4. An open server shares its port for datagrams with the sockets of streams;
+// another server cannot, for lack of the port for TCP.
+func listenBoth(at netip.AddrPort, open bool) (tcp, udp int, bound netip.AddrPort, err error) {
 	for range 10 {
 		tcp, err = sock.Listen(unix.SOCK_STREAM, at)
 		if errors.Is(err, unix.EAFNOSUPPORT) && at.Addr() == netip.IPv6Unspecified() {
@@ -165,7 +166,11 @@ func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err erro
 			return -1, -1, at, fmt.Errorf("engine: listen %v: %w", at, err)
 		}
 		bound = netip.AddrPortFrom(at.Addr(), own.Port())
-		udp, err = sock.ListenShared(bound) // with the sockets of streams: another server would need the port of TCP
+		if open {
+			udp, err = sock.ListenShared(bound)
+		} else {
+			udp, err = sock.Listen(unix.SOCK_DGRAM, bound)
+		}
 		if err == nil {
 			return tcp, udp, bound, nil
 		}
