@@ -79,11 +79,11 @@ func (p UDPStream) Check() error {
 	case p.Packets > 0 && (p.Size > 0 || p.Batch > 0):
 		return fmt.Errorf("packets: %d determines size and batch: leave those out", p.Packets)
 	}
-	err := cmp.Or(p.mode(Window{MTU: leastMTU}).Check(), checkFlows(p.Send, p.Streams), p.Buffers.check())
+	err := p.mode(Window{MTU: leastMTU}).Check()
 	if err != nil && p.Packets > 0 {
 		err = fmt.Errorf("packets: %d, on a path with an MTU of %d: %w", p.Packets, leastMTU, err)
 	}
-	return err
+	return cmp.Or(err, checkFlows(p.Send, p.Streams), p.Buffers.check())
 }
 
 func (p UDPStream) Pace(rate float64) (Probe, error) {
