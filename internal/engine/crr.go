@@ -231,10 +231,10 @@ func (k *connector) exchange(fd int, seq uint64) error {
 	deadline := sock.Now() + int64(k.c.timeout)
 	wire.Header{Kind: wire.KindConnect, Run: k.c.Run, Seq: seq & wire.Mask40, Sent: k.edge}.Put(k.request)
 	k.edge = 0
-	if err := sock.WriteFull(fd, k.request, deadline, k.stop); err != nil {
+	if err := sock.HotWriteFull(fd, k.request, deadline, k.stop); err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
-	if err := sock.ReadFull(fd, k.reply, deadline, k.stop); err != nil {
+	if err := sock.HotReadFull(fd, k.reply, deadline, k.stop); err != nil {
 		return fmt.Errorf("reply: %w", err)
 	}
 	if h, ok := wire.ParseHeader(k.reply); !ok || h.Kind != wire.KindConnect|wire.KindAnswer || h.Run != k.c.Run || h.Seq != seq&wire.Mask40 {
@@ -244,7 +244,7 @@ func (k *connector) exchange(fd int, seq uint64) error {
 }
 
 func (k *connector) awaitEnd(fd int) error {
-	err := sock.ReadFull(fd, k.reply[:1], sock.Now()+int64(k.c.timeout), k.stop)
+	err := sock.HotReadFull(fd, k.reply[:1], sock.Now()+int64(k.c.timeout), k.stop)
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil

@@ -62,20 +62,23 @@ func (e *echoer) end() {
 	}
 }
 
-// flags returns the flags of the next read. A server stops spinning after a silence, which would
-// burn a CPU for nothing.
+// flags prepares the next read and returns its flags. After a silence a server stops spinning, which would
+// burn a CPU for nothing, and lets the runtime know that it waits.
 func (e *echoer) flags() int {
+	e.polls++
 	if !e.Spin {
+		e.sock.Idle = e.polls > 1 // a Tick has passed
 		return 0
 	}
-	if e.polls++; e.polls == 1 {
+	e.sock.Idle = false
+	if e.polls == 1 {
 		return unix.MSG_DONTWAIT
 	}
 	t := sock.Now()
 	if e.polls == 2 {
 		e.silent = t
 	}
-	if t-e.silent > int64(sock.Tick) {
+	if e.sock.Idle = t-e.silent > int64(sock.Tick); e.sock.Idle {
 		return 0
 	}
 	return unix.MSG_DONTWAIT
@@ -129,7 +132,7 @@ func (u *udpServer) reply(h wire.Header, n int) {
 		e.marked = h.Kind == wire.KindStamped
 	}
 	if h.Kind != wire.KindStamped || e == nil || h.Run != u.run || !e.stamping() {
-		if e != nil && e.Spin {
+		if e != nil {
 			e.sock.Send(u.msg.Buf[:n], false) // a reply that cannot be sent is a lost reply
 		} else {
 			u.msg.Answer(u.fd, n)
@@ -218,7 +221,7 @@ func (s *server) echo(e *echoer) {
 				rest = b[n:]
 			}
 		}
-		if sock.WriteFull(e.sock.FD, rest, deadline, s.stop) != nil {
+		if sock.HotWriteFull(e.sock.FD, rest, deadline, s.stop) != nil {
 			return
 		}
 		sent += uint32(len(b))

@@ -28,6 +28,7 @@ func pingMain(ctx context.Context, args []string, out *events, help io.Writer) e
 	if err != nil {
 		return err
 	}
+	sock.RoomFor(1)
 	s, release := sock.StopWith(ctx)
 	defer release()
 	p.stop = s
@@ -95,7 +96,6 @@ type pinger struct {
 	sock *sock.ICMP
 	stop *sock.Stopper
 	hist *hdrhistogram.Histogram
-	poll [1]unix.PollFd
 
 	sent       [1 << 16]int64 // time by sequence number, 0 once answered
 	warm       int64          // requests of the warm-up
@@ -108,7 +108,6 @@ type pinger struct {
 
 func (p *pinger) run(out events) (event.Ping, error) {
 	p.warm = slots(p.warmup, p.interval)
-	p.poll[0] = unix.PollFd{Fd: int32(p.sock.FD), Events: unix.POLLIN}
 	start := sock.Now()
 	begin := start
 	total := p.warm + p.requests
@@ -157,17 +156,16 @@ func (p *pinger) listen(t int64, drain bool) error {
 		if drain && p.answered == p.requests {
 			return nil
 		}
-		wait := unix.NsecToTimespec(min(left, int64(sock.Tick)))
-		n, err := unix.Ppoll(p.poll[:], &wait, nil)
+		came := sock.HotPoll(p.sock.FD, unix.POLLIN, time.Duration(left))
 		switch {
 		case p.stop.Stopped():
 			return sock.ErrStopped
-		case (n <= 0 || err != nil) && left == 0:
+		case came == 0 && left == 0:
 			return nil
-		case n <= 0 || err != nil:
+		case came == 0:
 			continue
 		}
-		got, errno := sock.Recv(p.sock.FD, p.sock.Buf)
+		got, errno := sock.HotRecv(p.sock.FD, p.sock.Buf, 0)
 		at := sock.Now()
 		switch {
 		case sock.Again(errno):

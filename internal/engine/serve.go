@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/netip"
 	"runtime/debug"
 	"slices"
@@ -271,22 +272,24 @@ func (s *server) accept(listener int) error {
 	gauge := sock.NewGauge(-1)
 	defer gauge.Close()
 	for !s.stop.Stopped() {
-		fd, sa, err := unix.Accept4(listener, unix.SOCK_CLOEXEC)
+		if s.short.Load() == 0 {
+			sock.Await(listener, math.MaxInt64)
+		}
+		fd, peer, errno := sock.HotAccept(listener)
 		switch {
-		case err == nil:
-		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), errors.Is(err, unix.ECONNABORTED):
+		case errno == 0:
+		case sock.Again(errno), errno == unix.ECONNABORTED:
 			continue
 		case s.stop.Stopped():
 			return nil
 		default:
-			return fmt.Errorf("engine: serve: accept: %w", err)
+			return fmt.Errorf("engine: serve: accept: %w", errno)
 		}
-		peer, err := sock.AddrPort(sa)
-		if err != nil || s.transact(fd, peer.Addr(), 0, &buf, gauge) {
+		if s.transact(fd, peer, 0, &buf, gauge) {
 			unix.Close(fd)
 			continue
 		}
-		if !s.open(fd, peer.Addr()) {
+		if !s.open(fd, peer) {
 			refuse(fd, errFull)
 			s.turn()
 			continue
@@ -294,7 +297,7 @@ func (s *server) accept(listener int) error {
 		s.wg.Add(1)
 		sock.OnThread(func() error {
 			defer s.wg.Done()
-			run := s.handle(fd, peer.Addr())
+			run := s.handle(fd, peer)
 			s.known(fd)
 			s.drop(fd) // before the run ends: a server that ends with it resets connections
 			if s.leave(run); run == nil {

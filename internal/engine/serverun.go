@@ -40,10 +40,11 @@ var errBusy = fmt.Errorf("the server is busy with another run, which this one wo
 
 // tryJoin returns nil if the server is busy; changed is then closed when that can be over.
 func (s *server) tryJoin(p wire.Params, peer netip.Addr) (run *serverRun, changed <-chan struct{}, err error) {
-	begins := false
+	begins, threads := false, 0
 	s.mu.Lock()
 	defer func() {
 		if s.mu.Unlock(); begins { // a reader that pauses stops nobody else
+			sock.RoomFor(threads)
 			s.say("%v: %s begins: %v after %v of warm-up\n", peer, p.Workload, p.Duration, p.Warmup)
 		}
 	}()
@@ -59,7 +60,10 @@ func (s *server) tryJoin(p wire.Params, peer netip.Addr) (run *serverRun, change
 		run = &serverRun{Params: p, peer: peer, since: sock.Now()}
 		s.runs[p.Run] = run
 		s.change()
-		begins = true
+		begins, threads = true, 1 // that of an open server's datagrams
+		for _, run := range s.runs {
+			threads += run.Streams
+		}
 	}
 	run.conns++
 	return run, nil, nil
@@ -136,8 +140,7 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve fun
 	if p.Streams == 1 {
 		udp, err = sock.Listen(unix.SOCK_DGRAM, at)
 	} else {
-		sock.RoomFor(p.Streams + 1) // before the first of them reads
-		if s.udp != nil {           // which takes what is for this address, until pass
+		if s.udp != nil { // which takes what is for this address, until pass
 			at = netip.AddrPortFrom(unspecified(at.Addr()), at.Port())
 		}
 		udp, err = sock.ListenShared(at)

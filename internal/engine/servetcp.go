@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"net/netip"
 	"strings"
 	"sync/atomic"
@@ -117,7 +116,7 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 // window begins a warm-up after the first byte of any of the run's streams, so all streams share
 // it. The count is sent once, as soon as the window is over: the client sends until it has it.
 func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
-	buf, flags := make([]byte, readSize), 0
+	buf, flags := make([]byte, readSize), uintptr(0)
 	if run.Discard {
 		// tcp(7): the kernel discards the bytes instead of copying them.
 		buf, flags = make([]byte, discardSize), unix.MSG_TRUNC
@@ -136,7 +135,7 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 	var begin, end, heard int64
 	var before wire.Reading
 	for {
-		n, errno := sock.RecvFlags(fd, buf, flags)
+		n, errno := sock.HotRecv(fd, buf, flags)
 		t := sock.Now()
 		if errno == 0 {
 			s.meter.Bytes.Add(int64(n))
@@ -187,7 +186,10 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 func (s *server) hold(fd int, p wire.Params, answer func() (any, bool)) {
 	var b [1]byte
 	deadline := sock.Now() + int64(p.Warmup+p.Duration+s.patience)
-	for sock.ReadFull(fd, b[:], deadline, s.stop) == nil {
+	for {
+		if sock.Await(fd, deadline); sock.ReadFull(fd, b[:], deadline, s.stop) != nil {
+			return
+		}
 		v, ok := answer()
 		if !ok || sock.WriteJSON(fd, v, sock.Now()+int64(helloTimeout), s.stop) != nil {
 			return
@@ -221,12 +223,12 @@ func (s *server) transact(fd int, peer netip.Addr, patience time.Duration, buf *
 	var head [wire.HeaderSize]byte
 	deadline := sock.Now() + int64(patience)
 	for {
-		n, _, err := unix.Recvfrom(fd, head[:], unix.MSG_PEEK|unix.MSG_WAITALL)
-		if err == nil && n == len(head) {
+		n, errno := sock.RecvFlags(fd, head[:], unix.MSG_PEEK|unix.MSG_WAITALL)
+		if n == len(head) {
 			break
 		}
 		// Control messages are longer than a header.
-		if err == nil || !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) || sock.MayWait(deadline, s.stop) != nil {
+		if !sock.Again(errno) || sock.MayWait(deadline, s.stop) != nil {
 			return false
 		}
 	}
@@ -270,10 +272,10 @@ func (s *server) answerShort(fd int, run *serverRun, b []byte) {
 		}
 	}
 	deadline := sock.Now() + int64(helloTimeout)
-	if sock.ReadFull(fd, b, deadline, s.stop) != nil {
+	if sock.HotReadFull(fd, b, deadline, s.stop) != nil {
 		return
 	}
 	b[2] |= byte(wire.KindAnswer)
-	_ = sock.WriteFull(fd, b, deadline, s.stop) // the client reports it
+	_ = sock.HotWriteFull(fd, b, deadline, s.stop) // the client reports it
 	s.meter.Add(1, len(b))
 }

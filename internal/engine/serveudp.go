@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/netip"
 	"strings"
 	"time"
@@ -46,6 +47,7 @@ type udpServer struct {
 	greeted bool
 	begun   bool
 	began   int64        // when
+	ended   bool         // the client has asked for the report
 	before  wire.Reading // of this thread then
 	gauge   *sock.Gauge  // of this thread
 	from    uint64       // number of the first datagram that counts; lower ones are late, from an earlier phase
@@ -73,6 +75,9 @@ func (u *udpServer) serve() error {
 		if u.board.Wanted() {
 			u.board.Post(u.tally())
 		}
+		if u.idle() {
+			sock.Await(u.fd, math.MaxInt64)
+		}
 		var errno unix.Errno
 		if u.stream != nil {
 			errno = u.readStream()
@@ -90,6 +95,17 @@ func (u *udpServer) serve() error {
 		}
 	}
 	return nil
+}
+
+// idle reports whether no run needs this thread, not even its counters, for which a console can still ask after the report.
+func (u *udpServer) idle() bool {
+	switch {
+	case u.stream != nil:
+		return u.ended && u.stream.last-u.stream.busy > int64(time.Second)
+	case u.echo != nil:
+		return u.echo.sock.Idle
+	}
+	return true
 }
 
 func (u *udpServer) readOne() unix.Errno {
@@ -116,6 +132,9 @@ func (u *udpServer) handle(n int) {
 // control handles the other kinds. Clients repeat requests until they are answered, so each can
 // arrive several times, and late.
 func (u *udpServer) control(h wire.Header, n int) {
+	if u.echo != nil {
+		u.echo.polls = 1 // it can be the client's last, and a collection must not wait for the next read
+	}
 	switch h.Kind {
 	case wire.KindReach:
 		u.msg.Buf[2] |= byte(wire.KindAnswer)
@@ -129,7 +148,7 @@ func (u *udpServer) control(h wire.Header, n int) {
 			return
 		}
 		if !u.begun || h.Sent > u.from {
-			u.begun, u.from, u.base, u.counts = true, h.Sent, u.drops, tally.Receiver{Next: h.Sent}
+			u.begun, u.ended, u.from, u.base, u.counts = true, false, h.Sent, u.drops, tally.Receiver{Next: h.Sent}
 		}
 		if u.counts.Delivered == 0 {
 			u.began, u.before = sock.Now(), u.gauge.Read() // a client that asks again has not begun
@@ -186,7 +205,7 @@ func (u *udpServer) hello(h wire.Header, b []byte) wire.Accepted {
 		return a
 	}
 	if !u.greeted || u.run != h.Run {
-		u.greeted, u.begun, u.run = true, false, h.Run
+		u.greeted, u.begun, u.ended, u.run = true, false, false, h.Run
 		if err := u.echoes(p); err != nil {
 			u.greeted, a.Error = false, err.Error()
 		}
@@ -202,6 +221,7 @@ func (u *udpServer) report(h wire.Header) wire.UDPReport {
 	if !u.begun || h.Run != u.run {
 		return wire.UDPReport{Error: fmt.Sprintf("the server does not count run %d: another client has replaced it", h.Run)}
 	}
+	u.ended = true
 	u.drain(sock.Now() + int64(drainTimeout))
 	u.counts.Used = u.gauge.Read().Since(u.before)
 	u.counts.Dropped = int64(u.drops - u.base) // modulo 2^32, as the kernel counts

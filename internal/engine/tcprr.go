@@ -104,7 +104,7 @@ func (a *tcpAsker) send(i int, start int64, measured bool) error {
 			b = b[n:] // the rest, if any, has no stamp, so the sample will be incomplete
 		}
 	}
-	if err := sock.WriteFull(a.fd, b, deadline, a.stop); err != nil {
+	if err := sock.HotWriteFull(a.fd, b, deadline, a.stop); err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
 	a.stampID += uint32(len(a.message))

@@ -24,7 +24,6 @@ type udpAsker struct {
 
 	// Of the open loop.
 	heard int64 // when the last reply came
-	poll  [1]unix.PollFd
 }
 
 // runUDP runs udp-rr or udp-open.
@@ -248,10 +247,7 @@ func (a *udpAsker) listen(t int64) error {
 // doze waits for a reply, for at most d nanoseconds. It reads pending stamps, which would end every
 // doze at once.
 func (a *udpAsker) doze(d int64) {
-	a.poll[0] = unix.PollFd{Fd: int32(a.fd), Events: unix.POLLIN}
-	wait := unix.NsecToTimespec(min(d, int64(sock.Tick)))
-	n, err := unix.Ppoll(a.poll[:], &wait, nil)
-	if err == nil && n > 0 && a.poll[0].Revents&unix.POLLERR != 0 {
+	if sock.HotPoll(a.fd, unix.POLLIN, time.Duration(d))&unix.POLLERR != 0 {
 		a.samples.Collect(a.sock)
 	}
 }

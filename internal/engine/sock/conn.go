@@ -18,7 +18,16 @@ var ErrSilent = errors.New("the other end is silent")
 
 // ReadFull fills b; the error is io.EOF if the connection ended before the first byte.
 func ReadFull(fd int, b []byte, deadline int64, s *Stopper) error {
-	n, err := move(Recv, fd, b, deadline, s)
+	return fill(Recv, fd, b, deadline, s)
+}
+
+// HotReadFull is ReadFull in a hot loop.
+func HotReadFull(fd int, b []byte, deadline int64, s *Stopper) error {
+	return fill(func(fd int, b []byte) (int, unix.Errno) { return HotRecv(fd, b, 0) }, fd, b, deadline, s)
+}
+
+func fill(read func(int, []byte) (int, unix.Errno), fd int, b []byte, deadline int64, s *Stopper) error {
+	n, err := move(read, fd, b, deadline, s)
 	if err == io.EOF && n > 0 {
 		return io.ErrUnexpectedEOF
 	}
@@ -37,6 +46,20 @@ func ReadAll(fd int, b []byte, deadline int64, s *Stopper) ([]byte, error) {
 func WriteFull(fd int, b []byte, deadline int64, s *Stopper) error {
 	_, err := move(Send, fd, b, deadline, s)
 	return err
+}
+
+// HotWriteFull is WriteFull in a hot loop.
+func HotWriteFull(fd int, b []byte, deadline int64, s *Stopper) error {
+	_, err := move(func(fd int, b []byte) (int, unix.Errno) { return HotSend(fd, b, 0) }, fd, b, deadline, s)
+	return err
+}
+
+// Await waits until there is something to read, the socket is shut down, or the deadline has passed. A
+// thread that looked more often would wake up the runtime's monitor, see hot.go.
+func Await(fd int, deadline int64) {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	wait := unix.NsecToTimespec(max(deadline-Now(), 0))
+	_, _ = unix.Ppoll(p, &wait, nil) // the next call on the socket fails, too
 }
 
 // move calls f until it has moved all of b, and returns how much it moved.
@@ -158,14 +181,16 @@ func (m *Message) Connect(fd int) unix.Errno {
 }
 
 // From returns the sender of the last datagram, without a zone.
-func (m *Message) From() netip.Addr {
-	switch m.Name.Addr.Family {
+func (m *Message) From() netip.Addr { return addr(&m.Name).WithZone("") }
+
+// addr returns the address of a kernel's name, as AddrPort does.
+func addr(name *unix.RawSockaddrAny) netip.Addr {
+	switch name.Addr.Family {
 	case unix.AF_INET:
-		sa := (*unix.RawSockaddrInet4)(unsafe.Pointer(&m.Name))
-		return netip.AddrFrom4(sa.Addr)
+		return netip.AddrFrom4((*unix.RawSockaddrInet4)(unsafe.Pointer(name)).Addr)
 	case unix.AF_INET6:
-		sa := (*unix.RawSockaddrInet6)(unsafe.Pointer(&m.Name))
-		return netip.AddrFrom16(sa.Addr).Unmap()
+		sa := (*unix.RawSockaddrInet6)(unsafe.Pointer(name))
+		return inet6(sa.Addr, sa.Scope_id)
 	}
 	return netip.Addr{}
 }

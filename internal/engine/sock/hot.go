@@ -1,6 +1,7 @@
 package sock
 
 import (
+	"net/netip"
 	"runtime"
 	"syscall"
 	"time"
@@ -10,7 +11,10 @@ import (
 )
 
 // Telling the Go runtime that a system call begins and ends would cost 5 to 8 % of the rate of
-// small datagrams. The calls below omit it, and rely on three conditions:
+// small datagrams. A thread that waits in such calls also keeps the runtime's monitor awake: it takes the P
+// of every call that lasts for 10 ms, and after that wakes up each 20 µs for a while, thousands of times a
+// second (sysmon and retake, runtime/proc.go, Go 1.26). So every system call of a measured window
+// omits it. The calls below rely on three conditions:
 //
 //   - The thread has all signals blocked (OnThread): the runtime believes that it
 //     computes, and would interrupt it with SIGURG every 10 ms.
@@ -22,7 +26,7 @@ import (
 //     that, and then for the preemption check at the start of these functions, which
 //     therefore must not be inlined.
 //
-// A thread that waits for its peer to begin uses Send, Recv and the like.
+// A thread that waits for its peer to begin uses Send, Recv and the like, and best waits long (Await).
 //
 // The calls are those of package syscall: those of x/sys/unix jump there through a wrapper that moves
 // all arguments to the stack and back.
@@ -40,6 +44,11 @@ func RoomFor(n int) {
 
 func HotSend(fd int, b []byte, flags uintptr) (int, unix.Errno) {
 	return hotSendTo(fd, b, flags, nil, 0)
+}
+
+// HotRecv reads from a connected socket.
+func HotRecv(fd int, b []byte, flags uintptr) (int, unix.Errno) {
+	return hotRecvFrom(fd, b, flags, nil, nil, 1)
 }
 
 // hotSendTo is sendto; a nil address is the peer of a connected socket.
@@ -86,6 +95,19 @@ func hotRecvMany(fd int, ms []mmsghdr, flags uintptr) (int, unix.Errno) {
 	return int(n), errno
 }
 
+// HotAccept takes a connection. It inherits the listener's timeouts.
+//
+//go:noinline
+func HotAccept(listener int) (fd int, peer netip.Addr, errno unix.Errno) {
+	var name unix.RawSockaddrAny
+	length := uint32(unix.SizeofSockaddrAny)
+	n, _, errno := syscall.RawSyscall6(unix.SYS_ACCEPT4, uintptr(listener), uintptr(unsafe.Pointer(&name)), uintptr(unsafe.Pointer(&length)), unix.SOCK_CLOEXEC, 0, 0)
+	if errno != 0 {
+		return -1, peer, errno
+	}
+	return int(n), addr(&name), 0
+}
+
 // HotNap sleeps for d, or less if something wakes it.
 //
 //go:noinline
@@ -94,13 +116,15 @@ func HotNap(d time.Duration) {
 	syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// hotPoll waits at most a Tick.
+// HotPoll waits for events on a socket, for at most d and a Tick, and returns those that came. POLLERR is
+// always among those that it waits for.
 //
 //go:noinline
-func hotPoll(fd int, events int16) {
+func HotPoll(fd int, events int16, d time.Duration) int16 {
 	p := unix.PollFd{Fd: int32(fd), Events: events}
-	ts := unix.NsecToTimespec(int64(Tick))
+	ts := unix.NsecToTimespec(int64(min(d, Tick)))
 	syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	return p.Revents
 }
 
 // mmsghdr is struct mmsghdr of sendmmsg(2) and recvmmsg(2).

@@ -86,7 +86,7 @@ func (s *ICMP) Send(seq uint16) unix.Errno {
 		s.packet[2], s.packet[3] = 0, 0
 		binary.BigEndian.PutUint16(s.packet[2:], checksum(s.packet))
 	}
-	_, errno := Send(s.FD, s.packet)
+	_, errno := HotSend(s.FD, s.packet, 0)
 	return errno
 }
 

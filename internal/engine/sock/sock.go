@@ -257,13 +257,17 @@ func AddrPort(sa unix.Sockaddr) (netip.AddrPort, error) {
 	case *unix.SockaddrInet4:
 		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port)), nil
 	case *unix.SockaddrInet6:
-		a := netip.AddrFrom16(sa.Addr).Unmap()
-		if sa.ZoneId != 0 && a.Is6() {
-			a = a.WithZone(strconv.FormatUint(uint64(sa.ZoneId), 10))
-		}
-		return netip.AddrPortFrom(a, uint16(sa.Port)), nil
+		return netip.AddrPortFrom(inet6(sa.Addr, sa.ZoneId), uint16(sa.Port)), nil
 	}
 	return netip.AddrPort{}, fmt.Errorf("socket: unexpected address %T", sa)
+}
+
+func inet6(addr [16]byte, zone uint32) netip.Addr {
+	a := netip.AddrFrom16(addr).Unmap()
+	if zone != 0 && a.Is6() {
+		a = a.WithZone(strconv.FormatUint(uint64(zone), 10))
+	}
+	return a
 }
 
 func OwnAddr(fd int) (netip.AddrPort, error) {

@@ -40,6 +40,7 @@ type Stamped struct {
 	Live bool  // one did
 	Rx   int64 // when the kernel received the last message, ns since 1970; 0: unknown
 	Spin bool  // Recv with MSG_DONTWAIT tries Polls times
+	Idle bool  // Recv tells the runtime that it waits, see hot.go
 
 	from    *unix.RawSockaddrAny // sender of the last datagram; nil on a connected socket
 	FromLen uint32
@@ -88,10 +89,10 @@ func (s *Stamped) TurnOff() error {
 func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	s.Rx = 0
 	tries := 1
-	if s.Spin {
+	if s.Spin && flags&unix.MSG_DONTWAIT != 0 {
 		tries = Polls
 	}
-	if !stamp && flags&unix.MSG_DONTWAIT != 0 {
+	if !stamp && !s.Idle {
 		s.FromLen = unix.SizeofSockaddrAny
 		return hotRecvFrom(s.FD, b, uintptr(flags), s.from, &s.FromLen, tries)
 	}
@@ -100,14 +101,14 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 		s.hdr.Name, s.hdr.Namelen = (*byte)(unsafe.Pointer(s.from)), unix.SizeofSockaddrAny
 	}
 	n, errno := 0, unix.Errno(0)
-	if flags&unix.MSG_DONTWAIT != 0 {
+	if s.Idle {
+		n, errno = recvMessage(s.FD, &s.hdr, flags)
+	} else {
 		for ; tries > 0; tries-- {
 			if n, errno = hotRecvMessage(s.FD, &s.hdr, uintptr(flags)); errno != unix.EAGAIN {
 				break
 			}
 		}
-	} else { // the runtime must know, see hot.go
-		n, errno = recvMessage(s.FD, &s.hdr, flags)
 	}
 	if errno != 0 {
 		return 0, errno
@@ -151,7 +152,7 @@ func (s *Stamped) Sent() (id uint32, t int64, ok bool) {
 	var none [1]byte
 	for {
 		s.point(none[:], s.control[:])
-		if _, errno := recvMessage(s.FD, &s.hdr, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT); errno != 0 {
+		if _, errno := hotRecvMessage(s.FD, &s.hdr, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT); errno != 0 {
 			return 0, 0, false
 		}
 		if id, t, ok := parseSent(s.control[:min(int(s.hdr.Controllen), len(s.control))]); ok {

@@ -43,7 +43,7 @@ func (z *Zerocopy) Send(b []byte) (int, unix.Errno) {
 		}
 		// No room for another notice or for locked memory: some must complete first.
 		if z.Reap() == 0 {
-			hotPoll(z.fd, 0) // POLLERR is always polled for
+			HotPoll(z.fd, 0, Tick)
 			if z.Reap() == 0 {
 				return 0, unix.EAGAIN
 			}
