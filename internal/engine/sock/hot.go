@@ -11,10 +11,10 @@ import (
 )
 
 // Telling the Go runtime that a system call begins and ends would cost 5 to 8 % of the rate of
-// small datagrams. A thread that waits in such calls also keeps the runtime's monitor awake: it takes the P
-// of every call that lasts for 10 ms, and after that wakes up each 20 µs for a while, thousands of times a
-// second (sysmon and retake, runtime/proc.go, Go 1.26). So every system call of a measured window
-// omits it. The calls below rely on three conditions:
+// small datagrams. It also keeps the runtime's monitor awake, which takes the P of a call that lasts for 10 ms and
+// then wakes up every 20 µs for a while: thousands of times a second next to a thread that reads
+// (sysmon and retake, runtime/proc.go, Go 1.26). So the calls that a measured window repeats
+// do not tell the runtime, except those that make and close connections. They rely on three conditions:
 //
 //   - The thread has all signals blocked (OnThread): the runtime believes that it
 //     computes, and would interrupt it with SIGURG every 10 ms.
