@@ -23,6 +23,7 @@ type echoer struct {
 	ids      uint32          // of stamps
 	polls    int             // reads since the last message
 	silent   int64           // when they began, approximately
+	idle     bool            // nothing has come for a Tick, or need come: the thread can wait for long
 	place    *wire.Place     // where it spins
 	restore  func()          // leaves that CPU
 	marked   bool            // the last message was marked, so the next can be a sample
@@ -62,15 +63,14 @@ func (e *echoer) end() {
 	}
 }
 
-// flags prepares the next read and returns its flags. After a silence a server stops spinning, which would
-// burn a CPU for nothing, and lets the runtime know that it waits.
+// flags returns the flags of the next read. A server stops spinning after a silence, which would
+// burn a CPU for nothing.
 func (e *echoer) flags() int {
 	e.polls++
 	if !e.Spin {
-		e.sock.Idle = e.polls > 1 // a Tick has passed
+		e.idle = e.idle || e.polls > 1
 		return 0
 	}
-	e.sock.Idle = false
 	if e.polls == 1 {
 		return unix.MSG_DONTWAIT
 	}
@@ -78,11 +78,14 @@ func (e *echoer) flags() int {
 	if e.polls == 2 {
 		e.silent = t
 	}
-	if e.sock.Idle = t-e.silent > int64(sock.Tick); e.sock.Idle {
+	if e.idle = t-e.silent > int64(sock.Tick); e.idle {
 		return 0
 	}
 	return unix.MSG_DONTWAIT
 }
+
+// heard notes that something has come.
+func (e *echoer) heard() { e.polls, e.idle = 0, false }
 
 // reply answers the last message with b and keeps the stamps of both.
 func (e *echoer) reply(seq uint64, b []byte) (int, unix.Errno) {
@@ -108,7 +111,7 @@ func (u *udpServer) receive() (n int, drops uint32, errno unix.Errno) {
 	n, errno = u.echo.sock.Recv(u.msg.Buf, u.echo.flags(), u.echo.heeds())
 	u.msg.Hdr.Namelen = u.echo.sock.FromLen
 	if errno == 0 {
-		u.echo.polls = 0
+		u.echo.heard()
 	}
 	return n, u.drops, errno
 }
@@ -242,6 +245,9 @@ var errTooLong = errors.New("the client kept sending long after the measured win
 // read fills b like sock.ReadFull, but stops at the deadline even if the client keeps sending.
 func (e *echoer) read(b []byte, deadline int64, s *sock.Stopper) error {
 	for got := 0; got < len(b); {
+		if e.idle {
+			sock.Await(e.sock.FD, deadline)
+		}
 		n, errno := e.sock.Recv(b[got:], e.flags(), e.heeds())
 		switch {
 		case sock.Again(errno):
@@ -254,7 +260,7 @@ func (e *echoer) read(b []byte, deadline int64, s *sock.Stopper) error {
 			return io.EOF
 		default:
 			got += n
-			if e.polls = 0; sock.Now() > deadline {
+			if e.heard(); sock.Now() > deadline {
 				return errTooLong
 			}
 		}

@@ -103,7 +103,7 @@ func (u *udpServer) idle() bool {
 	case u.stream != nil:
 		return u.ended && u.stream.last-u.stream.busy > int64(time.Second)
 	case u.echo != nil:
-		return u.echo.sock.Idle
+		return u.echo.idle
 	}
 	return true
 }
@@ -133,7 +133,7 @@ func (u *udpServer) handle(n int) {
 // arrive several times, and late.
 func (u *udpServer) control(h wire.Header, n int) {
 	if u.echo != nil {
-		u.echo.polls = 1 // it can be the client's last, and a collection must not wait for the next read
+		u.echo.idle = !u.echo.Spin // it can be the client's last, and a collection must not wait for the next read
 	}
 	switch h.Kind {
 	case wire.KindReach:

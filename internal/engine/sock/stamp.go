@@ -40,7 +40,6 @@ type Stamped struct {
 	Live bool  // one did
 	Rx   int64 // when the kernel received the last message, ns since 1970; 0: unknown
 	Spin bool  // Recv with MSG_DONTWAIT tries Polls times
-	Idle bool  // Recv tells the runtime that it waits, see hot.go
 
 	from    *unix.RawSockaddrAny // sender of the last datagram; nil on a connected socket
 	FromLen uint32
@@ -92,7 +91,7 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	if s.Spin && flags&unix.MSG_DONTWAIT != 0 {
 		tries = Polls
 	}
-	if !stamp && !s.Idle {
+	if !stamp {
 		s.FromLen = unix.SizeofSockaddrAny
 		return hotRecvFrom(s.FD, b, uintptr(flags), s.from, &s.FromLen, tries)
 	}
@@ -101,13 +100,9 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 		s.hdr.Name, s.hdr.Namelen = (*byte)(unsafe.Pointer(s.from)), unix.SizeofSockaddrAny
 	}
 	n, errno := 0, unix.Errno(0)
-	if s.Idle {
-		n, errno = recvMessage(s.FD, &s.hdr, flags)
-	} else {
-		for ; tries > 0; tries-- {
-			if n, errno = hotRecvMessage(s.FD, &s.hdr, uintptr(flags)); errno != unix.EAGAIN {
-				break
-			}
+	for ; tries > 0; tries-- {
+		if n, errno = hotRecvMessage(s.FD, &s.hdr, uintptr(flags)); errno != unix.EAGAIN {
+			break
 		}
 	}
 	if errno != 0 {
