@@ -16,52 +16,51 @@ import (
 // times next to one that tells it of its system calls (internal/engine/sock/hot.go), which a result would charge
 // to the network.
 func TestEngineIsQuiet(t *testing.T) {
-	quiet := func(name string, pid, threads, most int) {
-		t.Helper()
-		begin, before := time.Now(), switches(t, pid)
+	rate := func(p *os.Process, threads int) float64 {
+		begin, before := time.Now(), switches(t, p.Pid)
 		time.Sleep(time.Second / 2) // the time in which they are counted
-		n := others(threads, before, switches(t, pid))
-		if rate := float64(n) / time.Since(begin).Seconds(); rate > float64(most) {
-			t.Errorf("%s: threads that do not measure went to sleep %.0f times per second: want at most %d", name, rate, most)
-		}
+		n := others(threads, before, switches(t, p.Pid))
+		return float64(n) / time.Since(begin).Seconds()
 	}
-	server := weir("WEIR_TEST_MARK="+t.TempDir(), "engine", "serve", "127.0.0.1:0", "--open", "--json")
-	out, err := server.StdoutPipe()
-	if err == nil {
-		err = server.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
-	line, err := bufio.NewReader(out).ReadString('\n')
+	server, line := startUntilLine(t, "engine", "serve", "127.0.0.1:0", "--open", "--json")
 	addr := regexp.MustCompile(`127\.0\.0\.1:[0-9]+`).FindString(line)
 	if addr == "" {
-		t.Fatalf("the server says %q, %v", line, err)
+		t.Fatalf("the server says %q", line)
 	}
-	quiet("a server that waits", server.Process.Pid, 0, 100)
+	// A program that has just started is busy.
+	eventually(t, "the threads of a server that waits go to sleep at most 15 times per second", func() bool { return rate(server, 0) <= 15 })
 	for _, workload := range []string{"tcp-stream", "tcp-rr", "udp-rr", "udp-stream", "udp-open"} {
 		args := []string{"engine", "run", workload, addr, "--duration", "3s", "--json"}
 		if workload == "udp-open" {
 			args = append(args, "--rate", "5000")
 		}
-		client := weir("WEIR_TEST_MARK="+t.TempDir(), args...)
-		out, err := client.StdoutPipe()
-		if err == nil {
-			err = client.Start()
+		client, _ := startUntilLine(t, args...) // the window begins
+		for end, p := range map[string]*os.Process{"server": server, "client": client} {
+			if n := rate(p, 1); n > 1000 {
+				t.Errorf("the %s of %s: threads that do not measure went to sleep %.0f times per second: want at most 1000", end, workload, n)
+			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		said := bufio.NewReader(out)
-		if line, err := said.ReadString('\n'); err != nil { // the window begins
-			t.Fatalf("%s says %q, %v", workload, line, err)
-		}
-		quiet("the server of "+workload, server.Process.Pid, 1, 1000)
-		quiet("the client of "+workload, client.Process.Pid, 1, 1000)
-		_ = client.Process.Kill()
-		_ = client.Wait()
+		_ = client.Kill()
 	}
+}
+
+// startUntilLine starts weir, waits for its first line of output, and ends it with the test.
+func startUntilLine(t *testing.T, args ...string) (*os.Process, string) {
+	t.Helper()
+	cmd := weir("WEIR_TEST_MARK="+t.TempDir(), args...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("weir %v says %q, %v", args, line, err)
+	}
+	return cmd.Process, line
 }
 
 // switches returns how often each thread of a process has gone to sleep (voluntary_ctxt_switches, proc_pid_status(5)).
