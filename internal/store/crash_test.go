@@ -84,6 +84,9 @@ func TestReadWhatIsThere(t *testing.T) {
 			t.Errorf("%s: error %v", path, err)
 		}
 	}
+	if _, err := Runs(filepath.Join(dir, "missing")); err == nil || !strings.Contains(err.Error(), "it does not exist") {
+		t.Error(err)
+	}
 	must(t)(os.WriteFile(filepath.Join(dir, "study.yaml"), []byte("s"), 0o666))
 	c, err := Read(dir)
 	if err != nil || string(c.Study) != "s" || len(c.Problems) != 1 || !strings.Contains(c.Problems[0].Error(), "results.jsonl") {

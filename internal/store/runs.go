@@ -50,6 +50,9 @@ func Runs(dir string) ([]string, error) {
 	case errors.Is(err, syscall.ENOTDIR):
 		return nil, fmt.Errorf("%s: not a results directory: it is a file", dir)
 	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: not a results directory: it does not exist; weir run names its directory at the end", dir)
+		}
 		return nil, fmt.Errorf("%s: not a results directory: it holds neither a run (%s, %s) nor a series of runs (%s)", dir, studyFile, resultsFile, runsFile)
 	case err != nil:
 		return nil, err
