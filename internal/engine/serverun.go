@@ -74,24 +74,29 @@ func (s *server) leave(run *serverRun) {
 	if run == nil {
 		return
 	}
-	ended := false
+	if s.last(run) {
+		s.say("%v: %s has ended after %v\n", run.peer, run.Workload, time.Duration(sock.Now()-run.since).Round(time.Millisecond))
+		s.mu.Lock()
+		s.ended++ // once that is said: it can end the server
+		s.change()
+		s.mu.Unlock()
+	}
+}
+
+// last removes a connection from a run, and ends the run with the last one. It says nothing: a reader that pauses stops nobody else.
+func (s *server) last(run *serverRun) bool {
 	s.mu.Lock()
-	defer func() {
-		if s.mu.Unlock(); ended {
-			s.say("%v: %s has ended after %v\n", run.peer, run.Workload, time.Duration(sock.Now()-run.since).Round(time.Millisecond))
-		}
-	}()
+	defer s.mu.Unlock()
 	if run.conns--; run.conns > 0 {
-		return
+		return false
 	}
 	s.marks.end() // before anything else uses the CPU
 	delete(s.runs, run.Run)
 	if len(s.runs) == 0 {
 		runtime.GC() // automatic collection is off, and no run is measured now
 	}
-	s.ended++
 	s.change()
-	ended = true
+	return true
 }
 
 // change wakes every waiter. The caller holds the lock.
