@@ -206,7 +206,7 @@ func TestForeignToolOnTwoMachines(t *testing.T) {
 		s.Probe, srv.port = tool{"iperf9"}, toolPort
 		run := cli.run
 		cli.run = func(ctx context.Context, argv []string, stdout, stderr io.Writer) error {
-			time.Sleep(time.Second) // the warm-up, rounded up
+			time.Sleep(time.Second + time.Millisecond) // into the window, which begins after the warm-up, rounded up
 			srv.add(20, 0, 0)
 			return run(ctx, argv, stdout, stderr)
 		}
