@@ -60,6 +60,7 @@ var contests = []contest{
 	{"UDP 18 bytes", "packet/s", "packet.rate", []contender{
 		{"engine", "udp-rate", 0},
 		{"C", "c-udp", 1.25},
+		{"C, napping as the engine's receiver does", "c-udp-nap", 0},
 		{"iperf3", "iperf3-small", 1},
 		{"netperf", "netperf-small", 1},
 	}},
@@ -183,6 +184,7 @@ func writeEngine(w io.Writer, dir string) error {
 		writeEach(w, n.Name, runs)
 	}
 	writeDisagreements(w, s, runs)
+	writeDistances(w, s, runs)
 	for _, c := range contests {
 		fmt.Fprintf(w, "\n## %s\n\n| tool | version |", c.name)
 		for _, n := range s.Networks {
@@ -292,6 +294,66 @@ func writeDisagreements(w io.Writer, s study.Study, runs []run) {
 		return
 	}
 	fmt.Fprintf(w, "\n## Where runs disagree\n\n| | engine ÷ | the two farthest intervals | what differed |\n|---|---|---|---|\n%s\n", strings.Join(lines, "\n"))
+}
+
+// writeDistances prints the medians of all runs' trials by how far apart the CPUs were, with the number of trials.
+func writeDistances(w io.Writer, s study.Study, runs []run) {
+	type cell struct {
+		probe, network string
+		far            bool
+	}
+	values := map[cell][]float64{}
+	for _, c := range contests {
+		for _, p := range c.contenders {
+			for _, r := range runs {
+				for t := range r.Results() {
+					if far, ok := r.Cores.WereFar(t); ok && t.Status == record.OK && t.Config[analysis.Probe] == p.probe {
+						v := t.Values[0]
+						if c.value != "" {
+							v, _ = t.Get(c.value)
+						}
+						at := cell{c.name + p.probe, t.Config[analysis.Network], far}
+						values[at] = append(values[at], v.Value)
+					}
+				}
+			}
+		}
+	}
+	if len(values) == 0 {
+		return
+	}
+	fmt.Fprint(w, "\n## How far apart the CPUs are\n\n"+
+		"A hypervisor moves the CPUs of a virtual machine: see [ADR 60](adr/0060-cpus-that-move.md). Ratios compare trials at the same distance.\n"+
+		"Here are medians of all trials at either, with their number.\n\n| | tool |")
+	for _, n := range s.Networks {
+		fmt.Fprintf(w, " %s, near | %s, far | far ÷ near |", n.Name, n.Name)
+	}
+	fmt.Fprintf(w, "\n|---|---|%s\n", strings.Repeat("---|---|---|", len(s.Networks)))
+	for _, c := range contests {
+		for _, p := range c.contenders {
+			row, some := "", false
+			for _, n := range s.Networks {
+				var middle [2]float64
+				for i, far := range []bool{false, true} {
+					v := values[cell{c.name + p.probe, n.Name, far}]
+					text := "-"
+					if len(v) > 0 {
+						middle[i] = stat.Median(v, confidence).Center
+						text, some = fmt.Sprintf("%s (%d)", unit.Format(middle[i], c.unit), len(v)), true
+					}
+					row += fmt.Sprintf(" %s |", text)
+				}
+				if middle[0] > 0 && middle[1] > 0 {
+					row += fmt.Sprintf(" %.2f |", middle[1]/middle[0])
+				} else {
+					row += " - |"
+				}
+			}
+			if some {
+				fmt.Fprintf(w, "| %s | %s |%s\n", c.name, p.name, row)
+			}
+		}
+	}
 }
 
 func bracket(i stat.Interval) string {

@@ -20,9 +20,8 @@ import (
 var probes = map[string]func() probe.Probe{
 	"c-tcp-cold": func() probe.Probe { return &cold{cTCP()} },
 	"c-tcp-warm": cTCP,
-	"c-udp": func() probe.Probe {
-		return &program{"c-limit udp-recv ADDR PORT", "c-limit udp-send ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`, nil}
-	},
+	"c-udp":      func() probe.Probe { return cUDP("udp-recv") },
+	"c-udp-nap":  func() probe.Probe { return cUDP("udp-nap") },
 	"c-rr": func() probe.Probe {
 		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-ask ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+)`, nil}
 	},
@@ -44,6 +43,10 @@ var probes = map[string]func() probe.Probe{
 // cTCP is the C program after the engine's warm-up.
 func cTCP() probe.Probe {
 	return &program{"c-limit tcp-recv ADDR PORT WARMUP", "c-limit tcp-send ADDR PORT TOTAL", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, []string{"silence"}}
+}
+
+func cUDP(receive string) probe.Probe {
+	return &program{"c-limit " + receive + " ADDR PORT", "c-limit udp-send ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`, nil}
 }
 
 // congestionControl returns that of programs that do not choose one.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -37,7 +38,7 @@ func writeRecord(w io.Writer, dir string) error {
 	if err := json.Unmarshal(c.Hosts["local"], &host); err != nil {
 		return fmt.Errorf("%s: the machine's facts: %w", dir, err)
 	}
-	used := map[string]bool{steal: true}
+	used := map[string]bool{steal: true, analysis.CoreToCore: true, analysis.CoreToCoreAfter: true}
 	for _, c := range contests {
 		used[c.value] = true
 	}
@@ -109,11 +110,28 @@ func readRecords(dir string, s study.Study) (runs []run, err error) {
 
 // writeRuns lists the runs with what is known to move their ratios.
 func writeRuns(w io.Writer, runs []run) {
-	fmt.Fprintln(w, "\n## Runs\n\n| run (UTC) | machine | kernel | stolen by the hypervisor | vm.percpu_pagelist_high_fraction | default congestion control | trials |\n|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "\n## Runs\n\n| run (UTC) | machine | kernel | stolen by the hypervisor | a cache line takes to the other CPU and back | vm.percpu_pagelist_high_fraction | default congestion control | trials |\n|---|---|---|---|---|---|---|---|")
 	for _, r := range runs {
-		fmt.Fprintf(w, "| %s | %s | %s | %.1f %% | %s | %s | %d of %d |\n", r.name, machine(r.host), r.host.Kernel, 100*r.steal,
+		fmt.Fprintf(w, "| %s | %s | %s | %.1f %% | %s | %s | %s | %d of %d |\n", r.name, machine(r.host), r.host.Kernel, 100*r.steal, r.cores(),
 			r.host.Sysctls["vm.percpu_pagelist_high_fraction"], r.host.Sysctls["net.ipv4.tcp_congestion_control"], r.trial.ok, r.trial.all)
 	}
+}
+
+// cores says how far apart the CPUs were, and in how many trials.
+func (r run) cores() string {
+	if c := r.Cores; c != nil {
+		return fmt.Sprintf("%.0f ns in %d trials, %.0f ns in %d, both in %d", 1e9*c.Near, c.Close, 1e9*c.Far, c.Apart, c.Moved)
+	}
+	var all []float64
+	for t := range r.Results() {
+		if v, ok := t.Get(analysis.CoreToCore); ok {
+			all = append(all, v.Value)
+		}
+	}
+	if all == nil {
+		return "not measured"
+	}
+	return fmt.Sprintf("%.0f ns", 1e9*stat.Median(all, confidence).Center)
 }
 
 func machine(f facts.Facts) string { return fmt.Sprintf("%s, %d CPUs", f.CPU, f.CPUs) }

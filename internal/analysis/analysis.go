@@ -74,6 +74,8 @@ type Run struct {
 	// Busy is the disturbance of the whole run if disturbed trials count in any row.
 	Busy   *Disturbance `json:"busy,omitempty"`
 	Others *Others      `json:"others,omitempty"` // programs outside the run; nil if unknown
+	// Cores is set if the machine's CPUs were at two distances during the run.
+	Cores *Cores `json:"cores,omitempty"`
 
 	byHost  map[string]Machine
 	probes  []string // their order

@@ -178,7 +178,7 @@ func (c *Chain) values(paths map[string]*Sample) map[*Sample]Series {
 
 // means returns the means of the histograms, false if a trial has none.
 func (s *Sample) means(name string) (Series, bool) {
-	m := newMeans(placesOf(s.ok))
+	m := newMeans(s.cores.placesOf(s.ok))
 	for i, t := range s.ok {
 		v, ok := t.Get(name)
 		switch {

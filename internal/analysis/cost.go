@@ -203,8 +203,8 @@ func (s *Sample) ownCost() (name named, costs Series) {
 		}
 	}
 	for _, of := range []string{"packet", "transaction", "bit"} {
-		costs, n := seriesOf(usable, "cpu.own.per."+of)
-		if delivered, _ := seriesOf(usable, "delivered"); of == "packet" && delivered.Len() == 0 {
+		costs, n := s.cores.seriesOf(usable, "cpu.own.per."+of)
+		if delivered, _ := s.cores.seriesOf(usable, "delivered"); of == "packet" && delivered.Len() == 0 {
 			continue // TCP does not choose its packets
 		}
 		if costs = costs.Positive(); costs.Len() > 0 {
@@ -215,8 +215,8 @@ func (s *Sample) ownCost() (name named, costs Series) {
 }
 
 // seriesOf returns the value called name of results, which must be sorted by block.
-func seriesOf(results []*record.Result, name string) (Series, named) {
-	places, at := placesOf(results)
+func (c *Cores) seriesOf(results []*record.Result, name string) (Series, named) {
+	places, at := c.placesOf(results)
 	m, n := newMeans(places, at), named{}
 	for i, r := range results {
 		if v, ok := r.Get(name); ok {

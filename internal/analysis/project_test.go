@@ -71,15 +71,15 @@ func TestCommon(t *testing.T) {
 	series := func(values map[place]float64) (s Series) {
 		for block := 1; block <= 3; block++ {
 			for _, pair := range []string{"a-b", "a-c", "b-c"} {
-				if v, ok := values[place{block, pair}]; ok {
-					s.places, s.v = append(s.places, place{block, pair}), append(s.v, v)
+				if v, ok := values[place{block: block, pair: pair}]; ok {
+					s.places, s.v = append(s.places, place{block: block, pair: pair}), append(s.v, v)
 				}
 			}
 		}
 		return s
 	}
-	a := series(map[place]float64{{1, "a-b"}: 1, {1, "a-c"}: 2, {1, "b-c"}: 9, {2, "a-b"}: 5, {3, "a-b"}: 7})
-	b := series(map[place]float64{{1, "a-b"}: 10, {1, "a-c"}: 20, {2, "a-c"}: 50, {3, "a-b"}: 70})
+	a := series(map[place]float64{{1, "a-b", 0}: 1, {1, "a-c", 0}: 2, {1, "b-c", 0}: 9, {2, "a-b", 0}: 5, {3, "a-b", 0}: 7})
+	b := series(map[place]float64{{1, "a-b", 0}: 10, {1, "a-c", 0}: 20, {2, "a-c", 0}: 50, {3, "a-b", 0}: 70})
 	blocks, v := Common(a, b)
 	// Block 1 has two pairs in common, block 2 none.
 	if len(blocks) != 2 || blocks[0] != 1 || blocks[1] != 3 || v[0][0] != 1.5 || v[1][0] != 15 || v[0][1] != 7 || v[1][1] != 70 {

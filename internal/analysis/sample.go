@@ -30,6 +30,7 @@ type Sample struct {
 	ok             []*record.Result // those that count
 	busy           bool             // disturbed trials count
 	all            *Sample          // the same trials, busy; nil if none is disturbed
+	cores          *Cores           // of the run
 	firsts         map[named]int
 	names          []named // of ok trials' values, in order
 	values         map[string]Series
@@ -69,9 +70,10 @@ func (r *Run) index(results []record.Result) {
 			r.trials[i].status, r.trials[i].reason = record.Disturbed, reason
 		}
 	}
+	r.Cores = coresOf(r.trials)
 	for i, t := range r.trials {
 		s := r.byKey[keys[i]]
-		s.trials = append(s.trials, t)
+		s.trials, s.cores = append(s.trials, t), r.Cores
 	}
 	byName := func(a, b trial) int { return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Trial, b.Trial)) }
 	slices.SortStableFunc(r.trials, byName)
@@ -85,7 +87,7 @@ func (r *Run) index(results []record.Result) {
 		slices.SortStableFunc(s.trials, byName)
 		s.fill()
 		if slices.ContainsFunc(s.trials, func(t trial) bool { return t.status == record.Disturbed }) {
-			s.all = &Sample{config: s.config, probe: s.probe, network: s.network, trials: s.trials, busy: true}
+			s.all = &Sample{config: s.config, probe: s.probe, network: s.network, trials: s.trials, busy: true, cores: s.cores}
 			s.all.fill()
 		}
 		r.samples = append(r.samples, s)
@@ -106,7 +108,7 @@ func (s *Sample) fill() {
 			s.ok = append(s.ok, t.Result)
 		}
 	}
-	places, at := placesOf(s.ok)
+	places, at := s.cores.placesOf(s.ok)
 	type sum struct {
 		means
 		last int // trial that gave a value: the first of a name counts
@@ -136,16 +138,16 @@ func (s *Sample) fill() {
 }
 
 // placesOf returns the sorted places of results, and the index of each result's place.
-func placesOf(results []*record.Result) (places []place, at []int) {
+func (c *Cores) placesOf(results []*record.Result) (places []place, at []int) {
 	for _, t := range results {
-		if p := placeOf(t); len(places) == 0 || places[len(places)-1] != p {
+		if p := c.placeOf(t); len(places) == 0 || places[len(places)-1] != p {
 			places = append(places, p)
 		}
 	}
 	slices.SortFunc(places, place.compare) // sorted already where there are no pairs
 	places = slices.Compact(places)
 	for _, t := range results {
-		n, _ := slices.BinarySearchFunc(places, placeOf(t), place.compare)
+		n, _ := slices.BinarySearchFunc(places, c.placeOf(t), place.compare)
 		at = append(at, n)
 	}
 	return places, at
@@ -204,7 +206,7 @@ func (s *Sample) Values(name string) Series {
 	if !strings.HasPrefix(name, responseTime) || series.Len() == 0 {
 		return series
 	}
-	m, silent := newMeans(placesOf(s.ok)), false
+	m, silent := newMeans(s.cores.placesOf(s.ok)), false
 	for i, t := range s.ok {
 		v, ok := t.Get(name)
 		if !ok && unanswered(t) {

@@ -6,21 +6,18 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/weir-bench/weir/record"
 )
 
-// A place is a block and, within it, a pair of hosts; "" if the study has no pairs.
+// A place is a block and, within it, a pair of hosts, "" if the study has no pairs, and how far apart the CPUs were.
 type place struct {
 	block int
 	pair  string
+	cores coreDistance
 }
 
 func (a place) compare(b place) int {
-	return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.pair, b.pair))
+	return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.pair, b.pair), cmp.Compare(a.cores, b.cores))
 }
-
-func placeOf(r *record.Result) place { return place{r.Block, r.Config[hostPair]} }
 
 // A Series holds one value of a cell's ok trials by block and pair of hosts. Several trials of one
 // pair in one block are not replicates: it holds their mean.
@@ -66,10 +63,10 @@ func (s Series) at(places []place) (out Series) {
 }
 
 // Common pairs series within blocks. It returns, in order, the blocks in which all series share a
-// pair of hosts, and the medians of each series over the shared pairs: other pairs use other paths.
-// Every ratio uses it.
+// pair of hosts, and the medians of each series over the shared pairs: other pairs use other paths. The CPUs were as far
+// apart in all of them, and did not move. Every ratio uses it.
 func Common(all ...Series) (blocks []int, values [][]float64) {
-	common := all[0].places
+	common := slices.DeleteFunc(slices.Clone(all[0].places), func(p place) bool { return p.cores == coresMoved })
 	for _, s := range all[1:] {
 		common = s.at(common).places
 	}

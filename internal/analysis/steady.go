@@ -51,7 +51,7 @@ func Steady(confidence float64, samples ...*Sample) ([]*Sample, *Disturbance) {
 func shared(samples []*Sample) int {
 	var all []Series
 	for _, s := range samples {
-		places, _ := placesOf(s.ok)
+		places, _ := s.cores.placesOf(s.ok)
 		all = append(all, Series{places, make([]float64, len(places))})
 	}
 	blocks, _ := Common(all...)
@@ -66,7 +66,8 @@ func disturbance(samples []*Sample) (d Disturbance) {
 			if t.status != record.OK && t.status != record.Disturbed {
 				continue
 			}
-			p := placeOf(t.Result)
+			p := s.cores.placeOf(t.Result)
+			p.cores = coresAny // the block counts once
 			d.Pairs = d.Pairs || p.pair != ""
 			all[p] = true
 			if t.status == record.Disturbed {

@@ -116,7 +116,7 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 // window begins a warm-up after the first byte of any of the run's streams, so all streams share
 // it. The count is sent once, as soon as the window is over: the client sends until it has it.
 func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
-	buf, flags := make([]byte, readSize), uintptr(0)
+	buf, flags := sock.Buffer(readSize), uintptr(0)
 	if run.Discard {
 		// tcp(7): the kernel discards the bytes instead of copying them.
 		buf, flags = make([]byte, discardSize), unix.MSG_TRUNC

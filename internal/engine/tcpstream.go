@@ -240,7 +240,7 @@ func watchAcks(conns []tcpConn, out events) {
 // queue, which is read after the window. A path on which nothing moves for the timeout ends the
 // stream.
 func sendStream(t tcpConn, c config, first *atomic.Int64, clock *marked, started chan<- error, over, s *sock.Stopper) error {
-	b := make([]byte, c.Size)
+	b := sock.Buffer(c.Size)
 	first.CompareAndSwap(0, sock.Now())
 	stalled := 0 // consecutive sends that took nothing within a Tick
 	for told := false; !over.Stopped(); {

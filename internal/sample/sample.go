@@ -35,6 +35,11 @@ const (
 	OfProcesses    = "processes"
 	// OfQdisc has no file: a target that acts on a node reads it there, by netlink (Qdisc).
 	OfQdisc = "qdisc"
+	// OfCores has no file either: a target measures it. CoreToCore is a level, in seconds: how long a cache line takes
+	// from the first CPU that programs can use to the first of the second half, where the other end runs, and back. A
+	// machine with one CPU has none.
+	OfCores    = "cores"
+	CoreToCore = "core-to-core"
 )
 
 // A sampler reads the counters of one source. root is the node's "/".

@@ -79,18 +79,24 @@ func (s *Setup) surroundings(r *record.Result, x *execution) {
 // surround adds the state of some hosts together, with suffix after the names.
 func surround(r *record.Result, x *execution, all map[string]span, suffix string) {
 	hz, known, cpus := 0.0, len(all) > 0, 0
+	var before, after float64 // of the machine whose CPUs are farthest apart
 	for id, host := range all {
 		from, to := x.readings.First.Hosts[id].Counters, x.readings.Last.Hosts[id].Counters
 		hz += (from["frequency"] + to["frequency"]) / 2 / float64(len(all))
 		_, ok := host.Counters["proc.user"]
 		known = known && ok
 		cpus += to.CPUs()
+		before, after = max(before, from[sample.CoreToCore]), max(after, to[sample.CoreToCore])
 	}
 	if hz > 0 {
 		add(r, "cpu.frequency"+suffix, "Hz", hz)
 	}
 	if cpus > 0 {
 		add(r, "cpus"+suffix, "core", float64(cpus))
+	}
+	if before > 0 && after > 0 {
+		add(r, "core-to-core"+suffix, "s", before)
+		add(r, "core-to-core.after"+suffix, "s", after)
 	}
 	if !known {
 		return // no source; counters.json has the reason

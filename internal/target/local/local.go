@@ -102,8 +102,8 @@ func monotonic() time.Duration {
 	return time.Duration(at.Nano())
 }
 
-// Sample reads sources through root, and sample.OfQdisc in the calling thread's network namespace. The
-// reading's time is the start of the call.
+// Sample reads sources through root, sample.OfQdisc in the calling thread's network namespace, and measures
+// sample.OfCores. The reading's time is the start of the call.
 func Sample(root fs.FS, sources ...string) target.Reading {
 	r := target.Reading{At: now()}
 	var own syscall.Rusage
@@ -125,14 +125,25 @@ func Sample(root fs.FS, sources ...string) target.Reading {
 }
 
 func named(root fs.FS, source string) (sample.Counters, []error) {
-	if source != sample.OfQdisc {
-		return sample.Named(root, source)
+	switch source {
+	case sample.OfQdisc:
+		all, err := Qdiscs()
+		if err != nil {
+			return nil, []error{err}
+		}
+		return sample.OfQdiscs(all), nil
+	case sample.OfCores:
+		cpus := CPUs()
+		if len(cpus) < 2 {
+			return nil, nil
+		}
+		took, err := coreToCore(cpus[0], cpus[len(cpus)/2])
+		if err != nil {
+			return nil, []error{err}
+		}
+		return sample.Counters{sample.CoreToCore: took.Seconds()}, nil
 	}
-	all, err := Qdiscs()
-	if err != nil {
-		return nil, []error{err}
-	}
-	return sample.OfQdiscs(all), nil
+	return sample.Named(root, source)
 }
 
 // CPUs lists this process's processors, sorted: a container can have fewer than the machine.

@@ -1,0 +1,132 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// Cores says that the CPUs of the machine were at two distances in the run, and how many trials saw which. A hypervisor
+// moves the CPUs of a virtual machine: two that shared a cache before can be on two sockets a second later. Then
+// both ends of a trial work as before, but all that passes from one to the other takes longer.
+//
+// Each trial measures before and after its traffic how long a cache line takes from one CPU to the other and back, which
+// nothing that the run does can change. A ratio compares trials of a block that saw the same distance, and no trial
+// during which it changed, as far as Paired says so.
+type Cores struct {
+	Near  float64 `json:"near"`  // s, median of the readings below the gap between the distances
+	Far   float64 `json:"far"`   // s, of those above
+	Close int     `json:"close"` // trials near each other before and after
+	Apart int     `json:"apart"` // trials far from each other before and after
+	Moved int     `json:"moved"` // trials with one of each
+	// Paired is false where too few trials saw what most trials of their block saw: all count.
+	Paired bool `json:"paired"`
+
+	bound float64 // s, between near and far
+}
+
+// The values of a trial that Cores rests on, s.
+const (
+	CoreToCore      = "core-to-core"
+	CoreToCoreAfter = "core-to-core.after"
+)
+
+const (
+	// leastGap is how many times as far as near the CPUs must be for two distances: readings of one differ by up to
+	// 1.6, and the two by 4 to 5 (ADR 60).
+	leastGap = 1.5
+	// leastSide is the share of readings on either side of the gap: a program on one of the CPUs delays some.
+	leastSide = 0.05
+	// leastPaired is the share of trials that must see what most of their block saw.
+	leastPaired = 2. / 3
+)
+
+// A coreDistance is what a trial saw.
+type coreDistance int8
+
+const (
+	coresAny coreDistance = iota // unknown, or the run has one
+	coresNear
+	coresFar
+	coresMoved // from one to the other, so the trial compares with none
+)
+
+// coresOf returns nil if all readings are of one distance. The gap between two is the widest one, as a ratio.
+func coresOf(trials []trial) *Cores {
+	var all []float64
+	for _, t := range trials {
+		before, after, ok := readings(t.Result)
+		if ok {
+			all = append(all, before, after)
+		}
+	}
+	slices.Sort(all)
+	least := max(1, int(math.Ceil(leastSide*float64(len(all)))))
+	gap, at := leastGap, 0
+	for i := least; i+least <= len(all); i++ {
+		if g := all[i] / all[i-1]; g >= gap {
+			gap, at = g, i
+		}
+	}
+	if at == 0 {
+		return nil
+	}
+	c := &Cores{Near: median(all[:at]), Far: median(all[at:]), bound: math.Sqrt(all[at-1] * all[at])}
+	type count [coresMoved + 1]int
+	blocks := map[int]count{}
+	for _, t := range trials {
+		n := blocks[t.Block]
+		switch d := c.saw(t.Result); d {
+		case coresNear:
+			c.Close++
+			n[d]++
+		case coresFar:
+			c.Apart++
+			n[d]++
+		case coresMoved:
+			c.Moved++
+		}
+		blocks[t.Block] = n
+	}
+	most := 0
+	for _, n := range blocks {
+		most += slices.Max(n[:])
+	}
+	c.Paired = float64(most) >= leastPaired*float64(c.Close+c.Apart+c.Moved)
+	return c
+}
+
+func readings(r *record.Result) (before, after float64, ok bool) {
+	a, okBefore := r.Get(CoreToCore)
+	b, okAfter := r.Get(CoreToCoreAfter)
+	return a.Value, b.Value, okBefore && okAfter && a.Value > 0 && b.Value > 0
+}
+
+func (c *Cores) saw(r *record.Result) coreDistance {
+	before, after, ok := readings(r)
+	switch {
+	case c == nil || !ok:
+		return coresAny
+	case before < c.bound && after < c.bound:
+		return coresNear
+	case before > c.bound && after > c.bound:
+		return coresFar
+	}
+	return coresMoved
+}
+
+// WereFar reports whether the CPUs were far apart in a trial; ok is false if they moved, or the run has one distance.
+func (c *Cores) WereFar(r *record.Result) (apart, ok bool) {
+	d := c.saw(r)
+	return d == coresFar, d == coresNear || d == coresFar
+}
+
+// placeOf returns the place of a trial. Without pairing by distance, all places have the same.
+func (c *Cores) placeOf(r *record.Result) place {
+	p := place{block: r.Block, pair: r.Config[hostPair]}
+	if c != nil && c.Paired {
+		p.cores = c.saw(r)
+	}
+	return p
+}
