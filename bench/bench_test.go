@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
@@ -68,6 +71,11 @@ func seriesOf(t *testing.T, yaml string, values ...map[[2]string]float64) string
 					Start: time.Unix(int64(100*n+b), 0), Elapsed: 1, Config: map[string]string{"network": at[0], "probe": at[1]},
 					Observed: map[string]string{"tool": at[1] + " 1.0"},
 					Values:   []record.Value{{Name: "throughput", Unit: "bit/s", Value: v * (1 + 0.01*float64((5*b+len(at[0])+len(at[1]))%7))}}})
+				if n == 1 { // the CPUs are at two distances
+					latency := []float64{1e-7, 4e-7}[b%2]
+					rs[len(rs)-1].Values = append(rs[len(rs)-1].Values, record.Value{Name: analysis.CoreToCore, Unit: "s", Value: latency},
+						record.Value{Name: analysis.CoreToCoreAfter, Unit: "s", Value: latency})
+				}
 			}
 		}
 		if err == nil {
@@ -103,7 +111,7 @@ func TestEngine(t *testing.T) {
 		if err := writeRecord(&b, store.RunDir(dir, n+1)); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(records, fmt.Sprintf("2026-01-0%d.json", n+1)), b.Bytes(), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(records, fmt.Sprintf("2031-01-0%d.json", n+1)), b.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		p, judged := page(), 0
@@ -115,11 +123,39 @@ func TestEngine(t *testing.T) {
 		}
 	}
 	got := page()
-	for _, want := range []string{"| 2026-01-02 | Z80, 2 CPUs | 6.1 | 0.0 % |", "| 48 of 48 |", "| 60 of 60 |", "| TCP one stream, from the first byte | C | ≥ 1 | ",
+	for _, want := range []string{"| 2031-01-02 | Z80, 2 CPUs | 6.1 | 0.0 % | 100 ns in 24 trials, 400 ns in 24, both in 0 |", "| 6.0 | 0.0 % | not measured |",
+		"## How far apart the CPUs are", "| TCP one stream, from the first byte | C | 1.03 Gbit/s (6) | 1.04 Gbit/s (6) | 1.01 |",
+		"| 48 of 48 |", "| 60 of 60 |", "| TCP one stream, from the first byte | C | ≥ 1 | ",
 		"| TCP one stream, from the first byte | netperf | ≥ 1 | 4.02 [3.89, 4.16] | undecided |", "| TCP one stream, from the first byte | iperf | ≥ 1 | - | not measured |", "| engine | tcp-cold 1.0 | 2.", "| neper | not measured | - | - | - | - |",
-		"## Where runs disagree", "| TCP one stream, from the first byte, host | C | 2.0", " in 2026-01-03 | kernel, steal 0.0 and 0.0 % |"} {
+		"## Where runs disagree", "| TCP one stream, from the first byte, host | C | 2.0", " in 2031-01-03 | kernel, steal 0.0 and 0.0 % |"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestReached(t *testing.T) {
+	between := func(lo, hi float64) stat.Interval {
+		return stat.Interval{Center: (lo + hi) / 2, Lo: lo, Hi: hi, N: 8, SE: math.Log(hi/lo) / 4, Confidence: confidence}
+	}
+	for _, c := range []struct {
+		runs  []stat.Interval
+		goal  float64
+		lower bool
+		want  string
+	}{
+		{nil, 1, false, "not measured"},
+		{[]stat.Interval{between(2, 3)}, 1, false, "undecided"},
+		{[]stat.Interval{between(1.09, 1.11), between(1.09, 1.11), between(1.09, 1.11)}, 1, false, "reached"},
+		{[]stat.Interval{between(1.09, 1.11), between(1.09, 1.11), between(1.09, 1.11)}, 1, true, "missed"},
+		{[]stat.Interval{between(0.99, 1.01), between(0.99, 1.01), between(0.99, 1.01)}, 1, false, "level"},
+		{[]stat.Interval{between(0.99, 1.01), between(0.99, 1.01), between(0.99, 1.01)}, 1, true, "level"},
+		{[]stat.Interval{between(0.99, 1.01), between(0.99, 1.01), between(0.99, 1.01)}, 0.98, false, "reached"},
+		{[]stat.Interval{between(1.2, 1.3), between(1.2, 1.3), between(1.2, 1.3)}, 1.25, false, "undecided"},
+		{[]stat.Interval{between(0.96, 0.98), between(0.96, 0.98), between(0.96, 0.98)}, 1, false, "missed"},
+	} {
+		if got := reached(c.runs, c.goal, c.lower); got != c.want {
+			t.Errorf("%v, goal %g, lower %v: %s, want %s", c.runs, c.goal, c.lower, got, c.want)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -122,16 +121,10 @@ func (r run) cores() string {
 	if c := r.Cores; c != nil {
 		return fmt.Sprintf("%.0f ns in %d trials, %.0f ns in %d, both in %d", 1e9*c.Near, c.Close, 1e9*c.Far, c.Apart, c.Moved)
 	}
-	var all []float64
-	for t := range r.Results() {
-		if v, ok := t.Get(analysis.CoreToCore); ok {
-			all = append(all, v.Value)
-		}
+	if latency, ok := r.CoreToCore(); ok {
+		return fmt.Sprintf("%.0f ns", 1e9*latency)
 	}
-	if all == nil {
-		return "not measured"
-	}
-	return fmt.Sprintf("%.0f ns", 1e9*stat.Median(all, confidence).Center)
+	return "not measured"
 }
 
 func machine(f facts.Facts) string { return fmt.Sprintf("%s, %d CPUs", f.CPU, f.CPUs) }

@@ -162,7 +162,7 @@ func (c *Chain) values(paths map[string]*Sample) map[*Sample]Series {
 	means, values := map[*Sample]Series{}, map[*Sample]Series{}
 	all := c.Adds
 	for _, path := range paths {
-		for s := path; s != nil; s = s.all {
+		for _, s := range path.variants() {
 			values[s] = s.Values(c.Metric)
 			if all {
 				means[s], all = s.means(c.Metric)

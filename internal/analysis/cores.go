@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -12,16 +14,14 @@ import (
 // both ends of a trial work as before, but all that passes from one to the other takes longer.
 //
 // Each trial measures before and after its traffic how long a cache line takes from one CPU to the other and back, which
-// nothing that the run does can change. A ratio compares trials of a block that saw the same distance, and no trial
-// during which it changed, as far as Paired says so.
+// nothing that the run does can change. Ratios compare trials of a block that saw the same distance, and no trial
+// during which it changed, where enough of them are left (see Steady).
 type Cores struct {
 	Near  float64 `json:"near"`  // s, median of the readings below the gap between the distances
 	Far   float64 `json:"far"`   // s, of those above
 	Close int     `json:"close"` // trials near each other before and after
 	Apart int     `json:"apart"` // trials far from each other before and after
 	Moved int     `json:"moved"` // trials with one of each
-	// Paired is false where too few trials saw what most trials of their block saw: all count.
-	Paired bool `json:"paired"`
 
 	bound float64 // s, between near and far
 }
@@ -38,8 +38,6 @@ const (
 	leastGap = 1.5
 	// leastSide is the share of readings on either side of the gap: a program on one of the CPUs delays some.
 	leastSide = 0.05
-	// leastPaired is the share of trials that must see what most of their block saw.
-	leastPaired = 2. / 3
 )
 
 // A coreDistance is what a trial saw.
@@ -73,28 +71,44 @@ func coresOf(trials []trial) *Cores {
 		return nil
 	}
 	c := &Cores{Near: median(all[:at]), Far: median(all[at:]), bound: math.Sqrt(all[at-1] * all[at])}
-	type count [coresMoved + 1]int
-	blocks := map[int]count{}
 	for _, t := range trials {
-		n := blocks[t.Block]
-		switch d := c.saw(t.Result); d {
+		switch c.saw(t.Result) {
 		case coresNear:
 			c.Close++
-			n[d]++
 		case coresFar:
 			c.Apart++
-			n[d]++
 		case coresMoved:
 			c.Moved++
 		}
-		blocks[t.Block] = n
 	}
-	most := 0
-	for _, n := range blocks {
-		most += slices.Max(n[:])
-	}
-	c.Paired = float64(most) >= leastPaired*float64(c.Close+c.Apart+c.Moved)
 	return c
+}
+
+// CoreToCore returns the median of the latencies that trials read before their traffic, s; false if none did.
+func (r *Run) CoreToCore() (latency float64, ok bool) {
+	var all []float64
+	for t := range r.Results() {
+		if before, _, ok := readings(t); ok {
+			all = append(all, before)
+		}
+	}
+	return median(all), all != nil
+}
+
+// CoresDiffer returns the runs' core-to-core latencies if those of two differ as two distances do.
+func CoresDiffer(runs []*Run) (d facts.Difference, ok bool) {
+	d.Key = "core-to-core latency"
+	least, most := math.Inf(1), 0.0
+	for _, r := range runs {
+		latency, ok := r.CoreToCore()
+		text := ""
+		if ok {
+			text = unit.Format(latency, "s")
+			least, most = min(least, latency), max(most, latency)
+		}
+		d.Values = append(d.Values, text)
+	}
+	return d, most >= leastGap*least
 }
 
 func readings(r *record.Result) (before, after float64, ok bool) {
@@ -122,11 +136,7 @@ func (c *Cores) WereFar(r *record.Result) (apart, ok bool) {
 	return d == coresFar, d == coresNear || d == coresFar
 }
 
-// placeOf returns the place of a trial. Without pairing by distance, all places have the same.
+// placeOf returns the place of a trial; that of nil Cores has no distance.
 func (c *Cores) placeOf(r *record.Result) place {
-	p := place{block: r.Block, pair: r.Config[hostPair]}
-	if c != nil && c.Paired {
-		p.cores = c.saw(r)
-	}
-	return p
+	return place{block: r.Block, pair: r.Config[hostPair], cores: c.saw(r)}
 }

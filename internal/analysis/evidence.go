@@ -65,6 +65,9 @@ func (r *Run) observe(all map[string]*evidence.Trial, settings map[string]*evide
 					s.observed = append(s.observed, Observed{t, e, cmp.Or(settings[t.Trial], settings[e.Settings])})
 				}
 			}
+			if s.apart != nil {
+				s.apart.observed = s.observed
+			}
 		}
 	}
 }

@@ -30,7 +30,8 @@ type Sample struct {
 	ok             []*record.Result // those that count
 	busy           bool             // disturbed trials count
 	all            *Sample          // the same trials, busy; nil if none is disturbed
-	cores          *Cores           // of the run
+	apart          *Sample          // the same trials, whose places have the distances of the CPUs; nil if the run has one
+	cores          *Cores           // nil: places have no distance
 	firsts         map[named]int
 	names          []named // of ok trials' values, in order
 	values         map[string]Series
@@ -73,7 +74,7 @@ func (r *Run) index(results []record.Result) {
 	r.Cores = coresOf(r.trials)
 	for i, t := range r.trials {
 		s := r.byKey[keys[i]]
-		s.trials, s.cores = append(s.trials, t), r.Cores
+		s.trials = append(s.trials, t)
 	}
 	byName := func(a, b trial) int { return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Trial, b.Trial)) }
 	slices.SortStableFunc(r.trials, byName)
@@ -87,11 +88,27 @@ func (r *Run) index(results []record.Result) {
 		slices.SortStableFunc(s.trials, byName)
 		s.fill()
 		if slices.ContainsFunc(s.trials, func(t trial) bool { return t.status == record.Disturbed }) {
-			s.all = &Sample{config: s.config, probe: s.probe, network: s.network, trials: s.trials, busy: true, cores: s.cores}
+			s.all = &Sample{config: s.config, probe: s.probe, network: s.network, trials: s.trials, busy: true}
 			s.all.fill()
+		}
+		for _, x := range []*Sample{s, s.all} {
+			if r.Cores != nil && x != nil {
+				x.apart = &Sample{config: x.config, probe: x.probe, network: x.network, trials: x.trials, busy: x.busy, cores: r.Cores}
+				x.apart.fill()
+			}
 		}
 		r.samples = append(r.samples, s)
 	}
+}
+
+// variants returns the samples of these trials that Steady can choose.
+func (s *Sample) variants() (all []*Sample) {
+	for _, x := range []*Sample{s, s.apart, s.all, s.whole().apart} {
+		if x != nil && !slices.Contains(all, x) {
+			all = append(all, x)
+		}
+	}
+	return all
 }
 
 // whole returns the sample in which disturbed trials count.

@@ -22,13 +22,14 @@ type Disturbance struct {
 }
 
 // mostDisturbed is the largest share of disturbed blocks, or of pairs in all blocks, that a
-// comparison leaves out. Beyond it, the rest does not represent the time measured.
+// comparison leaves out, and of those in which the CPUs moved. Beyond it, the rest does not represent the time measured.
 const mostDisturbed = 1.0 / 3
 
 // Steady returns the trials of a comparison that count. It leaves disturbed trials out if at least two
 // thirds of the blocks remain and they suffice for an interval at the confidence (or even all blocks
-// would not). Otherwise all count, in every sample alike, and the Disturbance says so. The choice does
-// not depend on values.
+// would not). Otherwise all count, in every sample alike, and the Disturbance says so. In the same way it leaves out
+// the trials that other samples' trials of the block do not match in the distance of the CPUs. The choice does not
+// depend on values.
 func Steady(confidence float64, samples ...*Sample) ([]*Sample, *Disturbance) {
 	all, disturbed := make([]*Sample, len(samples)), false
 	for i, s := range samples {
@@ -37,14 +38,29 @@ func Steady(confidence float64, samples ...*Sample) ([]*Sample, *Disturbance) {
 		}
 	}
 	if !disturbed {
-		return samples, nil
+		return sameDistance(confidence, samples), nil
 	}
 	d := disturbance(samples)
 	least := stat.MinPairs(confidence)
 	if float64(d.Blocks) <= mostDisturbed*float64(d.Of) && (shared(samples) >= least || shared(all) < least) {
-		return samples, nil
+		return sameDistance(confidence, samples), nil
 	}
-	return all, &d
+	return sameDistance(confidence, all), &d
+}
+
+// sameDistance returns the samples so that Common pairs trials at the same distance of the CPUs, if enough blocks remain.
+func sameDistance(confidence float64, samples []*Sample) []*Sample {
+	apart := make([]*Sample, len(samples))
+	for i, s := range samples {
+		if apart[i] = s.apart; s.apart == nil {
+			return samples
+		}
+	}
+	remain, of, least := shared(apart), shared(samples), stat.MinPairs(confidence)
+	if float64(of-remain) <= mostDisturbed*float64(of) && (remain >= least || of < least) {
+		return apart
+	}
+	return samples
 }
 
 // shared counts the blocks in which all samples have a trial that counts.
@@ -66,8 +82,7 @@ func disturbance(samples []*Sample) (d Disturbance) {
 			if t.status != record.OK && t.status != record.Disturbed {
 				continue
 			}
-			p := s.cores.placeOf(t.Result)
-			p.cores = coresAny // the block counts once
+			p := (*Cores)(nil).placeOf(t.Result)
 			d.Pairs = d.Pairs || p.pair != ""
 			all[p] = true
 			if t.status == record.Disturbed {

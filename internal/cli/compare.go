@@ -79,6 +79,9 @@ runs cannot tell is skipped. docs/ci.md has complete examples.`,
 			}
 			cmp := analysis.Compare(a.runs, b.runs, most)
 			cmp.Differ = facts.Differ(append(a.facts, b.facts...))
+			if d, ok := analysis.CoresDiffer(append(slices.Clone(a.runs), b.runs...)); ok {
+				cmp.Differ = append(cmp.Differ, d)
+			}
 			cases := export.Changes(cmp)
 			switch format {
 			case "json":

@@ -89,7 +89,7 @@ type Rule struct {
 
 // Rules lists all rules in the order in which their findings are shown.
 func Rules() []Rule {
-	return []Rule{emulated, distance, unpaired, uncompared, fewBlocks, disturbed, notOK,
+	return []Rule{emulated, cpusMoved, distance, unpaired, uncompared, fewBlocks, disturbed, notOK,
 		sameCPU, contention,
 		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, filteredAtInput, socketBuffer,
 		linkLimited, queueLimited, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU,

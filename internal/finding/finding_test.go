@@ -35,6 +35,18 @@ func used(r *record.Result, thread string, share float64) {
 	r.Values = append(r.Values, record.Value{Name: thread, Unit: "core", Value: share})
 }
 
+// coresApart gives each trial the distances of the CPUs before and after it.
+func coresApart(of func(block, i int) (before, after float64)) func([]record.Result) []record.Result {
+	return func(rs []record.Result) []record.Result {
+		for i := range rs {
+			before, after := of(rs[i].Block, i%2)
+			rs[i].Values = append(rs[i].Values, record.Value{Name: analysis.CoreToCore, Unit: "s", Value: before},
+				record.Value{Name: analysis.CoreToCoreAfter, Unit: "s", Value: after})
+		}
+		return rs
+	}
+}
+
 // Every rule finds its own problem and no other. A sound run has no findings.
 func TestRules(t *testing.T) {
 	vx := func(change func(r *record.Result)) func([]record.Result) []record.Result {
@@ -59,6 +71,13 @@ func TestRules(t *testing.T) {
 		{rule: "", change: func(rs []record.Result) []record.Result { return rs }},
 		{rule: "emulated", name: "guests", change: vx(func(r *record.Result) { r.Observed["vm.accelerator"] = "tcg" }), want: "12 of 24 trials ran in emulated guests"},
 		{rule: "emulated", name: "machine", change: vx(func(r *record.Result) { r.Observed["guest"] = "linux 6.1, qemu-tcg" }), want: "12 of 24 trials ran in an emulated machine"},
+		{rule: "cpus-moved", name: "two distances", change: coresApart(func(block, i int) (before, after float64) {
+			if block == 3 && i == 0 {
+				return 1e-7, 4e-7
+			}
+			return []float64{4e-7, 1e-7}[block%2], []float64{4e-7, 1e-7}[block%2]
+		}), want: "the CPUs were near each other in 11 trials (a cache line took 100 ns from one to the other and back), far apart in 12 (400 ns), and moved during 1; ratios compare trials at the same distance, unless fewer than two thirds of their blocks remain; absolute values"},
+		{rule: "", name: "one distance", change: coresApart(func(block, i int) (before, after float64) { return 1e-7, 1e-7 * (1 + 0.03*float64(block)) })},
 		{rule: "distance", name: "netem", change: func(rs []record.Result) []record.Result {
 			for i := range rs {
 				rs[i].Observed["delay.by"] = "netem"

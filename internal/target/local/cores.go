@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/caught"
 )
 
 const (
@@ -90,13 +92,14 @@ func onCPU(cpu int, f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: nothing else runs on a thread with this affinity
-		var set unix.CPUSet
-		set.Set(cpu)
-		if err := unix.SchedSetaffinity(0, &set); err != nil {
-			done <- fmt.Errorf("core-to-core latency: stay on CPU %d: %w", cpu, err)
-			return
-		}
-		done <- f()
+		done <- caught.Error(func() error {
+			var set unix.CPUSet
+			set.Set(cpu)
+			if err := unix.SchedSetaffinity(0, &set); err != nil {
+				return fmt.Errorf("core-to-core latency: stay on CPU %d: %w", cpu, err)
+			}
+			return f()
+		})
 	}()
 	return done
 }
