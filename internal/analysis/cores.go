@@ -10,8 +10,8 @@ import (
 )
 
 // Cores says that the CPUs of the machine were at two distances in the run, and how many trials saw which. A hypervisor
-// moves the CPUs of a virtual machine: two that shared a cache before can be on two sockets a second later. Then
-// both ends of a trial work as before, but all that passes from one to the other takes longer.
+// can move the CPUs of a virtual machine: two that share a cache now need not share one a second later. Then both
+// ends of a trial work as before, but all that passes from one to the other takes longer.
 //
 // Each trial measures before and after its traffic how long a cache line takes from one CPU to the other and back, which
 // nothing that the run does can change. Ratios compare trials of a block that saw the same distance, and no trial

@@ -21,8 +21,7 @@ const (
 // fastest of some rounds: an interrupt, or a program that takes one of the CPUs, slows only some of them. It takes
 // 0.1 to 0.5 ms, and fails if the CPUs have no time for it within 20 ms.
 //
-// Two CPUs that share a cache need 50 to 110 ns on current server processors, and several hundred otherwise. A
-// hypervisor can move the CPUs of a virtual machine from one state to the other at any time.
+// On a virtual machine it can change by a factor of four from one second to the next (ADR 60).
 func coreToCore(a, b int) (time.Duration, error) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		return 0, fmt.Errorf("core-to-core latency: this process runs on one CPU at a time (GOMAXPROCS)")
