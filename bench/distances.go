@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -18,24 +19,16 @@ func writeDistances(w io.Writer, s study.Study, runs []run) {
 		probe, network string
 		far            bool
 	}
-	values := map[cell][]float64{}
-	for _, c := range contests {
-		for _, p := range c.contenders {
-			for _, r := range runs {
-				for t := range r.Results() {
-					if far, ok := r.Cores.WereFar(t); ok && t.Status == record.OK && t.Config[analysis.Probe] == p.probe {
-						v := t.Values[0]
-						if c.value != "" {
-							v, _ = t.Get(c.value)
-						}
-						at := cell{c.name + p.probe, t.Config[analysis.Network], far}
-						values[at] = append(values[at], v.Value)
-					}
-				}
+	trials := map[cell][]timed{}
+	for _, r := range runs {
+		for t := range r.Results() {
+			if far, ok := r.Cores.WereFar(t); ok && t.Status == record.OK {
+				at := cell{t.Config[analysis.Probe], t.Config[analysis.Network], far}
+				trials[at] = append(trials[at], timed{t, r.name})
 			}
 		}
 	}
-	if len(values) == 0 {
+	if len(trials) == 0 {
 		return
 	}
 	fmt.Fprint(w, "\n## How far apart the CPUs are\n\n"+
@@ -51,7 +44,7 @@ func writeDistances(w io.Writer, s study.Study, runs []run) {
 			for _, n := range s.Networks {
 				var middle [2]float64
 				for i, far := range []bool{false, true} {
-					v := values[cell{c.name + p.probe, n.Name, far}]
+					v := c.among(trials[cell{p.probe, n.Name, far}])
 					text := "-"
 					if len(v) > 0 {
 						middle[i] = stat.Median(v, confidence).Center
@@ -70,4 +63,20 @@ func writeDistances(w io.Writer, s study.Study, runs []run) {
 			}
 		}
 	}
+}
+
+// A timed trial knows in which run it was.
+type timed struct {
+	*record.Result
+	run string
+}
+
+// among returns the values of those trials that count in the contest and have it.
+func (c contest) among(trials []timed) (values []float64) {
+	for _, t := range trials {
+		if v, ok := t.Get(cmp.Or(c.value, t.Values[0].Name)); ok && t.run >= c.since {
+			values = append(values, v.Value)
+		}
+	}
+	return values
 }

@@ -118,9 +118,12 @@ func readings(r *record.Result) (before, after float64, ok bool) {
 }
 
 func (c *Cores) saw(r *record.Result) coreDistance {
+	if c == nil {
+		return coresAny
+	}
 	before, after, ok := readings(r)
 	switch {
-	case c == nil || !ok:
+	case !ok:
 		return coresAny
 	case before < c.bound && after < c.bound:
 		return coresNear
@@ -136,7 +139,9 @@ func (c *Cores) WereFar(r *record.Result) (apart, ok bool) {
 	return d == coresFar, d == coresNear || d == coresFar
 }
 
-// placeOf returns the place of a trial; that of nil Cores has no distance.
+// placeOf returns the place of a trial with the distance that it saw; that of nil Cores has none.
 func (c *Cores) placeOf(r *record.Result) place {
-	return place{block: r.Block, pair: r.Config[hostPair], cores: c.saw(r)}
+	p := placeOf(r)
+	p.cores = c.saw(r)
+	return p
 }

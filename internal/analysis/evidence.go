@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/stat"
@@ -59,14 +58,11 @@ func (r Row) OwnAlone() stat.Interval {
 // observe adds the evidence of the trials that count to their samples.
 func (r *Run) observe(all map[string]*evidence.Trial, settings map[string]*evidence.Settings) {
 	for _, one := range r.samples {
-		for _, s := range slices.Compact([]*Sample{one, one.whole()}) {
+		for _, s := range one.variants() {
 			for _, t := range s.ok {
 				if e := all[t.Trial]; e != nil {
 					s.observed = append(s.observed, Observed{t, e, cmp.Or(settings[t.Trial], settings[e.Settings])})
 				}
-			}
-			if s.apart != nil {
-				s.apart.observed = s.observed
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/weir-bench/weir/record"
 )
 
 // A place is a block and, within it, a pair of hosts, "" if the study has no pairs, and how far apart the CPUs were.
@@ -18,6 +20,8 @@ type place struct {
 func (a place) compare(b place) int {
 	return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.pair, b.pair), cmp.Compare(a.cores, b.cores))
 }
+
+func placeOf(r *record.Result) place { return place{block: r.Block, pair: r.Config[hostPair]} }
 
 // A Series holds one value of a cell's ok trials by block and pair of hosts. Several trials of one
 // pair in one block are not replicates: it holds their mean.

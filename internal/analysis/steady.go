@@ -41,8 +41,7 @@ func Steady(confidence float64, samples ...*Sample) ([]*Sample, *Disturbance) {
 		return sameDistance(confidence, samples), nil
 	}
 	d := disturbance(samples)
-	least := stat.MinPairs(confidence)
-	if float64(d.Blocks) <= mostDisturbed*float64(d.Of) && (shared(samples) >= least || shared(all) < least) {
+	if enough(confidence, d.Blocks, d.Of, shared(samples), shared(all)) {
 		return sameDistance(confidence, samples), nil
 	}
 	return sameDistance(confidence, all), &d
@@ -56,11 +55,18 @@ func sameDistance(confidence float64, samples []*Sample) []*Sample {
 			return samples
 		}
 	}
-	remain, of, least := shared(apart), shared(samples), stat.MinPairs(confidence)
-	if float64(of-remain) <= mostDisturbed*float64(of) && (remain >= least || of < least) {
+	remain, all := shared(apart), shared(samples)
+	if enough(confidence, all-remain, all, remain, all) {
 		return apart
 	}
 	return samples
+}
+
+// enough reports whether a comparison can leave lost of its places out: the rest represents the time measured, and its
+// remaining blocks suffice for an interval, or even all would not.
+func enough(confidence float64, lost, of, remain, all int) bool {
+	least := stat.MinPairs(confidence)
+	return float64(lost) <= mostDisturbed*float64(of) && (remain >= least || all < least)
 }
 
 // shared counts the blocks in which all samples have a trial that counts.
@@ -82,7 +88,7 @@ func disturbance(samples []*Sample) (d Disturbance) {
 			if t.status != record.OK && t.status != record.Disturbed {
 				continue
 			}
-			p := (*Cores)(nil).placeOf(t.Result)
+			p := placeOf(t.Result)
 			d.Pairs = d.Pairs || p.pair != ""
 			all[p] = true
 			if t.status == record.Disturbed {

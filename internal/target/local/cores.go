@@ -6,9 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/weir-bench/weir/internal/caught"
+	"github.com/weir-bench/weir/internal/sample"
 )
 
 const (
@@ -16,6 +15,19 @@ const (
 	coreRounds   = 16
 	corePatience = 20 * time.Millisecond // the runtime can take 10 ms to start the second thread (sysmon)
 )
+
+// cores measures sample.OfCores. A machine with one CPU has no counters.
+func cores() (sample.Counters, error) {
+	cpus := CPUs()
+	if len(cpus) < 2 {
+		return nil, nil
+	}
+	took, err := coreToCore(cpus[0], cpus[len(cpus)/2])
+	if err != nil {
+		return nil, err
+	}
+	return sample.Counters{sample.CoreToCore: took.Seconds()}, nil
+}
 
 // coreToCore returns how long a cache line takes from CPU a to CPU b and back, both CPUs of this process, in the
 // fastest of some rounds: an interrupt, or a program that takes one of the CPUs, slows only some of them. It takes
@@ -92,10 +104,8 @@ func onCPU(cpu int, f func() error) <-chan error {
 	go func() {
 		runtime.LockOSThread() // never unlocked: nothing else runs on a thread with this affinity
 		done <- caught.Error(func() error {
-			var set unix.CPUSet
-			set.Set(cpu)
-			if err := unix.SchedSetaffinity(0, &set); err != nil {
-				return fmt.Errorf("core-to-core latency: stay on CPU %d: %w", cpu, err)
+			if err := Pin([]int{cpu}); err != nil {
+				return fmt.Errorf("core-to-core latency: %w", err)
 			}
 			return f()
 		})

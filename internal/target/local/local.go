@@ -125,25 +125,22 @@ func Sample(root fs.FS, sources ...string) target.Reading {
 }
 
 func named(root fs.FS, source string) (sample.Counters, []error) {
+	var c sample.Counters
+	var err error
 	switch source {
 	case sample.OfQdisc:
-		all, err := Qdiscs()
-		if err != nil {
-			return nil, []error{err}
-		}
-		return sample.OfQdiscs(all), nil
+		var all []sample.Qdisc
+		all, err = Qdiscs()
+		c = sample.OfQdiscs(all)
 	case sample.OfCores:
-		cpus := CPUs()
-		if len(cpus) < 2 {
-			return nil, nil
-		}
-		took, err := coreToCore(cpus[0], cpus[len(cpus)/2])
-		if err != nil {
-			return nil, []error{err}
-		}
-		return sample.Counters{sample.CoreToCore: took.Seconds()}, nil
+		c, err = cores()
+	default:
+		return sample.Named(root, source)
 	}
-	return sample.Named(root, source)
+	if err != nil {
+		return nil, []error{err}
+	}
+	return c, nil
 }
 
 // CPUs lists this process's processors, sorted: a container can have fewer than the machine.
