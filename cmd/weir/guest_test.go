@@ -63,11 +63,11 @@ func TestGuestDies(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	p := start(t, nil, withVMs(dir, "vm-vlan", "20")...)
-	eventually(t, "a trial is recorded", notEmpty(filepath.Join(dir, "results.jsonl")))
+	within(t, slow, "a trial is recorded", notEmpty(filepath.Join(dir, "results.jsonl"))) // an emulated guest, beside other tests
 	if err := syscall.Kill(p.daemon(t, "qemu-system-"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.status(t); got != 1 {
+	if got := p.statusWithin(t, slow); got != 1 {
 		t.Errorf("status %d, want 1\n%s", got, &p.stderr)
 	}
 	c, err := store.Read(dir)
