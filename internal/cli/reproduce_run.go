@@ -156,11 +156,8 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 		}
 		return err
 	}
-	previous := time.Time{}
-	if len(todo) > 0 && todo[0] > 1 && !started(r.runner(studies[0], todo[0]).dir) {
-		previous = startOf(r.runner(studies[0], todo[0]-1).dir)
-	}
-	err = s.each(ctx, todo, previous, func(n int, _ time.Time) error {
+	begun, last := s.begun(func(n int) string { return r.runner(studies[0], n).dir })
+	err = s.each(ctx, todo, begun, last, func(n int, _ time.Time) error {
 		for i, s := range studies {
 			say(lang.T("study %d of %d: %s", i+1, len(studies), s.Name))
 			one := r.runner(s, n)

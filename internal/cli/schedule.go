@@ -56,20 +56,20 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// each calls run for every number in todo, in order. It starts each run Every after the start of the
-// one before it, or at once if that one took longer. previous is the start of the run before the first
-// of todo; zero to start at once. The first error ends the series.
-func (s schedule) each(ctx context.Context, todo []int, previous time.Time, run func(n int, begun time.Time) error) error {
-	ended := previous
+// each calls run for every number in todo, in order. The first runs, as many as begun says, continue at once. It
+// starts each other Every after the start of the one before it, or at once if that one took longer. The last run
+// that has begun did so at last; zero if that is unknown. The first error ends the series.
+func (s schedule) each(ctx context.Context, todo []int, begun int, last time.Time, run func(n int, begun time.Time) error) error {
+	previous, ended := last, last
 	for _, n := range todo {
-		if !previous.IsZero() {
+		if n > begun && !previous.IsZero() {
 			if err := s.until(ctx, n, previous, ended); err != nil {
 				return err
 			}
 		}
 		previous = s.now()
 		line := lang.T("run %d of %d", n, s.Runs)
-		if s.Every > 0 && n < s.Runs {
+		if s.Every > 0 && n >= begun && n < s.Runs {
 			line += lang.T(", next at %s", clock(previous.Add(s.Every), previous))
 		}
 		if s.Runs > 1 {
@@ -96,14 +96,14 @@ func (s schedule) until(ctx context.Context, n int, previous, ended time.Time) e
 	return nil
 }
 
-// left estimates the time to the end of the last run. Run n began at begun and has ofRun left; 0 means
-// unknown.
-func (s schedule) left(n int, begun time.Time, ofRun time.Duration) time.Duration {
+// left estimates the time to the end of the last run. The current one began at begun and has ofRun left, 0 if
+// unknown; the number of those after it is after.
+func (s schedule) left(after int, begun time.Time, ofRun time.Duration) time.Duration {
 	if ofRun <= 0 {
 		return 0
 	}
 	run := s.now().Sub(begun) + ofRun
-	return ofRun + time.Duration(s.Runs-n)*max(run, s.Every)
+	return ofRun + time.Duration(after)*max(run, s.Every)
 }
 
 // total estimates the time of all runs if each takes as long as one.

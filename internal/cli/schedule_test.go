@@ -38,40 +38,47 @@ func scheduled(s store.Series) (schedule, *fakeClock) {
 
 func TestSchedule(t *testing.T) {
 	for _, c := range []struct {
-		name     string
-		every    time.Duration
-		todo     []int
-		previous time.Duration // of the run before, relative to 14:00:00; 0 is none
-		took     []time.Duration
-		want     []string
+		name  string
+		every time.Duration
+		todo  []int
+		begun int
+		last  time.Duration // of the runs that have begun, relative to 14:00:00; 0 is none
+		took  []time.Duration
+		want  []string
 	}{
-		{"spaced", 10 * time.Minute, []int{1, 2, 3}, 0, []time.Duration{time.Minute, 2 * time.Minute, time.Minute}, []string{
+		{"spaced", 10 * time.Minute, []int{1, 2, 3}, 0, 0, []time.Duration{time.Minute, 2 * time.Minute, time.Minute}, []string{
 			"14:00:00 run 1 of 3, next at 14:10:00", "14:01:00 ended 1",
 			"14:01:00 run 2 of 3 starts at 14:10:00",
 			"14:10:00 run 2 of 3, next at 14:20:00", "14:12:00 ended 2",
 			"14:12:00 run 3 of 3 starts at 14:20:00",
 			"14:20:00 run 3 of 3", "14:21:00 ended 3"}},
-		{"back to back", 0, []int{1, 2}, 0, []time.Duration{time.Minute, time.Minute}, []string{
+		{"back to back", 0, []int{1, 2}, 0, 0, []time.Duration{time.Minute, time.Minute}, []string{
 			"14:00:00 run 1 of 2", "14:01:00 ended 1", "14:01:00 run 2 of 2", "14:02:00 ended 2"}},
-		{"longer than every", time.Minute, []int{1, 2, 3}, 0, []time.Duration{90 * time.Second, time.Minute, time.Second}, []string{
+		{"longer than every", time.Minute, []int{1, 2, 3}, 0, 0, []time.Duration{90 * time.Second, time.Minute, time.Second}, []string{
 			"14:00:00 run 1 of 3, next at 14:01:00", "14:01:30 ended 1",
 			"14:01:30 run 1 took 1m30s, longer than --every 1m0s: run 2 starts at once",
 			"14:01:30 run 2 of 3, next at 14:02:30", "14:02:30 ended 2",
 			"14:02:30 run 3 of 3", "14:02:31 ended 3"}},
-		{"resumed, too early", 10 * time.Minute, []int{2}, -4 * time.Minute, []time.Duration{time.Second}, []string{
+		{"resumed, too early", 10 * time.Minute, []int{2}, 1, -4 * time.Minute, []time.Duration{time.Second}, []string{
 			"14:00:00 run 2 of 2 starts at 14:06:00", "14:06:00 run 2 of 2", "14:06:01 ended 2"}},
-		{"resumed, late", 10 * time.Minute, []int{2}, -time.Hour, []time.Duration{time.Second}, []string{
+		{"resumed, late", 10 * time.Minute, []int{2}, 1, -time.Hour, []time.Duration{time.Second}, []string{
 			"14:00:00 run 2 of 2", "14:00:01 ended 2"}},
-		{"another day", 12 * time.Hour, []int{1, 2}, 0, []time.Duration{0, 0}, []string{
+		{"resumed in the middle of a run", 10 * time.Minute, []int{2, 3}, 2, -4 * time.Minute, []time.Duration{time.Second, time.Second}, []string{
+			"14:00:00 run 2 of 3, next at 14:10:00", "14:00:01 ended 2",
+			"14:00:01 run 3 of 3 starts at 14:10:00", "14:10:00 run 3 of 3", "14:10:01 ended 3"}},
+		{"back to what was skipped", 10 * time.Minute, []int{1, 3, 5}, 4, -4 * time.Minute, []time.Duration{time.Second, time.Second, time.Second}, []string{
+			"14:00:00 run 1 of 5", "14:00:01 ended 1", "14:00:01 run 3 of 5", "14:00:02 ended 3",
+			"14:00:02 run 5 of 5 starts at 14:10:01", "14:10:01 run 5 of 5", "14:10:02 ended 5"}},
+		{"another day", 12 * time.Hour, []int{1, 2}, 0, 0, []time.Duration{0, 0}, []string{
 			"14:00:00 run 1 of 2, next at 2026-01-03 02:00:00", "14:00:00 ended 1",
 			"14:00:00 run 2 of 2 starts at 2026-01-03 02:00:00", "02:00:00 run 2 of 2", "02:00:00 ended 2"}},
 	} {
 		s, f := scheduled(store.Series{Runs: c.todo[len(c.todo)-1], Every: c.every})
-		previous := time.Time{}
-		if c.previous != 0 {
-			previous = f.at.Add(c.previous)
+		last := time.Time{}
+		if c.last != 0 {
+			last = f.at.Add(c.last)
 		}
-		err := s.each(t.Context(), c.todo, previous, func(n int, begun time.Time) error {
+		err := s.each(t.Context(), c.todo, c.begun, last, func(n int, begun time.Time) error {
 			if !begun.Equal(f.at) {
 				t.Errorf("%s: run %d began at %v, not %v", c.name, n, begun, f.at)
 			}
@@ -91,7 +98,7 @@ func TestScheduleEnds(t *testing.T) {
 	broken := errors.New("broken")
 	s, _ := scheduled(store.Series{Runs: 3})
 	ran := 0
-	err := s.each(t.Context(), []int{1, 2, 3}, time.Time{}, func(n int, _ time.Time) error {
+	err := s.each(t.Context(), []int{1, 2, 3}, 0, time.Time{}, func(n int, _ time.Time) error {
 		if ran = n; n == 2 {
 			return broken
 		}
@@ -103,7 +110,7 @@ func TestScheduleEnds(t *testing.T) {
 
 	s, f := scheduled(store.Series{Runs: 2, Every: time.Hour})
 	ctx, cancel := context.WithCancelCause(t.Context())
-	err = s.each(ctx, []int{1, 2}, time.Time{}, func(int, time.Time) error { cancel(broken); return nil })
+	err = s.each(ctx, []int{1, 2}, 0, time.Time{}, func(int, time.Time) error { cancel(broken); return nil })
 	if !errors.Is(err, broken) || f.at.Hour() != 14 {
 		t.Errorf("at %v, error %v", f.at, err)
 	}
@@ -117,16 +124,16 @@ func TestScheduleLeft(t *testing.T) {
 	begun := f.at
 	f.at = f.at.Add(time.Minute)
 	for _, c := range []struct {
-		n         int
+		after     int
 		run, want time.Duration
 	}{
-		{1, 0, 0}, // unknown
-		{5, time.Minute, time.Minute},
-		{2, time.Minute, 31 * time.Minute},      // the others take 2 min each, 10 min apart
-		{3, 14 * time.Minute, 44 * time.Minute}, // longer than every: 15 min each
+		{4, 0, 0}, // unknown
+		{0, time.Minute, time.Minute},
+		{3, time.Minute, 31 * time.Minute},      // the others take 2 min each, 10 min apart
+		{2, 14 * time.Minute, 44 * time.Minute}, // longer than every: 15 min each
 	} {
-		if got := s.left(c.n, begun, c.run); got != c.want {
-			t.Errorf("run %d, %v left: %v in all, want %v", c.n, c.run, got, c.want)
+		if got := s.left(c.after, begun, c.run); got != c.want {
+			t.Errorf("%d runs after this one, %v left: %v in all, want %v", c.after, c.run, got, c.want)
 		}
 	}
 	if got, want := s.total(time.Minute), 41*time.Minute; got != want {

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/catalog"
@@ -37,17 +37,21 @@ func (s *series) run(ctx context.Context) error {
 		return exit(exitEnvironment, err)
 	}
 	defer d.Close()
-	var finished []string
-	for n := 1; n <= s.Runs-len(todo); n++ {
-		finished = append(finished, store.RunDir(s.dir, n))
-	}
-	ended := s.each(ctx, todo, s.previous(todo), func(n int, begun time.Time) error {
-		dir, err := s.one(ctx, n, begun)
+	left := todo
+	begun, last := s.begun(func(n int) string { return store.RunDir(s.dir, n) })
+	ended := s.each(ctx, todo, begun, last, func(n int, begun time.Time) error {
+		err := s.one(ctx, n, len(left)-1, begun)
 		if err == nil {
-			finished = append(finished, dir)
+			left = left[1:]
 		}
 		return err
 	})
+	var finished []string
+	for n := 1; n <= s.Runs; n++ {
+		if !slices.Contains(left, n) {
+			finished = append(finished, store.RunDir(s.dir, n))
+		}
+	}
 	if ended != nil {
 		warn(lang.T("%d of %d runs are finished in %s; %s", len(finished), s.Runs, s.dir, s.resumeHint()))
 		if len(finished) == 0 {
@@ -65,7 +69,7 @@ func (s *series) run(ctx context.Context) error {
 }
 
 // prepare makes the directory of the series, or opens it, and returns the numbers of the runs that
-// are not finished, in order.
+// are not finished, in order. A later run can be: one that comes back to what was skipped leaves it as it is.
 func (s *series) prepare() (todo []int, err error) {
 	if s.study.Seed == 0 {
 		s.study.Seed = rand.Uint64()>>1 + 1
@@ -91,8 +95,6 @@ func (s *series) prepare() (todo []int, err error) {
 		}
 		if !done {
 			todo = append(todo, n)
-		} else if len(todo) > 0 {
-			return nil, exit(exitEnvironment, fmt.Errorf("%s: run %d is finished and run %d is not; finish that one with weir run --resume %s", s.dir, n, todo[0], plan.ShellWord(store.RunDir(s.dir, todo[0]))))
 		}
 	}
 	return todo, nil
@@ -116,7 +118,8 @@ func started(dir string) bool {
 	return err == nil
 }
 
-// finished reports whether the run has all its results and its report.
+// finished reports whether the run has its report and has measured all its trials: those that were skipped or
+// failed are tried again.
 func (r *runner) finished() (bool, error) {
 	if _, err := os.Stat(filepath.Join(r.dir, "report.html")); err != nil || r.resume == "" {
 		return false, nil
@@ -130,16 +133,21 @@ func (r *runner) finished() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if n, err := d.Retry(); n > 0 || err != nil {
+		return false, err
+	}
 	return experiment.Finished(s, catalog.Applies, d)
 }
 
-// previous returns when the run before the first of todo began, by its results; zero if the first of
-// todo has begun itself.
-func (s *series) previous(todo []int) time.Time {
-	if len(todo) == 0 || todo[0] == 1 || started(store.RunDir(s.dir, todo[0])) {
-		return time.Time{}
+// begun returns how many runs have begun in their directories, and when the last of them did.
+func (s schedule) begun(dir func(n int) string) (n int, last time.Time) {
+	for n < s.Runs && started(dir(n+1)) {
+		n++
 	}
-	return startOf(store.RunDir(s.dir, todo[0]-1))
+	if n > 0 {
+		last = startOf(dir(n))
+	}
+	return n, last
 }
 
 // startOf returns when the first trial of a run began; zero if it has none.
@@ -151,22 +159,22 @@ func startOf(dir string) time.Time {
 	return c.Results[0].Start
 }
 
-// one runs run n, stores its report and prints a line about it.
-func (s *series) one(ctx context.Context, n int, begun time.Time) (dir string, _ error) {
+// one runs run n, stores its report and prints a line about it. The number of runs that follow is after.
+func (s *series) one(ctx context.Context, n, after int, begun time.Time) error {
 	// The report of the previous run left garbage and a different GC target (see load), but every run
 	// must begin alike.
 	debug.SetGCPercent(100)
 	debug.FreeOSMemory()
 	r := s.nth(n)
 	r.name = lang.T("run %d of %d", n, s.Runs)
-	r.ofSeries = func(run time.Duration) time.Duration { return s.left(n, begun, run) }
+	r.ofSeries = func(run time.Duration) time.Duration { return s.left(after, begun, run) }
 	rep, err := r.complete(ctx, false)
 	if err != nil {
-		return "", err
+		return err
 	}
 	remember(rep)
 	s.say(lang.T("%s: %v, %s: %s", r.name, s.now().Sub(begun).Round(time.Second), census(rep.Results), filepath.Join(r.dir, "report.html")))
-	return r.dir, nil
+	return nil
 }
 
 // census counts trials: "12 trials, 11 ok".
