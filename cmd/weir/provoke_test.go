@@ -177,7 +177,7 @@ func measure(t *testing.T, s study.Study, oneCPU bool) measured {
 			return p
 		}
 	}
-	if p := run("run", file, "-o", out); p.statusWithin(t, 10*patience) == 2 || p.ProcessState.ExitCode() > 3 {
+	if p := run("run", file, "-o", out); p.statusWithin(t, slow) == 2 || p.ProcessState.ExitCode() > 3 {
 		t.Fatalf("weir run: status %d\n%s\n%s", p.ProcessState.ExitCode(), src, &p.stderr)
 	}
 	p := launch("report", out, "--format", "json")

@@ -107,7 +107,7 @@ func (m measured) refute(t *testing.T, fs ...finding.Finding) (is []explain.Verd
 		t.Fatal(err)
 	}
 	p := start(t, nil, "explain", m.dir, "--test", "--json", "--keep-disturbed", "--max-time", "90s", "--hypothesis", file)
-	if got := p.statusWithin(t, 10*patience); got > 1 { // 1: one is refuted
+	if got := p.statusWithin(t, slow); got > 1 { // 1: one is refuted
 		t.Fatalf("weir explain: status %d\n%s", got, &p.stderr)
 	}
 	if err := json.Unmarshal(p.stdout.Bytes(), &is); err != nil {
