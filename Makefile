@@ -120,7 +120,7 @@ D ?= weir-results/all
 bench: BENCH = engine
 bench: ## compare the engine with other tools and a minimal C program, in one more run of 15 minutes; needs an idle machine
 bench-minute: BENCH = minute
-bench-minute: ## look for pauses of the engine's loops and of C's, in one more run of 25 minutes; needs an idle machine
+bench-minute: ## look for pauses and late replies in trials of a minute, in one more run of 37 minutes; needs an idle machine
 bench bench-minute:
 	./scripts/install-tools $(PACKAGES)
 	mkdir -p $(BUILT) bench/runs

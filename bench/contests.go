@@ -107,6 +107,10 @@ var contests = []contest{
 		{"engine", "udp-rr-long", 0},
 		{"sockperf", "sockperf-rr-long", 1},
 	}, ""},
+	{"UDP response time, blocking, 99.9th percentile of a minute", "s", "rtt.p999", []contender{
+		{"engine", "blocking-minute", 0},
+		{"sockperf", "sockperf-minute", 1},
+	}, ""},
 }
 
 // valued returns the values of probes on a network in the blocks of a run that they share, nil if one is missing.
