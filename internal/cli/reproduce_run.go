@@ -156,8 +156,8 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 		}
 		return err
 	}
-	begun, last := s.begun(func(n int) string { return r.runner(studies[0], n).dir })
-	err = s.each(ctx, todo, begun, last, func(n int, _ time.Time) error {
+	old, last := s.begun(func(n int) string { return r.runner(studies[0], n).dir })
+	err = s.each(ctx, todo, old, last, func(n int, _ time.Time) error {
 		for i, s := range studies {
 			say(lang.T("study %d of %d: %s", i+1, len(studies), s.Name))
 			one := r.runner(s, n)

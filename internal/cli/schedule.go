@@ -56,20 +56,31 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// each calls run for every number in todo, in order. The first runs, as many as begun says, continue at once. It
-// starts each other Every after the start of the one before it, or at once if that one took longer. The last run
-// that has begun did so at last; zero if that is unknown. The first error ends the series.
-func (s schedule) each(ctx context.Context, todo []int, begun int, last time.Time, run func(n int, begun time.Time) error) error {
+// begun returns how many runs have begun in their directories, and when the last of them did.
+func (s schedule) begun(dir func(n int) string) (n int, last time.Time) {
+	for n < s.Runs && started(dir(n+1)) {
+		n++
+	}
+	if n > 0 {
+		last = startOf(dir(n))
+	}
+	return n, last
+}
+
+// each calls run for every number in todo, in order. Runs 1 to old have begun before, the last of them at last (zero if
+// unknown), and continue at once. It starts each other Every after the start of the one before it, or at once if that
+// one took longer. The first error ends the series.
+func (s schedule) each(ctx context.Context, todo []int, old int, last time.Time, run func(n int, begun time.Time) error) error {
 	previous, ended := last, last
 	for _, n := range todo {
-		if n > begun && !previous.IsZero() {
+		if n > old && !previous.IsZero() {
 			if err := s.until(ctx, n, previous, ended); err != nil {
 				return err
 			}
 		}
 		previous = s.now()
 		line := lang.T("run %d of %d", n, s.Runs)
-		if s.Every > 0 && n >= begun && n < s.Runs {
+		if s.Every > 0 && n >= old && n < s.Runs {
 			line += lang.T(", next at %s", clock(previous.Add(s.Every), previous))
 		}
 		if s.Runs > 1 {

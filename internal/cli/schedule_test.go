@@ -41,7 +41,7 @@ func TestSchedule(t *testing.T) {
 		name  string
 		every time.Duration
 		todo  []int
-		begun int
+		old   int
 		last  time.Duration // of the runs that have begun, relative to 14:00:00; 0 is none
 		took  []time.Duration
 		want  []string
@@ -78,7 +78,7 @@ func TestSchedule(t *testing.T) {
 		if c.last != 0 {
 			last = f.at.Add(c.last)
 		}
-		err := s.each(t.Context(), c.todo, c.begun, last, func(n int, begun time.Time) error {
+		err := s.each(t.Context(), c.todo, c.old, last, func(n int, begun time.Time) error {
 			if !begun.Equal(f.at) {
 				t.Errorf("%s: run %d began at %v, not %v", c.name, n, begun, f.at)
 			}

@@ -38,8 +38,8 @@ func (s *series) run(ctx context.Context) error {
 	}
 	defer d.Close()
 	left := todo
-	begun, last := s.begun(func(n int) string { return store.RunDir(s.dir, n) })
-	ended := s.each(ctx, todo, begun, last, func(n int, begun time.Time) error {
+	old, last := s.begun(func(n int) string { return store.RunDir(s.dir, n) })
+	ended := s.each(ctx, todo, old, last, func(n int, begun time.Time) error {
 		err := s.one(ctx, n, len(left)-1, begun)
 		if err == nil {
 			left = left[1:]
@@ -69,7 +69,7 @@ func (s *series) run(ctx context.Context) error {
 }
 
 // prepare makes the directory of the series, or opens it, and returns the numbers of the runs that
-// are not finished, in order. A later run can be: one that comes back to what was skipped leaves it as it is.
+// are not finished, in order. A run after them can be finished: an earlier one can have skipped trials.
 func (s *series) prepare() (todo []int, err error) {
 	if s.study.Seed == 0 {
 		s.study.Seed = rand.Uint64()>>1 + 1
@@ -137,17 +137,6 @@ func (r *runner) finished() (bool, error) {
 		return false, err
 	}
 	return experiment.Finished(s, catalog.Applies, d)
-}
-
-// begun returns how many runs have begun in their directories, and when the last of them did.
-func (s schedule) begun(dir func(n int) string) (n int, last time.Time) {
-	for n < s.Runs && started(dir(n+1)) {
-		n++
-	}
-	if n > 0 {
-		last = startOf(dir(n))
-	}
-	return n, last
 }
 
 // startOf returns when the first trial of a run began; zero if it has none.
