@@ -69,7 +69,7 @@ func (s *series) run(ctx context.Context) error {
 }
 
 // prepare makes the directory of the series, or opens it, and returns the numbers of the runs that
-// are not finished, in order. A run after them can be finished: an earlier one can have skipped trials.
+// are not finished, in order. Later runs can be: one with trials to try again is not finished.
 func (s *series) prepare() (todo []int, err error) {
 	if s.study.Seed == 0 {
 		s.study.Seed = rand.Uint64()>>1 + 1

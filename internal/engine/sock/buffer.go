@@ -11,7 +11,8 @@ import (
 // arch/x86/include/asm/uaccess_64.h, Linux 6.4 and later). Those of AMD's Zen 3 and 4 are three times as slow if the
 // destination begins 1 to 31 bytes behind the source, apart from a multiple of the page size (glibc bug 30994): a TCP
 // stream falls from 48 to 14 Gbit/s (ADR 60). A new thread's data go to the start of a page (sk_page_frag,
-// net/core/sock.c), behind the few bytes that it has sent before, and what a connection receives begins there, too. Half a page keeps both copies away from the slow distances.
+// net/core/sock.c), behind the few bytes that it has sent before, and what a connection receives begins there, too.
+// Half a page keeps both copies away from the slow distances.
 func Buffer(n int) []byte {
 	page := os.Getpagesize()
 	b := make([]byte, n+2*page)
