@@ -49,6 +49,7 @@ var contests = []contest{
 	}, buffers},
 	{"UDP 1400 bytes", "bit/s", "", []contender{
 		{"engine", "udp-gso", 0},
+		{"C with GSO and GRO", "c-gso", 0},
 		{"engine, one send each", "udp-stream", 0},
 		{"iperf3", "iperf3-udp", 8},
 		{"newest iperf3 with GSO and GRO", "iperf3-new", 1.15},
@@ -64,6 +65,11 @@ var contests = []contest{
 		{"engine, GSO and GRO", "udp-rate-gso", 0},
 		{"engine, sendmmsg", "udp-rate-mmsg", 0},
 		{"engine, AF_XDP", "udp-rate-xdp", 0},
+		{"C, one send each", "c-udp", 0},
+	}, ""},
+	{"UDP 18 bytes, sendmmsg", "packet/s", "packet.rate", []contender{
+		{"engine", "udp-rate-mmsg", 0},
+		{"C", "c-udp-mmsg", 0},
 		{"C, one send each", "c-udp", 0},
 	}, ""},
 	{"UDP response time, spinning", "1/s", "transactions", []contender{

@@ -20,8 +20,12 @@ import (
 var probes = map[string]func() probe.Probe{
 	"c-tcp-cold": func() probe.Probe { return &cold{cTCP()} },
 	"c-tcp-warm": cTCP,
-	"c-udp":      func() probe.Probe { return cUDP("udp-recv") },
-	"c-udp-nap":  func() probe.Probe { return cUDP("udp-nap") },
+	"c-udp":      func() probe.Probe { return cUDP("udp-recv", "udp-send") },
+	"c-udp-nap":  func() probe.Probe { return cUDP("udp-nap", "udp-send") },
+	"c-udp-mmsg": func() probe.Probe { return cUDP("udp-nap", "mmsg-send") },
+	"c-gso": func() probe.Probe {
+		return &program{"c-limit gso-recv ADDR PORT", "c-limit gso-send ADDR PORT SECONDS 1400", "throughput", "bit/s", true, `^(\d+)`, nil}
+	},
 	"c-rr": func() probe.Probe {
 		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-ask ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+)`, nil}
 	},
@@ -45,8 +49,8 @@ func cTCP() probe.Probe {
 	return &program{"c-limit tcp-recv ADDR PORT WARMUP", "c-limit tcp-send ADDR PORT TOTAL", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, []string{"silence"}}
 }
 
-func cUDP(receive string) probe.Probe {
-	return &program{"c-limit " + receive + " ADDR PORT", "c-limit udp-send ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`, nil}
+func cUDP(receive, send string) probe.Probe {
+	return &program{"c-limit " + receive + " ADDR PORT", "c-limit " + send + " ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`, nil}
 }
 
 // congestionControl returns that of programs that do not choose one.

@@ -9,6 +9,9 @@
  *   limit udp-recv ADDR PORT               prints packet/s received when stopped
  *   limit udp-nap ADDR PORT                the same, napping instead of blocking
  *   limit udp-send ADDR PORT SECONDS SIZE  one send per datagram
+ *   limit mmsg-send ADDR PORT SECONDS SIZE 32 datagrams per sendmmsg
+ *   limit gso-recv ADDR PORT               prints bit/s received with UDP_GRO when stopped, napping
+ *   limit gso-send ADDR PORT SECONDS SIZE  as many datagrams as a packet can carry per send, UDP_SEGMENT
  *   limit rr-serve ADDR PORT               UDP echo, spinning
  *   limit rr-ask ADDR PORT SECONDS         64 bytes, spinning; prints transactions/s
  *   limit rr-measure ADDR PORT SECONDS     the same and each response time; prints
@@ -24,6 +27,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -38,7 +42,7 @@
 /* Copies to and from a buffer that begins half a page behind the start of a page avoid the
  * distances at which some processors copy three times as slowly: docs/adr/0060. */
 #define SIZE (128 << 10)
-static char pages[SIZE + 4096] __attribute__((aligned(4096)));
+static char pages[(1 << 20) + 4096] __attribute__((aligned(4096)));
 static char *const buf = pages + 2048;
 static volatile sig_atomic_t stopped;
 
@@ -149,35 +153,50 @@ static void udp_recv(char **argv) {
 	printf("%.0f\n", n > 2048 ? n / (last - first) : 0);
 }
 
-/* udp_nap reads up to 32 datagrams per call, and sleeps for 50 us when there are none, as
- * the engine's receiver does: the sender need not wake it for every datagram. */
-static void udp_nap(char **argv) {
-	enum { N = 32, SLOT = 2048 };
-	int fd = sock(SOCK_DGRAM, argv, 1);
-	struct mmsghdr m[N];
-	struct iovec v[N];
-	struct timespec nap = {0, 50000};
+/* nap reads up to n messages of a slot's size per call, and sleeps for 50 us when there are none, as
+ * the engine's receiver does: the sender need not wake it for every message. It reads the clock
+ * once per call, and returns the seconds between its first and its last call with messages. */
+static double nap(int fd, int n, size_t slot, double *messages, double *bytes) {
+	struct mmsghdr m[32];
+	struct iovec v[32];
+	struct timespec t = {0, 50000};
 	double first = 0, last = 0;
-	long n = 0;
 	memset(m, 0, sizeof m);
-	for (int i = 0; i < N; i++) {
-		v[i] = (struct iovec){buf + i * SLOT, SLOT};
+	for (int i = 0; i < n; i++) {
+		v[i] = (struct iovec){buf + i * slot, slot};
 		m[i].msg_hdr.msg_iov = &v[i];
 		m[i].msg_hdr.msg_iovlen = 1;
 	}
 	prctl(PR_SET_TIMERSLACK, 1);
 	while (!stopped) {
-		int got = recvmmsg(fd, m, N, MSG_DONTWAIT, NULL);
+		int got = recvmmsg(fd, m, n, MSG_DONTWAIT, NULL);
 		if (got < 0) {
-			nanosleep(&nap, NULL);
+			nanosleep(&t, NULL);
 			continue;
 		}
-		if (n == 0)
-			first = now();
-		n += got;
 		last = now();
+		if (*messages == 0)
+			first = last;
+		*messages += got;
+		for (int i = 0; i < got; i++)
+			*bytes += m[i].msg_len;
 	}
-	printf("%.0f\n", n > 2048 ? n / (last - first) : 0);
+	return last - first;
+}
+
+static void udp_nap(char **argv) {
+	double messages = 0, bytes = 0, took = nap(sock(SOCK_DGRAM, argv, 1), 32, 2048, &messages, &bytes);
+	printf("%.0f\n", messages > 2048 ? messages / took : 0);
+}
+
+/* gso_recv reads 8 messages of up to 64 KiB per call, so that they are still in the cache when
+ * a program looks at them. It does not count datagrams. */
+static void gso_recv(char **argv) {
+	int fd = sock(SOCK_DGRAM, argv, 1), one = 1;
+	if (setsockopt(fd, IPPROTO_UDP, UDP_GRO, &one, sizeof one))
+		die("UDP_GRO");
+	double messages = 0, bytes = 0, took = nap(fd, 8, (64 << 10) + 320, &messages, &bytes);
+	printf("%.0f\n", messages > 2048 ? bytes * 8 / took : 0);
 }
 
 /* udp_send is connected, which saves a route lookup per datagram, and reads the clock once
@@ -187,6 +206,35 @@ static void udp_send(char **argv) {
 	long i = 0;
 	for (double end = now() + atof(argv[4]); (++i & 63) || now() < end;)
 		if (send(fd, buf, size, 0) < 0 && errno != ENOBUFS && errno != ECONNREFUSED)
+			die("send");
+}
+
+/* mmsg_send saves system calls; the kernel still sends one datagram after the other. */
+static void mmsg_send(char **argv) {
+	enum { N = 32 };
+	int fd = sock(SOCK_DGRAM, argv, 0), size = atoi(argv[5]);
+	struct mmsghdr m[N];
+	struct iovec v[N];
+	memset(m, 0, sizeof m);
+	for (int i = 0; i < N; i++) {
+		v[i] = (struct iovec){buf + i * size, size};
+		m[i].msg_hdr.msg_iov = &v[i];
+		m[i].msg_hdr.msg_iovlen = 1;
+	}
+	for (double end = now() + atof(argv[4]); now() < end;)
+		if (sendmmsg(fd, m, N, 0) < 0 && errno != ENOBUFS && errno != ECONNREFUSED)
+			die("sendmmsg");
+}
+
+/* gso_send hands the kernel as many datagrams as fit into 65507 bytes, and at most 64, the smallest
+ * UDP_MAX_SEGMENTS of any kernel. It does not number them. */
+static void gso_send(char **argv) {
+	int fd = sock(SOCK_DGRAM, argv, 0), size = atoi(argv[5]), n = size * (65507 / size < 64 ? 65507 / size : 64);
+	if (setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof size))
+		die("UDP_SEGMENT");
+	memset(buf, 1, n);
+	for (double end = now() + atof(argv[4]); now() < end;)
+		if (send(fd, buf, n, 0) < 0 && errno != ENOBUFS && errno != ECONNREFUSED)
 			die("send");
 }
 
@@ -271,7 +319,8 @@ int main(int argc, char **argv) {
 		void (*run)(char **);
 	} modes[] = {{"tcp-recv", 5, tcp_recv}, {"tcp-send", 5, tcp_send}, {"udp-recv", 4, udp_recv},
 	             {"udp-nap", 4, udp_nap},
-	             {"udp-send", 6, udp_send}, {"rr-serve", 4, rr_serve}, {"rr-ask", 5, rr_ask},
+	             {"udp-send", 6, udp_send}, {"mmsg-send", 6, mmsg_send}, {"gso-recv", 4, gso_recv},
+	             {"gso-send", 6, gso_send}, {"rr-serve", 4, rr_serve}, {"rr-ask", 5, rr_ask},
 	             {"rr-measure", 5, rr_measure}};
 	struct sigaction a = {.sa_handler = stop}; /* without SA_RESTART: recv returns */
 	sigaction(SIGTERM, &a, NULL);
