@@ -22,31 +22,34 @@ type contender struct {
 	goal float64
 }
 
-// buffers is the first run in which the engine and C chose the place of their buffers (ADR 60).
-const buffers = "2026-11-24T13"
+// mebibytes is the first run in which the engine and C wrote 1 MiB per call to TCP, and napped where they receive (ADR 61).
+const mebibytes = "2026-11-25T22"
 
 var contests = []contest{
 	{"TCP one stream", "bit/s", "", []contender{
 		{"engine", "tcp-stream", 0},
 		{"C", "c-tcp-warm", 1},
 		{"iperf3", "iperf3-tcp", 1},
+		{"iperf3, 1 MiB per write", "iperf3-1m", 1},
 		{"iperf3 with the machine's congestion control", "iperf3-default", 0},
-	}, buffers},
+	}, mebibytes},
 	{"TCP one stream, from the first byte", "bit/s", "", []contender{ // these tools have no warm-up
 		{"engine", "tcp-cold", 0},
 		{"C", "c-tcp-cold", 1},
 		{"netperf", "netperf-tcp", 1},
+		{"netperf, 1 MiB per write", "netperf-1m", 1},
 		{"iperf", "iperf2-tcp", 1},
+		{"iperf, 1 MiB per write", "iperf2-1m", 1},
 		{"nuttcp", "nuttcp-tcp", 0},
 		{"neper", "neper-tcp", 0},
-	}, buffers},
+	}, mebibytes},
 	{"TCP one stream, other ways to send and receive", "bit/s", "", []contender{
 		{"engine, sendfile", "tcp-sendfile", 0},
 		{"engine", "tcp-stream", 0},
 		{"engine, MSG_ZEROCOPY", "tcp-zerocopy", 0},
 		{"engine, a receiver that discards", "tcp-discard", 0},
 		{"C", "c-tcp-warm", 0},
-	}, buffers},
+	}, mebibytes},
 	{"UDP 1400 bytes", "bit/s", "", []contender{
 		{"engine", "udp-gso", 0},
 		{"C with GSO and GRO", "c-gso", 0},
@@ -98,11 +101,11 @@ var contests = []contest{
 	{"TCP one stream, the longest pause between two reads", "s", "silence", []contender{
 		{"engine", "tcp-stream", 0},
 		{"C", "c-tcp-warm", 1},
-	}, buffers},
+	}, mebibytes},
 	{"TCP one stream, the longest pause between two reads of a minute", "s", "silence", []contender{
 		{"engine", "tcp-minute", 0},
 		{"C", "c-tcp-minute", 1},
-	}, buffers},
+	}, mebibytes},
 	{"UDP response time, blocking, median", "s", "", []contender{
 		{"engine", "udp-rr", 0},
 		{"sockperf", "sockperf-rr", 1},

@@ -51,7 +51,7 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 	}
 	r := event.TCPStream{Streams: c.Streams, Retransmits: sent.TCP.Retransmitted,
 		Congestion: conns[0].cc, FarCongestion: conns[0].far.CC, RcvBuf: conns[0].far.RcvBuf,
-		Send: "copy", Recv: "copy", DSCP: conns[0].dscp}
+		Send: "copy", Recv: "copy", Nap: c.Nap.Seconds(), DSCP: conns[0].dscp}
 	if c.Discard {
 		r.Recv = "discard"
 	}
@@ -241,6 +241,9 @@ func watchAcks(conns []tcpConn, out events) {
 // stream.
 func sendStream(t tcpConn, c config, first *atomic.Int64, clock *marked, started chan<- error, over, s *sock.Stopper) error {
 	b := sock.Buffer(c.Size)
+	for i := range b { // else all of it is the kernel's one page of zeros, always in the nearest cache
+		b[i] = byte(i)
+	}
 	first.CompareAndSwap(0, sock.Now())
 	stalled := 0 // consecutive sends that took nothing within a Tick
 	for told := false; !over.Stopped(); {

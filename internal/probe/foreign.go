@@ -55,7 +55,7 @@ func bulkSize(udp bool, option int) int {
 	if udp {
 		return or(option, defaultDatagram)
 	}
-	return or(option, defaultWrite)
+	return or(option, foreignWrite)
 }
 
 func streamBy(tool string, udp bool, differs [2]string) Info {

@@ -83,7 +83,7 @@ func (p Iperf2) size() int {
 	if p.UDP {
 		return or(p.Size, iperf2UDPSize)
 	}
-	return or(p.Size, defaultWrite)
+	return or(p.Size, foreignWrite)
 }
 
 // Iperf2Bounceback measures TCP response times with iperf 2.1.8 or later: back-to-back requests,

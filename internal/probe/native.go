@@ -18,8 +18,8 @@ import (
 // every setting explicitly instead of relying on the engine's defaults, except the congestion control
 // on machines that can refuse it.
 const (
-	defaultWrite    = 128 << 10 // bytes; iperf3's write size for TCP
 	defaultDatagram = 1400      // bytes: with IPv4 and UDP headers 1428, below the 1450 of VXLAN on a 1500-byte underlay
+	foreignWrite    = 128 << 10 // bytes: what iperf and iperf3 write to TCP unless told otherwise
 	smallDatagram   = 18        // bytes: fills the smallest Ethernet frame, 14 + 20 + 8 + 18 + 4 = 64
 	defaultMessage  = 64        // bytes
 	defaultCC       = "cubic"   // Linux's default, which distributions often change

@@ -137,7 +137,7 @@ type Params struct {
 	Send    string        `json:"send,omitempty"`    // one-way datagrams: one of event.SendModes
 	Batch   int           `json:"batch,omitempty"`   // datagrams per call
 	Recv    string        `json:"recv,omitempty"`    // one-way datagrams: one of event.RecvModes
-	Nap     time.Duration `json:"nap,omitempty"`     // one-way datagrams: polling interval of the receiver; 0 waits in the socket
+	Nap     time.Duration `json:"nap,omitempty"`     // one-way data: polling interval of the receiver; 0 waits in the socket
 	DSCP    int           `json:"dscp,omitempty"`    // of both ends' packets, 0..63
 
 	Inflight int  `json:"inflight,omitempty"` // outstanding at once; 0 is 1
@@ -166,8 +166,8 @@ func (p Params) Check() error {
 		Only(p.Streams != 1, p.Workload, "--streams is", "tcp-stream", "udp-stream"),
 		event.CheckQueues(p.Send, p.Streams),
 		Only(p.Discard, p.Workload, "--discard is", "tcp-stream"),
-		Only(p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0, p.Workload,
-			"--send, --batch, --recv and --nap are", "udp-stream", "udp-search"),
+		Only(p.Send != "" || p.Batch != 0 || p.Recv != "", p.Workload, "--send, --batch and --recv are", "udp-stream", "udp-search"),
+		Only(p.Nap != 0, p.Workload, "--nap is", "tcp-stream", "udp-stream", "udp-search"),
 		Only(p.Inflight > 1, p.Workload, "more than one request in flight is", "tcp-rr", "udp-rr"),
 		Only(p.Spin, p.Workload, "spinning is", "tcp-rr", "udp-open", "udp-rr"))
 	if err == nil && OneWay(p.Workload) {
