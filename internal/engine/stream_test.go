@@ -45,6 +45,9 @@ func TestTCPStream(t *testing.T) {
 				if r.Silence <= 0 || r.Silence > r.Window {
 					t.Errorf("a silence of %g s in %g s", r.Silence, r.Window)
 				}
+				if r.Nap != event.DefaultNap.Seconds() {
+					t.Errorf("naps of %g s", r.Nap)
+				}
 				if r.Window < 0.03 || r.Congestion != "reno" || r.FarCongestion != "reno" || r.MSS <= 0 || r.SndBuf <= 0 {
 					t.Errorf("%+v", r)
 				}

@@ -95,8 +95,9 @@ type Accepted struct {
 
 // Version is the version of the protocol. Version 2 admits clients by a token, version 3 reports
 // silences and counts in phases, version 4 reports CPU times, version 5 agrees on congestion control, version 6
-// reports run-queue waits and TCP_INFO, version 7 has several streams of datagrams.
-const Version = 7
+// reports run-queue waits and TCP_INFO, version 7 has several streams of datagrams, version 8
+// naps in TCP streams.
+const Version = 8
 
 func (a Accepted) Check() error {
 	if a.Error != "" {
