@@ -86,7 +86,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	fs.DurationVar(&c.Duration, "duration", 10*time.Second, "length of the measured window")
 	fs.DurationVar(&c.Warmup, "warmup", 0, "time of traffic before the window, which is not counted")
-	fs.IntVar(&c.Size, "size", 0, "bytes per write, datagram or message (default 131072 for tcp-stream, 1400 for udp-stream, 18 for udp-search, 64 otherwise)")
+	fs.IntVar(&c.Size, "size", 0, "bytes per write, datagram or message (default 1048576 for tcp-stream, 131072 with --rate, 1400 for udp-stream, 18 for udp-search, 64 otherwise)")
 	fs.Float64Var(&c.rate, "rate", 0, "tcp-stream, udp-stream: bit/s of payload, all streams together, 0 sends as fast as possible; udp-open: requests/s (default 2000)")
 	fs.IntVar(&c.Streams, "streams", 1, "tcp-stream, udp-stream: streams, each with a thread at both ends")
 	fs.StringVar(&c.CC, "cc", "cubic", "TCP congestion control at both ends; unless given, a machine that refuses cubic uses its own")
