@@ -112,7 +112,7 @@ func writeGoals(w io.Writer, s study.Study, runs []run) {
 		}
 		fmt.Fprintln(w)
 	})
-	fmt.Fprint(w, "\n[ADR 59](adr/0059-where-the-engine-loses-time.md) and [ADR 61](adr/0061-large-writes-and-naps.md) say where the engine loses time to C, and what C\n"+
+	fmt.Fprint(w, "\n[ADR 59](adr/0059-where-the-engine-loses-time.md) and [ADR 61](adr/0061-large-writes-and-whole-reads.md) say where the engine loses time to C, and what C\n"+
 		"itself reaches.\n")
 }
 

@@ -95,7 +95,6 @@ func BenchmarkTCP(b *testing.B) {
 			addr, _ := serve(b, loopbacks[0])
 			c := testConfig(b, addr)
 			c.Workload, c.Size, c.Discard, c.Duration = "tcp-stream", event.DefaultWrite(0), tc.discard, time.Hour
-			c.Nap = event.StreamNap(0, 0)
 			t, err := dialTCP(b.Context(), c, new(sock.Stopper))
 			if err != nil {
 				b.Fatal(err)

@@ -223,7 +223,7 @@ func (c *config) transferFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Send, "send", "", "udp-stream, udp-search: single, mmsg (sendmmsg), gso (UDP_SEGMENT) or xdp (AF_XDP, past this machine's IP stack) (default single)")
 	fs.IntVar(&c.Batch, "batch", 0, "udp-stream, udp-search: datagrams per call (default 1 for single, 32 for mmsg and xdp, as many as one buffer holds, at most 64, for gso)")
 	fs.StringVar(&c.Recv, "recv", "", "udp-stream, udp-search: single, mmsg (recvmmsg) or gro (UDP_GRO) (default gro for gso, else mmsg)")
-	fs.Func("nap", "tcp-stream, udp-stream, udp-search: polling interval of the receiver, instead of waking up for all that comes; 0 waits (default 50µs, 0 with --rate, and for tcp-stream with --rcvbuf)", func(s string) (err error) {
+	fs.Func("nap", "udp-stream, udp-search: polling interval of the receiver, instead of waking up for every datagram; 0 waits (default 50µs, 0 with --rate)", func(s string) (err error) {
 		if c.Nap, err = time.ParseDuration(s); err == nil {
 			err = event.Within("nap", c.Nap, 0, wire.MaxNap, "")
 		}
@@ -241,8 +241,6 @@ func (c *config) finishTransfer() {
 		c.Send, c.Batch, c.Recv = m.Send, m.Batch, m.Recv
 	}
 	switch {
-	case unset && c.Workload == "tcp-stream":
-		c.Nap = event.StreamNap(c.rate, c.RcvBuf)
 	case unset && oneWay && c.rate == 0:
 		c.Nap = event.DefaultNap
 	case unset: // on a schedule, jitter is computed from the moment at which a datagram is read

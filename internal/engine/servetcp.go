@@ -128,20 +128,15 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 			tell(r)
 		}
 	}
-	var begin, end, heard, busy int64 // busy: when data last came
+	var begin, end, heard int64
 	var before wire.Reading
+	var speed tempo
 	for t := sock.Now(); ; {
-		wait := uintptr(0)
-		if run.Nap > 0 && t-busy <= int64(hotFor) {
-			wait = unix.MSG_DONTWAIT
-		}
+		asked, wait := t, speed.wait
 		n, errno := sock.HotRecv(fd, buf, flags|wait)
-		if wait != 0 && errno == unix.EAGAIN {
-			sock.HotNap(run.Nap)
-		}
 		t = sock.Now()
+		speed.add(n, t)
 		if errno == 0 {
-			busy = t
 			s.meter.Bytes.Add(int64(n))
 		}
 		if first := run.first.Load(); end == 0 && (first != 0 || errno == 0 && n > 0) {
@@ -181,8 +176,36 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 		case t > begin && t <= end:
 			r.Bytes += int64(n)
 			r.Silence, heard = max(r.Silence, t-heard), t
+			if wait != 0 && n < len(buf) {
+				heard = asked // the read ran into its timeout: when its last byte came is unknown
+			}
 		}
 	}
+}
+
+// A tempo says whether a read of a stream waits until the buffer is full. That is faster, since the thread
+// returns from the kernel less often (ADR 61), but shows the edges of the window and pauses
+// only as sharply as reads take. So it waits while the stream fills a buffer per fillTime.
+type tempo struct {
+	wait  uintptr // MSG_WAITALL, or 0: take what is there
+	bytes int64   // that came after since
+	since int64
+}
+
+const fillTime = time.Millisecond
+
+// add counts a read of n bytes, or a failed one of -1, that ended at t. It judges once per fillTime.
+func (s *tempo) add(n int, t int64) {
+	s.bytes += int64(max(n, 0))
+	took := t - s.since
+	if took < int64(fillTime) {
+		return
+	}
+	s.wait = 0
+	if float64(s.bytes)/float64(took) >= readSize/float64(fillTime) {
+		s.wait = unix.MSG_WAITALL
+	}
+	s.bytes, s.since = 0, t
 }
 
 // hold keeps a run alive until its client closes this connection or is silent for too long. Every

@@ -45,9 +45,6 @@ func TestTCPStream(t *testing.T) {
 				if r.Silence <= 0 || r.Silence > r.Window {
 					t.Errorf("a silence of %g s in %g s", r.Silence, r.Window)
 				}
-				if r.Nap != event.DefaultNap.Seconds() {
-					t.Errorf("naps of %g s", r.Nap)
-				}
 				if r.Window < 0.03 || r.Congestion != "reno" || r.FarCongestion != "reno" || r.MSS <= 0 || r.SndBuf <= 0 {
 					t.Errorf("%+v", r)
 				}
@@ -88,6 +85,67 @@ func TestTCPSilence(t *testing.T) {
 		// A byte inside the window divides it in two.
 		if least := r.Window / (1 + r.Bytes); r.Error != "" || r.Silence < least || r.Silence > r.Window || r.Bytes == 0 && r.Silence != r.Window {
 			t.Errorf("%d bytes: %+v, want a silence of at least %d ns", bytes, r, least)
+		}
+	}
+}
+
+// A pause in a fast stream, whose receiver waits for whole buffers, counts in full, though it is longer than a read may take.
+func TestTCPPause(t *testing.T) {
+	const pause = 2 * sock.Tick
+	addr, _ := serve(t, loopbacks[0])
+	c := testConfig(t, addr)
+	c.Workload, c.Size, c.Duration, c.Run = "tcp-stream", readSize, time.Second, 1
+	conn, err := dialTCP(t.Context(), c, new(sock.Stopper))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(conn.fd)
+	send := func(until int64) {
+		for b := make([]byte, readSize); sock.Now() < until; {
+			if _, errno := sock.Send(conn.fd, b[:readSize-1]); errno != 0 && !sock.Again(errno) {
+				t.Fatal(errno)
+			}
+		}
+	}
+	begin := sock.Now()
+	send(begin + int64(c.Duration/4))
+	for queued := 1; queued > 0; {
+		if queued, err = unix.IoctlGetInt(conn.fd, unix.TIOCOUTQ); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for quiet := sock.Now(); sock.Now() < quiet+int64(pause); {
+	}
+	send(begin + int64(c.Duration+sock.Tick))
+	var r wire.StreamReport
+	if err := sock.ReadJSON(conn.fd, &r, sock.Now()+int64(5*time.Second), new(sock.Stopper)); err != nil {
+		t.Fatal(err)
+	}
+	if r.Error != "" || r.Silence < int64(pause)*9/10 {
+		t.Errorf("%+v, want a silence of %v", r, pause)
+	}
+}
+
+func TestTempo(t *testing.T) {
+	var s tempo
+	at := int64(time.Hour)
+	for i, read := range []struct {
+		n    int
+		took time.Duration
+		wait bool
+	}{
+		{readSize, fillTime / 2, false}, // after an hour of nothing
+		{readSize, fillTime / 2, false},
+		{readSize, fillTime / 2, true},
+		{1, fillTime / 4, true}, // too short to judge
+		{readSize - 1, 3 * fillTime / 4, true},
+		{readSize / 2, fillTime, false},
+		{10 * readSize, fillTime, true},
+		{-1, sock.Tick, false},
+	} {
+		at += int64(read.took)
+		if s.add(read.n, at); (s.wait == unix.MSG_WAITALL) != read.wait || s.wait&^unix.MSG_WAITALL != 0 {
+			t.Errorf("read %d: %d bytes in %v, then flags %#x", i, read.n, read.took, s.wait)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 	}
 	r := event.TCPStream{Streams: c.Streams, Retransmits: sent.TCP.Retransmitted,
 		Congestion: conns[0].cc, FarCongestion: conns[0].far.CC, RcvBuf: conns[0].far.RcvBuf,
-		Send: "copy", Recv: "copy", Nap: c.Nap.Seconds(), DSCP: conns[0].dscp}
+		Send: "copy", Recv: "copy", DSCP: conns[0].dscp}
 	if c.Discard {
 		r.Recv = "discard"
 	}

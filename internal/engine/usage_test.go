@@ -52,7 +52,7 @@ func TestUsage(t *testing.T) {
 		{"run udp-open 127.0.0.1:1 --rate NaN", "rate NaN"},
 		{"run udp-rr 127.0.0.1:1 --stamp-every -1s", "time between stamps -1s is outside"},
 		{"run tcp-stream 127.0.0.1:1 --send gso", "are only for udp-stream, udp-search"},
-		{"run udp-rr 127.0.0.1:1 --nap 1us", "is only for tcp-stream, udp-stream, udp-search"},
+		{"run udp-rr 127.0.0.1:1 --nap 1us", "are only for udp-stream, udp-search"},
 		{"run udp-search 127.0.0.1:1 --loss 100%", "loss 100% is outside 0%..100%"},
 		{"run udp-search 127.0.0.1:1 --loss much", "not a number"},
 		{"run udp-search 127.0.0.1:1 --width 0", "width 0% is outside 0.1%..100%"},

@@ -29,7 +29,7 @@ func (p TCPStream) Info() Info {
 		About:    "TCP throughput at the receiver (native)",
 		Method:   "One TCP connection sends as fast as it can. weir counts what arrived.",
 		Measures: tcpThroughput,
-		Differs:  "counts what the receiver copied within the window, after a warm-up; Nagle's algorithm is off (TCP_NODELAY); one thread per end; writes and reads of 1 MiB, and a receiver that polls every 50 µs while data come, instead of being woken up",
+		Differs:  "counts what the receiver copied within the window, after a warm-up; Nagle's algorithm is off (TCP_NODELAY); one thread per end; writes of 1 MiB, and on fast paths a receiver that waits for as much in every read",
 	}
 }
 
@@ -55,7 +55,7 @@ func (p TCPStream) Capacity() (by Probe, kind string, err error) {
 
 func (p TCPStream) Commands(w Window) (server, client []string) {
 	flags := append([]string{"--streams", strconv.Itoa(or(p.Streams, 1))}, w.chooseCC("--cc", p.CC)...)
-	flags = append(flags, "--dscp", strconv.Itoa(p.DSCP), "--nap", event.StreamNap(float64(p.Rate), p.RcvBuf).String())
+	flags = append(flags, "--dscp", strconv.Itoa(p.DSCP))
 	if p.Rate > 0 {
 		flags = append(flags, "--rate", fmt.Sprint(float64(p.Rate)))
 	}
@@ -78,7 +78,7 @@ func (p TCPStream) Parse(out Output) (Measured, error) {
 	var r event.TCPStream
 	n := parseNative(out, "tcp-stream", &r)
 	settings := map[string]any{"streams": r.Streams, "mss": r.MSS, "congestion": r.Congestion, "serverCongestion": r.FarCongestion,
-		"rcvbuf": r.RcvBuf, "send": r.Send, "recv": r.Recv, "nap": r.Nap, "dscp": r.DSCP}
+		"rcvbuf": r.RcvBuf, "send": r.Send, "recv": r.Recv, "dscp": r.DSCP}
 	pause := 0.0
 	if r.Rate > 0 {
 		settings["rate"] = r.Rate

@@ -80,16 +80,6 @@ func DefaultWrite(rate float64) int {
 	return 1 << 20
 }
 
-// StreamNap returns how often the receiver of a TCP stream polls; 0: it is woken up. It naps neither
-// between the segments of a paced stream, which would cost more than to wake it, nor if it has a receive
-// buffer of so many bytes instead of the kernel's, which could be full for most of a nap.
-func StreamNap(rate float64, rcvbuf int) time.Duration {
-	if rate > 0 || rcvbuf > 0 {
-		return 0
-	}
-	return DefaultNap
-}
-
 var (
 	SendModes = []string{SendSingle, SendMmsg, SendGSO, SendXDP}
 	RecvModes = []string{RecvSingle, RecvMmsg, RecvGRO}

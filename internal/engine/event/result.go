@@ -66,7 +66,6 @@ type TCPStream struct {
 	ZeroSends     int64   `json:"zerocopySends"`  // calls with MSG_ZEROCOPY that the kernel has reported complete, warm-up included
 	ZeroCopied    int64   `json:"zerocopyCopied"` // of these, calls that it copied after all, as for receivers on the same machine
 	Recv          string  `json:"recv"`           // "copy", or "discard": the server did not copy the bytes
-	Nap           float64 `json:"nap,omitempty"`  // s, the server's polling interval; absent: it was woken up
 	DSCP          int     `json:"dscp"`           // in effect at the sender
 	SndBuf        int     `json:"sndbuf"`         // bytes in effect, of the first stream, at the end
 	RcvBuf        int     `json:"rcvbuf"`         // bytes in effect at the server, at the beginning

@@ -95,9 +95,9 @@ type Accepted struct {
 
 // Version is the version of the protocol. Version 2 admits clients by a token, version 3 reports
 // silences and counts in phases, version 4 reports CPU times, version 5 agrees on congestion control, version 6
-// reports run-queue waits and TCP_INFO, version 7 has several streams of datagrams, version 8
-// naps in TCP streams.
-const Version = 8
+// reports run-queue waits and TCP_INFO, version 7 has several streams of datagrams, version 9
+// waits for whole buffers of TCP.
+const Version = 9
 
 func (a Accepted) Check() error {
 	if a.Error != "" {
@@ -138,7 +138,7 @@ type Params struct {
 	Send    string        `json:"send,omitempty"`    // one-way datagrams: one of event.SendModes
 	Batch   int           `json:"batch,omitempty"`   // datagrams per call
 	Recv    string        `json:"recv,omitempty"`    // one-way datagrams: one of event.RecvModes
-	Nap     time.Duration `json:"nap,omitempty"`     // one-way data: polling interval of the receiver; 0 waits in the socket
+	Nap     time.Duration `json:"nap,omitempty"`     // one-way datagrams: polling interval of the receiver; 0 waits in the socket
 	DSCP    int           `json:"dscp,omitempty"`    // of both ends' packets, 0..63
 
 	Inflight int  `json:"inflight,omitempty"` // outstanding at once; 0 is 1
@@ -167,8 +167,8 @@ func (p Params) Check() error {
 		Only(p.Streams != 1, p.Workload, "--streams is", "tcp-stream", "udp-stream"),
 		event.CheckQueues(p.Send, p.Streams),
 		Only(p.Discard, p.Workload, "--discard is", "tcp-stream"),
-		Only(p.Send != "" || p.Batch != 0 || p.Recv != "", p.Workload, "--send, --batch and --recv are", "udp-stream", "udp-search"),
-		Only(p.Nap != 0, p.Workload, "--nap is", "tcp-stream", "udp-stream", "udp-search"),
+		Only(p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0, p.Workload,
+			"--send, --batch, --recv and --nap are", "udp-stream", "udp-search"),
 		Only(p.Inflight > 1, p.Workload, "more than one request in flight is", "tcp-rr", "udp-rr"),
 		Only(p.Spin, p.Workload, "spinning is", "tcp-rr", "udp-open", "udp-rr"))
 	if err == nil && OneWay(p.Workload) {
