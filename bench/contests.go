@@ -22,8 +22,12 @@ type contender struct {
 	goal float64
 }
 
-// mebibytes is the first run in which the engine and C wrote 1 MiB per call to TCP, and waited for whole buffers (ADR 61).
-const mebibytes = "2026-11-26T01"
+const (
+	// wholeReads is the first run in which the engine and C wrote 1 MiB per call to TCP, and waited for whole buffers (ADR 61).
+	wholeReads = "2026-11-26T01"
+	// longNaps is the first run in which receivers with UDP_GRO napped for 200 µs (ADR 62).
+	longNaps = "2026-11-26T0130"
+)
 
 var contests = []contest{
 	{"TCP one stream", "bit/s", "", []contender{
@@ -32,7 +36,7 @@ var contests = []contest{
 		{"iperf3", "iperf3-tcp", 1},
 		{"iperf3, 1 MiB per write", "iperf3-1m", 1},
 		{"iperf3 with the machine's congestion control", "iperf3-default", 0},
-	}, mebibytes},
+	}, wholeReads},
 	{"TCP one stream, from the first byte", "bit/s", "", []contender{ // these tools have no warm-up
 		{"engine", "tcp-cold", 0},
 		{"C", "c-tcp-cold", 1},
@@ -42,21 +46,21 @@ var contests = []contest{
 		{"iperf, 1 MiB per write", "iperf2-1m", 1},
 		{"nuttcp", "nuttcp-tcp", 0},
 		{"neper", "neper-tcp", 0},
-	}, mebibytes},
+	}, wholeReads},
 	{"TCP one stream, other ways to send and receive", "bit/s", "", []contender{
 		{"engine, sendfile", "tcp-sendfile", 0},
 		{"engine", "tcp-stream", 0},
 		{"engine, MSG_ZEROCOPY", "tcp-zerocopy", 0},
 		{"engine, a receiver that discards", "tcp-discard", 0},
 		{"C", "c-tcp-warm", 0},
-	}, mebibytes},
+	}, wholeReads},
 	{"UDP 1400 bytes", "bit/s", "", []contender{
 		{"engine", "udp-gso", 0},
 		{"C with GSO and GRO", "c-gso", 0},
 		{"engine, one send each", "udp-stream", 0},
 		{"iperf3", "iperf3-udp", 8},
 		{"newest iperf3 with GSO and GRO", "iperf3-new", 1.15},
-	}, ""},
+	}, longNaps},
 	{"UDP 18 bytes", "packet/s", "packet.rate", []contender{
 		{"engine", "udp-rate", 0},
 		{"C", "c-udp", 1.25},
@@ -69,7 +73,7 @@ var contests = []contest{
 		{"engine, sendmmsg", "udp-rate-mmsg", 0},
 		{"engine, AF_XDP", "udp-rate-xdp", 0},
 		{"C, one send each", "c-udp", 0},
-	}, ""},
+	}, longNaps},
 	{"UDP 18 bytes, sendmmsg", "packet/s", "packet.rate", []contender{
 		{"engine", "udp-rate-mmsg", 0},
 		{"C", "c-udp-mmsg", 0},
@@ -101,11 +105,11 @@ var contests = []contest{
 	{"TCP one stream, the longest pause between two reads", "s", "silence", []contender{
 		{"engine", "tcp-stream", 0},
 		{"C", "c-tcp-warm", 1},
-	}, mebibytes},
+	}, wholeReads},
 	{"TCP one stream, the longest pause between two reads of a minute", "s", "silence", []contender{
 		{"engine", "tcp-minute", 0},
 		{"C", "c-tcp-minute", 1},
-	}, mebibytes},
+	}, wholeReads},
 	{"UDP response time, blocking, median", "s", "", []contender{
 		{"engine", "udp-rr", 0},
 		{"sockperf", "sockperf-rr", 1},

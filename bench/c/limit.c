@@ -155,13 +155,13 @@ static void udp_recv(char **argv) {
 	printf("%.0f\n", n > 2048 ? n / (last - first) : 0);
 }
 
-/* nap reads up to n messages of a slot's size per call, and sleeps for 50 us when there are none, as
+/* nap reads up to n messages of a slot's size per call, and sleeps for so many us when there are none, as
  * the engine's receiver does: the sender need not wake it for every message. It reads the clock
  * once per call, and returns the seconds between its first and its last call with messages. */
-static double nap(int fd, int n, size_t slot, double *messages, double *bytes) {
+static double nap(int fd, long us, int n, size_t slot, double *messages, double *bytes) {
 	struct mmsghdr m[32];
 	struct iovec v[32];
-	struct timespec t = {0, 50000};
+	struct timespec t = {0, us * 1000};
 	double first = 0, last = 0;
 	memset(m, 0, sizeof m);
 	for (int i = 0; i < n; i++) {
@@ -187,7 +187,7 @@ static double nap(int fd, int n, size_t slot, double *messages, double *bytes) {
 }
 
 static void udp_nap(char **argv) {
-	double messages = 0, bytes = 0, took = nap(sock(SOCK_DGRAM, argv, 1), 32, 2048, &messages, &bytes);
+	double messages = 0, bytes = 0, took = nap(sock(SOCK_DGRAM, argv, 1), 50, 32, 2048, &messages, &bytes);
 	printf("%.0f\n", messages > 2048 ? messages / took : 0);
 }
 
@@ -197,7 +197,7 @@ static void gso_recv(char **argv) {
 	int fd = sock(SOCK_DGRAM, argv, 1), one = 1;
 	if (setsockopt(fd, IPPROTO_UDP, UDP_GRO, &one, sizeof one))
 		die("UDP_GRO");
-	double messages = 0, bytes = 0, took = nap(fd, 8, (64 << 10) + 320, &messages, &bytes);
+	double messages = 0, bytes = 0, took = nap(fd, 200, 8, (64 << 10) + 320, &messages, &bytes);
 	printf("%.0f\n", messages > 2048 ? bytes * 8 / took : 0);
 }
 

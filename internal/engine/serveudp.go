@@ -198,6 +198,7 @@ func (u *udpServer) hello(h wire.Header, b []byte) wire.Accepted {
 		_, err = sock.SetDSCP(u.fd, u.v6, p.DSCP)
 	}
 	if err == nil {
+		p.Nap = event.FitNap(p.Nap, a.RcvBuf)
 		err = u.receiveAs(p)
 	}
 	if err != nil {

@@ -77,7 +77,7 @@ func (p UDPCapacity) Commands(w Window) (server, client []string) {
 	w.Duration = max(w.Duration, searchTime)
 	m := p.mode()
 	return engineRun(w, "udp-search", m.Size, append([]string{"--loss", unit.Percent(ratio), "--width", searchWidth,
-		"--phase", searchPhase.String()}, modeFlags(m, event.DefaultNap)...)...)
+		"--phase", searchPhase.String()}, modeFlags(m, m.DefaultNap())...)...)
 }
 
 // Parse reads capacity (packet/s, the highest carried rate, measured at arrival), goodput (bit/s of

@@ -113,7 +113,7 @@ func modeFlags(m event.Mode, nap time.Duration) []string {
 // udpStream returns the command lines of a udp-stream run. The receiver of a paced stream blocks
 // unless polls is set, because polling adds its interval to arrival times and jitter.
 func udpStream(w Window, m event.Mode, streams int, rate Bitrate, polls bool) (server, client []string) {
-	nap := time.Duration(event.DefaultNap)
+	nap := m.DefaultNap()
 	if rate > 0 && !polls {
 		nap = 0
 	}
