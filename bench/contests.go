@@ -53,6 +53,9 @@ var contests = []contest{
 		{"engine, MSG_ZEROCOPY", "tcp-zerocopy", 0},
 		{"engine, a receiver that discards", "tcp-discard", 0},
 		{"C", "c-tcp-warm", 0},
+		{"C, sendfile", "c-tcp-sendfile", 0},
+		{"C, MSG_ZEROCOPY", "c-tcp-zerocopy", 0},
+		{"C, a receiver that discards", "c-tcp-discard", 0},
 	}, wholeReads},
 	{"UDP 1400 bytes", "bit/s", "", []contender{
 		{"engine", "udp-gso", 0},
@@ -112,12 +115,14 @@ var contests = []contest{
 	}, wholeReads},
 	{"UDP response time, blocking, median", "s", "", []contender{
 		{"engine", "udp-rr", 0},
+		{"C", "c-wait", 0},
 		{"sockperf", "sockperf-rr", 1},
 		{"qperf, mean", "qperf-udp-rr", 0},
 		{"netperf", "netperf-udp-rr", 0},
 	}, ""},
 	{"UDP response time, blocking, 99.9th percentile", "s", "rtt.p999", []contender{
 		{"engine", "udp-rr-long", 0},
+		{"C", "c-wait-long", 0},
 		{"sockperf", "sockperf-rr-long", 1},
 	}, ""},
 	{"UDP response time, blocking, 99.9th percentile of a minute", "s", "rtt.p999", []contender{

@@ -18,11 +18,14 @@ import (
 // `make bench` compiles c-limit of bench/c/limit.c; iperf3-new is an iperf3 that knows --gsro (3.21), and
 // tcp_stream is neper's.
 var probes = map[string]func() probe.Probe{
-	"c-tcp-cold": func() probe.Probe { return &cold{cTCP()} },
-	"c-tcp-warm": cTCP,
-	"c-udp":      func() probe.Probe { return cUDP("udp-recv", "udp-send") },
-	"c-udp-nap":  func() probe.Probe { return cUDP("udp-nap", "udp-send") },
-	"c-udp-mmsg": func() probe.Probe { return cUDP("udp-nap", "mmsg-send") },
+	"c-tcp-cold":     func() probe.Probe { return &cold{cTCP("tcp-recv", "tcp-send")} },
+	"c-tcp-warm":     func() probe.Probe { return cTCP("tcp-recv", "tcp-send") },
+	"c-tcp-sendfile": func() probe.Probe { return cTCP("tcp-recv", "tcp-sendfile") },
+	"c-tcp-zerocopy": func() probe.Probe { return cTCP("tcp-recv", "tcp-zerocopy") },
+	"c-tcp-discard":  func() probe.Probe { return cTCP("tcp-discard", "tcp-send") },
+	"c-udp":          func() probe.Probe { return cUDP("udp-recv", "udp-send") },
+	"c-udp-nap":      func() probe.Probe { return cUDP("udp-nap", "udp-send") },
+	"c-udp-mmsg":     func() probe.Probe { return cUDP("udp-nap", "mmsg-send") },
 	"c-gso": func() probe.Probe {
 		return &program{"c-limit gso-recv ADDR PORT", "c-limit gso-send ADDR PORT SECONDS 1400", "throughput", "bit/s", true, `^(\d+)`, nil}
 	},
@@ -32,6 +35,8 @@ var probes = map[string]func() probe.Probe{
 	"c-rr-measure": func() probe.Probe {
 		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-measure ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+) ([\d.]+) ([\d.]+)`, []string{"rtt.max", pauses}}
 	},
+	"c-wait":      cWait,
+	"c-wait-long": func() probe.Probe { return &longer{cWait()} },
 	"neper-tcp": func() probe.Probe {
 		const options = " -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2 --nolog"
 		return &program{"tcp_stream" + options, "tcp_stream -c -H ADDR" + options, "throughput", "bit/s", true, `local_throughput=(\d+)`, nil}
@@ -45,8 +50,13 @@ var probes = map[string]func() probe.Probe{
 }
 
 // cTCP is the C program after the engine's warm-up.
-func cTCP() probe.Probe {
-	return &program{"c-limit tcp-recv ADDR PORT WARMUP", "c-limit tcp-send ADDR PORT TOTAL", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, []string{"silence"}}
+func cTCP(receive, send string) probe.Probe {
+	return &program{"c-limit " + receive + " ADDR PORT WARMUP", "c-limit " + send + " ADDR PORT TOTAL", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, []string{"silence"}}
+}
+
+// cWait is the C program that blocks until a reply comes.
+func cWait() probe.Probe {
+	return &program{"c-limit wait-serve ADDR PORT", "c-limit wait-measure ADDR PORT SECONDS", "rtt", "s", false, `^([\d.]+) ([\d.]+)`, []string{"rtt.p999"}}
 }
 
 func cUDP(receive, send string) probe.Probe {

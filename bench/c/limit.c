@@ -5,7 +5,10 @@
  *   limit tcp-recv ADDR PORT WARMUP        one connection; prints bit/s received after
  *                                          WARMUP seconds, and
  *                                          the longest pause between two reads, seconds
+ *   limit tcp-discard ADDR PORT WARMUP     the same, without a copy
  *   limit tcp-send ADDR PORT SECONDS       1 MiB per send, cubic, without Nagle's algorithm
+ *   limit tcp-sendfile ADDR PORT SECONDS   the same pages again and again, without a copy
+ *   limit tcp-zerocopy ADDR PORT SECONDS   1 MiB per send, MSG_ZEROCOPY
  *   limit udp-recv ADDR PORT               prints packet/s received when stopped
  *   limit udp-nap ADDR PORT                the same, napping instead of blocking
  *   limit udp-send ADDR PORT SECONDS SIZE  one send per datagram
@@ -18,6 +21,9 @@
  *                                          transactions/s, the longest response time,
  *                                          and the share of the time that went into those
  *                                          above 100 us
+ *   limit wait-serve ADDR PORT             UDP echo, blocking
+ *   limit wait-measure ADDR PORT SECONDS   64 bytes, blocking; prints the median response time
+ *                                          and the 99.9th percentile, seconds
  *
  * It must stay minimal: no options, and no work in a loop that is not its job. Each
  * loop says what it does and what it leaves out.
@@ -28,13 +34,16 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,10 +113,10 @@ static int sock(int type, char **argv, int serve) {
 	return fd;
 }
 
-/* tcp_recv waits for whole buffers, as the engine's receiver does on fast paths: it returns less
+/* receive waits for whole buffers, as the engine's receiver does on fast paths: it returns less
  * often. It reads the clock once per read, 40 ns in some 200 us, for the warm-up and the longest
  * pause. */
-static void tcp_recv(char **argv) {
+static void receive(char **argv, int flags) {
 	int l = sock(SOCK_STREAM, argv, 1);
 	if (listen(l, 1))
 		die("listen");
@@ -115,7 +124,7 @@ static void tcp_recv(char **argv) {
 	if (fd < 0)
 		die("accept");
 	double start = now() + atof(argv[4]), last = 0, bytes = 0, pause = 0;
-	for (ssize_t n; !stopped && (n = recv(fd, buf, STREAM, MSG_WAITALL)) > 0;) {
+	for (ssize_t n; !stopped && (n = recv(fd, buf, STREAM, MSG_WAITALL | flags)) > 0;) {
 		double t = now();
 		if (t < start)
 			continue;
@@ -127,6 +136,11 @@ static void tcp_recv(char **argv) {
 	printf("%.0f %.9f\n", bytes * 8 / (now() - start), pause);
 }
 
+static void tcp_recv(char **argv) { receive(argv, 0); }
+
+/* The kernel discards the bytes: tcp(7). */
+static void tcp_discard(char **argv) { receive(argv, MSG_TRUNC); }
+
 /* tcp_send writes whole buffers, and leaves the size of the send buffer to the kernel. The
  * memory has been written to, as that of all programs with something to send: the kernel's
  * one page of zeros, read again and again, would be 3 % faster. */
@@ -136,6 +150,42 @@ static void tcp_send(char **argv) {
 	for (double end = now() + atof(argv[4]); now() < end;)
 		if (send(fd, buf, STREAM, 0) < 0)
 			die("send");
+}
+
+/* tcp_sendfile sends written pages: those of a hole would all be the kernel's one page of zeros. */
+static void tcp_sendfile(char **argv) {
+	int fd = sock(SOCK_STREAM, argv, 0), file = memfd_create("limit", 0);
+	memset(buf, 1, STREAM);
+	if (file < 0 || write(file, buf, STREAM) != STREAM)
+		die("memfd_create");
+	off_t at = 0;
+	for (double end = now() + atof(argv[4]); now() < end; at %= STREAM)
+		if (sendfile(fd, file, &at, STREAM - at) < 0)
+			die("sendfile");
+}
+
+/* tcp_zerocopy reads the kernel's notices that it needs the memory no longer, once in 32 sends and
+ * when there is no room for more, and does not look at them: nobody writes to the buffer again. */
+static void tcp_zerocopy(char **argv) {
+	int fd = sock(SOCK_STREAM, argv, 0), one = 1;
+	if (setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof one))
+		die("SO_ZEROCOPY");
+	memset(buf, 1, STREAM);
+	char control[256];
+	long n = 0;
+	for (double end = now() + atof(argv[4]); now() < end;) {
+		int full = send(fd, buf, STREAM, MSG_ZEROCOPY) < 0;
+		if (full && errno != ENOBUFS)
+			die("send");
+		if (full)
+			poll(&(struct pollfd){.fd = fd}, 1, 100);
+		else if (++n & 31)
+			continue;
+		struct msghdr m = {.msg_control = control};
+		do
+			m.msg_controllen = sizeof control;
+		while (recvmsg(fd, &m, MSG_ERRQUEUE) >= 0);
+	}
 }
 
 /* udp_recv blocks, one call per datagram, without the sender's address. It checks nothing
@@ -240,18 +290,24 @@ static void gso_send(char **argv) {
 			die("send");
 }
 
-/* rr_serve answers whoever asked; it does not look at the datagram. */
-static void rr_serve(char **argv) {
+/* answer answers whoever asked; it does not look at the datagram. */
+static void answer(char **argv, int flags) {
 	int fd = sock(SOCK_DGRAM, argv, 1);
 	struct sockaddr_in from;
-	stay(0);
 	while (!stopped) {
 		socklen_t len = sizeof from;
-		ssize_t n = recvfrom(fd, buf, SIZE, MSG_DONTWAIT, (void *)&from, &len);
+		ssize_t n = recvfrom(fd, buf, SIZE, flags, (void *)&from, &len);
 		if (n >= 0)
 			sendto(fd, buf, n, 0, (void *)&from, len);
 	}
 }
+
+static void rr_serve(char **argv) {
+	stay(0);
+	answer(argv, MSG_DONTWAIT);
+}
+
+static void wait_serve(char **argv) { answer(argv, 0); }
 
 /* rr_ask only counts: no response times, no check that a reply answers the last request.
  * It reads the clock once in 64 replies or empty reads, and hangs on a lost reply. */
@@ -271,15 +327,27 @@ out:
 	printf("%.0f\n", n / (now() - start));
 }
 
-/* rr_measure does what a measurement needs: it numbers requests, accepts only the reply to the
- * last one, and keeps a histogram of response times in steps of 1/128. One clock reading per
+static uint32_t times[64 * 128]; /* a histogram in steps of 1/128, ns */
+
+/* quantile returns the middle, in seconds, of the step that holds the share q of the n times. */
+static double quantile(double q, uint64_t n) {
+	uint64_t seen = 0;
+	int i = 0;
+	while (i < 64 * 128 - 1 && (seen += times[i]) <= q * n)
+		i++;
+	int shift = i < 256 ? 0 : i / 128 - 1;
+	return ((i - shift * 128 + 0.5) * (1ull << shift)) / 1e9;
+}
+
+/* measure does what a measurement needs: it numbers requests, accepts only the reply to the
+ * last one, and keeps a histogram of response times. One clock reading per
  * reply ends a response time and begins the next. The last response time is recorded while the
  * next request is under way. It leaves out what the engine also does: losses, requests in
  * flight, kernel stamps, a second histogram, cancellation, progress. */
-static void rr_measure(char **argv) {
-	static uint32_t times[64 * 128];
+static void measure(char **argv, int flags) {
 	int fd = sock(SOCK_DGRAM, argv, 0);
-	stay(1);
+	struct timeval tick = {0, 100000};
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tick, sizeof tick);
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	uint64_t t = ts.tv_sec * 1000000000ull + ts.tv_nsec, start = t, end = t + (uint64_t)(atof(argv[4]) * 1e9);
@@ -295,12 +363,12 @@ static void rr_measure(char **argv) {
 			paused += took > 100000 ? took : 0;
 		}
 		for (;;) {
-			if (recv(fd, buf, SIZE, MSG_DONTWAIT) == 64) {
+			if (recv(fd, buf, SIZE, flags) == 64) {
 				memcpy(&seq, buf, sizeof seq);
 				if (seq == n)
 					break;
 			}
-			if ((++polls & 63) == 0 && now() * 1e9 > end)
+			if ((flags == 0 || (++polls & 63) == 0) && now() * 1e9 > end)
 				goto out;
 		}
 		clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -311,8 +379,18 @@ static void rr_measure(char **argv) {
 	}
 out:
 	double elapsed = now() - start / 1e9;
-	printf("%.0f %.9f %.9f\n", n / elapsed, longest / 1e9, paused / 1e9 / elapsed);
+	if (flags == 0)
+		printf("%.9f %.9f\n", quantile(0.5, n), quantile(0.999, n));
+	else
+		printf("%.0f %.9f %.9f\n", n / elapsed, longest / 1e9, paused / 1e9 / elapsed);
 }
+
+static void rr_measure(char **argv) {
+	stay(1);
+	measure(argv, MSG_DONTWAIT);
+}
+
+static void wait_measure(char **argv) { measure(argv, 0); }
 
 int main(int argc, char **argv) {
 	static const struct {
@@ -320,7 +398,8 @@ int main(int argc, char **argv) {
 		int args;
 		void (*run)(char **);
 	} modes[] = {{"tcp-recv", 5, tcp_recv}, {"tcp-send", 5, tcp_send}, {"udp-recv", 4, udp_recv},
-	             {"udp-nap", 4, udp_nap},
+	             {"udp-nap", 4, udp_nap}, {"tcp-discard", 5, tcp_discard}, {"tcp-sendfile", 5, tcp_sendfile},
+	             {"tcp-zerocopy", 5, tcp_zerocopy}, {"wait-serve", 4, wait_serve}, {"wait-measure", 5, wait_measure},
 	             {"udp-send", 6, udp_send}, {"mmsg-send", 6, mmsg_send}, {"gso-recv", 4, gso_recv},
 	             {"gso-send", 6, gso_send}, {"rr-serve", 4, rr_serve}, {"rr-ask", 5, rr_ask},
 	             {"rr-measure", 5, rr_measure}};
