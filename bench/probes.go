@@ -56,7 +56,7 @@ func cTCP(receive, send string) probe.Probe {
 
 // cWait is the C program that blocks until a reply comes.
 func cWait() probe.Probe {
-	return &program{"c-limit wait-serve ADDR PORT", "c-limit wait-measure ADDR PORT SECONDS", "rtt", "s", false, `^([\d.]+) ([\d.]+)`, []string{"rtt.p999"}}
+	return &program{"c-limit wait-serve ADDR PORT", "c-limit wait-measure ADDR PORT SECONDS", "rtt", "s", false, `^\S+ \S+ \S+ ([\d.]+) ([\d.]+)`, []string{"rtt.p999"}}
 }
 
 func cUDP(receive, send string) probe.Probe {

@@ -19,11 +19,11 @@
  *   limit rr-ask ADDR PORT SECONDS         64 bytes, spinning; prints transactions/s
  *   limit rr-measure ADDR PORT SECONDS     the same and each response time; prints
  *                                          transactions/s, the longest response time,
- *                                          and the share of the time that went into those
- *                                          above 100 us
+ *                                          the share of the time that went into those
+ *                                          above 100 us, and the median and 99.9th
+ *                                          percentile of response times, seconds
  *   limit wait-serve ADDR PORT             UDP echo, blocking
- *   limit wait-measure ADDR PORT SECONDS   64 bytes, blocking; prints the median response time
- *                                          and the 99.9th percentile, seconds
+ *   limit wait-measure ADDR PORT SECONDS   the same as rr-measure, blocking
  *
  * It must stay minimal: no options, and no work in a loop that is not its job. Each
  * loop says what it does and what it leaves out.
@@ -379,10 +379,7 @@ static void measure(char **argv, int flags) {
 	}
 out:
 	double elapsed = now() - start / 1e9;
-	if (flags == 0)
-		printf("%.9f %.9f\n", quantile(0.5, n), quantile(0.999, n));
-	else
-		printf("%.0f %.9f %.9f\n", n / elapsed, longest / 1e9, paused / 1e9 / elapsed);
+	printf("%.0f %.9f %.9f %.9f %.9f\n", n / elapsed, longest / 1e9, paused / 1e9 / elapsed, quantile(0.5, n), quantile(0.999, n));
 }
 
 static void rr_measure(char **argv) {
@@ -397,12 +394,13 @@ int main(int argc, char **argv) {
 		const char *name;
 		int args;
 		void (*run)(char **);
-	} modes[] = {{"tcp-recv", 5, tcp_recv}, {"tcp-send", 5, tcp_send}, {"udp-recv", 4, udp_recv},
-	             {"udp-nap", 4, udp_nap}, {"tcp-discard", 5, tcp_discard}, {"tcp-sendfile", 5, tcp_sendfile},
-	             {"tcp-zerocopy", 5, tcp_zerocopy}, {"wait-serve", 4, wait_serve}, {"wait-measure", 5, wait_measure},
+	} modes[] = {{"tcp-recv", 5, tcp_recv}, {"tcp-discard", 5, tcp_discard}, {"tcp-send", 5, tcp_send},
+	             {"tcp-sendfile", 5, tcp_sendfile}, {"tcp-zerocopy", 5, tcp_zerocopy}, {"udp-recv", 4, udp_recv},
+	             {"udp-nap", 4, udp_nap},
 	             {"udp-send", 6, udp_send}, {"mmsg-send", 6, mmsg_send}, {"gso-recv", 4, gso_recv},
 	             {"gso-send", 6, gso_send}, {"rr-serve", 4, rr_serve}, {"rr-ask", 5, rr_ask},
-	             {"rr-measure", 5, rr_measure}};
+	             {"rr-measure", 5, rr_measure}, {"wait-serve", 4, wait_serve},
+	             {"wait-measure", 5, wait_measure}};
 	struct sigaction a = {.sa_handler = stop}; /* without SA_RESTART: recv returns */
 	sigaction(SIGTERM, &a, NULL);
 	for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++)

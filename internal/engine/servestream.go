@@ -27,6 +27,9 @@ type streamReader struct {
 const (
 	// hotFor is how long the server keeps polling after the last datagram of a stream.
 	hotFor = 10 * time.Millisecond
+	// fillRate is the rate at which streams fill a receive buffer, bytes/ns with the kernel's bookkeeping: more than
+	// UDP_GRO has reached on one machine (ADR 62). No nap is longer than the buffer lasts.
+	fillRate = 20
 	// groBatch is smaller than sock.RecvBatch: messages can have 64 KiB and should still be in the
 	// cache when counted.
 	groBatch = 8

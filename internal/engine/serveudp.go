@@ -198,8 +198,8 @@ func (u *udpServer) hello(h wire.Header, b []byte) wire.Accepted {
 		_, err = sock.SetDSCP(u.fd, u.v6, p.DSCP)
 	}
 	if err == nil {
-		p.Nap = event.FitNap(p.Nap, a.RcvBuf)
-		err = u.receiveAs(p)
+		p.Nap = min(p.Nap, time.Duration(a.RcvBuf/fillRate))
+		a.Nap, err = p.Nap, u.receiveAs(p)
 	}
 	if err != nil {
 		a.Error = err.Error()

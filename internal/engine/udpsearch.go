@@ -121,7 +121,7 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (r event.U
 	return event.UDPSearch{
 		Head: event.NewHead(c.Workload, c.server.String(), c.Size, time.Duration(window)),
 		Loss: s.Loss, Width: s.Width, Length: seconds(int64(c.goal.phase)), Found: s.Found(done), Phases: phases,
-		Send: c.Send, Batch: c.Batch, Recv: c.Recv, Nap: event.FitNap(c.Nap, u.far.RcvBuf).Seconds(),
+		Send: c.Send, Batch: c.Batch, Recv: c.Recv, Nap: u.far.Nap.Seconds(),
 		DSCP: u.dscp, SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf, Own: own(used, far, false),
 	}, err
 }

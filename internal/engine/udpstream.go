@@ -196,7 +196,7 @@ func (u *udpClient) ladder(c config, tx *sock.Sender, r wire.UDPReport, window i
 		Offered: tx.Offered, Sent: tx.Sent, Received: arrived, Delivered: r.Delivered,
 		Bytes: r.Bytes, Dropped: arrived - r.Delivered, Duplicates: r.Duplicates, Reordered: r.Reordered,
 		Jitter: r.Jitter / 1e9, Span: seconds(r.Span), Silence: seconds(tally.Silence(r, window)), SendErrors: tx.Errors(),
-		Send: cmp.Or(c.Send, event.SendSingle), Batch: max(c.Batch, 1), Recv: cmp.Or(c.Recv, event.RecvSingle), Nap: event.FitNap(c.Nap, u.far.RcvBuf).Seconds(),
+		Send: cmp.Or(c.Send, event.SendSingle), Batch: max(c.Batch, 1), Recv: cmp.Or(c.Recv, event.RecvSingle), Nap: u.far.Nap.Seconds(),
 		Reads: r.Reads, Buffers: r.Buffers, DSCP: u.dscp, SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf,
 	}, nil
 }

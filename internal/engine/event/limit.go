@@ -61,10 +61,6 @@ const (
 	MaxGSO     = 128
 	// MaxXDP is how many frames the kernel sends per call (TX_BATCH_SIZE, net/xdp/xsk.c).
 	MaxXDP = 32
-
-	// fillRate is the rate at which streams fill a receive buffer, bytes/s with the kernel's bookkeeping: more than
-	// UDP_GRO has reached on one machine (ADR 62).
-	fillRate = 20e9
 )
 
 // DefaultNap returns how often the receiver polls for what is sent as fast as possible. That is long against
@@ -75,11 +71,6 @@ func (m Mode) DefaultNap() time.Duration {
 		return 200 * time.Microsecond
 	}
 	return 50 * time.Microsecond
-}
-
-// FitNap shortens a nap to what a receive buffer of rcvbuf bytes, as getsockopt(2) returns it, can hold.
-func FitNap(nap time.Duration, rcvbuf int) time.Duration {
-	return min(nap, time.Duration(float64(rcvbuf)/fillRate*float64(time.Second)))
 }
 
 // DefaultWrite returns how many bytes a TCP stream writes per call. With Nagle's algorithm off, the rest of every write that

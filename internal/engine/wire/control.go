@@ -86,8 +86,9 @@ type Accepted struct {
 	Secret    string `json:"secret,omitempty"`    // for the hello over UDP
 	Again     bool   `json:"again,omitempty"`     // the hello over UDP belongs to another socket, which takes the next one
 
-	CC     string `json:"cc,omitempty"`
-	RcvBuf int    `json:"rcvbuf"` // bytes, as getsockopt returns it: twice the size granted (socket(7))
+	CC     string        `json:"cc,omitempty"`
+	RcvBuf int           `json:"rcvbuf"`        // bytes, as getsockopt returns it: twice the size granted (socket(7))
+	Nap    time.Duration `json:"nap,omitempty"` // in effect
 
 	Place    *Place `json:"place,omitempty"`    // where it spins
 	NoStamps string `json:"noStamps,omitempty"` // why it takes none although it was asked to
@@ -96,7 +97,7 @@ type Accepted struct {
 // Version is the version of the protocol. Version 2 admits clients by a token, version 3 reports
 // silences and counts in phases, version 4 reports CPU times, version 5 agrees on congestion control, version 6
 // reports run-queue waits and TCP_INFO, version 7 has several streams of datagrams, version 9
-// waits for whole buffers of TCP.
+// waits for whole buffers of TCP and reports naps.
 const Version = 9
 
 func (a Accepted) Check() error {
