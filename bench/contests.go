@@ -82,6 +82,10 @@ var contests = []contest{
 		{"C", "c-udp-mmsg", 0},
 		{"C, one send each", "c-udp", 0},
 	}, ""},
+	{"UDP 18 bytes, AF_XDP", "packet/s", "packet.rate", []contender{
+		{"engine", "udp-rate-xdp", 0},
+		{"C", "c-udp-xdp", 0},
+	}, ""},
 	{"UDP response time, spinning", "1/s", "transactions", []contender{
 		{"engine", "udp-rr-spin", 0},
 		{"engine, without kernel stamps", "udp-rr-unstamped", 0},
@@ -128,6 +132,17 @@ var contests = []contest{
 	{"UDP response time, blocking, 99.9th percentile of a minute", "s", "rtt.p999", []contender{
 		{"engine", "blocking-minute", 0},
 		{"sockperf", "sockperf-minute", 1},
+	}, ""},
+	{"TCP response time, blocking, median", "s", "", []contender{
+		{"engine", "tcp-rr", 0},
+		{"C", "c-tcp-rr", 0},
+		{"qperf, mean", "qperf-tcp-rr", 0},
+		{"netperf", "netperf-tcp-rr", 1},
+	}, ""},
+	{"TCP connect, request and response, median", "s", "", []contender{
+		{"engine", "tcp-crr", 0},
+		{"C", "c-tcp-crr", 0},
+		{"netperf", "netperf-crr", 1},
 	}, ""},
 }
 

@@ -25,6 +25,7 @@ var probes = map[string]func() probe.Probe{
 	"c-tcp-discard":  func() probe.Probe { return cTCP("tcp-discard", "tcp-send") },
 	"c-udp":          func() probe.Probe { return cUDP("udp-recv", "udp-send") },
 	"c-udp-nap":      func() probe.Probe { return cUDP("udp-nap", "udp-send") },
+	"c-udp-xdp":      func() probe.Probe { return cUDP("udp-nap", "xdp-send") },
 	"c-udp-mmsg":     func() probe.Probe { return cUDP("udp-nap", "mmsg-send") },
 	"c-gso": func() probe.Probe {
 		return &program{"c-limit gso-recv ADDR PORT", "c-limit gso-send ADDR PORT SECONDS 1400", "throughput", "bit/s", true, `^(\d+)`, nil}
@@ -35,8 +36,10 @@ var probes = map[string]func() probe.Probe{
 	"c-rr-measure": func() probe.Probe {
 		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-measure ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+) ([\d.]+) ([\d.]+)`, []string{"rtt.max", pauses}}
 	},
-	"c-wait":      cWait,
-	"c-wait-long": func() probe.Probe { return &longer{cWait()} },
+	"c-wait":      func() probe.Probe { return cWait("wait-serve", "wait-measure") },
+	"c-wait-long": func() probe.Probe { return &longer{cWait("wait-serve", "wait-measure")} },
+	"c-tcp-rr":    func() probe.Probe { return cWait("tcp-serve", "tcp-measure") },
+	"c-tcp-crr":   func() probe.Probe { return cWait("crr-serve", "crr-measure") },
 	"neper-tcp": func() probe.Probe {
 		const options = " -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2 --nolog"
 		return &program{"tcp_stream" + options, "tcp_stream -c -H ADDR" + options, "throughput", "bit/s", true, `local_throughput=(\d+)`, nil}
@@ -55,8 +58,8 @@ func cTCP(receive, send string) probe.Probe {
 }
 
 // cWait is the C program that blocks until a reply comes.
-func cWait() probe.Probe {
-	return &program{"c-limit wait-serve ADDR PORT", "c-limit wait-measure ADDR PORT SECONDS", "rtt", "s", false, `^\S+ \S+ \S+ ([\d.]+) ([\d.]+)`, []string{"rtt.p999"}}
+func cWait(serve, measure string) probe.Probe {
+	return &program{"c-limit " + serve + " ADDR PORT", "c-limit " + measure + " ADDR PORT SECONDS", "rtt", "s", false, `^\S+ \S+ \S+ ([\d.]+) ([\d.]+)`, []string{"rtt.p999"}}
 }
 
 func cUDP(receive, send string) probe.Probe {

@@ -13,6 +13,7 @@
  *   limit udp-nap ADDR PORT                the same, napping instead of blocking
  *   limit udp-send ADDR PORT SECONDS SIZE  one send per datagram
  *   limit mmsg-send ADDR PORT SECONDS SIZE 32 datagrams per sendmmsg
+ *   limit xdp-send ADDR PORT SECONDS SIZE  32 frames per call, AF_XDP
  *   limit gso-recv ADDR PORT               prints bit/s received with UDP_GRO when stopped, napping
  *   limit gso-send ADDR PORT SECONDS SIZE  as many datagrams as a packet can carry per send, UDP_SEGMENT
  *   limit rr-serve ADDR PORT               UDP echo, spinning
@@ -24,6 +25,10 @@
  *                                          percentile of response times, seconds
  *   limit wait-serve ADDR PORT             UDP echo, blocking
  *   limit wait-measure ADDR PORT SECONDS   the same as rr-measure, blocking
+ *   limit tcp-serve ADDR PORT              TCP echo, blocking, one connection after the other
+ *   limit tcp-measure ADDR PORT SECONDS    the same as wait-measure, over one connection
+ *   limit crr-serve ADDR PORT              TCP echo, one reply per connection
+ *   limit crr-measure ADDR PORT SECONDS    the same as tcp-measure, a connection per request
  *
  * It must stay minimal: no options, and no work in a loop that is not its job. Each
  * loop says what it does and what it leaves out.
@@ -31,7 +36,14 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <limits.h>
+#include <linux/if_ether.h>
+#include <linux/if_xdp.h>
+#include <net/if.h>
+#include <net/if_arp.h>
 #include <netinet/in.h>
+#include <netinet/ip.h>
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
 #include <poll.h>
@@ -41,6 +53,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
@@ -278,6 +291,104 @@ static void mmsg_send(char **argv) {
 			die("sendmmsg");
 }
 
+struct frame {
+	struct ethhdr eth;
+	struct iphdr ip;
+	struct udphdr udp;
+	char data[];
+} __attribute__((packed));
+
+/* fill makes f the frame of a datagram of size bytes to the peer of a socket, without a checksum of its data
+ * (RFC 768), and returns the device that it leaves through. */
+static struct ifreq fill(struct frame *f, int udp, struct sockaddr_in to, int size) {
+	struct sockaddr_in from;
+	socklen_t len = sizeof from;
+	struct ifaddrs *addrs, *a;
+	if (getsockname(udp, (void *)&from, &len) || getifaddrs(&addrs))
+		die("own address");
+	for (a = addrs; a; a = a->ifa_next)
+		if (a->ifa_addr && a->ifa_addr->sa_family == AF_INET &&
+		    ((struct sockaddr_in *)a->ifa_addr)->sin_addr.s_addr == from.sin_addr.s_addr)
+			break;
+	if (!a)
+		die("own device");
+	struct ifreq dev = {0};
+	struct arpreq peer = {0};
+	strncpy(dev.ifr_name, a->ifa_name, IFNAMSIZ - 1);
+	strncpy(peer.arp_dev, a->ifa_name, sizeof peer.arp_dev - 1);
+	freeifaddrs(addrs);
+	memcpy(&peer.arp_pa, &to, sizeof to);
+	/* A datagram to the port that discards (RFC 863) makes the kernel look for the neighbor. */
+	to.sin_port = htons(9);
+	sendto(udp, buf, 1, 0, (void *)&to, sizeof to);
+	for (int tries = 0; ioctl(udp, SIOCGARP, &peer) || !(peer.arp_flags & ATF_COM); usleep(1000))
+		if (++tries == 1000)
+			die("address of the neighbor");
+	if (ioctl(udp, SIOCGIFHWADDR, &dev))
+		die("SIOCGIFHWADDR");
+	to = *(struct sockaddr_in *)&peer.arp_pa;
+	memcpy(f->eth.h_dest, peer.arp_ha.sa_data, ETH_ALEN);
+	memcpy(f->eth.h_source, dev.ifr_hwaddr.sa_data, ETH_ALEN);
+	f->eth.h_proto = htons(ETH_P_IP);
+	f->ip = (struct iphdr){.version = 4, .ihl = 5, .tot_len = htons(28 + size), .frag_off = htons(IP_DF), .ttl = 64,
+	                       .protocol = IPPROTO_UDP, .saddr = from.sin_addr.s_addr, .daddr = to.sin_addr.s_addr};
+	uint16_t word[10];
+	memcpy(word, &f->ip, sizeof word);
+	uint32_t sum = 0;
+	for (int i = 0; i < 10; i++)
+		sum += word[i];
+	f->ip.check = ~((sum & 0xffff) + (sum >> 16));
+	f->udp = (struct udphdr){.source = from.sin_port, .dest = to.sin_port, .len = htons(8 + size)};
+	if (ioctl(udp, SIOCGIFINDEX, &dev))
+		die("SIOCGIFINDEX");
+	return dev;
+}
+
+/* A ring of an AF_XDP socket: Documentation/networking/af_xdp.rst. */
+struct ring {
+	_Atomic uint32_t *producer, *consumer;
+	void *entries;
+};
+
+static struct ring map(int fd, off_t at, struct xdp_ring_offset off, int entries, size_t size) {
+	char *m = mmap(NULL, off.desc + entries * size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, at);
+	if (m == MAP_FAILED)
+		die("map a ring");
+	return (struct ring){(void *)(m + off.producer), (void *)(m + off.consumer), m + off.desc};
+}
+
+/* xdp_send gives one frame to the device again and again: the kernel copies it. All entries of the ring
+ * are the same and stay, so only its end moves. The kernel sends at most 32 frames per call, and wants
+ * a ring to receive into even from sockets that only send. It frees the device's queue some time after
+ * the last socket of it is closed. */
+static void xdp_send(char **argv) {
+	enum { N = 32, DONE = 2048 };
+	int udp = sock(SOCK_DGRAM, argv, 0), fd = socket(AF_XDP, SOCK_RAW, 0), size = atoi(argv[5]), two = 2, n = N, done = DONE;
+	struct ifreq dev = fill((struct frame *)pages, udp, at(argv), size);
+	struct xdp_umem_reg mem = {.addr = (uintptr_t)pages, .len = 4096, .chunk_size = 4096};
+	struct xdp_mmap_offsets off;
+	socklen_t len = sizeof off;
+	if (fd < 0 || setsockopt(fd, SOL_XDP, XDP_UMEM_REG, &mem, sizeof mem) ||
+	    setsockopt(fd, SOL_XDP, XDP_UMEM_FILL_RING, &two, sizeof two) ||
+	    setsockopt(fd, SOL_XDP, XDP_UMEM_COMPLETION_RING, &done, sizeof done) ||
+	    setsockopt(fd, SOL_XDP, XDP_TX_RING, &n, sizeof n) || getsockopt(fd, SOL_XDP, XDP_MMAP_OFFSETS, &off, &len))
+		die("AF_XDP");
+	struct ring tx = map(fd, XDP_PGOFF_TX_RING, off.tx, N, sizeof(struct xdp_desc));
+	struct ring sent = map(fd, XDP_UMEM_PGOFF_COMPLETION_RING, off.cr, DONE, sizeof(uint64_t));
+	for (int i = 0; i < N; i++)
+		((struct xdp_desc *)tx.entries)[i] = (struct xdp_desc){.len = sizeof(struct frame) + size};
+	struct sockaddr_xdp to = {.sxdp_family = AF_XDP, .sxdp_flags = XDP_COPY, .sxdp_ifindex = dev.ifr_ifindex};
+	for (int tries = 0; bind(fd, (void *)&to, sizeof to); usleep(1000))
+		if (errno != EBUSY || ++tries == 1000)
+			die("bind to queue 0");
+	for (double end = now() + atof(argv[4]); now() < end;) {
+		*sent.consumer = *sent.producer;
+		*tx.producer = *tx.consumer + N;
+		if (sendto(fd, NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 && errno != ENOBUFS && errno != EBUSY && errno != EAGAIN)
+			die("sendto");
+	}
+}
+
 /* gso_send hands the kernel as many datagrams as fit into 65507 bytes, and at most 64, the smallest
  * UDP_MAX_SEGMENTS of any kernel. It does not number them. */
 static void gso_send(char **argv) {
@@ -328,6 +439,7 @@ out:
 }
 
 static uint32_t times[64 * 128]; /* a histogram in steps of 1/128, ns */
+static uint64_t longest, paused; /* ns */
 
 /* quantile returns the middle, in seconds, of the step that holds the share q of the n times. */
 static double quantile(double q, uint64_t n) {
@@ -339,31 +451,42 @@ static double quantile(double q, uint64_t n) {
 	return ((i - shift * 128 + 0.5) * (1ull << shift)) / 1e9;
 }
 
+/* record keeps a response time. */
+static void record(uint64_t took) {
+	int shift = took < 128 ? 0 : 56 - __builtin_clzll(took);
+	times[shift * 128 + (took >> shift)]++;
+	longest = took > longest ? took : longest;
+	paused += took > 100000 ? took : 0;
+}
+
+static void report(uint64_t n, double elapsed) {
+	printf("%.0f %.9f %.9f %.9f %.9f\n", n / elapsed, longest / 1e9, paused / 1e9 / elapsed, quantile(0.5, n), quantile(0.999, n));
+}
+
+static uint64_t clock_ns(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
 /* measure does what a measurement needs: it numbers requests, accepts only the reply to the
  * last one, and keeps a histogram of response times. One clock reading per
  * reply ends a response time and begins the next. The last response time is recorded while the
  * next request is under way. It leaves out what the engine also does: losses, requests in
  * flight, kernel stamps, a second histogram, cancellation, progress. */
-static void measure(char **argv, int flags) {
-	int fd = sock(SOCK_DGRAM, argv, 0);
+static void measure(int type, char **argv, int flags) {
+	int fd = sock(type, argv, 0);
 	struct timeval tick = {0, 100000};
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tick, sizeof tick);
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	uint64_t t = ts.tv_sec * 1000000000ull + ts.tv_nsec, start = t, end = t + (uint64_t)(atof(argv[4]) * 1e9);
-	uint64_t n = 0, seq, took = 0, longest = 0, paused = 0, polls = 0;
+	uint64_t t = clock_ns(), start = t, end = t + (uint64_t)(atof(argv[4]) * 1e9), n = 0, seq, took = 0, polls = 0;
 	while (t < end) {
 		memcpy(buf, &n, sizeof n);
 		if (send(fd, buf, 64, 0) < 0)
 			die("send");
-		if (n > 0) {
-			int shift = took < 128 ? 0 : 56 - __builtin_clzll(took);
-			times[shift * 128 + (took >> shift)]++;
-			longest = took > longest ? took : longest;
-			paused += took > 100000 ? took : 0;
-		}
+		if (n > 0)
+			record(took);
 		for (;;) {
-			if (recv(fd, buf, SIZE, flags) == 64) {
+			if (recv(fd, buf, 64, flags) == 64) {
 				memcpy(&seq, buf, sizeof seq);
 				if (seq == n)
 					break;
@@ -371,23 +494,79 @@ static void measure(char **argv, int flags) {
 			if ((flags == 0 || (++polls & 63) == 0) && now() * 1e9 > end)
 				goto out;
 		}
-		clock_gettime(CLOCK_MONOTONIC, &ts);
-		uint64_t read = ts.tv_sec * 1000000000ull + ts.tv_nsec;
+		uint64_t read = clock_ns();
 		took = read - t;
 		t = read;
 		n++;
 	}
 out:
-	double elapsed = now() - start / 1e9;
-	printf("%.0f %.9f %.9f %.9f %.9f\n", n / elapsed, longest / 1e9, paused / 1e9 / elapsed, quantile(0.5, n), quantile(0.999, n));
+	report(n, now() - start / 1e9);
 }
 
 static void rr_measure(char **argv) {
 	stay(1);
-	measure(argv, MSG_DONTWAIT);
+	measure(SOCK_DGRAM, argv, MSG_DONTWAIT);
 }
 
-static void wait_measure(char **argv) { measure(argv, 0); }
+static void wait_measure(char **argv) { measure(SOCK_DGRAM, argv, 0); }
+
+static void tcp_measure(char **argv) { measure(SOCK_STREAM, argv, 0); }
+
+/* converse accepts connections, and answers so many requests of each before it closes it. */
+static void converse(char **argv, long most) {
+	int l = sock(SOCK_STREAM, argv, 1);
+	if (listen(l, 8))
+		die("listen");
+	while (!stopped) {
+		int fd = accept(l, NULL, NULL);
+		for (long i = 0; fd >= 0 && i < most && recv(fd, buf, 64, MSG_WAITALL) == 64; i++)
+			send(fd, buf, 64, MSG_NOSIGNAL);
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+static void tcp_serve(char **argv) { converse(argv, LONG_MAX); }
+
+static void crr_serve(char **argv) { converse(argv, 1); }
+
+/* crr_measure uses 128 ports in turn, as the engine does, and for the same reason: internal/engine/crr.go.
+ * The server closes first, so they are free again. The time of a transaction ends with the reply. */
+static void crr_measure(char **argv) {
+	enum { PORTS = 128 };
+	struct sockaddr_in to = at(argv), from[PORTS];
+	int fds[PORTS], one = 1, udp = sock(SOCK_DGRAM, argv, 0);
+	socklen_t len = sizeof *from;
+	if (getsockname(udp, (void *)from, &len))
+		die("own address");
+	for (int i = 0; i < PORTS; i++) {
+		from[i] = *from;
+		from[i].sin_port = 0;
+		if ((fds[i] = socket(AF_INET, SOCK_STREAM, 0)) < 0 || bind(fds[i], (void *)&from[i], len) ||
+		    getsockname(fds[i], (void *)&from[i], &len))
+			die("ports");
+	}
+	for (int i = 0; i < PORTS; i++)
+		close(fds[i]);
+	double begin = now(), end = begin + atof(argv[4]);
+	uint64_t n = 0;
+	for (; now() < end; n++) {
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+		setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5);
+		if (bind(fd, (void *)&from[n % PORTS], len))
+			die("bind");
+		uint64_t start = clock_ns();
+		if (connect(fd, (void *)&to, sizeof to) || send(fd, buf, 64, 0) != 64 || recv(fd, buf, 64, MSG_WAITALL) != 64)
+			die("transaction");
+		record(clock_ns() - start);
+		if (recv(fd, buf, 64, 0) != 0)
+			die("close");
+		close(fd);
+	}
+	report(n, now() - begin);
+}
 
 int main(int argc, char **argv) {
 	static const struct {
@@ -400,7 +579,9 @@ int main(int argc, char **argv) {
 	             {"udp-send", 6, udp_send}, {"mmsg-send", 6, mmsg_send}, {"gso-recv", 4, gso_recv},
 	             {"gso-send", 6, gso_send}, {"rr-serve", 4, rr_serve}, {"rr-ask", 5, rr_ask},
 	             {"rr-measure", 5, rr_measure}, {"wait-serve", 4, wait_serve},
-	             {"wait-measure", 5, wait_measure}};
+	             {"wait-measure", 5, wait_measure}, {"tcp-serve", 4, tcp_serve},
+	             {"tcp-measure", 5, tcp_measure}, {"crr-serve", 4, crr_serve}, {"crr-measure", 5, crr_measure},
+	             {"xdp-send", 6, xdp_send}};
 	struct sigaction a = {.sa_handler = stop}; /* without SA_RESTART: recv returns */
 	sigaction(SIGTERM, &a, NULL);
 	for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++)

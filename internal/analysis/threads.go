@@ -14,7 +14,8 @@ type Thread struct {
 	Place string        `json:"place,omitempty"` // host, pod or end whose network namespace it is in; "" is the machine's own
 	Name  string        `json:"name"`            // process, or process/thread
 	Share stat.Interval `json:"share"`           // of one CPU, the median over blocks; holds by itself
-	// Full means that the thread uses a whole CPU: the interval, or the estimate without one, is at least FullShare.
+	// Full means that the thread cannot do more: the interval, or the estimate without one, is at least FullShare;
+	// or, of the engine's client, the estimate is at least nearlyFull, and the client is never idle.
 	Full bool `json:"full,omitempty"`
 	// Unresolved means that the share is above 1 by more than the counters resolve: no number to print.
 	Unresolved bool `json:"unresolved,omitempty"`
@@ -24,18 +25,22 @@ const (
 	// FullShare is the share of one CPU from which a thread is at 100 %: interrupts, other threads, and a
 	// tick at each edge of the window take the rest.
 	FullShare = 0.95
+	// nearlyFull is the least share of a thread that is never idle: what kept it from running is less than a tenth.
+	nearlyFull = 0.9
 	// threadStep is the error of a share at both edges of a window together, s: the kernel updates the time of
 	// a running thread at ticks of 1 to 10 ms.
 	threadStep = 0.02
 	// threadValue begins the names of the values that trials store, which go on with place and name.
 	threadValue = "thread."
 	noPlace     = "machine" // stands for the place of the kernel's threads
+	// EngineClient is the thread of the engine that sends or asks.
+	EngineClient = "weir-engine-agent"
 )
 
 // engineThreads are the engine's workload threads by their own clocks, for trials of versions that did not
 // watch others.
 var engineThreads = map[string]Thread{
-	"cpu.own.client": {Place: "client", Name: "weir-engine-agent"},
+	"cpu.own.client": {Place: "client", Name: EngineClient},
 	"cpu.own.server": {Place: "server", Name: "weir-engine-serve"},
 }
 
@@ -54,6 +59,7 @@ func (r Row) Threads() (out []Thread) {
 	}
 	slices.Sort(blocks)
 	blocks = slices.Compact(blocks)
+	busy := r.ClientNeverIdle()
 	for _, n := range r.counted.names {
 		t, own := engineThreads[n.name]
 		if stored, ok := strings.CutPrefix(n.name, threadValue); ok {
@@ -74,6 +80,7 @@ func (r Row) Threads() (out []Thread) {
 			}
 		}
 		t.judge(stat.Median(shares, single), r.shortest())
+		t.Full = t.Full || busy && t.Name == EngineClient && !t.Unresolved && t.Share.Center >= nearlyFull
 		out = append(out, t)
 	}
 	slices.SortStableFunc(out, func(a, b Thread) int {
@@ -91,6 +98,19 @@ func (t *Thread) judge(share stat.Interval, window float64) {
 	}
 	t.Share = share
 	t.Full = !t.Unresolved && (share.Bounded() && share.Lo >= FullShare || !share.Bounded() && share.Center >= FullShare)
+}
+
+// ClientNeverIdle reports whether the engine's client always had work: it ran, or waited for a CPU, for at
+// least FullShare of the time. Its use alone does not show that where others ran on its CPU.
+func (r Row) ClientNeverIdle() bool {
+	_, ok := Exceeds(r.Evidence(), FullShare, func(o Observed) (part, whole float64) {
+		e := o.Evidence
+		if streams := o.Observed["streams"]; streams != "" && streams != "1" || e.Sender.CPU == 0 {
+			return 0, 0 // several threads, or no clock
+		}
+		return e.Sender.CPU + e.Sender.Wait, e.Window
+	})
+	return ok
 }
 
 // shortest returns the length of the row's windows, s; 1 if the trials do not say.

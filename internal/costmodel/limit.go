@@ -15,25 +15,22 @@ type Busy struct {
 // leastBusy is the share of a CPU below which a thread is no part of the path that could limit it.
 const leastBusy = 0.02
 
-// Names of the threads that carry packets (see finding.Describe).
-const (
-	client = "weir-engine-agent"
-	load   = "weir-engine-hog" // a condition of the trial
-)
+// load is a condition of the trial.
+const load = "weir-engine-hog"
 
 // limit finds the thread that limits the network, and the next one.
 //
 // Encapsulation is work of the thread that sends: softirqs run on top of it, across both hosts of a lab.
 // For a guest that is vhost, or QEMU without it, and never the guest's CPU.
 func (b *Bound) limit(row analysis.Row, guest bool) {
-	busy := neverIdle(row)
+	busy := row.ClientNeverIdle()
 	for _, t := range row.Threads() {
 		if t.Name == load || t.Unresolved || t.Share.Center < leastBusy || b.Rate <= 0 {
 			continue
 		}
 		x := &Busy{t, t.Share.Center / b.Rate}
 		switch {
-		case b.Limit == nil && (t.Full || busy && t.Name == client):
+		case b.Limit == nil && (t.Full || busy && t.Name == analysis.EngineClient):
 			b.Limit, b.Inside = x, encapsulates(t, guest)
 		case b.Next == nil:
 			b.Next = x
@@ -44,19 +41,6 @@ func (b *Bound) limit(row analysis.Row, guest bool) {
 	}
 }
 
-// neverIdle reports whether the sender's thread always had work: it ran, or other programs kept it from
-// running. Its own clock alone does not show that on a busy machine.
-func neverIdle(row analysis.Row) bool {
-	_, ok := analysis.Exceeds(row.Evidence(), analysis.FullShare, func(o analysis.Observed) (part, whole float64) {
-		e := o.Evidence
-		if streams := o.Observed["streams"]; streams != "" && streams != "1" || e.Sender.CPU == 0 {
-			return 0, 0 // several threads, or no clock
-		}
-		return e.Sender.CPU + e.Sender.Wait, e.Window
-	})
-	return ok
-}
-
 // encapsulates reports whether a thread's time includes that of encapsulation. A sender's inside a guest
 // does not.
 func encapsulates(t analysis.Thread, guest bool) bool {
@@ -64,5 +48,5 @@ func encapsulates(t analysis.Thread, guest bool) bool {
 	if strings.HasPrefix(thread, "CPU_") {
 		return false
 	}
-	return t.Name == client && !guest || process == "vhost" || strings.HasPrefix(thread, "vhost") || strings.HasPrefix(process, "qemu-")
+	return t.Name == analysis.EngineClient && !guest || process == "vhost" || strings.HasPrefix(thread, "vhost") || strings.HasPrefix(process, "qemu-")
 }

@@ -14,7 +14,7 @@ const mostFull = 3
 var fullThread = Rule{
 	ID:    "full-thread",
 	Title: "A thread uses a whole CPU",
-	Doc: "A thread runs on one CPU at a time, so one that uses 95 % of a CPU or more cannot do more, however idle the other CPUs are. The time of a thread includes the softirqs that ran on top of it, which in a lab is most of the path. " +
+	Doc: "A thread runs on one CPU at a time, so one that uses 95 % of a CPU or more cannot do more, however idle the other CPUs are; nor can the engine's client if it uses 90 % and waits for its CPU the rest of the time. The time of a thread includes the softirqs that ran on top of it, which in a lab is most of the path. " +
 		"Threads that only load a CPU as a condition of the trial, and ends that poll, are left out.",
 	Check: rows(func(_ *analysis.Table, r *analysis.Row) []Finding {
 		var names, evidence []lang.Text
@@ -125,7 +125,7 @@ func Describe(t analysis.Thread) Description {
 		return is("vCPU "+lang.Text(n), does)
 	case strings.HasPrefix(process, "qemu-"):
 		return is("QEMU", lang.T("the guest's devices, and packets without vhost"))
-	case process == "weir-engine-agent":
+	case process == analysis.EngineClient:
 		return is(lang.T("engine client"), lang.T("sending or asking, and softirqs on top"))
 	case process == "weir-engine-serve":
 		return is(lang.T("engine server"), lang.T("receiving or answering, and softirqs on top"))
