@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/record"
 )
@@ -199,6 +200,34 @@ func TestThreads(t *testing.T) {
 	}
 	if ts := of(map[string]float64{"cpu.busy": 1}); ts != nil {
 		t.Errorf("no threads: %+v", ts)
+	}
+}
+
+// A tick, or a block whose time the hypervisor took, keeps the interval of a thread that never idles below the share
+// of a full one.
+func TestClientNeverIdle(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		used, waits float64
+		full        bool
+	}{
+		{"waits for its CPU", 0.94, 0.05, true},
+		{"sleeps", 0.94, 0, false},
+		{"shares its CPU", 0.6, 0.39, false},
+	} {
+		var rs []record.Result
+		all := map[string]*evidence.Trial{}
+		for b := range 8 {
+			trial := fmt.Sprint(b)
+			rs = append(rs, record.Result{Trial: trial, Block: b + 1, Status: record.OK, Observed: map[string]string{}, Config: map[string]string{"network": "vx", "probe": "p"},
+				Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: 1}, {Name: "window", Unit: "s", Value: 1},
+					{Name: "thread.h1." + EngineClient, Unit: "core", Value: c.used}, {Name: "thread.h2.weir-engine-serve", Unit: "core", Value: c.used}}})
+			all[trial] = &evidence.Trial{Window: 1, Sender: evidence.End{CPU: c.used, Wait: c.waits}}
+		}
+		ts := New(rs, Options{Evidence: all}).Tables[0].Rows[0].Threads()
+		if len(ts) != 2 || ts[0].Name != EngineClient || ts[0].Full != c.full || ts[1].Full {
+			t.Errorf("a client that %s: %+v, want full %v of it alone", c.name, ts, c.full)
+		}
 	}
 }
 
