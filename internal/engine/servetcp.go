@@ -174,10 +174,13 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 		case t > idle:
 			return
 		case t > begin && t <= end:
-			r.Bytes += int64(n)
-			r.Silence, heard = max(r.Silence, t-heard), t
+			came := t
 			if wait != 0 && n < len(buf) {
-				heard = asked // the read ran into its timeout: when its last byte came is unknown
+				came = asked // the read ran into its timeout: what fills a buffer in a millisecond came long before
+			}
+			if came > begin {
+				r.Bytes += int64(n)
+				r.Silence, heard = max(r.Silence, came-heard), came
 			}
 		}
 	}

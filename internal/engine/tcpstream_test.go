@@ -84,12 +84,29 @@ func TestTCPSilence(t *testing.T) {
 	}
 }
 
-// A pause in a fast stream, whose receiver waits for whole buffers, counts in full, though it is longer than a read may take.
+// A pause in a fast stream, whose receiver waits for whole buffers, counts in full, though it is longer than a read may take; but
+// only the part in the window does.
 func TestTCPPause(t *testing.T) {
-	const pause = 2 * sock.Tick
+	const pause = 4 * sock.Tick
+	for name, c := range map[string]struct{ warmup, window, want time.Duration }{
+		"in the window": {0, 10 * sock.Tick, pause},
+		"longer":        {pause, sock.Tick, sock.Tick}, // a read begins before the window, and gives up in it
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, begun := paused(t, c.warmup, c.window, pause)
+			if r.Error != "" || r.Silence < int64(c.want)*9/10 || r.Silence > int64(c.window) {
+				t.Errorf("%+v, want a silence of %v; the pause began after %v", r, c.want, begun)
+			}
+		})
+	}
+}
+
+// paused returns the server's report of a fast stream that pauses half a Tick before the window, or half a Tick after it began, and
+// when that was.
+func paused(t *testing.T, warmup, window, pause time.Duration) (r wire.StreamReport, begun time.Duration) {
 	addr, _ := serve(t, loopbacks[0])
 	c := testConfig(t, addr)
-	c.Workload, c.Size, c.Duration, c.Run = "tcp-stream", readSize, time.Second, 1
+	c.Workload, c.Size, c.Warmup, c.Duration, c.Run = "tcp-stream", readSize, warmup, window, 1
 	conn, err := dialTCP(t.Context(), c, new(sock.Stopper))
 	if err != nil {
 		t.Fatal(err)
@@ -103,22 +120,24 @@ func TestTCPPause(t *testing.T) {
 		}
 	}
 	begin := sock.Now()
-	send(begin + int64(c.Duration/4))
+	at := warmup - sock.Tick/2
+	if warmup == 0 {
+		at = sock.Tick / 2
+	}
+	send(begin + int64(at))
 	for queued := 1; queued > 0; {
 		if queued, err = unix.IoctlGetInt(conn.fd, unix.TIOCOUTQ); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for quiet := sock.Now(); sock.Now() < quiet+int64(pause); {
+	quiet := sock.Now()
+	for sock.Now() < quiet+int64(pause) {
 	}
-	send(begin + int64(c.Duration+sock.Tick))
-	var r wire.StreamReport
+	send(max(sock.Now(), begin+int64(warmup+window)) + int64(sock.Tick))
 	if err := sock.ReadJSON(conn.fd, &r, sock.Now()+int64(5*time.Second), new(sock.Stopper)); err != nil {
 		t.Fatal(err)
 	}
-	if r.Error != "" || r.Silence < int64(pause)*9/10 {
-		t.Errorf("%+v, want a silence of %v", r, pause)
-	}
+	return r, time.Duration(quiet - begin)
 }
 
 func TestTempo(t *testing.T) {
