@@ -14,8 +14,8 @@ type Thread struct {
 	Place string        `json:"place,omitempty"` // host, pod or end whose network namespace it is in; "" is the machine's own
 	Name  string        `json:"name"`            // process, or process/thread
 	Share stat.Interval `json:"share"`           // of one CPU, the median over blocks; holds by itself
-	// Full means that the thread cannot do more: the interval, or the estimate without one, is at least FullShare;
-	// or, of the engine's client, the estimate is at least nearlyFull, and the client is never idle.
+	// Full means that the thread cannot do more: it uses a whole CPU; or, of the engine's client, the share is at least
+	// nearlyFull, and the client is never idle.
 	Full bool `json:"full,omitempty"`
 	// Unresolved means that the share is above 1 by more than the counters resolve: no number to print.
 	Unresolved bool `json:"unresolved,omitempty"`
@@ -97,7 +97,15 @@ func (t *Thread) judge(share stat.Interval, window float64) {
 		}
 	}
 	t.Share = share
-	t.Full = !t.Unresolved && (share.Bounded() && share.Lo >= FullShare || !share.Bounded() && share.Center >= FullShare)
+	t.Full = !t.Unresolved && t.WholeCPU()
+}
+
+// WholeCPU reports whether the interval of the share, or the estimate without one, is at least FullShare.
+func (t *Thread) WholeCPU() bool {
+	if t.Share.Bounded() {
+		return t.Share.Lo >= FullShare
+	}
+	return t.Share.Center >= FullShare
 }
 
 // ClientNeverIdle reports whether the engine's client always had work: it ran, or waited for a CPU, for at

@@ -22,7 +22,11 @@ var fullThread = Rule{
 			if !t.Full || idles(t, r) || len(names) == mostFull {
 				continue
 			}
-			names = append(names, lang.T("%s at %s", Describe(t).Subject, ofCPU(t)))
+			name := lang.T("%s at %s", Describe(t).Subject, ofCPU(t))
+			if !t.WholeCPU() {
+				name = lang.T("%s and never idle", name)
+			}
+			names = append(names, name)
 			evidence = append(evidence, lang.T("%s in %s: median of %d blocks", t.Name, placeOf(t), t.Share.N))
 			if line := receives(r, t); line != "" {
 				evidence = append(evidence, line)

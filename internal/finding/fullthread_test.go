@@ -1,0 +1,26 @@
+package finding
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+// A client below a whole CPU is the limit if it waited for a CPU the rest of the time, and the sentence says so.
+func TestClientNeverIdle(t *testing.T) {
+	of := func(wait float64) []Finding {
+		all := Check(analysis.New(watched("udp", func(o observed) {
+			o.Sender.CPU, o.Sender.Wait = 0.93*o.Window, wait*o.Window
+			o.set("thread.h1p1."+analysis.EngineClient, "core", 0.93)
+		})))
+		return slices.DeleteFunc(all, func(f Finding) bool { return f.Rule != "full-thread" })
+	}
+	const want = "engine client in h1p1 at 93 % of a CPU [93, 93] and never idle: that thread is the limit"
+	if fs := of(0.05); len(fs) != 1 || fs[0].Text.String() != want {
+		t.Errorf("%v, want %q", fs, want)
+	}
+	if fs := of(0.01); fs != nil {
+		t.Errorf("a client that sleeps: %v", fs)
+	}
+}
