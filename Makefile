@@ -118,7 +118,7 @@ golden: ## rewrite the golden files; review the diff before you commit it
 D ?= weir-results/all
 # Peers that Debian does not package take part when they are on the PATH: a newer iperf3 as iperf3-new, and neper's tcp_stream.
 bench: BENCH = engine
-bench: ## compare the engine with other tools and a minimal C program, in one more run of 20 minutes; needs an idle machine
+bench: ## compare the engine with other tools and a minimal C program, in one more run of 25 minutes; needs an idle machine
 bench-minute: BENCH = minute
 bench-minute: ## look for pauses and late replies in trials of a minute, in one more run of 37 minutes; needs an idle machine
 bench bench-minute:

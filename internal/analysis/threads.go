@@ -25,7 +25,7 @@ const (
 	// FullShare is the share of one CPU from which a thread is at 100 %: interrupts, other threads, and a
 	// tick at each edge of the window take the rest.
 	FullShare = 0.95
-	// nearlyFull is the least share of a thread that is never idle: what kept it from running is less than a tenth.
+	// nearlyFull is the least share of a full thread that is never idle: others took less than a tenth of its CPU.
 	nearlyFull = 0.9
 	// threadStep is the error of a share at both edges of a window together, s: the kernel updates the time of
 	// a running thread at ticks of 1 to 10 ms.
