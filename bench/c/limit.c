@@ -76,11 +76,13 @@ static void die(const char *what) {
 	exit(1);
 }
 
-static double now(void) {
+static uint64_t clock_ns(void) {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
+
+static double now(void) { return clock_ns() / 1e9; }
 
 /* stay keeps this process on the first CPU that it can use, or the last: two ends that
  * spin must not meet, and a migration costs a cold cache. */
@@ -107,8 +109,7 @@ static struct sockaddr_in at(char **argv) {
 	return a;
 }
 
-static int sock(int type, char **argv, int serve) {
-	struct sockaddr_in a = at(argv);
+static int unbound(int type) {
 	int one = 1, big = 4 << 20, fd = socket(AF_INET, type, 0);
 	if (fd < 0)
 		die("socket");
@@ -121,6 +122,12 @@ static int sock(int type, char **argv, int serve) {
 	} else if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &big, sizeof big)) {
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &big, sizeof big);
 	}
+	return fd;
+}
+
+static int sock(int type, char **argv, int serve) {
+	struct sockaddr_in a = at(argv);
+	int fd = unbound(type);
 	if (serve ? bind(fd, (void *)&a, sizeof a) : connect(fd, (void *)&a, sizeof a))
 		die(serve ? "bind" : "connect");
 	return fd;
@@ -299,9 +306,9 @@ struct frame {
 } __attribute__((packed));
 
 /* fill makes f the frame of a datagram of size bytes to the peer of a socket, without a checksum of its data
- * (RFC 768), and returns the device that it leaves through. */
-static struct ifreq fill(struct frame *f, int udp, struct sockaddr_in to, int size) {
-	struct sockaddr_in from;
+ * (RFC 768), and returns the index of the device that it leaves through. */
+static int fill(struct frame *f, int udp, struct sockaddr_in to, int size) {
+	struct sockaddr_in from, discard = to;
 	socklen_t len = sizeof from;
 	struct ifaddrs *addrs, *a;
 	if (getsockname(udp, (void *)&from, &len) || getifaddrs(&addrs))
@@ -319,14 +326,13 @@ static struct ifreq fill(struct frame *f, int udp, struct sockaddr_in to, int si
 	freeifaddrs(addrs);
 	memcpy(&peer.arp_pa, &to, sizeof to);
 	/* A datagram to the port that discards (RFC 863) makes the kernel look for the neighbor. */
-	to.sin_port = htons(9);
-	sendto(udp, buf, 1, 0, (void *)&to, sizeof to);
+	discard.sin_port = htons(9);
+	sendto(udp, buf, 1, 0, (void *)&discard, sizeof discard);
 	for (int tries = 0; ioctl(udp, SIOCGARP, &peer) || !(peer.arp_flags & ATF_COM); usleep(1000))
 		if (++tries == 1000)
 			die("address of the neighbor");
 	if (ioctl(udp, SIOCGIFHWADDR, &dev))
 		die("SIOCGIFHWADDR");
-	to = *(struct sockaddr_in *)&peer.arp_pa;
 	memcpy(f->eth.h_dest, peer.arp_ha.sa_data, ETH_ALEN);
 	memcpy(f->eth.h_source, dev.ifr_hwaddr.sa_data, ETH_ALEN);
 	f->eth.h_proto = htons(ETH_P_IP);
@@ -341,7 +347,7 @@ static struct ifreq fill(struct frame *f, int udp, struct sockaddr_in to, int si
 	f->udp = (struct udphdr){.source = from.sin_port, .dest = to.sin_port, .len = htons(8 + size)};
 	if (ioctl(udp, SIOCGIFINDEX, &dev))
 		die("SIOCGIFINDEX");
-	return dev;
+	return dev.ifr_ifindex;
 }
 
 /* A ring of an AF_XDP socket: Documentation/networking/af_xdp.rst. */
@@ -364,7 +370,7 @@ static struct ring map(int fd, off_t at, struct xdp_ring_offset off, int entries
 static void xdp_send(char **argv) {
 	enum { N = 32, DONE = 2048 };
 	int udp = sock(SOCK_DGRAM, argv, 0), fd = socket(AF_XDP, SOCK_RAW, 0), size = atoi(argv[5]), two = 2, n = N, done = DONE;
-	struct ifreq dev = fill((struct frame *)pages, udp, at(argv), size);
+	int dev = fill((struct frame *)pages, udp, at(argv), size);
 	struct xdp_umem_reg mem = {.addr = (uintptr_t)pages, .len = 4096, .chunk_size = 4096};
 	struct xdp_mmap_offsets off;
 	socklen_t len = sizeof off;
@@ -377,7 +383,7 @@ static void xdp_send(char **argv) {
 	struct ring sent = map(fd, XDP_UMEM_PGOFF_COMPLETION_RING, off.cr, DONE, sizeof(uint64_t));
 	for (int i = 0; i < N; i++)
 		((struct xdp_desc *)tx.entries)[i] = (struct xdp_desc){.len = sizeof(struct frame) + size};
-	struct sockaddr_xdp to = {.sxdp_family = AF_XDP, .sxdp_flags = XDP_COPY, .sxdp_ifindex = dev.ifr_ifindex};
+	struct sockaddr_xdp to = {.sxdp_family = AF_XDP, .sxdp_flags = XDP_COPY, .sxdp_ifindex = dev};
 	for (int tries = 0; bind(fd, (void *)&to, sizeof to); usleep(1000))
 		if (errno != EBUSY || ++tries == 1000)
 			die("bind to queue 0");
@@ -463,12 +469,6 @@ static void report(uint64_t n, double elapsed) {
 	printf("%.0f %.9f %.9f %.9f %.9f\n", n / elapsed, longest / 1e9, paused / 1e9 / elapsed, quantile(0.5, n), quantile(0.999, n));
 }
 
-static uint64_t clock_ns(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
 /* measure does what a measurement needs: it numbers requests, accepts only the reply to the
  * last one, and keeps a histogram of response times. One clock reading per
  * reply ends a response time and begins the next. The last response time is recorded while the
@@ -535,7 +535,7 @@ static void crr_serve(char **argv) { converse(argv, 1); }
 static void crr_measure(char **argv) {
 	enum { PORTS = 128 };
 	struct sockaddr_in to = at(argv), from[PORTS];
-	int fds[PORTS], one = 1, udp = sock(SOCK_DGRAM, argv, 0);
+	int fds[PORTS], udp = sock(SOCK_DGRAM, argv, 0);
 	socklen_t len = sizeof *from;
 	if (getsockname(udp, (void *)from, &len))
 		die("own address");
@@ -551,10 +551,7 @@ static void crr_measure(char **argv) {
 	double begin = now(), end = begin + atof(argv[4]);
 	uint64_t n = 0;
 	for (; now() < end; n++) {
-		int fd = socket(AF_INET, SOCK_STREAM, 0);
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-		setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5);
+		int fd = unbound(SOCK_STREAM);
 		if (bind(fd, (void *)&from[n % PORTS], len))
 			die("bind");
 		uint64_t start = clock_ns();

@@ -17,6 +17,9 @@ type Thread struct {
 	// Full means that the thread cannot do more: it uses a whole CPU; or, of the engine's client, the share is at least
 	// nearlyFull, and the client is never idle.
 	Full bool `json:"full,omitempty"`
+	// NeverIdle means that the thread, the engine's client, always had work: it ran, or waited for a CPU, for at least
+	// FullShare of the time. Its share alone does not show that where others ran on its CPU.
+	NeverIdle bool `json:"-"`
 	// Unresolved means that the share is above 1 by more than the counters resolve: no number to print.
 	Unresolved bool `json:"unresolved,omitempty"`
 }
@@ -59,7 +62,6 @@ func (r Row) Threads() (out []Thread) {
 	}
 	slices.Sort(blocks)
 	blocks = slices.Compact(blocks)
-	busy := r.ClientNeverIdle()
 	for _, n := range r.counted.names {
 		t, own := engineThreads[n.name]
 		if stored, ok := strings.CutPrefix(n.name, threadValue); ok {
@@ -79,8 +81,8 @@ func (r Row) Threads() (out []Thread) {
 				shares[at] = v[0][i]
 			}
 		}
+		t.NeverIdle = t.Name == EngineClient && r.clientNeverIdle()
 		t.judge(stat.Median(shares, single), r.shortest())
-		t.Full = t.Full || busy && t.Name == EngineClient && !t.Unresolved && t.Share.Center >= nearlyFull
 		out = append(out, t)
 	}
 	slices.SortStableFunc(out, func(a, b Thread) int {
@@ -97,7 +99,7 @@ func (t *Thread) judge(share stat.Interval, window float64) {
 		}
 	}
 	t.Share = share
-	t.Full = !t.Unresolved && t.WholeCPU()
+	t.Full = !t.Unresolved && (t.WholeCPU() || t.NeverIdle && share.Center >= nearlyFull)
 }
 
 // WholeCPU reports whether the interval of the share, or the estimate without one, is at least FullShare.
@@ -108,9 +110,8 @@ func (t *Thread) WholeCPU() bool {
 	return t.Share.Center >= FullShare
 }
 
-// ClientNeverIdle reports whether the engine's client always had work: it ran, or waited for a CPU, for at
-// least FullShare of the time. Its use alone does not show that where others ran on its CPU.
-func (r Row) ClientNeverIdle() bool {
+// clientNeverIdle is Thread.NeverIdle of the engine's client.
+func (r Row) clientNeverIdle() bool {
 	_, ok := Exceeds(r.Evidence(), FullShare, func(o Observed) (part, whole float64) {
 		e := o.Evidence
 		if streams := o.Observed["streams"]; streams != "" && streams != "1" || e.Sender.CPU == 0 {

@@ -23,14 +23,13 @@ const load = "weir-engine-hog"
 // Encapsulation is work of the thread that sends: softirqs run on top of it, across both hosts of a lab.
 // For a guest that is vhost, or QEMU without it, and never the guest's CPU.
 func (b *Bound) limit(row analysis.Row, guest bool) {
-	busy := row.ClientNeverIdle()
 	for _, t := range row.Threads() {
 		if t.Name == load || t.Unresolved || t.Share.Center < leastBusy || b.Rate <= 0 {
 			continue
 		}
 		x := &Busy{t, t.Share.Center / b.Rate}
 		switch {
-		case b.Limit == nil && (t.Full || busy && t.Name == analysis.EngineClient):
+		case b.Limit == nil && (t.Full || t.NeverIdle):
 			b.Limit, b.Inside = x, encapsulates(t, guest)
 		case b.Next == nil:
 			b.Next = x
