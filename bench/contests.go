@@ -25,8 +25,8 @@ type contender struct {
 const (
 	// wholeReads is the first run in which the engine and C wrote 1 MiB per call to TCP, and waited for whole buffers (ADR 61).
 	wholeReads = "2026-11-26T01"
-	// longNaps is the first run in which receivers with UDP_GRO napped for 200 µs (ADR 62).
-	longNaps = "2026-11-26T0130"
+	// turns is the first run in which receivers with UDP_GRO napped and waited in turn (ADR 62), and C left out a warm-up.
+	turns = "2026-11-26T08"
 )
 
 var contests = []contest{
@@ -63,7 +63,7 @@ var contests = []contest{
 		{"engine, one send each", "udp-stream", 0},
 		{"iperf3", "iperf3-udp", 8},
 		{"newest iperf3 with GSO and GRO", "iperf3-new", 1.15},
-	}, longNaps},
+	}, turns},
 	{"UDP 18 bytes", "packet/s", "packet.rate", []contender{
 		{"engine", "udp-rate", 0},
 		{"C", "c-udp", 1.25},
@@ -76,7 +76,7 @@ var contests = []contest{
 		{"engine, sendmmsg", "udp-rate-mmsg", 0},
 		{"engine, AF_XDP", "udp-rate-xdp", 0},
 		{"C, one send each", "c-udp", 0},
-	}, longNaps},
+	}, turns},
 	{"UDP 18 bytes, sendmmsg", "packet/s", "packet.rate", []contender{
 		{"engine", "udp-rate-mmsg", 0},
 		{"C", "c-udp-mmsg", 0},

@@ -52,8 +52,9 @@ func writeEngine(w io.Writer, dir string) error {
 	fmt.Fprintf(w, "# Benchmarks\n\n`make bench` adds a run of %d blocks to [bench/runs](../bench/runs), and makes this page of all of them; `make bench-minute` adds\n"+
 		"one of trials of a minute. Trust the ratios, which are paired within blocks, not the absolute figures. Each interval holds at\n"+
 		"%.0f %% confidence; that of several runs also covers differences between runs. One run reaches no goal: its interval says nothing\n"+
-		"about another day or machine. Level means that the whole interval is within %.0f %% of a goal of 1. The engine and tools that can leave\n"+
-		"out a warm-up do; those that cannot are compared with the engine from its first byte.\n", s.Blocks, 100*confidence, 100*level)
+		"about another day or machine. Level means that the whole interval is within %.0f %% of a goal of 1. Over TCP, the engine and tools that can\n"+
+		"leave out a warm-up do; those that cannot are compared with the engine from its first byte. Datagrams and requests have no slow start:\n"+
+		"there the engine, iperf3 and C with GSO leave out a second, and the others count from the first one.\n", s.Blocks, 100*confidence, 100*level)
 	writeRuns(w, runs)
 	writeGoals(w, s, runs)
 	for _, n := range s.Networks {

@@ -28,7 +28,7 @@ var probes = map[string]func() probe.Probe{
 	"c-udp-xdp":      func() probe.Probe { return cUDP("udp-nap", "xdp-send") },
 	"c-udp-mmsg":     func() probe.Probe { return cUDP("udp-nap", "mmsg-send") },
 	"c-gso": func() probe.Probe {
-		return &program{"c-limit gso-recv ADDR PORT", "c-limit gso-send ADDR PORT SECONDS 1400", "throughput", "bit/s", true, `^(\d+)`, nil}
+		return &program{"c-limit gso-recv ADDR PORT WARMUP", "c-limit gso-send ADDR PORT TOTAL 1400", "throughput", "bit/s", true, `^(\d+)`, nil}
 	},
 	"c-rr": func() probe.Probe {
 		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-ask ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+)`, nil}

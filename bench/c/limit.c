@@ -14,7 +14,8 @@
  *   limit udp-send ADDR PORT SECONDS SIZE  one send per datagram
  *   limit mmsg-send ADDR PORT SECONDS SIZE 32 datagrams per sendmmsg
  *   limit xdp-send ADDR PORT SECONDS SIZE  32 frames per call, AF_XDP
- *   limit gso-recv ADDR PORT               prints bit/s received with UDP_GRO when stopped, napping
+ *   limit gso-recv ADDR PORT WARMUP        prints bit/s received with UDP_GRO after WARMUP seconds
+ *                                          when stopped, napping and waiting in turn
  *   limit gso-send ADDR PORT SECONDS SIZE  as many datagrams as a packet can carry per send, UDP_SEGMENT
  *   limit rr-serve ADDR PORT               UDP echo, spinning
  *   limit rr-ask ADDR PORT SECONDS         64 bytes, spinning; prints transactions/s
@@ -226,13 +227,15 @@ static void udp_recv(char **argv) {
 }
 
 /* nap reads up to n messages of a slot's size per call, and sleeps for so many us when there are none, as
- * the engine's receiver does: the sender need not wake it for every message. It reads the clock
- * once per call, and returns the seconds between its first and its last call with messages. */
-static double nap(int fd, long us, int n, size_t slot, double *messages, double *bytes) {
+ * the engine's receiver does: the sender need not wake it for every message. With turns, it sleeps and
+ * waits for a message in turn: docs/adr/0062. It reads the clock once per call, and returns the seconds
+ * between its first and its last call with messages after the warm-up. */
+static double nap(int fd, double warmup, long us, int turns, int n, size_t slot, double *messages, double *bytes) {
 	struct mmsghdr m[32];
 	struct iovec v[32];
 	struct timespec t = {0, us * 1000};
-	double first = 0, last = 0;
+	double start = 0, first = 0, last = 0;
+	int napped = 0;
 	memset(m, 0, sizeof m);
 	for (int i = 0; i < n; i++) {
 		v[i] = (struct iovec){buf + i * slot, slot};
@@ -242,12 +245,21 @@ static double nap(int fd, long us, int n, size_t slot, double *messages, double 
 	prctl(PR_SET_TIMERSLACK, 1);
 	while (!stopped) {
 		int got = recvmmsg(fd, m, n, MSG_DONTWAIT, NULL);
+		if (got < 0 && turns && napped) {
+			napped = 0;
+			got = recvmmsg(fd, m, n, MSG_WAITFORONE, NULL);
+		}
 		if (got < 0) {
+			napped = 1;
 			nanosleep(&t, NULL);
 			continue;
 		}
 		last = now();
-		if (*messages == 0)
+		if (start == 0)
+			start = last + warmup;
+		if (last < start)
+			continue;
+		if (first == 0)
 			first = last;
 		*messages += got;
 		for (int i = 0; i < got; i++)
@@ -257,7 +269,7 @@ static double nap(int fd, long us, int n, size_t slot, double *messages, double 
 }
 
 static void udp_nap(char **argv) {
-	double messages = 0, bytes = 0, took = nap(sock(SOCK_DGRAM, argv, 1), 50, 32, 2048, &messages, &bytes);
+	double messages = 0, bytes = 0, took = nap(sock(SOCK_DGRAM, argv, 1), 0, 50, 0, 32, 2048, &messages, &bytes);
 	printf("%.0f\n", messages > 2048 ? messages / took : 0);
 }
 
@@ -267,7 +279,7 @@ static void gso_recv(char **argv) {
 	int fd = sock(SOCK_DGRAM, argv, 1), one = 1;
 	if (setsockopt(fd, IPPROTO_UDP, UDP_GRO, &one, sizeof one))
 		die("UDP_GRO");
-	double messages = 0, bytes = 0, took = nap(fd, 200, 8, (64 << 10) + 320, &messages, &bytes);
+	double messages = 0, bytes = 0, took = nap(fd, atof(argv[4]), 200, 1, 8, (64 << 10) + 320, &messages, &bytes);
 	printf("%.0f\n", messages > 2048 ? bytes * 8 / took : 0);
 }
 
@@ -573,7 +585,7 @@ int main(int argc, char **argv) {
 	} modes[] = {{"tcp-recv", 5, tcp_recv}, {"tcp-discard", 5, tcp_discard}, {"tcp-send", 5, tcp_send},
 	             {"tcp-sendfile", 5, tcp_sendfile}, {"tcp-zerocopy", 5, tcp_zerocopy}, {"udp-recv", 4, udp_recv},
 	             {"udp-nap", 4, udp_nap},
-	             {"udp-send", 6, udp_send}, {"mmsg-send", 6, mmsg_send}, {"gso-recv", 4, gso_recv},
+	             {"udp-send", 6, udp_send}, {"mmsg-send", 6, mmsg_send}, {"gso-recv", 5, gso_recv},
 	             {"gso-send", 6, gso_send}, {"rr-serve", 4, rr_serve}, {"rr-ask", 5, rr_ask},
 	             {"rr-measure", 5, rr_measure}, {"wait-serve", 4, wait_serve},
 	             {"wait-measure", 5, wait_measure}, {"tcp-serve", 4, tcp_serve},

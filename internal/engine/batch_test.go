@@ -53,6 +53,35 @@ func TestBatchesDoNotAllocate(t *testing.T) {
 	}
 }
 
+// With UDP_GRO a receiver that finds nothing naps, and the next time it waits.
+func TestNapsAndWaitsInTurn(t *testing.T) {
+	for _, gro := range []bool{false, true} {
+		fd, to := listening(t, netip.MustParseAddrPort(loopbacks[0]))
+		from, _, err := sock.DialUDP(to, 0, askEvery)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(from)
+		x := &streamReader{Bulk: sock.NewBulk(), nap: time.Nanosecond, gro: gro}
+		for i := range 4 {
+			x.busy = sock.Now() // else it waits in any case
+			x.last = x.busy
+			wait := gro && i%2 == 1
+			if wait {
+				go unix.Write(from, []byte{1}) // ends the wait, before it began or not
+			}
+			if errno := x.read(fd); wait && errno != 0 || !wait && errno != unix.EAGAIN {
+				t.Fatalf("gro %v, read %d: %v", gro, i, errno)
+			}
+			if wait {
+				x.napped = false // the datagram can have come before the wait
+			} else if !x.napped {
+				t.Errorf("gro %v, read %d: neither a datagram nor a nap", gro, i)
+			}
+		}
+	}
+}
+
 // listening is a UDP socket with a timeout, and its address.
 func listening(t testing.TB, at netip.AddrPort) (int, netip.AddrPort) {
 	t.Helper()

@@ -223,7 +223,7 @@ func (c *config) transferFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Send, "send", "", "udp-stream, udp-search: single, mmsg (sendmmsg), gso (UDP_SEGMENT) or xdp (AF_XDP, past this machine's IP stack) (default single)")
 	fs.IntVar(&c.Batch, "batch", 0, "udp-stream, udp-search: datagrams per call (default 1 for single, 32 for mmsg and xdp, as many as one buffer holds, at most 64, for gso)")
 	fs.StringVar(&c.Recv, "recv", "", "udp-stream, udp-search: single, mmsg (recvmmsg) or gro (UDP_GRO) (default gro for gso, else mmsg)")
-	fs.Func("nap", "udp-stream, udp-search: polling interval of the receiver, instead of waking up for every datagram; 0 waits (default 50µs, with gro 200µs, or less if the buffer is small; 0 with --rate)", func(s string) (err error) {
+	fs.Func("nap", "udp-stream, udp-search: polling interval of the receiver, instead of waking up for every datagram; 0 waits, and gro naps and waits in turn (default 50µs, with gro 200µs, or less if the buffer is small; 0 with --rate)", func(s string) (err error) {
 		if c.Nap, err = time.ParseDuration(s); err == nil {
 			err = event.Within("nap", c.Nap, 0, wire.MaxNap, "")
 		}

@@ -16,12 +16,16 @@ import (
 // A server that blocks and is faster than the path wakes up for almost every datagram, and the
 // sender pays: with both ends on one machine, the softirq that delivers runs on the sender's CPU
 // and sends the interrupt that wakes the server. A server that naps and then reads everything
-// queued leaves the sender alone.
+// queued leaves the sender alone. With UDP_GRO it naps and waits in turn: a wake-up costs little
+// beside a whole buffer, and a hypervisor that moves a CPU away which only timers wake brings it
+// back when the sender's wakes it (ADR 62).
 type streamReader struct {
 	*sock.Bulk
-	nap  time.Duration
-	last int64 // when the last read ended
-	busy int64 // when the last datagram of a stream came
+	nap    time.Duration
+	gro    bool
+	napped bool  // since it was woken up
+	last   int64 // when the last read ended
+	busy   int64 // when the last datagram of a stream came
 }
 
 const (
@@ -56,11 +60,11 @@ func (u *udpServer) receiveAs(p wire.Params) error {
 		u.bulk = sock.NewBulk()
 	}
 	u.bulk.Shape(max(1, map[string]int{event.RecvMmsg: sock.RecvBatch, event.RecvGRO: groBatch}[p.Recv]))
-	u.stream = &streamReader{Bulk: u.bulk, nap: p.Nap}
+	u.stream = &streamReader{Bulk: u.bulk, nap: p.Nap, gro: gro}
 	return nil
 }
 
-// read blocks, or polls and naps if nothing is there.
+// read blocks, or polls and naps if nothing is there, or does both in turn.
 func (x *streamReader) read(fd int) unix.Errno {
 	var errno unix.Errno
 	switch {
@@ -69,7 +73,14 @@ func (x *streamReader) read(fd int) unix.Errno {
 	case x.nap == 0:
 		errno = x.Bulk.Read(fd, 0)
 	default:
-		if errno = x.Bulk.Read(fd, unix.MSG_DONTWAIT); errno == unix.EAGAIN {
+		errno = x.Bulk.Read(fd, unix.MSG_DONTWAIT)
+		switch {
+		case errno != unix.EAGAIN:
+		case x.gro && x.napped:
+			x.napped = false
+			errno = x.Bulk.Read(fd, 0)
+		default:
+			x.napped = true
 			sock.HotNap(x.nap)
 		}
 	}

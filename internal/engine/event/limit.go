@@ -65,7 +65,7 @@ const (
 
 // DefaultNap returns how often the receiver polls for what is sent as fast as possible. That is long against
 // a wake-up, for which the sender would pay with every packet, more so the faster the receiver is, which
-// would hide the path. Whole buffers of UDP_GRO come less often, and the longer naps gain (ADR 62).
+// would hide the path. Whole buffers of UDP_GRO come less often: longer naps gain, with a wait after each (ADR 62).
 func (m Mode) DefaultNap() time.Duration {
 	if m.Recv == RecvGRO {
 		return 200 * time.Microsecond
