@@ -94,7 +94,7 @@ func Rules() []Rule {
 		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, filteredAtInput, socketBuffer,
 		linkLimited, queueLimited, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU,
 		receiveWindow, sendBuffer, spurious, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
-		oneCPU, fullThread, toolLimited, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
+		oneCPU, fullThread, toolLimited, cpuModes, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
 }
 
 // Check applies all rules, and leaves out the findings that follow from others.

@@ -106,7 +106,7 @@ func TestRules(t *testing.T) {
 		{rule: "trials-not-ok", change: vx(func(r *record.Result) { r.Status, r.Reason = record.Failed, "exit status 1" }), want: "12 failed: exit status 1",
 			cell: "vx, tcp-stream"},
 		{rule: "link-limited", change: vx(func(r *record.Result) { r.Observed["ceiling"] = "5e8" }), want: "at the ceiling", cell: "vx, tcp-stream"},
-		{rule: "cpu-accounting", change: vx(func(r *record.Result) { set(r, "cpu.accounted", 0.87) }), want: "do not add up to the time of all CPUs", cell: "vx, tcp-stream"},
+		{rule: "cpu-modes", change: vx(func(r *record.Result) { set(r, "cpu.accounted", 0.87) }), want: "do not add up to the time of all CPUs", cell: "vx, tcp-stream"},
 		{rule: "", name: "modes that add up but for ticks", change: vx(func(r *record.Result) { set(r, "cpu.accounted", 0.97+0.2*float64(r.Block%2-r.Block/2%2)) })},
 		{rule: "cpu-accounting", name: "impossible", change: vx(func(r *record.Result) {
 			set(r, "cpu.used", 1)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -228,6 +229,6 @@ func (s source) costChart(t analysis.Table) *Figure {
 	}
 	modes := slices.DeleteFunc(slices.Clone(analysis.ModeNames), func(m string) bool { return !shown[m] })
 	caption := say("CPU time %s", word(strings.ReplaceAll(strings.TrimPrefix(costs[0].Name, "cpu."), ".", " ")))
-	return &Figure{ID: "cpu", Caption: caption,
+	return &Figure{ID: "cpu", Caption: caption, Note: alternatives(s.remarks(t, finding.CPUModes)),
 		Chart: chart.Cost{Bars: bars, Names: modes, Axis: say("%s, both ends", label), Alt: s.describe(caption, t, alt)}}
 }

@@ -81,14 +81,14 @@ func claimColumns(outcomes []claim.Outcome) []column {
 
 // claimNotes explains every unsettled claim: why it can fail here, or what is missing.
 func claimNotes(outcomes []claim.Outcome) []string {
-	var out, undecided []string
-	var missing, busy groups[string, string] // claims by missing requirement, and by disturbance
+	var out []string
+	var undecided, missing, busy groups[string, string] // claims by what would decide them, by missing requirement, and by disturbance
 	for _, o := range outcomes {
 		switch o.Verdict {
 		case claim.Fails:
 			out = append(out, say("%s does not hold %s: %s (%s) %s", o.Claim.ID, inRuns(o.Runs), word(o.Claim.Text), refuted(o), word(o.Claim.Note)))
 		case claim.Undecided:
-			undecided = append(undecided, say("%s (%s)", o.Claim.ID, o.Why))
+			undecided.add(string(o.Why), o.Claim.ID)
 		case claim.Untestable:
 			missing.add(string(o.Why), o.Claim.ID)
 		}
@@ -101,8 +101,12 @@ func claimNotes(outcomes []claim.Outcome) []string {
 			}
 		}
 	}
-	if undecided != nil {
-		out = append(out, say("undecided: %s", list(undecided)))
+	var open []string
+	for _, why := range undecided.keys {
+		open = append(open, say("%s (%s)", list(undecided.of[why]), why))
+	}
+	if open != nil {
+		out = append(out, say("undecided: %s", alternatives(open)))
 	}
 	for _, took := range busy.keys {
 		out = append(out, say("on a busy machine (%s), where all trials count: %s", took, list(busy.of[took])))

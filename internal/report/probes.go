@@ -55,7 +55,7 @@ func (s source) table(t analysis.Table) Section {
 	if ps := percentiles(t); ps != nil { // avoids a nil pointer in an interface
 		x.Data = ps
 	}
-	if far := s.far(t); far != nil {
+	if far := s.remarks(t, finding.OutlierBlocks); far != nil { // a page draws them
 		x.Parts = []Section{{ID: id + " far", Notes: far, Flat: true, In: []Medium{forTerminal, forMarkdown}}}
 	}
 	return x
@@ -131,7 +131,7 @@ func (s source) notes(t analysis.Table) []string {
 	var out said
 	for _, r := range t.Rows {
 		for _, f := range s.byCell[t.Cell(r).String()] {
-			if f.Rule != finding.OutlierBlocks {
+			if f.Rule != finding.OutlierBlocks && f.Rule != finding.CPUModes {
 				out.add(r.Network, string(f.Say()))
 			}
 		}
@@ -155,12 +155,12 @@ func (s source) notes(t analysis.Table) []string {
 	return out.lines(t.Rows)
 }
 
-// far names the blocks that are far from the others, for media that do not draw them.
-func (s source) far(t analysis.Table) []string {
+// remarks returns the findings of one rule about a table.
+func (s source) remarks(t analysis.Table, rule string) []string {
 	var out said
 	for _, r := range t.Rows {
 		for _, f := range s.byCell[t.Cell(r).String()] {
-			if f.Rule == finding.OutlierBlocks {
+			if f.Rule == rule {
 				out.add(r.Network, string(f.Say()))
 			}
 		}
