@@ -57,11 +57,7 @@ func writeEngine(w io.Writer, dir string) error {
 		"there the engine, iperf3 and C with GSO leave out a second, and the others count from the first one.\n", s.Blocks, 100*confidence, 100*level)
 	writeRuns(w, runs)
 	writeGoals(w, s, runs)
-	for _, n := range s.Networks {
-		writeEach(w, n.Name, runs)
-	}
 	writeDisagreements(w, s, runs)
-	writeDistances(w, s, runs)
 	for _, c := range contests {
 		fmt.Fprintf(w, "\n## %s\n\n| tool | version |", c.name)
 		for _, n := range s.Networks {
@@ -83,7 +79,9 @@ func writeEngine(w io.Writer, dir string) error {
 			}
 			fmt.Fprintln(w)
 		}
+		writeEach(w, s, c, runs)
 	}
+	writeDistances(w, s, runs)
 	return nil
 }
 
@@ -124,21 +122,32 @@ func bound(goal float64, lower bool) string {
 	return fmt.Sprintf("≥ %.4g", goal)
 }
 
-// writeEach prints the ratios of each run on a network.
-func writeEach(w io.Writer, network string, runs []run) {
-	fmt.Fprintf(w, "\n## Each run, %s\n\n| engine ÷ | goal |", network)
-	for _, r := range runs {
-		fmt.Fprintf(w, " %s |", r.name)
-	}
-	fmt.Fprintf(w, "\n|---|---|%s\n", strings.Repeat("---|", len(runs)))
-	goals(func(c contest, p contender, lower bool) {
-		fmt.Fprintf(w, "| %s: %s | %s |", c.name, p.name, bound(p.goal, lower))
-		_, ratios := c.versus(runs, p, network)
-		for _, i := range ratios {
-			fmt.Fprintf(w, " %s |", bracket(i))
+// writeEach prints the ratios that have a goal, of each run that has any.
+func writeEach(w io.Writer, s study.Study, c contest, runs []run) {
+	var head []string
+	rows := make([][]string, len(runs))
+	has := make([]bool, len(runs))
+	for _, p := range c.contenders {
+		if p.goal == 0 {
+			continue
 		}
-		fmt.Fprintln(w)
-	})
+		for _, n := range s.Networks {
+			head = append(head, p.name+", "+n.Name)
+			_, ratios := c.versus(runs, p, n.Name)
+			for i, r := range ratios {
+				rows[i], has[i] = append(rows[i], bracket(r)), has[i] || r.N > 0
+			}
+		}
+	}
+	if !slices.Contains(has, true) {
+		return
+	}
+	fmt.Fprintf(w, "\n| engine ÷ | %s |\n|---|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+	for i, r := range runs {
+		if has[i] {
+			fmt.Fprintf(w, "| %s | %s |\n", r.name, strings.Join(rows[i], " | "))
+		}
+	}
 }
 
 // writeDisagreements names the goals whose ratio differs between two runs by more than both intervals, and what else
