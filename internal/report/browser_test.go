@@ -63,7 +63,7 @@ func open(t testing.TB, file string, s screen) *tab {
 	}
 	t.Cleanup(func() { os.RemoveAll(profile) }) // unlike that of t.TempDir, does not fail the test if the browser's last child still writes
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(time.Minute))
+		chromedp.UserDataDir(profile), chromedp.Env("TMPDIR="+profile), chromedp.WSURLReadTimeout(time.Minute))
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
