@@ -140,7 +140,7 @@ coverage: ## how often the intervals cover the truth, in 60 separate runs of 10 
 	./bin/bench -coverage $(D)/coverage > docs/coverage.md.new
 	mv docs/coverage.md.new docs/coverage.md
 
-results: build ## test every claim and run every shipped study, in their fast forms; an hour, needs an idle machine, then make golden
+results: build ## test every claim and run every shipped study, in their fast forms; two hours, needs an idle machine, then make golden
 	./scripts/install-tools $(PACKAGES)
 	./scripts/results $(D) > docs/results.md.new
 	mv docs/results.md.new docs/results.md
