@@ -116,3 +116,26 @@ func TestCoresInAChain(t *testing.T) {
 		t.Errorf("chains %+v", r.Chains)
 	}
 }
+
+// A move costs a comparison of few blocks no interval: without that block, too few would remain.
+func TestCoresLeaveAnInterval(t *testing.T) {
+	var rs []record.Result
+	for block := 1; block <= 6; block++ {
+		for i, network := range []string{"host", "vx"} {
+			before, after := 1e-7, 1e-7
+			if block > 4 {
+				before, after = 4e-7, 4e-7
+			}
+			if block == 6 && i == 0 {
+				after = 1e-7
+			}
+			r := result(block, network, "tcp-stream", 8e9/float64(1+i)*(1+0.001*float64(block)))
+			r.Values = append(r.Values, record.Value{Name: CoreToCore, Unit: "s", Value: before}, record.Value{Name: CoreToCoreAfter, Unit: "s", Value: after})
+			rs = append(rs, r)
+		}
+	}
+	r := New(rs, Options{Baseline: "host"})
+	if ratio := r.Tables[0].Rows[1].Ratio; r.Cores == nil || r.Cores.Moved != 1 || ratio.N != 6 || !ratio.Bounded() {
+		t.Errorf("the ratio is %+v with %+v, want an interval of 6 blocks", ratio, r.Cores)
+	}
+}

@@ -116,7 +116,7 @@ func (t *Table) count(r *Row, confidence float64) {
 		samples = append(samples, r.base)
 	}
 	chosen, busy := Steady(confidence, samples...)
-	if r.counted != nil && (busy == nil) == (r.Busy == nil) {
+	if r.counted == chosen[0] && (busy == nil) == (r.Busy == nil) {
 		return
 	}
 	*r = Row{Network: r.Network, Level: r.Level, Baseline: r.Baseline, sample: r.sample, base: r.base, counted: chosen[0], Busy: busy}

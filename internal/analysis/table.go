@@ -82,7 +82,7 @@ type Row struct {
 
 	sample  *Sample
 	base    *Sample // the baseline's; nil without one
-	counted *Sample // sample, or sample.all
+	counted *Sample // that Steady chose of sample
 	metric  string
 	unit    string
 	series  Series // of the metric
