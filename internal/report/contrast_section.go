@@ -71,9 +71,7 @@ func (c comparison) notes(rows []contrasted) (out []string) {
 			said.add(farText(r.Far), c.name(r))
 		}
 		if b := r.Beyond; b != nil && b.Interval.Bounded() {
-			d := ratioDigits(r.Ratio)
-			said.add(say("%s%s in this run; %s over other runs (%d on this machine differ by ±%s)",
-				fixed(r.Ratio.Center, d), interval(r.Ratio), bracket(b.Interval, d), b.Runs, percent(b.Tau)), c.name(r))
+			said.add(otherRuns(r.Ratio, b), c.name(r))
 		}
 		for _, w := range r.Ratio.Warnings {
 			said.add(string(w), c.name(r))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -126,6 +127,16 @@ func percentiles(t analysis.Table) (out []Percentiles) {
 	return out
 }
 
+// otherRuns says what a ratio of this run promises of others on this machine.
+func otherRuns(ratio stat.Interval, b *analysis.Beyond) string {
+	d := ratioDigits(ratio)
+	here, over := fixed(ratio.Center, d)+interval(ratio), bracket(b.Interval, d)
+	if b.Tau == 0 { // the estimate cannot be negative
+		return say("%s in this run; %s over other runs (%d on this machine differ no more than by chance)", here, over, b.Runs)
+	}
+	return say("%s in this run; %s over other runs (%d on this machine differ by ±%s)", here, over, b.Runs, percent(b.Tau))
+}
+
 // notes returns the findings about a table. One about several networks appears once.
 func (s source) notes(t analysis.Table) []string {
 	var out said
@@ -139,9 +150,7 @@ func (s source) notes(t analysis.Table) []string {
 			out.add(r.Network, say("~ a difference of %s or more would have shown", coarse(r.Detectable)))
 		}
 		if b := r.Beyond; b != nil && b.Interval.Bounded() {
-			d := ratioDigits(r.Ratio)
-			out.add(r.Network, say("%s%s in this run; %s over other runs (%d on this machine differ by ±%s)",
-				fixed(r.Ratio.Center, d), interval(r.Ratio), bracket(b.Interval, d), b.Runs, percent(b.Tau)))
+			out.add(r.Network, otherRuns(r.Ratio, b))
 		}
 		out.add(r.Network, stallNotes(r, s.p.Baseline)...)
 		out.add(r.Network, warnings(r.Ratio)...)
