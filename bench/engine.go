@@ -51,9 +51,10 @@ func writeEngine(w io.Writer, dir string) error {
 	}
 	fmt.Fprintf(w, "# Benchmarks\n\n`make bench` adds a run of %d blocks to [bench/runs](../bench/runs), and makes this page of all of them; `make bench-minute` adds\n"+
 		"one of trials of a minute. Trust the ratios, which are paired within blocks, not the absolute figures. Each interval holds at\n"+
-		"%.0f %% confidence; that of several runs also covers differences between runs. One run reaches no goal: its interval says nothing\n"+
-		"about another day or machine. Level means that the whole interval is within %.0f %% of a goal of 1. Over TCP, the engine and tools that can\n"+
-		"leave out a warm-up do; those that cannot are compared with the engine from its first byte. Datagrams and requests have no slow start:\n"+
+		"%.0f %% confidence; that of several runs also covers differences between runs. Verdicts use the figures before rounding.\n"+
+		"One run reaches no goal: its interval says nothing about another day or machine. Level means that the whole interval is\n"+
+		"within %.0f %% of a goal of 1. Over TCP, the engine and tools that can leave out a warm-up do; those that cannot are compared\n"+
+		"with the engine from its first byte. Datagrams and requests have no slow start:\n"+
 		"there the engine, iperf3 and C with GSO leave out a second, and the others count from the first one.\n", s.Blocks, 100*confidence, 100*level)
 	writeRuns(w, runs)
 	writeGoals(w, s, runs)
