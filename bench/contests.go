@@ -5,12 +5,13 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // A contest is a quantity that several probes of bench/engine.yaml measure. The first is the engine.
 type contest struct {
 	name, unit string
-	value      string // its name; "" is the first value of each probe
+	value      record.Quantity // its name; "" is the first value of each probe
 	contenders []contender
 	since      string // the first run with today's loops in the engine and in C; "": all
 }
@@ -86,26 +87,26 @@ var contests = []contest{
 		{"engine", "udp-rate-xdp", 0},
 		{"C", "c-udp-xdp", 0},
 	}, ""},
-	{"UDP response time, spinning", "1/s", "transactions", []contender{
+	{"UDP response time, spinning", "1/s", record.Transactions, []contender{
 		{"engine", "udp-rr-spin", 0},
 		{"engine, without kernel stamps", "udp-rr-unstamped", 0},
 		{"C, only counting", "c-rr", 0.98},
 		{"C, keeping response times", "c-rr-measure", 0.98},
 	}, ""},
-	{"UDP response time, spinning, without kernel stamps", "1/s", "transactions", []contender{
+	{"UDP response time, spinning, without kernel stamps", "1/s", record.Transactions, []contender{
 		{"engine", "udp-rr-unstamped", 0},
 		{"C, only counting", "c-rr", 0.98},
 		{"C, keeping response times", "c-rr-measure", 0.98},
 	}, ""},
-	{"UDP response time, spinning, the longest", "s", "rtt.max", []contender{
+	{"UDP response time, spinning, the longest", "s", record.RTTMax, []contender{
 		{"engine", "udp-rr-unstamped", 0},
 		{"C, keeping response times", "c-rr-measure", 1},
 	}, ""},
-	{"UDP response time, spinning, the longest of a minute", "s", "rtt.max", []contender{
+	{"UDP response time, spinning, the longest of a minute", "s", record.RTTMax, []contender{
 		{"engine", "rr-minute", 0},
 		{"C, keeping response times", "c-rr-minute", 1},
 	}, ""},
-	{"UDP response time, spinning, time in those above 100 µs, of each second of a minute", "s", pauses, []contender{
+	{"UDP response time, spinning, time in those above 100 µs, of each second of a minute", "s", record.RTTPauses, []contender{
 		{"engine", "rr-minute", 0},
 		{"C, keeping response times", "c-rr-minute", 1},
 	}, ""},
@@ -124,12 +125,12 @@ var contests = []contest{
 		{"qperf, mean", "qperf-udp-rr", 0},
 		{"netperf", "netperf-udp-rr", 0},
 	}, ""},
-	{"UDP response time, blocking, 99.9th percentile", "s", "rtt.p999", []contender{
+	{"UDP response time, blocking, 99.9th percentile", "s", record.RTTP999, []contender{
 		{"engine", "udp-rr-long", 0},
 		{"C", "c-wait-long", 0},
 		{"sockperf", "sockperf-rr-long", 1},
 	}, ""},
-	{"UDP response time, blocking, 99.9th percentile of a minute", "s", "rtt.p999", []contender{
+	{"UDP response time, blocking, 99.9th percentile of a minute", "s", record.RTTP999, []contender{
 		{"engine", "blocking-minute", 0},
 		{"sockperf", "sockperf-minute", 1},
 	}, ""},

@@ -26,12 +26,6 @@ type Cores struct {
 	bound float64 // s, between near and far
 }
 
-// The values of a trial that Cores rests on, s.
-const (
-	CoreToCore      = "core-to-core"
-	CoreToCoreAfter = "core-to-core.after"
-)
-
 const (
 	// leastGap is how many times as far as near the CPUs must be for two distances: readings of one differ by up to
 	// 1.6, and the two by 4 to 5 (ADR 60).
@@ -112,8 +106,8 @@ func CoresDiffer(runs []*Run) (d facts.Difference, ok bool) {
 }
 
 func readings(r *record.Result) (before, after float64, ok bool) {
-	a, okBefore := r.Get(CoreToCore)
-	b, okAfter := r.Get(CoreToCoreAfter)
+	a, okBefore := r.Get(record.CoreToCore)
+	b, okAfter := r.Get(record.CoreToCoreAfter)
 	return a.Value, b.Value, okBefore && okAfter && a.Value > 0 && b.Value > 0
 }
 

@@ -17,11 +17,13 @@ const module = "github.com/weir-bench/weir/"
 // layers, so two packages of one layer never see each other: network never sees probe, probe never
 // sees target, report never sees lab.
 var layers = [][]string{
+	// The format of results, and their vocabulary.
+	{"record"},
 	// What prints and reads text.
 	{"internal/strictyaml"},
 	{"internal/lang"},
 	// Data and packages that stand alone.
-	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/picture", "internal/foreign", "internal/xsk", "studies"},
+	{"claims", "figures", "schema", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/picture", "internal/foreign", "internal/xsk", "studies"},
 	{"internal/facts", "internal/evidence"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},

@@ -24,7 +24,7 @@ const load = "weir-engine-hog"
 // For a guest that is vhost, or QEMU without it, and never the guest's CPU.
 func (b *Bound) limit(row analysis.Row, guest bool) {
 	for _, t := range row.Threads() {
-		if t.Name == load || t.Unresolved || t.Share.Center < leastBusy || b.Rate <= 0 {
+		if t.Program == analysis.EngineLoad || t.Unresolved || t.Share.Center < leastBusy || b.Rate <= 0 {
 			continue
 		}
 		x := &Busy{t, t.Share.Center / b.Rate}
@@ -43,9 +43,8 @@ func (b *Bound) limit(row analysis.Row, guest bool) {
 // encapsulates reports whether a thread's time includes that of encapsulation. A sender's inside a guest
 // does not.
 func encapsulates(t analysis.Thread, guest bool) bool {
-	process, thread, _ := strings.Cut(t.Name, "/")
-	if strings.HasPrefix(thread, "CPU_") {
+	if strings.HasPrefix(t.Thread, "CPU_") {
 		return false
 	}
-	return t.Name == analysis.EngineClient && !guest || process == "vhost" || strings.HasPrefix(thread, "vhost") || strings.HasPrefix(process, "qemu-")
+	return t.Program == analysis.EngineClient && !guest || t.Program == "vhost" || strings.HasPrefix(t.Thread, "vhost") || strings.HasPrefix(t.Program, "qemu-")
 }

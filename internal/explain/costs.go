@@ -10,19 +10,20 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // kibibyte is 1024 bytes in bits: CPU time per bit is too small to picture.
 const kibibyte = 8 * 1024
 
 // works names the work that a cost is per, and how many units of the stored value make one.
-var works = map[string]struct {
+var works = map[record.Quantity]struct {
 	name lang.Text
 	by   float64
 }{
-	"cpu.own.per.packet":      {lang.T("a datagram"), 1},
-	"cpu.own.per.transaction": {lang.T("a request"), 1},
-	"cpu.own.per.bit":         {lang.T("a KiB"), kibibyte},
+	record.CPUOwnPerPacket:      {lang.T("a datagram"), 1},
+	record.CPUOwnPerTransaction: {lang.T("a request"), 1},
+	record.CPUOwnPerBit:         {lang.T("a KiB"), kibibyte},
 }
 
 // A cost is the CPU time of a cell per unit of work, and the baseline's.
@@ -217,7 +218,7 @@ const unshared = 0.8
 // not compared: UDP shares passes then, too.
 func (r Run) passes(network, protocol string) (most *pass) {
 	for _, c := range r.cells(network) {
-		if c.table.Metric != "throughput" || c.row.Observed["send"] == "gso" {
+		if c.table.Metric != record.Throughput || record.Send.Of(c.row.Observed) == "gso" {
 			continue
 		}
 		var sizes []float64

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/record"
 )
 
 // missing names what the run lacks for an explanation, each with the command that would measure it.
@@ -28,7 +29,7 @@ func (r Run) missing() (out []lang.Text) {
 		}
 		counted = true
 		bounded = bounded || row.Value.Bounded()
-		if row.Own.Value.N == 0 && row.Observed["cpu.own"] == "" && !slices.Contains(foreign, lang.Text(t.Probe)) {
+		if row.Own.Value.N == 0 && !record.OwnPartial.In(row.Observed) && !slices.Contains(foreign, lang.Text(t.Probe)) {
 			foreign = append(foreign, lang.Text(t.Probe))
 		}
 	}

@@ -54,7 +54,7 @@ func Refuting(found study.Study, s Statement, applies func(kind, factor string) 
 			out.Factors[factor] = levels
 		}
 	}
-	pair := study.Contrast{Of: study.Levels{}, To: map[string]string{}, Value: t.Metric, Text: fixedName + " ÷ found"}
+	pair := study.Contrast{Of: study.Levels{}, To: map[string]string{}, Value: string(t.Metric), Text: fixedName + " ÷ found"}
 	change := func(factor, from, to string) { pair.To[factor], pair.Of[factor] = from, []string{to} }
 	if len(t.Fix) > 0 {
 		before, _ := network.Also()

@@ -161,7 +161,7 @@ func ParseVerdicts(b []byte) ([]Verdict, error) {
 		if !slices.Contains([]Outcome{Stands, Refuted, Open, NotReproduced}, v.Outcome) {
 			return nil, fmt.Errorf("verdict %d is %q, none of those that weir gives", i+1, v.Outcome)
 		}
-		if !Printable(string(v.Text), string(v.Test.Text), v.Test.Metric, string(v.Reason), v.Dir) {
+		if !Printable(string(v.Text), string(v.Test.Text), string(v.Test.Metric), string(v.Reason), v.Dir) {
 			return nil, fmt.Errorf("verdict %d has characters that do not print", i+1)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // under names the levels of a cell after its probe.
@@ -163,15 +164,15 @@ func (r Run) bridgedTest(b costmodel.Bound) *finding.Test {
 	_, delivered := b.Gained()
 	metric := delivers
 	if !delivered {
-		metric = map[string]string{"s/byte": "cpu.own.per.bit"}[b.Unit]
-		metric = cmp.Or(metric, "cpu.own.per.packet")
+		metric = map[string]record.Quantity{"s/byte": record.CPUOwnPerBit}[b.Unit]
+		metric = cmp.Or(metric, record.CPUOwnPerPacket)
 	}
 	return &finding.Test{Text: lang.T("Refuted if bridging the same pods without the tunnel gains more than %s×%s for %s", fixed(b.Free.Hi, 2), ofWork(delivered), r.Short(b.Probe)),
 		Network: costmodel.Without, Metric: metric, Factor: b.Free.Hi, AtMost: true}
 }
 
 // delivers is the metric of a bound on what arrives; the others are on the work per CPU time.
-const delivers = "throughput"
+var delivers = record.Throughput
 
 // readBound judges the refuting run of a bound: it has the segments and the pods without the tunnel.
 func (v *Verdict) readBound(run *analysis.Run) {

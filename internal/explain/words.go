@@ -9,23 +9,23 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // quantity names a value of a trial in a sentence.
-func quantity(metric string) lang.Text {
+func quantity(metric record.Quantity) lang.Text {
 	switch metric {
-	case "cpu.own.per.packet":
+	case record.CPUOwnPerPacket:
 		return lang.T("CPU time per packet")
-	case "cpu.own.per.transaction":
+	case record.CPUOwnPerTransaction:
 		return lang.T("CPU time per transaction")
-	case "cpu.own.per.bit":
+	case record.CPUOwnPerBit:
 		return lang.T("CPU time per bit")
 	}
-	return lang.Stored(figure.ValueName(metric))
+	return lang.Quantity(metric)
 }
 
 // times formats a ratio with its interval: "2.22× [2.15, 2.30]".

@@ -28,14 +28,15 @@ type Run struct {
 type number struct {
 	analysis.Cell                   // Compared is "" for a value, "network bridge ÷ host" for a ratio
 	factors       map[string]string // of the cell: all but network and probe
-	metric, unit  string            // of the value, or of both sides of the ratio
+	metric        record.Quantity
+	unit          string // of the value, or of both sides of the ratio
 	interval      stat.Interval
 }
 
 // numbers returns the values that have intervals, and the ratios. The intervals of ratios hold together,
 // each of the others by itself.
 func numbers(runs []Run) (out []number) {
-	add := func(c analysis.Cell, factors map[string]string, metric, unit, compared string, i stat.Interval) {
+	add := func(c analysis.Cell, factors map[string]string, metric record.Quantity, unit, compared string, i stat.Interval) {
 		if i.N > 0 {
 			c.Compared = compared
 			out = append(out, number{c, factors, metric, unit, i})
@@ -85,11 +86,6 @@ func with(config, of map[string]string) map[string]string {
 	delete(all, analysis.Network)
 	delete(all, analysis.Probe)
 	return all
-}
-
-// lowerIsBetter adds to record.LowerIsBetter the costs that are no metric of a probe.
-func lowerIsBetter(unit string) bool {
-	return record.LowerIsBetter(unit) || strings.HasPrefix(unit, "s/")
 }
 
 // A fact is a property of a run that numbers depend on.

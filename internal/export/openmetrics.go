@@ -28,9 +28,9 @@ func OpenMetrics(w io.Writer, runs []Run) error {
 	for _, n := range numbers(runs) {
 		labels := n.labels()
 		if n.Compared == "" {
-			m.estimate(n.metric, n.unit, estimate, labels, n)
+			m.estimate(string(n.metric), n.unit, estimate, labels, n)
 		} else {
-			m.estimate("to_base", "1", "a value ÷ that of the cell with which it is compared", append(labels, fact{"metric", n.metric}), n)
+			m.estimate("to_base", "1", "a value ÷ that of the cell with which it is compared", append(labels, fact{"metric", string(n.metric)}), n)
 		}
 	}
 	trials := map[string]float64{}

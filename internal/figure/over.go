@@ -170,10 +170,7 @@ func (r Result) threadPanels() (out []chart.Pane) {
 				if t.Share.Center < leastShare {
 					continue
 				}
-				name := t.Name
-				if t.Place != "" {
-					name = t.Place + " " + t.Name
-				}
+				name := strings.TrimSpace(t.Place + " " + t.Name())
 				row := scaled(chart.Row{Name: name, Color: r.networkColor(p.Network), Value: t.Share.Center, Lo: t.Share.Lo, Hi: t.Share.Hi, Bounded: t.Share.Bounded()}, 100)
 				row.Label = fixed(row.Value, 0) + " %"
 				if t.Full {

@@ -6,6 +6,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/record"
 )
 
 const (
@@ -60,8 +61,8 @@ var contention = Rule{
 func others(r *analysis.Row) (cores float64, known bool) {
 	n := 0.0
 	for _, o := range r.Evidence() {
-		used, ok := o.Get("cpu.used")
-		own, engine := o.Get("cpu.own")
+		used, ok := o.Get(record.CPUUsed)
+		own, engine := o.Get(record.CPUOwn)
 		if ok && engine {
 			n++
 			cores += (used.Value - own.Value - cores) / n

@@ -7,6 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/record"
 )
 
 // fragmented is the least number of fragments per packet that count.
@@ -23,7 +24,7 @@ var fragmentation = Rule{
 		if overIPv6(last(r).Evidence) {
 			headers = 40 + 8
 		}
-		most := number(r.Observed["path.mtu"]) - headers
+		most := float64(record.PathMTU.Of(r.Observed)) - headers
 		if fits := r.Wire.Datagram > 0 && r.Wire.Datagram <= most; loaded(t) || last(r).Evidence.Protocol != "tcp" && !fits {
 			return nil
 		}

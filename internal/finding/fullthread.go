@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/record"
 )
 
 // mostFull is how many threads a finding names.
@@ -27,7 +28,7 @@ var fullThread = Rule{
 				name = lang.T("%s and never idle", name)
 			}
 			names = append(names, name)
-			evidence = append(evidence, lang.T("%s in %s: median of %d blocks", t.Name, placeOf(t), t.Share.N))
+			evidence = append(evidence, lang.T("%s in %s: median of %d blocks", t.Name(), placeOf(t), t.Share.N))
 			if line := receives(r, t); line != "" {
 				evidence = append(evidence, line)
 			}
@@ -61,7 +62,7 @@ func receives(r *analysis.Row, t analysis.Thread) lang.Text {
 
 // idles reports whether a thread uses its CPU whatever the network costs.
 func idles(t analysis.Thread, r *analysis.Row) bool {
-	return t.Name == "weir-engine-hog" || r.Observed["spin"] == "true" && strings.HasPrefix(t.Name, "weir-engine-")
+	return t.Program == analysis.EngineLoad || record.Wait.Of(r.Observed) == record.Spinning && t.Engine()
 }
 
 func ofCPU(t analysis.Thread) lang.Text {
@@ -102,7 +103,7 @@ var daemons = map[string]lang.Text{
 // Describe describes a thread by its name. Names are foreign text, already limited to short printable
 // words (sample.Threads).
 func Describe(t analysis.Thread) Description {
-	process, thread, _ := strings.Cut(t.Name, "/")
+	process, thread := t.Program, t.Thread
 	is := func(label, does lang.Text) Description {
 		d := Description{Name: label, Subject: label, Does: does}
 		if t.Place != "" {
@@ -110,7 +111,7 @@ func Describe(t analysis.Thread) Description {
 		}
 		return d
 	}
-	name := lang.Text(t.Name)
+	name := lang.Text(t.Name())
 	switch vcpu, isCPU := strings.CutPrefix(thread, "CPU_"); {
 	case process == "ksoftirqd":
 		return is(name, lang.T("kernel: softirqs of CPU %s that other threads left", thread))
@@ -131,9 +132,9 @@ func Describe(t analysis.Thread) Description {
 		return is("QEMU", lang.T("the guest's devices, and packets without vhost"))
 	case process == analysis.EngineClient:
 		return is(lang.T("engine client"), lang.T("sending or asking, and softirqs on top"))
-	case process == "weir-engine-serve":
+	case process == analysis.EngineServer:
 		return is(lang.T("engine server"), lang.T("receiving or answering, and softirqs on top"))
-	case process == "weir-engine-hog":
+	case process == analysis.EngineLoad:
 		return is(lang.T("CPU load"), lang.T("a condition of the trial"))
 	case strings.HasPrefix(process, "weir-relay"):
 		return is(lang.T("relay"), lang.T("carries every packet in user space"))

@@ -12,6 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // majority ends the Doc of rules that analysis.Exceeds decides.
@@ -73,11 +74,11 @@ func (f *Finding) lessLoss(t *analysis.Table, r *analysis.Row) {
 	switch {
 	case f.Test == nil:
 	case r.Lost.N > 0:
-		f.Test.Metric, f.Test.Factor = "loss", 0.5
+		f.Test.Metric, f.Test.Factor = record.Loss, 0.5
 		f.Test.Text = lang.T("Refuted if removing the cause does not halve the loss")
 	case strings.HasSuffix(t.Unit, "/s"):
 		f.Test.Metric, f.Test.Factor = t.Metric, 1.05
-		f.Test.Text = lang.T("Refuted if removing the cause adds less than 5 %% %s", lang.Stored(t.Metric))
+		f.Test.Text = lang.T("Refuted if removing the cause adds less than 5 %% %s", lang.Quantity(t.Metric))
 	default:
 		f.Test = nil
 	}
@@ -93,9 +94,9 @@ func lessCPU(r *analysis.Row, factor float64, fix ...plan.Step) *Test {
 
 func perWork(r *analysis.Row) lang.Text {
 	switch r.Own.Name {
-	case "cpu.own.per.packet":
+	case record.CPUOwnPerPacket:
 		return lang.T("per packet")
-	case "cpu.own.per.transaction":
+	case record.CPUOwnPerTransaction:
 		return lang.T("per transaction")
 	}
 	return lang.T("per bit")
@@ -127,10 +128,8 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-var number = analysis.Number
-
 // threads returns the number of threads that an end's times add up.
-func threads(o analysis.Observed) float64 { return max(1, number(o.Observed["streams"])) }
+func threads(o analysis.Observed) float64 { return float64(max(1, record.Streams.Of(o.Observed))) }
 
 // receiverBusy returns the share of a CPU that each of the receiver's threads used, and whether they are full:
 // then the program is the limit, not its buffer.

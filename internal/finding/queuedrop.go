@@ -4,6 +4,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/record"
 )
 
 var queueDrop = Rule{
@@ -23,7 +24,7 @@ var queueDrop = Rule{
 			if level := t.Config["link"]; level != "" && level != "none" {
 				f.Test = &Test{Levels: map[string]string{"link": "none"}}
 			}
-		case r.Wire.Link == 0 && r.Observed["path.delay"] == "": // no step of the study would be replaced
+		case r.Wire.Link == 0 && !record.PathDelay.In(r.Observed): // no step of the study would be replaced
 			f.Test = &Test{Fix: []plan.Step{{In: l.hop.In, Rate: &plan.Rate{Dev: l.hop.Dev}}}}
 		}
 		return f

@@ -4,6 +4,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/record"
 )
 
 // heldBack is the least share of a queue's packets that it held back to count as a limit.
@@ -48,7 +49,7 @@ var queueLimited = Rule{
 			Remedy:   lang.T("remove its limit, or compare CPU time instead"),
 			Number:   &Number{Name: lang.T("times held back per packet"), Unit: "1", Value: share},
 		}
-		if t.Metric == "throughput" {
+		if t.Metric == record.Throughput {
 			f.Test = &Test{Text: lang.T("Refuted if removing it adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02,
 				Fix: []plan.Step{{In: in, Rate: &plan.Rate{Dev: dev}}}}
 		}

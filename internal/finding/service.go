@@ -7,6 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 const (
@@ -36,17 +37,17 @@ var serviceInPath = Rule{
 			}
 			f := Finding{Severity: Note, Place: p.place, Number: &Number{lang.T("%s's CPU time per packet", p.name), "s/packet", each},
 				Text:       lang.T("%s carries the packets in user space: %s of CPU time per packet", subject, unit.Format(each.Center, "s")),
-				Evidence:   []lang.Text{lang.T("%s: %s of a CPU in %d blocks", strings.Join(p.values, ", "), percent(share), share.N)},
+				Evidence:   []lang.Text{lang.T("%s: %s of a CPU in %d blocks", joined(p.values), percent(share), share.N)},
 				Untestable: lang.T("weir has no network on which a device of the kernel does the work of this program")}
 			part, _ := analysis.Exceeds(all, 0, func(o analysis.Observed) (float64, float64) {
-				own, _ := o.Get("cpu.own")
+				own, _ := o.Get(record.CPUOwn)
 				path := own.Value // with the programs, almost all that the path uses, whatever else uses the machine
 				for _, x := range programs {
 					path += x.cores(o)
 				}
 				return p.cores(o), path
 			})
-			whole := strings.Replace(r.Own.Name, ".own.", ".", 1) // of the machine: the program is no thread of the engine
+			whole := machineCost[r.Own.Name] // of the machine: the program is no thread of the engine
 			switch kernel := inKernel[r.Network]; {
 			case kernel == "":
 			case whole == "" || part.N == 0:
@@ -66,57 +67,59 @@ var serviceInPath = Rule{
 // differs: frames of pods between two hosts, in UDP. A network under another name, or with options, is not here.
 var inKernel = map[string]string{"relay": "vxlan-overlay", "flannel-udp": "flannel-vxlan", "weave-sleeve": "weave"}
 
+// machineCost is the machine's cost per work of each cost of the ends' own threads.
+var machineCost = map[record.Quantity]record.Quantity{record.CPUOwnPerPacket: record.CPUPerPacket,
+	record.CPUOwnPerTransaction: record.CPUPerTransaction, record.CPUOwnPerBit: record.CPUPerBit}
+
 // A service is a program of a network and the values that hold its CPU time.
 type service struct {
 	place, name string // the place is "" if unknown
-	values      []string
+	values      []record.Key
 }
 
 func (p service) cores(o analysis.Observed) (sum float64) {
-	for _, name := range p.values {
-		v, _ := o.Get(name)
+	for _, k := range p.values {
+		v, _ := o.Value(k)
 		sum += v.Value
 	}
 	return sum
 }
 
-// notServices are the values cpu.NAME that are not the CPU time of a service (package trial). exe is this
-// program as a relay, whose threads have names.
-var notServices = []string{"user", "system", "softirq", "irq", "steal", "guest", "busy", "used", "accounted", "frequency", "weir", "own", "wait", "per", "idle-baseline", "exe"}
+func joined(keys []record.Key) string {
+	var all []string
+	for _, k := range keys {
+		all = append(all, k.String())
+	}
+	return strings.Join(all, ", ")
+}
 
 // services returns the services whose CPU time some trial stored: by place from the values of their threads,
-// otherwise from those of their processes. A trial leaves out threads that hardly ran.
+// otherwise from those of their processes. A trial leaves out threads that hardly ran. QEMU's time is mostly
+// that of its guest, and exe is this program as a relay, whose threads have names.
 func services(trials []analysis.Observed) (all []service) {
-	add := func(place, name, value string) {
-		i := slices.IndexFunc(all, func(p service) bool { return p.place == place && p.name == name })
+	add := func(place string, k record.Key) {
+		i := slices.IndexFunc(all, func(p service) bool { return p.place == place && p.name == k.Program })
 		if i < 0 {
-			i, all = len(all), append(all, service{place: place, name: name})
+			i, all = len(all), append(all, service{place: place, name: k.Program})
 		}
-		if !slices.Contains(all[i].values, value) {
-			all[i].values = append(all[i].values, value)
+		if !slices.Contains(all[i].values, k) {
+			all[i].values = append(all[i].values, k)
 		}
 	}
 	for _, o := range trials {
 		for _, v := range o.Values {
-			stored, ok := strings.CutPrefix(v.Name, "thread.")
-			place, name, _ := strings.Cut(stored, ".")
-			name, _, _ = strings.Cut(name, "/")
-			if !ok {
-				continue
-			}
-			if _, known := o.Get("cpu." + name); known && !strings.HasPrefix(name, "qemu-") || strings.HasPrefix(name, "weir-relay") {
-				add(place, name, v.Name)
+			_, known := o.Value(record.Key{Name: record.CPUProgram, About: record.About{Program: v.Program}})
+			if v.Name == record.CPUThread && (known && !strings.HasPrefix(v.Program, "qemu-") || strings.HasPrefix(v.Program, "weir-relay")) {
+				add(v.Place, v.Key())
 			}
 		}
 	}
 	placed := slices.Clone(all)
 	for _, o := range trials {
 		for _, v := range o.Values {
-			name, ok := strings.CutPrefix(v.Name, "cpu.")
-			first, _, _ := strings.Cut(name, ".")
-			by := slices.ContainsFunc(placed, func(p service) bool { return p.name == name })
-			if ok && v.Unit == "core" && !by && !strings.HasPrefix(name, "qemu-") && !strings.Contains(name, "/") && !slices.Contains(notServices, first) {
-				add("", name, v.Name)
+			by := slices.ContainsFunc(placed, func(p service) bool { return p.name == v.Program })
+			if v.Name == record.CPUProgram && v.Thread == "" && !by && !strings.HasPrefix(v.Program, "qemu-") && v.Program != "exe" {
+				add("", v.Key())
 			}
 		}
 	}
@@ -125,10 +128,10 @@ func services(trials []analysis.Observed) (all []service) {
 
 // packetRate returns the packets per second that a trial's data took.
 func packetRate(o analysis.Observed) float64 {
-	if v, ok := o.Get("packet.rate"); ok {
+	if v, ok := o.Get(record.PacketRate); ok {
 		return v.Value
 	}
-	if v, ok := o.Get("transactions"); ok {
+	if v, ok := o.Get(record.Transactions); ok {
 		return 2 * v.Value
 	}
 	if o.Evidence.Seconds <= 0 {

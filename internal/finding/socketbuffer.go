@@ -3,6 +3,7 @@ package finding
 import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/record"
 )
 
 // Buffers that are smaller than the kernel's default are the cause even where an end waits for a CPU, bytes:
@@ -23,9 +24,9 @@ var socketBuffer = Rule{
 			Text:   lang.T("the receive buffer in %s was full: it dropped %s of %s datagrams (%s)", l.place, count(l.lost), count(l.of), percent(l.Share)),
 			Remedy: lang.T("give the socket a larger receive buffer"),
 		}
-		if size := r.Observed["rcvbuf"]; size != "" {
-			f.Evidence = append(f.Evidence, lang.T("the buffer has %s bytes", count(number(size))))
-			f.certain = number(size) < usualUDP
+		if size, ok := record.RcvBuf.Get(r.Observed); ok {
+			f.Evidence = append(f.Evidence, lang.T("the buffer has %s bytes", count(float64(size))))
+			f.certain = size < usualUDP
 		}
 		if busy, full := receiverBusy(r); full {
 			f.Text += lang.T("; its program used %s of a CPU: it is slower than the sender", percent(busy))
@@ -33,7 +34,7 @@ var socketBuffer = Rule{
 			return f
 		}
 		// The engine asks for this size by itself, and the kernel can grant less: only a smaller buffer grows.
-		if size := number(r.Observed["rcvbuf"]); r.Observed["tool"] == "weir engine" && size > 0 && size < 2*usualUDP {
+		if size := float64(record.RcvBuf.Of(r.Observed)); record.Tool.Of(r.Observed) == record.Engine && size > 0 && size < 2*usualUDP {
 			f.Test = &Test{Options: map[string]string{"rcvbuf": "4194304"}}
 		}
 		return f

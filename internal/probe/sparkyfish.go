@@ -72,7 +72,7 @@ func (Sparkyfish) Parse(out Output) (Measured, error) {
 	}}
 	if all := sparkyRTT.FindAllSubmatch(out.Client, -1); all != nil { // the last one covers all echoes
 		if ms := digits(all[len(all)-1][1]); ms > 0 {
-			m.Values = append(m.Values, record.Value{Name: "rtt", Unit: "s", Value: ms / 1e3})
+			m.Values = append(m.Values, record.Value{Name: record.RTT, Unit: "s", Value: ms / 1e3})
 		}
 	}
 	return m, nil

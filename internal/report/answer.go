@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // answerSection has a sentence per comparison that the study states and per network that is compared, and a
@@ -52,7 +53,7 @@ func (r Run) datapath() []string {
 	out := []string{say("One machine is a datapath bench: both ends share its CPUs and no NIC is involved. " +
 		"These numbers are datapath cost, not network throughput.")}
 	for _, x := range r.Results {
-		if x.Observed["cost"] != "" {
+		if record.AtOnce.In(x.Observed) {
 			return append(out, say("Several pairs of hosts were measured at once and shared the machine. Absolute figures describe a shared machine, "+
 				"not one pair alone, and CPU time cannot be attributed to a pair. With one-at-a-time, every pair has the machine to itself."))
 		}

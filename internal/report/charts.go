@@ -10,6 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // color returns the color of a network, the same in all charts; 0 for the baseline.
@@ -75,7 +76,7 @@ func (s source) ratioChart(t analysis.Table) *Figure {
 	if rows == nil {
 		return nil
 	}
-	title := say("%s ÷ %s (%s)", metricName(t.Metric), s.p.Baseline, better(t.Unit))
+	title := say("%s ÷ %s (%s)", metricName(t.Metric), s.p.Baseline, better(t.Metric, t.Unit))
 	caption := say("Ratio to %s", s.p.Baseline)
 	return &Figure{ID: "ratio", Caption: caption,
 		Chart: chart.Ratios{Rows: rows, Baseline: s.p.Baseline, Axis: title, Alt: s.describe(caption, t, alt)}}
@@ -164,15 +165,15 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 	for _, r := range t.Rows {
 		g := chart.Group{Name: r.Network, Color: s.color(r.Network)}
 		before := 0.0 // mean of the step above
-		for _, name := range []string{"offered", "sent", "received", "delivered"} {
-			if v, ok := r.Get(name); ok {
-				step := chart.Step{Name: word(name), Value: v.Median}
+		for _, q := range []record.Quantity{record.Offered, record.Sent, record.Received, record.Delivered} {
+			if v, ok := r.Get(q); ok {
+				step := chart.Step{Name: word(string(q)), Value: v.Median}
 				if before > 0 {
 					step.Lost = 1 - v.Mean/before
 				}
 				g.Steps = append(g.Steps, step)
 				before, base = v.Mean, v.Unit
-				if name == "delivered" {
+				if q == record.Delivered {
 					delivered = max(delivered, v.Median)
 				}
 			}
@@ -200,7 +201,7 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 func (s source) costChart(t analysis.Table) *Figure {
 	var costs []analysis.Cost
 	var networks, alt []string
-	shown := map[string]bool{} // modes with a visible part in any bar
+	shown := map[record.Quantity]bool{} // modes with a visible part in any bar
 	top := 0.0
 	for _, r := range t.Rows {
 		c, ok := r.Cost()
@@ -227,8 +228,13 @@ func (s source) costChart(t analysis.Table) *Figure {
 			}
 		}
 	}
-	modes := slices.DeleteFunc(slices.Clone(analysis.ModeNames), func(m string) bool { return !shown[m] })
-	caption := say("CPU time %s", word(strings.ReplaceAll(strings.TrimPrefix(costs[0].Name, "cpu."), ".", " ")))
+	var modes []string
+	for _, m := range analysis.ModeNames {
+		if shown[m] {
+			modes = append(modes, metricName(m))
+		}
+	}
+	caption := capital(metricName(costs[0].Name))
 	return &Figure{ID: "cpu", Caption: caption, Note: alternatives(s.remarks(t, finding.CPUModes)),
 		Chart: chart.Cost{Bars: bars, Names: modes, Axis: say("%s, both ends", label), Alt: s.describe(caption, t, alt)}}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // columns lays out the table of one probe under one combination of levels.
@@ -39,10 +40,10 @@ func columns(t analysis.Table, baseline string) []column {
 		}))
 	}
 	out = append(out, cpuColumns(rows, baseline)...)
-	out = append(out, numbers("packet", "byte", 2, rows, middle("packet.size")))
+	out = append(out, numbers("packet", "byte", 2, rows, middle(record.PacketSize)))
 	// The background load took a share of the CPUs, and delivered a rate.
-	out = append(out, share("CPU taken", 6, rows, middle("stress.taken")),
-		numbers("load", unitOf(rows, "load.delivered"), 6, rows, middle("load.delivered")))
+	out = append(out, share("CPU taken", 6, rows, middle(record.StressTaken)),
+		numbers("load", unitOf(rows, record.LoadDelivered), 6, rows, middle(record.LoadDelivered)))
 	out = append(out, clientColumns(rows)...)
 	return append(out, layout(Column{Head: say("ok"), Kind: "blocks", Keep: 8}, rows, func(r analysis.Row) Cell {
 		return Cell{Text: fmt.Sprintf("%d/%d", r.Counted(), r.Trials()), Value: number(float64(r.Counted()))}
@@ -65,17 +66,17 @@ func percentile(head string, keep int, rows []analysis.Row, p float64) []column 
 }
 
 // middle gets the median over blocks of a named value.
-func middle(name string) func(analysis.Row) (float64, bool) {
+func middle(q record.Quantity) func(analysis.Row) (float64, bool) {
 	return func(r analysis.Row) (float64, bool) {
-		s, ok := r.Get(name)
+		s, ok := r.Get(q)
 		return s.Median, ok
 	}
 }
 
 // unitOf returns the unit of a named value, "" if no row has it.
-func unitOf(rows []analysis.Row, name string) (unit string) {
+func unitOf(rows []analysis.Row, q record.Quantity) (unit string) {
 	for _, r := range rows {
-		if s, ok := r.Get(name); ok {
+		if s, ok := r.Get(q); ok {
 			unit = s.Unit
 		}
 	}

@@ -63,7 +63,7 @@ func (c comparison) quotient(r contrasted) string {
 	if rel := c.relative(); rel != "" {
 		text = comma(text, "÷ "+rel)
 	} else {
-		text = say("%s (%s)", text, better(r.Unit))
+		text = say("%s (%s)", text, better(r.Metric, r.Unit))
 	}
 	return text
 }

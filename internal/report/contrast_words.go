@@ -9,7 +9,6 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/record"
 )
 
 // mostListed is the number of ratios that a sentence gives one by one. Of more, it gives the extremes.
@@ -286,7 +285,7 @@ func (v verb) of(object string) string {
 }
 
 func verbOf(r contrasted) verb {
-	switch lower := record.LowerIsBetter(r.Unit); {
+	switch lower := r.Metric.LowerIsBetter(r.Unit); {
 	case r.Ratio.N == 0:
 		return has
 	case r.Same:

@@ -6,10 +6,11 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // cpuNames are the machine's costs, in the order of their columns.
-var cpuNames = []string{"cpu.per.packet", "cpu.per.transaction", "cpu.per.bit"}
+var cpuNames = []record.Quantity{record.CPUPerPacket, record.CPUPerTransaction, record.CPUPerBit}
 
 // unresolved stands for a cost that the counters cannot distinguish from 0.
 var unresolved = say("unresolved")
@@ -85,7 +86,7 @@ func supported(half float64) int {
 
 // cpuNotes say which rows have a cost that is not printed.
 func cpuNotes(r analysis.Row) []string {
-	if slices.ContainsFunc(cpuNames, func(name string) bool { c, _ := r.CostPer(name); return c.Unresolved }) {
+	if slices.ContainsFunc(cpuNames, func(q record.Quantity) bool { c, _ := r.CostPer(q); return c.Unresolved }) {
 		return []string{unresolvedNote}
 	}
 	return nil

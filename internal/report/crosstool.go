@@ -39,7 +39,7 @@ func toolTitle(a analysis.Agreement) string {
 	if a.Datagram != "" {
 		s += say(", datagrams of %s bytes", a.Datagram)
 	}
-	return say("%s: %s", comma(s, levelText(a.Levels)), better(a.Unit))
+	return say("%s: %s", comma(s, levelText(a.Levels)), better(a.Tables[0].Metric, a.Unit))
 }
 
 // toolColumns shows the value of every network, and its ratio unless it is the baseline.

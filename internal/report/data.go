@@ -30,7 +30,7 @@ func CSV(w io.Writer, results []record.Result) error {
 	for _, k := range more {
 		head = append(head, "asked."+k)
 	}
-	_ = out.Write(append(head, "name", "unit", "value", "missing")) // Flush reports errors
+	_ = out.Write(append(head, "name", "unit", "value", "missing", "host", "place", "end", "program", "thread")) // Flush reports errors
 	for _, x := range results {
 		line := []string{x.Trial, strconv.Itoa(x.Block), string(x.Status), x.Reason, x.Config[analysis.Network], x.Config[analysis.Probe]}
 		for _, k := range more {
@@ -49,7 +49,7 @@ func CSV(w io.Writer, results []record.Result) error {
 			default:
 				number = strconv.FormatFloat(v.Value, 'g', -1, 64)
 			}
-			_ = out.Write(append(slices.Clone(line), v.Name, v.Unit, number, missing))
+			_ = out.Write(append(slices.Clone(line), string(v.Name), v.Unit, number, missing, v.Host, v.Place, v.End, v.Program, v.Thread))
 		}
 	}
 	out.Flush()

@@ -121,7 +121,7 @@ func figureTable(r figure.Result) Table {
 func figureHops(r figure.Result) Table {
 	t := table(r.ID+" hops",
 		names("network", r.Chains, func(h figure.Hop) string { return h.Network }),
-		layout(Column{Head: say("value"), Left: true, Keep: 8}, r.Chains, func(h figure.Hop) Cell { return Cell{Text: h.Probe + " " + h.Metric} }),
+		layout(Column{Head: say("value"), Left: true, Keep: 8}, r.Chains, func(h figure.Hop) Cell { return Cell{Text: h.Probe + " " + string(h.Metric)} }),
 		layout(Column{Head: say("hops"), Keep: 9}, r.Chains, func(h figure.Hop) Cell { return Cell{Text: trim(float64(h.Segments))} }),
 		layout(Column{Head: say("measured"), Keep: 9}, r.Chains, func(h figure.Hop) Cell {
 			return Cell{Text: unit.Format(h.Value.Center, h.Unit), Value: number(h.Value.Center)}

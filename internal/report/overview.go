@@ -7,7 +7,6 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/record"
 )
 
 // overview returns all ratios of a run, networks by probes. It returns false if a probe has several
@@ -98,7 +97,7 @@ func overviewCell(t analysis.Table, r analysis.Row) Cell {
 	c := ratioCell(r.Ratio, d)
 	c.Small = say("no interval")
 	if r.Ratio.Bounded() {
-		c.Small, c.Shade = bracket(r.Ratio, d), shade(r.Ratio, t.Unit)
+		c.Small, c.Shade = bracket(r.Ratio, d), shade(r.Ratio, t.Metric.LowerIsBetter(t.Unit))
 		c.bounds(r.Ratio)
 	}
 	if r.Same {
@@ -109,12 +108,12 @@ func overviewCell(t analysis.Table, r analysis.Row) Cell {
 }
 
 // shade returns the distance of a ratio from 1, in -1..1; positive is good.
-func shade(i stat.Interval, u string) float64 {
+func shade(i stat.Interval, lower bool) float64 {
 	if i.Contains(1) || i.Center <= 0 {
 		return 0
 	}
 	strength := min(1, math.Abs(math.Log2(i.Center)))
-	if (i.Center < 1) != record.LowerIsBetter(u) {
+	if (i.Center < 1) != lower {
 		return -strength
 	}
 	return strength

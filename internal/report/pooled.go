@@ -138,7 +138,7 @@ func (s several) clauses(network string) string {
 	if parts == nil {
 		return ""
 	}
-	if c := probes.of[probes.keys[0]][0]; !record.LowerIsBetter(c.Unit) && c.Verdict != analysis.NoDifference {
+	if c := probes.of[probes.keys[0]][0]; !c.Metric.LowerIsBetter(c.Unit) && c.Verdict != analysis.NoDifference {
 		parts[0] = say("carries %s", parts[0])
 	}
 	runs := s.over(s.p.Runs)
@@ -152,11 +152,11 @@ func (s several) clauses(network string) string {
 func (s several) clause(cells []analysis.PooledCell, whose string) string {
 	c := cells[0]
 	what := s.words.short(c.Probe)
-	if c.Metric == "throughput" {
+	if c.Metric == record.Throughput {
 		what = say("%s throughput", what)
 	}
 	of := func(ratio string) string { return say("%s of %s %s", ratio, whose, what) }
-	if record.LowerIsBetter(c.Unit) {
+	if c.Metric.LowerIsBetter(c.Unit) {
 		of = func(ratio string) string { return say("takes %s times %s %s", ratio, whose, what) }
 	}
 	if len(cells) == 1 {

@@ -36,7 +36,7 @@ func (s several) forests(of []analysis.PooledCell) (out []Figure) {
 		if c.Compared != "" {
 			divisor, of = say("no difference"), say("ratio")
 		}
-		f := chart.Forest{Baseline: divisor, Axis: say("%s %s (%s)", metricName(c.Metric), of, better(c.Unit))}
+		f := chart.Forest{Baseline: divisor, Axis: say("%s %s (%s)", metricName(c.Metric), of, better(c.Metric, c.Unit))}
 		var alt []string
 		for _, c := range cells {
 			g := s.forest(c)

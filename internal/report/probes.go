@@ -71,9 +71,9 @@ func (r Run) heading(t analysis.Table) string {
 	case m == "":
 		return s
 	case strings.HasSuffix(english(r.title(t.Probe)), english(m)): // "UDP packet rate" names the metric
-		return say("%s: %s", s, better(t.Unit))
+		return say("%s: %s", s, better(t.Metric, t.Unit))
 	}
-	return say("%s: %s, %s", s, m, better(t.Unit))
+	return say("%s: %s, %s", s, m, better(t.Metric, t.Unit))
 }
 
 // about describes a probe and its number.
@@ -82,7 +82,7 @@ func (r Run) about(t analysis.Table) string {
 	if t.Metric == "" {
 		return s
 	}
-	s = sentences(s, say("%s: %s.", capital(metricName(t.Metric)), better(t.Unit)))
+	s = sentences(s, say("%s: %s.", capital(metricName(t.Metric)), better(t.Metric, t.Unit)))
 	if hasSplit(t) {
 		s = sentences(s, splitNote)
 	}

@@ -168,7 +168,7 @@ func (s several) scale(c analysis.PooledCell) (one, axis string) {
 	if c.Compared != "" {
 		one, of = say("no difference"), say("ratio")
 	}
-	return one, say("%s %s (%s)", metricName(c.Metric), of, better(c.Unit))
+	return one, say("%s %s (%s)", metricName(c.Metric), of, better(c.Metric, c.Unit))
 }
 
 // sideChart has a group of rows for each network, a row for each lane.

@@ -7,6 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // splitParts are the parts of a response time, in time order.
@@ -78,13 +79,13 @@ func splitColumns(rows []analysis.Row, baseline string) []column {
 
 // scheduleColumns are those of an open loop with late requests or stalls.
 func scheduleColumns(rows []analysis.Row) []column {
-	mean := func(name string) func(analysis.Row) (float64, bool) {
+	mean := func(q record.Quantity) func(analysis.Row) (float64, bool) {
 		return func(r analysis.Row) (float64, bool) {
-			s, ok := r.Get(name)
-			return s.Mean, ok && slices.ContainsFunc(rows, func(r analysis.Row) bool { s, _ := r.Get(name); return s.Mean > 0 })
+			s, ok := r.Get(q)
+			return s.Mean, ok && slices.ContainsFunc(rows, func(r analysis.Row) bool { s, _ := r.Get(q); return s.Mean > 0 })
 		}
 	}
-	return []column{share("late", 7, rows, mean("late")), numbers("stalls", "", 7, rows, mean("stalls"))}
+	return []column{share("late", 7, rows, mean(record.Late)), numbers("stalls", "", 7, rows, mean(record.Stalls))}
 }
 
 // pathClause is the ratio of the network's part of the response time.

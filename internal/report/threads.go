@@ -8,6 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 const (
@@ -103,7 +104,7 @@ func threadColumns(rows []busy) []column {
 			}
 			return ""
 		}),
-		text("name", func(b busy) string { return b.Name }),
+		text("name", func(b busy) string { return b.Name() }),
 	}
 }
 
@@ -127,5 +128,5 @@ func inUse(rows []analysis.Row) []column {
 			i, cpus, ok := r.InUse()
 			return i.Center / cpus, ok
 		}),
-		numbers("before the run", "core", 6, rows, middle("cpu.used.baseline"))}
+		numbers("before the run", "core", 6, rows, middle(record.CPUUsedBaseline))}
 }

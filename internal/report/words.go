@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -46,10 +46,10 @@ func (g *groups[K, V]) add(k K, v V) {
 	g.of[k] = append(g.of[k], v)
 }
 
-func metricName(m string) string { return word(figure.ValueName(m)) }
+func metricName(q record.Quantity) string { return string(lang.Quantity(q)) }
 
-func better(unit string) string {
-	if record.LowerIsBetter(unit) {
+func better(q record.Quantity, unit string) string {
+	if q.LowerIsBetter(unit) {
 		return say("lower is better")
 	}
 	return say("higher is better")

@@ -75,6 +75,12 @@ func Inode(link string) string {
 
 func limited(name string) string { return name[:min(len(name), maxThreadName)] }
 
+// Program splits the name of a thread: PROGRAM, or PROGRAM/THREAD.
+func Program(name string) (program, thread string) {
+	program, thread, _ = strings.Cut(name, "/")
+	return program, thread
+}
+
 // A Task is a thread in the name of a counter of Threads.
 type Task struct {
 	PID, TID int
