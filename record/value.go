@@ -30,6 +30,16 @@ func (q Quantity) At(end string) Key { return Key{q, About{End: end}} }
 // On is the key of a value of a machine; the whole trial's for "".
 func (q Quantity) On(host string) Key { return Key{q, About{Host: host}} }
 
+// Thread is the key of a value of a thread, or of a program without one.
+func (q Quantity) Thread(place, program, thread string) Key {
+	return Key{q, About{Place: place, Program: program, Thread: thread}}
+}
+
+// Value is a value with the key.
+func (k Key) Value(unit string, v float64) Value {
+	return Value{Name: k.Name, About: k.About, Unit: unit, Value: v}
+}
+
 // String prints a key as Prometheus does: cpu.own{end=client}.
 func (k Key) String() string {
 	var labels []string

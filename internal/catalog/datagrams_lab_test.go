@@ -68,7 +68,7 @@ func TestStreamsOfDatagramsInTheLab(t *testing.T) {
 				for _, of := range []probe.Probe{&probe.UDPRate{Streams: 4}, &probe.UDPStream{Streams: 2, Size: 1000, Send: "gso"}} {
 					r := run(p, of)
 					got, _ := r.Get("delivered")
-					if own, ok := r.Get("cpu.own.server"); r.Status != record.OK || got.Value == 0 || !ok || own.Value <= 0 || r.Observed["streams"] == "" {
+					if own, ok := r.Value(record.Quantity("cpu.own").At("server")); r.Status != record.OK || got.Value == 0 || !ok || own.Value <= 0 || r.Observed["streams"] == "" {
 						t.Errorf("%+v: %s %s: %g delivered, %g cores, %v", of, r.Status, r.Reason, got.Value, own.Value, r.Observed)
 					}
 				}

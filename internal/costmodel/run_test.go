@@ -53,7 +53,7 @@ func (m *maker) add(network, probe string, cost func() (sender, receiver float64
 		const share = 0.99 // of the sender's CPU
 		rate := share / sender
 		r.Values = append(values(rate), record.Value{Name: "window", Unit: "s", Value: 1},
-			record.Value{Name: "cpu.own.client", Unit: "core", Value: share}, record.Value{Name: "cpu.own.server", Unit: "core", Value: rate * receiver},
+			record.Value{Name: "cpu.own", About: record.About{End: "client"}, Unit: "core", Value: share}, record.Value{Name: "cpu.own", About: record.About{End: "server"}, Unit: "core", Value: rate * receiver},
 			record.Value{Name: "thread.h1.weir-engine-agent", Unit: "core", Value: share}, record.Value{Name: "thread.h2.weir-engine-serve", Unit: "core", Value: rate * receiver})
 		m.all = append(m.all, r)
 	}

@@ -144,7 +144,7 @@ func TestProfileInTheLab(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, _ := r.Get("cpu.wait.client")
+		v, _ := r.Value(record.Quantity("cpu.wait").At("client"))
 		waited = max(waited, v.Value)
 		if one, ok := profile.TrialOf(r, p); ok {
 			of[r.Config["network"]] = append(of[r.Config["network"]], one)

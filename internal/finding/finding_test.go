@@ -40,8 +40,8 @@ func coresApart(of func(block, i int) (before, after float64)) func([]record.Res
 	return func(rs []record.Result) []record.Result {
 		for i := range rs {
 			before, after := of(rs[i].Block, i%2)
-			rs[i].Values = append(rs[i].Values, record.Value{Name: analysis.CoreToCore, Unit: "s", Value: before},
-				record.Value{Name: analysis.CoreToCoreAfter, Unit: "s", Value: after})
+			rs[i].Values = append(rs[i].Values, record.Value{Name: record.CoreToCore, Unit: "s", Value: before},
+				record.Value{Name: record.CoreToCoreAfter, Unit: "s", Value: after})
 		}
 		return rs
 	}

@@ -108,7 +108,7 @@ func services(trials []analysis.Observed) (all []service) {
 	}
 	for _, o := range trials {
 		for _, v := range o.Values {
-			_, known := o.Value(record.Key{Name: record.CPUProgram, About: record.About{Program: v.Program}})
+			_, known := o.Value(record.CPUProgram.Thread("", v.Program, ""))
 			if v.Name == record.CPUThread && (known && !strings.HasPrefix(v.Program, "qemu-") || strings.HasPrefix(v.Program, "weir-relay")) {
 				add(v.Place, v.Key())
 			}

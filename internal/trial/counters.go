@@ -46,7 +46,7 @@ func daemons(r *record.Result, from, to reading, seconds float64) {
 	for _, name := range slices.Sorted(maps.Keys(sum)) {
 		if sum[name] > 0 || !strings.Contains(name, "/") {
 			program, thread := sample.Program(name)
-			add(r, record.Key{Name: record.CPUProgram, About: record.About{Program: program, Thread: thread}}, "core", sum[name]/seconds)
+			add(r, record.CPUProgram.Thread("", program, thread), "core", sum[name]/seconds)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (s *Setup) nameOf(h *target.Host) string {
 }
 
 func add(r *record.Result, k record.Key, unit string, v float64) {
-	r.Values = append(r.Values, record.Value{Name: k.Name, About: k.About, Unit: unit, Value: v})
+	r.Values = append(r.Values, k.Value(unit, v))
 }
 
 // cost adds what the hosts of the ends and the engine's own threads spent in the measured window.

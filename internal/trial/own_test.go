@@ -57,10 +57,10 @@ func TestOwn(t *testing.T) {
 		x.readings.Begin.Hosts[id] = target.Reading{Counters: twoCPUs(0, 0)}
 		x.readings.End.Hosts[id] = target.Reading{At: time.Second, Counters: twoCPUs(tc.idle, 0)}
 		r := &record.Result{Values: []record.Value{{Name: "packet.rate", Unit: "packet/s", Value: 1e5},
-			{Name: "cpu.own", Unit: "core", Value: tc.own}, {Name: "cpu.own.client", Unit: "core", Value: tc.own}}}
+			{Name: "cpu.own", Unit: "core", Value: tc.own}, {Name: "cpu.own", About: record.About{End: "client"}, Unit: "core", Value: tc.own}}}
 		s.own(r, x)
 		v, ok := r.Get("cpu.own.per.packet")
-		_, client := r.Get("cpu.own.client")
+		_, client := r.Value(record.Quantity("cpu.own").At("client"))
 		if ok != tc.kept || client != tc.kept || ok && math.Abs(v.Value-tc.own/1e5) > 1e-12 || (len(r.Warnings) == 0) != tc.kept {
 			t.Errorf("%g cores on a machine idle for %g of 2: %+v, warnings %q", tc.own, tc.idle, r.Values, r.Warnings)
 		}

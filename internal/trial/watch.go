@@ -322,7 +322,7 @@ func (s *Setup) threads(r *record.Result, all []sample.Series) {
 	shares := map[record.Key]float64{}
 	thread := func(place, name string) record.Key {
 		program, thread := sample.Program(name)
-		return record.Key{Name: record.CPUThread, About: record.About{Place: place, Program: program, Thread: thread}}
+		return record.CPUThread.Thread(place, program, thread)
 	}
 	for _, x := range all {
 		for _, t := range x.Threads {
