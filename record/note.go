@@ -22,7 +22,7 @@ func note(code NoteCode, format string) NoteCode {
 	return code
 }
 
-// Codes of notes, with their words in English; %s stands for an argument.
+// Codes of notes, with their words in English; %s stands for an argument. Without arguments, words have single percent signs.
 var (
 	NoteText = note("text", "%s") // what another program said, word by word
 
@@ -83,5 +83,8 @@ func (n Note) Format() (format string, args []any) {
 // String is the note in English.
 func (n Note) String() string {
 	format, args := n.Format()
+	if len(args) == 0 {
+		return format
+	}
 	return fmt.Sprintf(format, args...)
 }
