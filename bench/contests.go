@@ -65,25 +65,25 @@ var contests = []contest{
 		{"iperf3", "iperf3-udp", 8},
 		{"newest iperf3 with GSO and GRO", "iperf3-new", 1.15},
 	}, turns},
-	{"UDP 18 bytes", "packet/s", "packet.rate", []contender{
+	{"UDP 18 bytes", "packet/s", record.PacketRate, []contender{
 		{"engine", "udp-rate", 0},
 		{"C", "c-udp", 1.25},
 		{"C, napping as the engine's receiver does", "c-udp-nap", 0},
 		{"iperf3", "iperf3-small", 1},
 		{"netperf", "netperf-small", 1},
 	}, ""},
-	{"UDP 18 bytes, the fastest mode", "packet/s", "packet.rate", []contender{
+	{"UDP 18 bytes, the fastest mode", "packet/s", record.PacketRate, []contender{
 		{"engine, GSO and GRO", "udp-rate-gso", 0},
 		{"engine, sendmmsg", "udp-rate-mmsg", 0},
 		{"engine, AF_XDP", "udp-rate-xdp", 0},
 		{"C, one send each", "c-udp", 0},
 	}, turns},
-	{"UDP 18 bytes, sendmmsg", "packet/s", "packet.rate", []contender{
+	{"UDP 18 bytes, sendmmsg", "packet/s", record.PacketRate, []contender{
 		{"engine", "udp-rate-mmsg", 0},
 		{"C", "c-udp-mmsg", 0},
 		{"C, one send each", "c-udp", 0},
 	}, ""},
-	{"UDP 18 bytes, AF_XDP", "packet/s", "packet.rate", []contender{
+	{"UDP 18 bytes, AF_XDP", "packet/s", record.PacketRate, []contender{
 		{"engine", "udp-rate-xdp", 0},
 		{"C", "c-udp-xdp", 0},
 	}, ""},
@@ -110,11 +110,11 @@ var contests = []contest{
 		{"engine", "rr-minute", 0},
 		{"C, keeping response times", "c-rr-minute", 1},
 	}, ""},
-	{"TCP one stream, the longest pause between two reads", "s", "silence", []contender{
+	{"TCP one stream, the longest pause between two reads", "s", record.Silence, []contender{
 		{"engine", "tcp-stream", 0},
 		{"C", "c-tcp-warm", 1},
 	}, wholeReads},
-	{"TCP one stream, the longest pause between two reads of a minute", "s", "silence", []contender{
+	{"TCP one stream, the longest pause between two reads of a minute", "s", record.Silence, []contender{
 		{"engine", "tcp-minute", 0},
 		{"C", "c-tcp-minute", 1},
 	}, wholeReads},

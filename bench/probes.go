@@ -63,7 +63,7 @@ func cWait(serve, measure string) probe.Probe {
 }
 
 func cUDP(receive, send string) probe.Probe {
-	return &program{"c-limit " + receive + " ADDR PORT", "c-limit " + send + " ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`, nil}
+	return &program{"c-limit " + receive + " ADDR PORT", "c-limit " + send + " ADDR PORT SECONDS 18", record.PacketRate, "packet/s", true, `^(\d+)`, nil}
 }
 
 // congestionControl returns that of programs that do not choose one.

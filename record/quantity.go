@@ -82,6 +82,8 @@ var (
 	CapacityBack = define("capacity.inverted", "packet/s", Neither, "capacity inverted", "容量反转", "A rate below one that was carried, and that lost more than asked for: the loss does not rise with the rate.")
 	Goodput      = define("goodput", "bit/s", Higher, "goodput", "有效吞吐量", "Payload that arrived at the capacity, per second.")
 	Bandwidth    = define("bandwidth", "bit/s", Higher, "bandwidth", "带宽", "Payload per second by the tool's own definition.")
+	Upload       = define("upload", "bit/s", Higher, "upload", "上传", "Payload per second from the client to the server, as the server counts it.")
+	DownloadSent = define("download.sent", "bit/s", Neither, "sent download", "下载发送速率", "Payload per second from the server to the client, as the server counts what it sent.")
 	Window       = define("window", "s", Neither, "window", "测量窗口", "Length of the measured window.")
 	Late         = define("late", "1", Lower, "late requests", "迟发请求占比", "Share of the requests of an open loop that the sender sent late.")
 	Stalls       = define("stalls", "1", Lower, "stalls", "停顿次数", "Times at which an open loop had no free slot for a request.")

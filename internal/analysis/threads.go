@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -34,17 +35,13 @@ const (
 	// threadStep is the error of a share at both edges of a window together, s: the kernel updates the time of
 	// a running thread at ticks of 1 to 10 ms.
 	threadStep = 0.02
-	// EngineClient is the thread of the engine that sends or asks, EngineServer the one that receives or answers.
-	EngineClient, EngineServer = "weir-engine-agent", "weir-engine-serve"
-	// EngineLoad is a thread that only loads a CPU as a condition of the trial.
-	EngineLoad = "weir-engine-hog"
 )
 
 // engineThreads are the engine's workload threads by their own clocks, for trials of versions that did not
 // watch others.
 var engineThreads = map[record.Key]Thread{
-	record.CPUOwn.At("client"): {Place: "client", Program: EngineClient},
-	record.CPUOwn.At("server"): {Place: "server", Program: EngineServer},
+	record.CPUOwn.At("client"): {Place: "client", Program: sample.EngineClient},
+	record.CPUOwn.At("server"): {Place: "server", Program: sample.EngineServer},
 }
 
 // Name is the program, or program/thread.
@@ -57,7 +54,7 @@ func (t Thread) Name() string {
 
 // Engine reports whether t is a thread of weir's traffic generator.
 func (t Thread) Engine() bool {
-	return t.Program == EngineClient || t.Program == EngineServer || t.Program == EngineLoad
+	return t.Program == sample.EngineClient || t.Program == sample.EngineServer || t.Program == sample.EngineLoad
 }
 
 // Threads returns the threads of the row's counted trials, the busiest first; nil if the trials did not
@@ -91,7 +88,7 @@ func (r Row) Threads() (out []Thread) {
 				shares[at] = v[0][i]
 			}
 		}
-		t.NeverIdle = t.Program == EngineClient && r.clientNeverIdle()
+		t.NeverIdle = t.Program == sample.EngineClient && r.clientNeverIdle()
 		t.judge(stat.Median(shares, single), r.shortest())
 		out = append(out, t)
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
-	"github.com/weir-bench/weir/record"
 )
 
 // A Bound is what a network's encapsulation costs, and the most that a path without it would give. All
@@ -178,14 +177,6 @@ func unitCosts(run *analysis.Run) map[string]map[int]cost {
 		out[k] = c.by
 	}
 	return out
-}
-
-// unitOf returns the unit of a table's costs: TCP does not choose its packets.
-func unitOf(t *analysis.Table) string {
-	if slices.ContainsFunc(t.Rows, func(r analysis.Row) bool { _, ok := r.Get(record.Delivered); return ok }) {
-		return "s/packet"
-	}
-	return "s/byte"
 }
 
 // A reading returns the costs in one block, by network.

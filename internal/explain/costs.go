@@ -186,7 +186,7 @@ func (r Run) sharing(network string) []Statement {
 	}
 	if _, varied := tcp.table.Config["offload"]; !varied {
 		s.Test = &finding.Test{Text: lang.T("Refuted if TCP keeps more than %s× of its throughput without segmentation offload", fixed(unshared, 2)),
-			Levels: map[string]string{"offload": "off"}, Metric: "throughput", Factor: unshared}
+			Levels: map[string]string{"offload": "off"}, Metric: record.Throughput, Factor: unshared}
 	}
 	return []Statement{s}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -62,7 +63,7 @@ func receives(r *analysis.Row, t analysis.Thread) lang.Text {
 
 // idles reports whether a thread uses its CPU whatever the network costs.
 func idles(t analysis.Thread, r *analysis.Row) bool {
-	return t.Program == analysis.EngineLoad || record.Wait.Of(r.Observed) == record.Spinning && t.Engine()
+	return t.Program == sample.EngineLoad || record.Wait.Of(r.Observed) == record.Spinning && t.Engine()
 }
 
 func ofCPU(t analysis.Thread) lang.Text {
@@ -130,11 +131,11 @@ func Describe(t analysis.Thread) Description {
 		return is("vCPU "+lang.Text(n), does)
 	case strings.HasPrefix(process, "qemu-"):
 		return is("QEMU", lang.T("the guest's devices, and packets without vhost"))
-	case process == analysis.EngineClient:
+	case process == sample.EngineClient:
 		return is(lang.T("engine client"), lang.T("sending or asking, and softirqs on top"))
-	case process == analysis.EngineServer:
+	case process == sample.EngineServer:
 		return is(lang.T("engine server"), lang.T("receiving or answering, and softirqs on top"))
-	case process == analysis.EngineLoad:
+	case process == sample.EngineLoad:
 		return is(lang.T("CPU load"), lang.T("a condition of the trial"))
 	case strings.HasPrefix(process, "weir-relay"):
 		return is(lang.T("relay"), lang.T("carries every packet in user space"))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/sample"
 )
 
 // A client below a whole CPU is the limit if it waited for a CPU the rest of the time, and the sentence says so.
@@ -12,7 +13,7 @@ func TestClientNeverIdle(t *testing.T) {
 	of := func(wait float64) []Finding {
 		all := Check(analysis.New(watched("udp", func(o observed) {
 			o.Sender.CPU, o.Sender.Wait = 0.93*o.Window, wait*o.Window
-			o.set("thread.h1p1."+analysis.EngineClient, "core", 0.93)
+			o.set("thread.h1p1."+sample.EngineClient, "core", 0.93)
 		})))
 		return slices.DeleteFunc(all, func(f Finding) bool { return f.Rule != "full-thread" })
 	}

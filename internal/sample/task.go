@@ -83,6 +83,13 @@ func Inode(link string) string {
 
 func limited(name string) string { return name[:min(len(name), maxThreadName)] }
 
+// The threads of weir's traffic generator, as program names them.
+const (
+	EngineClient = "weir-engine-agent" // sends or asks
+	EngineServer = "weir-engine-serve" // receives or answers
+	EngineLoad   = "weir-engine-hog"   // only loads a CPU as a condition of the trial
+)
+
 // Program splits the name of a thread: PROGRAM, or PROGRAM/THREAD.
 func Program(name string) (program, thread string) {
 	program, thread, _ = strings.Cut(name, "/")

@@ -333,7 +333,7 @@ func (s *Setup) threads(r *record.Result, all []sample.Series) {
 		}
 	}
 	if s.native() != nil && all != nil && record.Streams.Of(r.Observed) <= 1 {
-		for end, k := range map[string]record.Key{"client": thread(s.Client.Node, "weir-engine-agent"), "server": thread(s.Server.Node, "weir-engine-serve")} {
+		for end, k := range map[string]record.Key{"client": thread(s.Client.Node, sample.EngineClient), "server": thread(s.Server.Node, sample.EngineServer)} {
 			if own, ok := r.Value(record.CPUOwn.At(end)); ok {
 				shares[k] = own.Value
 			}
