@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -167,7 +168,9 @@ func (f Fact[T]) Get(o Observed) (v T, ok bool) {
 	case *int:
 		*p, err = strconv.Atoi(s)
 	case *float64:
-		*p, err = strconv.ParseFloat(s, 64)
+		if *p, err = strconv.ParseFloat(s, 64); math.IsNaN(*p) || math.IsInf(*p, 0) {
+			err = strconv.ErrRange // no observation is one
+		}
 	case *time.Duration:
 		*p, err = time.ParseDuration(s)
 	case *[]string:

@@ -107,6 +107,12 @@ func observedV1(old Observed) Observed {
 		}
 	}
 	number := func(s string) int { n, _ := strconv.Atoi(digitsV1.FindString(s)); return n }
+	list := func(s string) (cpus []int) {
+		for _, f := range strings.Fields(s) {
+			cpus = append(cpus, number(f))
+		}
+		return cpus
+	}
 	move("again", func(s string) { Repeats.Put(o, number(s)) })
 	move("cost", func(s string) { AtOnce.Put(o, number(s)) })
 	move("cpu.own", func(string) { OwnPartial.Put(o, true) })
@@ -117,7 +123,8 @@ func observedV1(old Observed) Observed {
 	})
 	move("cpus", func(s string) {
 		if m := cpusV1.FindStringSubmatch(s); m != nil {
-			o[ClientCPUs.key], o[ServerCPUs.key] = m[1], m[2]
+			ClientCPUs.Put(o, list(m[1]))
+			ServerCPUs.Put(o, list(m[2]))
 		}
 	})
 	move("warmup", func(s string) {

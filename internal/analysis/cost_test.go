@@ -16,7 +16,7 @@ func owned(blocks int) (rs []record.Result) {
 		for network, cost := range map[string]float64{"host": 2e-6, "bridge": 2.8e-6} {
 			r := result(b, network, "udp-stream", 1e9/float64(1+b%2))
 			r.Elapsed = 0.05
-			for name, v := range map[string]float64{"delivered": 1, "others.user": 1, "cpu.own.per.packet": cost * (1 + 0.01*float64(b%3)), "cpu.own.per.bit": 1} {
+			for name, v := range map[record.Quantity]float64{"delivered": 1, "others.user": 1, "cpu.own.per.packet": cost * (1 + 0.01*float64(b%3)), "cpu.own.per.bit": 1} {
 				r.Values = append(r.Values, record.Value{Name: name, Unit: "s/packet", Value: v})
 			}
 			rs = append(rs, r)
@@ -69,7 +69,7 @@ func ticked(blocks int, used, baseline float64, old bool) (rs []record.Result) {
 	for b := 1; b <= blocks; b++ {
 		r := result(b, "host", "udp-rr", 1)
 		now := used + 0.1*float64(b%3-1) // by the steps of /proc/stat
-		values := map[string]float64{"transactions": 2e4, "cpu.per.transaction": 1, "cpu.busy": 0.6 * now, "cpu.idle-baseline": 0.8 * baseline,
+		values := map[record.Quantity]float64{"transactions": 2e4, "cpu.per.transaction": 1, "cpu.busy": 0.6 * now, "cpu.idle-baseline": 0.8 * baseline,
 			"cpu.used": now + baseline, "cpu.used.baseline": baseline}
 		if old {
 			delete(values, "cpu.used")
@@ -88,9 +88,10 @@ func TestResolved(t *testing.T) {
 	r := result(1, "host", "udp-rate", 1)
 	r.Values = append(r.Values, record.Value{Name: "packet.rate", Unit: "packet/s", Value: 9e5}, record.Value{Name: "window", Unit: "s", Value: 0.2})
 	for _, c := range []struct {
-		name, unit string
-		v          float64
-		want       bool
+		name record.Quantity
+		unit string
+		v    float64
+		want bool
 	}{
 		{"cpu.per.packet", "s/packet", 0.32e-9, false}, {"cpu.per.packet", "s/packet", 1e-6, true}, {"cpu.user", "core", -0.1, false},
 		{"cpu.own.per.packet", "s/packet", 0.32e-9, true}, {"cpu.per.transaction", "s/transaction", 1e-12, true}, // no rate to judge by

@@ -11,6 +11,9 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
+// The threads of the engine at both ends.
+var agent, serve = record.CPUThread.Thread("h1", analysis.EngineClient, ""), record.CPUThread.Thread("h2", analysis.EngineServer, "")
+
 // A truth holds the coefficients of a synthetic network, s.
 type truth struct {
 	pass, segment, byte float64 // of the sender
@@ -53,8 +56,8 @@ func (m *maker) add(network, probe string, cost func() (sender, receiver float64
 		const share = 0.99 // of the sender's CPU
 		rate := share / sender
 		r.Values = append(values(rate), record.Value{Name: "window", Unit: "s", Value: 1},
-			record.Value{Name: "cpu.own", About: record.About{End: "client"}, Unit: "core", Value: share}, record.Value{Name: "cpu.own", About: record.About{End: "server"}, Unit: "core", Value: rate * receiver},
-			record.Value{Name: "thread.h1.weir-engine-agent", Unit: "core", Value: share}, record.Value{Name: "thread.h2.weir-engine-serve", Unit: "core", Value: rate * receiver})
+			record.CPUOwn.At("client").Value("core", share), record.CPUOwn.At("server").Value("core", rate*receiver),
+			agent.Value("core", share), serve.Value("core", rate*receiver))
 		m.all = append(m.all, r)
 	}
 }

@@ -59,12 +59,9 @@ func built(networks ...string) ([]record.Result, analysis.Options) {
 				r := record.Result{Format: record.Format, Trial: fmt.Sprintf("b%03d-%s-%s", block, n, probe), Block: block, Status: record.OK, Elapsed: 1,
 					Start: time.Unix(int64(len(rs)), 0), Config: map[string]string{"network": n, "probe": probe},
 					Observed: map[string]string{"size": "1400", "send": "single", "recv": "single", "streams": "1"}}
-				add := func(name, unit string, v float64) {
-					r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
-				}
+				add := func(q record.Quantity, unit string, v float64) { r.Values = append(r.Values, q.Whole().Value(unit, v)) }
 				add("throughput", "bit/s", 8*1400/cost)
-				add("cpu.own.client", "core", 1)
-				add("cpu.own.server", "core", 0.4)
+				r.Values = append(r.Values, record.CPUOwn.At("client").Value("core", 1), record.CPUOwn.At("server").Value("core", 0.4))
 				e := &evidence.Trial{Format: evidence.Format, Protocol: "udp", Seconds: 1, Sender: evidence.End{Host: "m"}, Receiver: evidence.End{Host: "m"},
 					Hosts: map[string]sample.Counters{"m": {"softirq.cpu0.net_rx": 9000, "softirq.cpu1.net_rx": float64(rnd.IntN(90)), "cpu0.idle": 0.004, "cpu1.idle": 0.6}}, Path: []evidence.Hop{{In: "h1p1", Dev: "eth0", Out: true, Data: evidence.Flow{Packets: 1000, Bytes: 1000 * 1442}}}}
 				if probe == "tcp-stream" {
@@ -250,10 +247,10 @@ func TestVerdictIsOnTheNumberStated(t *testing.T) {
 		e.Window, e.Sender.CPU, e.Sender.Wait = 1, 0.6, 0.39
 		for j := range rs[i].Values {
 			v := &rs[i].Values[j]
-			if v.Name == "cpu.own.client" {
+			if v.Key() == record.CPUOwn.At("client") {
 				v.Value *= 0.6
 			}
-			if rs[i].Config["network"] == "bridged" && !strings.Contains(v.Name, ".per.") {
+			if rs[i].Config["network"] == "bridged" && !v.Name.In(record.CPUOwnPerBit, record.CPUOwnPerPacket) {
 				v.Value /= 2 // it had half of the time, so less arrived
 			}
 		}

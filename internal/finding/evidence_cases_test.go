@@ -243,30 +243,30 @@ var watchedCases = []watchedCase{
 			o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 600, 600
 		}
 	}},
-	{rule: "service-in-path", protocol: "udp", change: func(o observed) { o.set("cpu.ovs-vswitchd", "core", 0.7) }, want: "ovs-vswitchd carries the packets in user space: 7 µs of CPU time per packet"},
+	{rule: "service-in-path", protocol: "udp", change: func(o observed) { o.uses("ovs-vswitchd", 0.7) }, want: "ovs-vswitchd carries the packets in user space: 7 µs of CPU time per packet"},
 	{rule: "service-in-path", protocol: "udp", name: "relay", change: func(o observed) {
 		if o.Block < 12 { // in the last block it hardly ran
-			o.set("thread.h1.weir-relay", "core", 0.3)
+			o.thread("h1", "weir-relay", "", 0.3)
 		}
 	}, want: "weir-relay in h1 carries the packets in user space: 2.75 µs of CPU time per packet", place: "h1"},
 	{rule: "service-in-path", protocol: "udp", name: "that drops at its device", change: func(o observed) {
 		o.lose(2, 3000)
 		o.hop("h1", "vx0").Data.Drops = 3000
-		o.set("cpu.ovs-vswitchd", "core", 0.8)
-		o.set("thread.h1.ovs-vswitchd/handler", "core", 0.4)
-		o.set("thread.h1.ovs-vswitchd", "core", 0.3)
+		o.uses("ovs-vswitchd", 0.8)
+		o.thread("h1", "ovs-vswitchd", "handler", 0.4)
+		o.thread("h1", "ovs-vswitchd", "", 0.3)
 	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
 	{rule: "service-in-path", protocol: "udp", name: "that drops at a veth's other end", change: func(o observed) {
 		o.lose(1, 3000)
 		o.hop("h1p1", "eth0").Data.Drops = 3000
-		o.set("cpu.ovs-vswitchd", "core", 0.8)
-		o.set("thread.h1.ovs-vswitchd", "core", 0.7)
+		o.uses("ovs-vswitchd", 0.8)
+		o.thread("h1", "ovs-vswitchd", "", 0.7)
 	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
 	{protocol: "udp", name: "a guest that computes", change: func(o observed) {
-		o.set("cpu.qemu-system-x86", "core", 1.2)
-		o.set("thread.h1.qemu-system-x86/CPU_0/TCG", "core", 0.8)
+		o.uses("qemu-system-x86", 1.2)
+		o.thread("h1", "qemu-system-x86", "CPU_0/TCG", 0.8)
 	}},
-	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.set("cpu.dockerd", "core", 0.009) }},
+	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.uses("dockerd", 0.009) }},
 	{rule: "tool-limited", protocol: "tcp", change: func(observed) {}, want: "as fast as host, and the engine client is full in both", also: []string{"full-thread"}},
 	{rule: "unlike-plan", protocol: "udp", name: "of a device", change: func(o observed) {
 		o.place("h1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"p1 qdisc": {"tbf", "noqueue"}} })

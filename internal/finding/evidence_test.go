@@ -21,15 +21,24 @@ type observed struct {
 	places map[string]evidence.Place
 }
 
-// set replaces a value or adds it.
-func (o observed) set(name, unit string, v float64) {
+// set replaces a value of the whole trial or adds it.
+func (o observed) set(q record.Quantity, unit string, v float64) {
 	for i := range o.Values {
-		if o.Values[i].Name == name {
+		if o.Values[i].Key() == q.Whole() {
 			o.Values[i].Value = v
 			return
 		}
 	}
-	o.Values = append(o.Values, record.Value{Name: name, Unit: unit, Value: v})
+	o.Values = append(o.Values, q.Whole().Value(unit, v))
+}
+
+// uses adds the CPU time of a daemon at all places, cores, and thread that of a thread.
+func (o observed) uses(program string, v float64) {
+	o.Values = append(o.Values, record.CPUProgram.Thread("", program, "").Value("core", v))
+}
+
+func (o observed) thread(place, program, thread string, v float64) {
+	used(o.Result, record.CPUThread.Thread(place, program, thread), v)
 }
 
 // hop returns a hop by node and device.
@@ -181,7 +190,7 @@ func TestWatchedRules(t *testing.T) {
 			rs, o := watched(c.protocol, c.change)
 			if c.rule == "tool-limited" {
 				for i := range rs {
-					used(&rs[i], "thread.h1.weir-engine-agent", 0.99)
+					used(&rs[i], record.CPUThread.Thread("h1", analysis.EngineClient, ""), 0.99)
 					if rs[i].Config["network"] == "host" {
 						e := o.Evidence[rs[i].Trial]
 						e.Path = e.Path[3:5]
@@ -260,7 +269,7 @@ func TestRefutingRuns(t *testing.T) {
 			found++
 			got := ""
 			if x := f.Test; x != nil {
-				got = strings.Join(append([]string{x.Metric, fmt.Sprint(x.Factor)}, slices.Sorted(maps.Keys(x.Options))...), " ")
+				got = strings.Join(append([]string{string(x.Metric), fmt.Sprint(x.Factor)}, slices.Sorted(maps.Keys(x.Options))...), " ")
 			}
 			if got != c.want {
 				t.Errorf("%s %s: test %q, want %q", c.rule, c.name, got, c.want)

@@ -13,7 +13,7 @@ func TestClientNeverIdle(t *testing.T) {
 	of := func(wait float64) []Finding {
 		all := Check(analysis.New(watched("udp", func(o observed) {
 			o.Sender.CPU, o.Sender.Wait = 0.93*o.Window, wait*o.Window
-			o.set("thread.h1p1."+sample.EngineClient, "core", 0.93)
+			o.thread("h1p1", sample.EngineClient, "", 0.93)
 		})))
 		return slices.DeleteFunc(all, func(f Finding) bool { return f.Rule != "full-thread" })
 	}

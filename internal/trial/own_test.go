@@ -60,9 +60,9 @@ func TestOwn(t *testing.T) {
 			{Name: "cpu.own", Unit: "core", Value: tc.own}, {Name: "cpu.own", About: record.About{End: "client"}, Unit: "core", Value: tc.own}}}
 		s.own(r, x)
 		v, ok := r.Get("cpu.own.per.packet")
-		_, client := r.Value(record.Quantity("cpu.own").At("client"))
-		if ok != tc.kept || client != tc.kept || ok && math.Abs(v.Value-tc.own/1e5) > 1e-12 || (len(r.Warnings) == 0) != tc.kept {
-			t.Errorf("%g cores on a machine idle for %g of 2: %+v, warnings %q", tc.own, tc.idle, r.Values, r.Warnings)
+		_, client := r.Value(record.CPUOwn.At("client"))
+		if ok != tc.kept || client != tc.kept || ok && math.Abs(v.Value-tc.own/1e5) > 1e-12 || (len(r.Notes) == 0) != tc.kept {
+			t.Errorf("%g cores on a machine idle for %g of 2: %+v, notes %q", tc.own, tc.idle, r.Values, r.Notes)
 		}
 	}
 }
@@ -71,12 +71,12 @@ func TestOwn(t *testing.T) {
 func TestOwnWithRPS(t *testing.T) {
 	s, _, _, _ := setup()
 	s.Plan.Steps = []plan.Step{{In: "h2", Sysctl: &plan.Sysctl{Key: plan.DefaultRPS, Value: "3"}}}
-	r := &record.Result{Observed: map[string]string{}, Values: []record.Value{{Name: "packet.rate", Unit: "packet/s", Value: 1e5}, {Name: ownValue, Unit: "core", Value: 0.5}}}
+	r := &record.Result{Observed: map[string]string{}, Values: []record.Value{{Name: "packet.rate", Unit: "packet/s", Value: 1e5}, {Name: record.CPUOwn, Unit: "core", Value: 0.5}}}
 	s.own(r, &execution{})
-	if _, ok := r.Get("cpu.own.per.packet"); ok || r.Observed[ownValue] == "" {
+	if _, ok := r.Get("cpu.own.per.packet"); ok || !record.OwnPartial.Of(r.Observed) {
 		t.Errorf("values %v, observed %v", r.Values, r.Observed)
 	}
-	if _, ok := r.Get(ownValue); !ok {
+	if _, ok := r.Get(record.CPUOwn); !ok {
 		t.Error("the time itself is gone")
 	}
 }
