@@ -223,19 +223,11 @@ func TestClientNeverIdle(t *testing.T) {
 			trial := fmt.Sprint(b)
 			rs = append(rs, record.Result{Trial: trial, Block: b + 1, Status: record.OK, Observed: map[string]string{}, Config: map[string]string{"network": "vx", "probe": "p"},
 				Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: 1}, {Name: "window", Unit: "s", Value: 1},
-<<<<<<< HEAD
-					{Name: "thread.h1." + sample.EngineClient, Unit: "core", Value: c.used}, {Name: "thread.h2.weir-engine-serve", Unit: "core", Value: c.used}}})
+					record.CPUThread.Thread("h1", sample.EngineClient, "").Value("core", c.used), record.CPUThread.Thread("h2", sample.EngineServer, "").Value("core", c.used)}})
 			all[trial] = &evidence.Trial{Window: 1, Sender: evidence.End{CPU: c.used, Wait: c.waits}}
 		}
 		ts := New(rs, Options{Evidence: all}).Tables[0].Rows[0].Threads()
-		if len(ts) != 2 || ts[0].Name != sample.EngineClient || ts[0].Full != c.full || ts[1].Full {
-=======
-					record.CPUThread.Thread("h1", EngineClient, "").Value("core", c.used), record.CPUThread.Thread("h2", EngineServer, "").Value("core", c.used)}})
-			all[trial] = &evidence.Trial{Window: 1, Sender: evidence.End{CPU: c.used, Wait: c.waits}}
-		}
-		ts := New(rs, Options{Evidence: all}).Tables[0].Rows[0].Threads()
-		if len(ts) != 2 || ts[0].Name() != EngineClient || ts[0].Full != c.full || ts[1].Full {
->>>>>>> vocabtests
+		if len(ts) != 2 || ts[0].Name() != sample.EngineClient || ts[0].Full != c.full || ts[1].Full {
 			t.Errorf("a client that %s: %+v, want full %v of it alone", c.name, ts, c.full)
 		}
 	}

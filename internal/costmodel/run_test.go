@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/record"
 )
 
 // The threads of the engine at both ends.
-var agent, serve = record.CPUThread.Thread("h1", analysis.EngineClient, ""), record.CPUThread.Thread("h2", analysis.EngineServer, "")
+var agent, serve = record.CPUThread.Thread("h1", sample.EngineClient, ""), record.CPUThread.Thread("h2", sample.EngineServer, "")
 
 // A truth holds the coefficients of a synthetic network, s.
 type truth struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -179,7 +180,7 @@ func (m *maker) threads(network string, share map[record.Key]float64) {
 // Of a guest, the bound is that of the thread on its host, and there is none if the guest's CPU is full.
 func TestGuests(t *testing.T) {
 	thread := record.CPUThread.Thread
-	vhost, vcpu, inPod := thread("h1", "vhost", ""), thread("h1", "qemu-system-x86", "CPU_0/KVM"), thread("h1p1", analysis.EngineClient, "")
+	vhost, vcpu, inPod := thread("h1", "vhost", ""), thread("h1", "qemu-system-x86", "CPU_0/KVM"), thread("h1p1", sample.EngineClient, "")
 	for _, c := range []struct {
 		threads map[record.Key]float64
 		inside  bool

@@ -190,7 +190,7 @@ func TestWatchedRules(t *testing.T) {
 			rs, o := watched(c.protocol, c.change)
 			if c.rule == "tool-limited" {
 				for i := range rs {
-					used(&rs[i], record.CPUThread.Thread("h1", analysis.EngineClient, ""), 0.99)
+					used(&rs[i], record.CPUThread.Thread("h1", sample.EngineClient, ""), 0.99)
 					if rs[i].Config["network"] == "host" {
 						e := o.Evidence[rs[i].Trial]
 						e.Path = e.Path[3:5]
