@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -99,7 +100,7 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 			felix.Makes, felix.Kernel = []string{mode.dev}, []string{mode.kind}
 			p.Expect = append(p.Expect, expectTunnel(h.Name, mode.dev, mtu))
 		}
-		p.Steps = append(p.Steps, plan.Step{In: h.Name, Service: felix})
+		p.Steps = append(p.Steps, plan.Step{In: h.Name, Forwards: forwards(felix.Name, mode.dev, h.Dev), Service: felix})
 		if mode.backend == bird {
 			p.Steps = append(p.Steps, n.bird(t, h)...)
 		}
@@ -164,7 +165,7 @@ func (n CalicoNode) join(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 		plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}}, // as in CalicoBGP
 		n.run(t, h, n.pool(t, h), "-startup"),
 		find(h, "calico.version", plugins+"/calico", "-v"),
-		plan.Step{In: h.Name, File: &plan.File{Name: cniFile, Content: toJSON(list) + "\n"}})
+		list.file(h, cmp.Or(calicoModes[n.Mode].dev, h.Dev)))
 	for _, pod := range h.Pods {
 		steps = append(steps, addPod(h, pod, []string{"CNI_PATH=" + plugins}))
 	}

@@ -47,14 +47,14 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, router(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1)...)
+		p.Steps = append(p.Steps, router(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1, devsOf(h, calicoPort)...)...)
 		if !is6(t.PodAll.Addr()) {
 			// Proxy ARP answers only for addresses behind another device (net/ipv4/arp.c,
 			// arp_process), on a real machine its default route's. No packet is ever sent there.
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}})
 		}
 		for i, pod := range h.Pods {
-			p.Steps = append(p.Steps, calicoPod(h, pod, fmt.Sprint(calicoDev, i+1), p.Path.MTU)...)
+			p.Steps = append(p.Steps, calicoPod(h, pod, calicoPort(i), p.Path.MTU)...)
 		}
 		p.Steps = append(p.Steps,
 			plan.Step{In: h.Name, File: &plan.File{Name: "bird.conf", Content: n.config(t, h)}},
@@ -74,6 +74,8 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 }
 
 func checkAS(name string, as int) error { return checkRange(name, "as", as, 1, 1<<32-1) }
+
+func calicoPort(n int) string { return fmt.Sprint(calicoDev, n+1) }
 
 // calicoPod connects pod to h with a veth, called port on the host, and Felix's settings
 // (felix/dataplane/linux/endpoint_mgr.go, configureInterface).

@@ -51,7 +51,7 @@ func (v VM) machines(t topo.Topology, mtu int, checksums bool) []plan.Step {
 			socket := guestSocket(pod.Name)
 			start = append(start, v.start(h.Name, pod.Name, podPort(n), i, n))
 			enter = append(enter,
-				plan.Step{In: pod.Name, Guest: &plan.Guest{Host: h.Name, Socket: socket, Makes: []string{podDev}}},
+				plan.Step{In: pod.Name, Forwards: forwards("QEMU", podDev, h.Name+"/"+h.Dev), Guest: &plan.Guest{Host: h.Name, Socket: socket, Makes: []string{podDev}}},
 				// The guest's kernel made the device before any setting could prevent its address.
 				sysctl(pod.Name, "net.ipv6.conf."+podDev+".addr_gen_mode", "1"),
 				plan.Step{In: pod.Name, Set: &plan.Set{Dev: podDev, MTU: mtu, Up: true}})

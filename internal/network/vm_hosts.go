@@ -60,7 +60,7 @@ func (v VM) hosts(name string, d Driver, t topo.Topology) (plan.Plan, error) {
 		taps = append(taps, v.tap(Switch, h.Name, t.MTU, switchBridge(0)))
 		start = append(start, v.start(Switch, h.Name, h.Name, i, 0))
 		enter = append(enter,
-			plan.Step{In: h.Name, Guest: &plan.Guest{Host: Switch, Socket: guestSocket(h.Name), Makes: []string{h.Dev}, Tap: h.Name}},
+			plan.Step{In: h.Name, Forwards: forwards("QEMU", h.Dev, Switch+"/"+h.Name), Guest: &plan.Guest{Host: Switch, Socket: guestSocket(h.Name), Makes: []string{h.Dev}, Tap: h.Name}},
 			// As for every place of the underlay, and for the device that the guest's kernel made before.
 			quiet(h.Name, "default"), quiet(h.Name, h.Dev),
 			plan.Step{In: h.Name, Set: &plan.Set{Dev: h.Dev, MTU: t.MTU, Up: true}})

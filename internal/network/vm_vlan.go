@@ -68,7 +68,7 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 func (n VMVLAN) ovs(s vSwitch, v VM, h topo.Host, mtu int) []plan.Step {
 	steps := append(s.start(h), s.addBridge(h, intBridge, h.Dev)...)
 	for i := range h.Pods {
-		steps = append(steps, v.tap(h.Name, podPort(i), mtu, ""), configure(h, nil, "add-port", intBridge, podPort(i), fmt.Sprintf("tag=%d", n.Tag)))
+		steps = append(steps, v.tap(h.Name, podPort(i), mtu, ""), addPort(h, nil, intBridge, podPort(i), fmt.Sprintf("tag=%d", n.Tag)))
 	}
 	return append(steps, s.versions(h)...)
 }
