@@ -136,21 +136,13 @@ var Networks = map[string]Network{
 		Properties{Underlay, "static", "pods cannot reach their own host", "none", "an address on the hosts' Ethernet"}},
 	"ipvlan-l3": {func() network.Driver { return &network.IPvlan{Mode: "l3"} }, 0, "pods on ipvlan devices of the host's NIC, routed (mode l3)",
 		Properties{Underlay, "static", "none", "none", "routed, where other routers know which host has a pod"}},
-	"vm-vlan": {func() network.Driver {
-		return &network.VMVLAN{Switch: auto, Tag: 42, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
-	}, 0, "virtual machines on a VLAN of the underlay, with TAP devices on a bridge or Open vSwitch",
+	"vm-vlan": {func() network.Driver { return &network.VMVLAN{Switch: auto, Tag: 42, VM: guest} }, 0, "virtual machines on a VLAN of the underlay, with TAP devices on a bridge or Open vSwitch",
 		Properties{Underlay, "static", "VLAN, and a kernel of its own", "none", "an address on the VLAN"}},
-	"vm-host": {func() network.Driver {
-		return &network.VMHost{CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
-	}, 0, "a virtual machine per host, with TAP devices on one switch; programs on the machines themselves: the baseline of vm-overlay",
+	"vm-host": {func() network.Driver { return &network.VMHost{VM: guest} }, 0, "a virtual machine per host, with TAP devices on one switch; programs on the machines themselves: the baseline of vm-overlay",
 		Properties{Underlay, "static", "a kernel of its own per host", "none", "the guest's own address on the switch"}},
-	"vm-overlay": {func() network.Driver {
-		return &network.VMOverlay{VNI: 1, Port: 4789, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
-	}, 0, "vxlan-overlay inside virtual machines: one per host, containers in it, VXLAN between the machines",
+	"vm-overlay": {func() network.Driver { return &network.VMOverlay{VNI: 1, Port: 4789, VM: guest} }, 0, "vxlan-overlay inside virtual machines: one per host, containers in it, VXLAN between the machines",
 		Properties{Overlay, "static", "network identifier, and a kernel of its own per host", "none", "none; products translate addresses at the guest (NAT)"}},
-	"vm-vxlan": {func() network.Driver {
-		return &network.VMVXLAN{VNI: 1, Port: 4789, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
-	}, 0, "virtual machines with TAP devices on a bridge per host, VXLAN between the bridges",
+	"vm-vxlan": {func() network.Driver { return &network.VMVXLAN{VNI: 1, Port: 4789, VM: guest} }, 0, "virtual machines with TAP devices on a bridge per host, VXLAN between the bridges",
 		Properties{Overlay, "static", "network identifier, and a kernel of its own", "none", "none; OVN and Neutron route and translate at a gateway"}},
 	"via": {func() network.Driver { return &network.Via{} }, 0, "programs on machines or nodes, over another device of theirs (WireGuard, a second NIC)",
 		Properties{Found, "the device's", "none", "none", "the machine's own address"}},
@@ -173,8 +165,8 @@ func services(mode string) *network.ServiceRules {
 // Defaults of networks with virtual switches.
 const auto, veth = network.DatapathAuto, network.InterfaceVeth
 
-// vmMemory is the memory of each virtual machine in bytes.
-const vmMemory = 256 << 20
+// guest has the smallest virtual machine that runs the kernel and the probes' programs.
+var guest = network.VM{CPUs: 1, Queues: 1, VHost: auto, Memory: 256 << 20}
 
 // Probes maps names in studies to functions that return a fresh probe with its defaults.
 var Probes = map[string]func() probe.Probe{

@@ -42,7 +42,7 @@ var drivers = func() map[string]network.Driver {
 	ds["service-iptables-legacy"] = &network.ServiceRules{Mode: "iptables-legacy", Services: 1}
 	ds["routed-rules"] = &network.Routed{Rules: 3}
 	ds["flannel-vxlan-masq"] = &network.FlannelVXLAN{VNI: 7, Port: 4789, Masq: true}
-	ds["vm-vlan-bridge"] = &network.VMVLAN{Switch: "bridge", Tag: 42, CPUs: 2, Queues: 2, VHost: "off", Memory: 1 << 30}
+	ds["vm-vlan-bridge"] = &network.VMVLAN{Switch: "bridge", Tag: 42, VM: network.VM{CPUs: 2, Queues: 2, VHost: "off", Memory: 1 << 30}}
 	return ds
 }()
 

@@ -9,12 +9,12 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// VM is the common part of networks whose pods are virtual machines: one per pod, in QEMU, with KVM
+// VM has the options of networks whose pods are virtual machines: one per pod, in QEMU, with KVM
 // if it works. The machine's virtio network device is a TAP device of the host.
 type VM struct {
 	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
-	Queues int    `yaml:"queues"` // of its network device, 1 to CPUs
-	VHost  string `yaml:"vhost"`  // on: a kernel thread moves the packets; off: QEMU does; auto
+	Queues int    `yaml:"queues"` // of its network device, 1 to cpus
+	VHost  string `yaml:"vhost"`  // on: a kernel thread moves the packets; off: QEMU does; auto: on if the host has KVM and vhost
 	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
 }
 

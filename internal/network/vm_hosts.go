@@ -9,34 +9,26 @@ import (
 
 // VMHost is Host with a virtual machine per host: the network that a cloud gives its machines, and the
 // baseline of networks inside them.
-type VMHost struct {
-	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
-	Queues int    `yaml:"queues"` // of its network device, 1 to cpus
-	VHost  string `yaml:"vhost"`  // on: a kernel thread moves the packets; off: QEMU does; auto: on if the host has KVM and vhost
-	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
-}
+type VMHost struct{ VM }
 
 func (VMHost) Shape(s topo.Spec) topo.Spec { return guests(s) }
 
 func (n VMHost) Plan(t topo.Topology) (plan.Plan, error) {
-	return VM(n).hosts("vm-host", Host{}, t)
+	return n.hosts("vm-host", Host{}, t)
 }
 
 // VMOverlay is VXLANOverlay with a virtual machine per host: pods are containers in a guest, and VXLAN
 // begins and ends in the guests' kernels, as on the machines that a cloud rents out.
 type VMOverlay struct {
-	VNI    int    `yaml:"vni"`    // virtual network identifier, 1 to 1<<24-1
-	Port   int    `yaml:"port"`   // UDP destination port, 1 to 65535
-	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
-	Queues int    `yaml:"queues"` // of its network device, 1 to cpus
-	VHost  string `yaml:"vhost"`  // on: a kernel thread moves the packets; off: QEMU does; auto: on if the host has KVM and vhost
-	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
+	VNI  int `yaml:"vni"`  // virtual network identifier, 1 to 1<<24-1
+	Port int `yaml:"port"` // UDP destination port, 1 to 65535
+	VM
 }
 
 func (VMOverlay) Shape(s topo.Spec) topo.Spec { return guests(s) }
 
 func (n VMOverlay) Plan(t topo.Topology) (plan.Plan, error) {
-	return VM{n.CPUs, n.Queues, n.VHost, n.Memory}.hosts("vm-overlay", VXLANOverlay{VNI: n.VNI, Port: n.Port}, t)
+	return n.hosts("vm-overlay", VXLANOverlay{VNI: n.VNI, Port: n.Port}, t)
 }
 
 func guests(s topo.Spec) topo.Spec {
