@@ -74,7 +74,7 @@ var Networks = map[string]Network{
 		Properties{Underlay, "static", "none", "none", "an address on the hosts' Ethernet"}},
 	"macvlan": {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, in bridge mode",
 		Properties{Underlay, "static", "pods cannot reach their own host", "none", "an address on the hosts' Ethernet"}},
-	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{AS: network.DefaultAS} }, 0, "pods behind veth, proxy ARP and routes that BIRD announces over BGP, as in Calico",
+	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{} }, 0, "pods behind veth, proxy ARP and routes that BIRD announces over BGP, as in Calico",
 		Properties{Routed, "static, in a /26 block per host, as Calico's", "none; without Calico's policies", "none; Calico leaves it to Kubernetes", "routed, where other routers know the pods' subnets; Calico can also translate"}},
 	"calico": {func() network.Driver { return calico(network.CalicoBGPMode) }, 0, "Calico: pods behind veth and Felix's rules, routes that its BIRD announces over BGP; needs the files of its images",
 		Properties{Routed, "calico-ipam, a /26 block per host", "Felix's rules; the policy allows all traffic", "none; Calico leaves it to Kubernetes", "routed; natOutgoing is off, Calico's default is on"}},
@@ -155,7 +155,7 @@ var Networks = map[string]Network{
 }
 
 func calico(mode string) *network.CalicoNode {
-	return &network.CalicoNode{Mode: mode, AS: network.DefaultAS, Filter: network.CalicoIPTablesNFT, Dir: network.CalicoDir}
+	return &network.CalicoNode{Mode: mode, Filter: network.CalicoIPTablesNFT, Dir: network.CalicoDir}
 }
 
 func services(mode string) *network.ServiceRules {

@@ -38,7 +38,7 @@ var drivers = func() map[string]network.Driver {
 	ds["cni-conflist"] = &network.CNI{Conflist: `{"cniVersion": "0.4.0", "name": "mine", "plugins": [
 		{"type": "bridge", "bridge": "mybr", "isGateway": true, "ipam": {"type": "static"}},
 		{"type": "tuning", "sysctl": {"net.core.somaxconn": "500"}}]}`}
-	ds["calico-rules"] = &network.CalicoNode{Mode: "vxlan", AS: 64512, Filter: "nftables", Dir: "/opt/calico", Rules: 2}
+	ds["calico-rules"] = &network.CalicoNode{Mode: "vxlan", Filter: "nftables", Dir: "/opt/calico", Rules: 2}
 	ds["service-iptables-legacy"] = &network.ServiceRules{Mode: "iptables-legacy", Services: 1}
 	ds["routed-rules"] = &network.Routed{Rules: 3}
 	ds["flannel-vxlan-masq"] = &network.FlannelVXLAN{VNI: 7, Port: 4789, Masq: true}
