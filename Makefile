@@ -13,7 +13,7 @@ PACKAGES += libxml2-utils python3-prometheus-client
 PACKAGES += rpm qemu-user # of scripts/dist-test
 PACKAGES += chromium
 PACKAGES += strace
-PACKAGES += poppler-utils
+PACKAGES += librsvg2-bin
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
 export CGO_ENABLED := 0

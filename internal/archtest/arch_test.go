@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"internal/strictyaml"},
 	{"internal/lang"},
 	// Data and packages that stand alone.
-	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/picture", "internal/foreign", "internal/xsk", "studies"},
+	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
 	{"internal/facts", "internal/evidence"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
@@ -62,7 +62,6 @@ var only = map[string][]string{
 	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/cli"},
 	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/cli"},
 	"github.com/creack/pty":           {"internal/terminal"},
-	"codeberg.org/go-pdf/fpdf":        {"internal/picture"},
 }
 
 type pkg struct {

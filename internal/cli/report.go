@@ -64,7 +64,7 @@ describes them and the columns of csv and ratios.`,
   weir report before after -o change.html
   weir report week-*/ -o weeks.html
   weir report results --figure list
-  weir report fragmentation --figure thesis-12 -o fragmentation.pdf
+  weir report fragmentation --figure thesis-12 -o fragmentation.svg
   weir report results -o report.html
   weir report results --format md --section costs
   weir report results --format csv > results.csv
@@ -132,12 +132,12 @@ describes them and the columns of csv and ratios.`,
 			return writeDocument(doc, format, out)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg, png or pdf; default: that of -o, such as report.html")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg; default: that of -o, such as report.html")
 	c.Flags().StringVar(&figure, "figure", "", "draw this figure alone; list shows their names")
 	c.Flags().StringVar(&section, "section", "", "write this section alone, such as costs")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
-	_ = c.RegisterFlagCompletionFunc("format", complete(append(names, pictures...)))
+	_ = c.RegisterFlagCompletionFunc("format", complete(append(names, "svg")))
 	return c
 }
 

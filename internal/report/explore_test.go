@@ -165,8 +165,13 @@ func TestSave(t *testing.T) {
 		return b
 	}
 	svg := string(read(`#probe-tcp-stream-median .tools button:nth-of-type(1)`, "probe-tcp-stream-median.svg"))
-	if !strings.Contains(svg, "vxlan-overlay") || strings.Contains(svg, "bridge</text>") || strings.Contains(svg, "var(") || !strings.Contains(svg, "#15181b") {
+	if !strings.Contains(svg, "vxlan-overlay") || strings.Contains(svg, "bridge</text>") || !strings.Contains(svg, `fill="rgb(21, 24, 27)"`) {
 		t.Errorf("not as the page shows it:\n%s", svg)
+	}
+	for _, bad := range []string{"var(", "<style", "currentColor", "color("} {
+		if strings.Contains(svg, bad) {
+			t.Errorf("%q in a file that every program shall draw:\n%s", bad, svg)
+		}
 	}
 	picture, err := png.Decode(bytes.NewReader(read(`#probe-tcp-stream-median .tools button:nth-of-type(2)`, "probe-tcp-stream-median.png")))
 	if err != nil {

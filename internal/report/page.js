@@ -178,15 +178,17 @@ addEventListener('keydown', e => {
 	to?.focus();
 });
 
-// Charts are saved as they look, with the rules of their colors.
+// Charts are saved as they look; few programs know their rules.
 const offer = (download, blob) => make('a', {href: URL.createObjectURL(blob), download}).click();
 
 function drawing(svg) {
-	const copy = svg.cloneNode(true), {width: w, height: h} = svg.viewBox.baseVal, theme = getComputedStyle(document.documentElement);
+	const copy = svg.cloneNode(true), box = svg.viewBox.baseVal, w = box.width + 24, h = box.height + 24, shown = all('[class]', svg);
+	all('[class]', copy).forEach((e, i) => {
+		for (const k of ['fill', 'stroke', 'stroke-width', 'stroke-linecap', 'font-size', 'text-anchor']) set(e, {[k]: getComputedStyle(shown[i])[k]});
+	});
 	for (const i of hidden.n) for (const e of all(`[data-n="${i}"]`, copy)) e.remove();
-	const style = byID('charts').textContent.replace(/var\((--\w+),([^)]*)\)/g, (_, name, other) => theme.getPropertyValue(name) || other);
-	copy.insertAdjacentHTML('afterbegin', `<style>${style}</style><rect x="-12" y="-12" width="${w + 24}" height="${h + 24}" class="a b"/>`);
-	set(copy, {viewBox: `-12 -12 ${w + 24} ${h + 24}`, width: w + 24, height: h + 24, 'font-family': 'system-ui,sans-serif', style: ''});
+	copy.insertAdjacentHTML('afterbegin', `<path d="M-12-12h${w}v${h}H-12" fill="${getComputedStyle(document.body).backgroundColor}"/>`);
+	set(copy, {viewBox: [-12, -12, w, h], width: w, height: h, 'font-family': 'Helvetica,sans-serif'});
 	return new Blob([new XMLSerializer().serializeToString(copy)], {type: 'image/svg+xml'});
 }
 
