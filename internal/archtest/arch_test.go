@@ -32,11 +32,14 @@ var layers = [][]string{
 	{"internal/target/agent"},
 	{"internal/target/remote"},
 	// Effects and their orchestration.
-	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/profile", "internal/packettrace", "internal/export"},
+	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/profile", "internal/packettrace"},
 	{"internal/explain"},
-	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report", "internal/history"},
+	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/history"},
 	{"internal/experiment"},
 	{"internal/catalog"},
+	// Everything that a run says, and what shows it.
+	{"internal/account"},
+	{"internal/report", "internal/export"},
 	{"internal/cli"},
 	{"cmd/weir", "bench", "packaging"},
 }

@@ -12,11 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
-	"github.com/weir-bench/weir/internal/study"
 )
 
 const (
@@ -63,9 +62,6 @@ index.html only if it wrote it.`, indexDepth),
 		},
 	}
 }
-
-// trialsOf returns the least number of trials of a finished run without a target precision.
-func trialsOf(s study.Study) int { return s.Blocks * len(s.Cells(catalog.Applies)) * s.Pairs() }
 
 // ours returns an error unless the file can be written: it is missing, or an index that weir wrote.
 func ours(file string) error {
@@ -134,27 +130,25 @@ func indexed(dir string, runs []string, err error) report.Indexed {
 	if s, err := store.ReadSeries(dir); err == nil && len(runs) < s.Runs {
 		problem(lang.T("%d of %d runs have begun; weir run --resume continues", len(runs), s.Runs))
 	}
-	var read []report.Run
+	var all []*account.Account
 	for _, run := range runs {
-		rep, s, c, err := readRun(run, false)
+		rep, err := read(run, account.Options{Depth: account.Numbers})
 		if err != nil {
 			problem(lang.Stored(err.Error()))
 			continue
 		}
-		rep.Analyze()
-		read = append(read, rep)
-		trials := trialsOf(s)
+		all = append(all, rep)
 		switch done := len(rep.Results); {
-		case c.Imported != nil:
+		case rep.Unpaired:
 		case done == 0:
 			problem(lang.T("no trial has ended"))
-		case s.Precision == 0 && done < trials:
-			problem(lang.T("%d of %d trials; weir run --resume continues", done, trials))
+		case done < rep.Planned:
+			problem(lang.T("%d of %d trials; weir run --resume continues", done, rep.Planned))
 		case !reported:
 			problem(lang.T("no report.html: the run has not ended, or was stopped; weir run --resume continues"))
 		}
 	}
-	x := report.Entry(read)
+	x := report.Entry(all)
 	x.Reported, x.Problem = reported, string(first)
 	return x
 }

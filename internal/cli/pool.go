@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
@@ -108,7 +109,7 @@ func poolSeries(dir string, runs []string, keep bool) (*report.Document, error) 
 // pool returns the pooled report of runs, complete or not. With keep, disturbed trials count like all
 // others.
 func pool(dirs []string, keep bool) (*report.Document, error) {
-	var runs []report.Run
+	var runs []*account.Account
 	var as []*analysis.Run
 	for _, dir := range dirs {
 		rep, err := load(dir, keep)
@@ -122,7 +123,7 @@ func pool(dirs []string, keep bool) (*report.Document, error) {
 		return nil, usage("%w: %s; pool runs of one study", errNoPool, measures(runs))
 	}
 	doc := report.Pooled(runs, p)
-	if slices.ContainsFunc(runs, func(r report.Run) bool { return r.Unpaired }) {
+	if slices.ContainsFunc(runs, func(r *account.Account) bool { return r.Unpaired }) {
 		doc.Warnings = append(doc.Warnings, unpairedWarning)
 	}
 	return doc, nil
@@ -131,11 +132,11 @@ func pool(dirs []string, keep bool) (*report.Document, error) {
 var unpairedWarning = string(lang.T("imported results, unpaired: a ratio of such a run divides geometric means of files, not values of the same block"))
 
 // measures says what each of several runs measures, for errors about runs with nothing in common.
-func measures(runs []report.Run) string {
+func measures(runs []*account.Account) string {
 	var each []string
 	for _, r := range runs {
 		text := fmt.Sprintf("%s measures %s on %s", r.Dir, strings.Join(r.Probes, ", "), strings.Join(r.Networks, ", "))
-		if slices.ContainsFunc(runs, func(other report.Run) bool { return other.Baseline != r.Baseline }) {
+		if slices.ContainsFunc(runs, func(other *account.Account) bool { return other.Baseline != r.Baseline }) {
 			text += ", relative to " + cmp.Or(r.Baseline, "nothing")
 		}
 		levels := map[string]map[string]bool{}

@@ -4,30 +4,21 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/catalog"
-	"github.com/weir-bench/weir/internal/claim"
-	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
-	"github.com/weir-bench/weir/internal/study"
 )
 
 var formats = map[string]func(io.Writer, *report.Document) error{
@@ -141,110 +132,23 @@ describes them and the columns of csv and ratios.`,
 	return c
 }
 
-// readRun reads a results directory, complete or not, without the raw files of trials. With keep, disturbed
-// trials count even if the study excludes them.
-func readRun(dir string, keep bool) (rep report.Run, s study.Study, c store.Contents, err error) {
+// load reads a results directory, complete or not, and analyzes it. With keep, disturbed trials count even if the study
+// excludes them.
+func load(dir string, keep bool) (*account.Account, error) {
+	return read(dir, account.Options{KeepDisturbed: keep})
+}
+
+// loadInside is load for reports and figures of one run, which also show what its trials sampled inside their windows.
+func loadInside(dir string, keep bool) (*account.Account, error) {
+	return read(dir, account.Options{KeepDisturbed: keep, Depth: account.Inside})
+}
+
+func read(dir string, o account.Options) (*account.Account, error) {
 	// The results of a long run dominate memory until the end; the garbage collector's default
 	// would let as much garbage pile up again.
 	debug.SetGCPercent(50)
-	if c, err = store.Read(dir); err != nil {
-		return rep, s, c, usage("cannot read results from %s: %w", dir, err)
-	}
-	rep = report.Run{Name: filepath.Base(dir), Study: c.Study, Results: c.Results, Hosts: c.Hosts, Dir: dir}
-	for _, p := range c.Problems {
-		rep.Problems = append(rep.Problems, lang.Text(p.Error()))
-	}
-	if by := measuredBy(c.Hosts); len(by) > 1 {
-		rep.Problems = append(rep.Problems, lang.T("parts of this run are by weir %s: versions can differ in their results; hosts/ has the facts of each part", strings.Join(by, ", ")))
-	}
-	if s, err = study.Load(c.Study, filepath.Join(dir, "study.yaml")); err != nil {
-		return rep, s, c, exit(exitUsage, err)
-	}
-	if planned := trialsOf(s); c.Imported == nil && s.Precision == 0 && len(c.Results) < planned {
-		rep.Problems = append(rep.Problems, lang.T("only %d of %d trials: the run was stopped, or goes on; weir run --resume %s continues it", len(c.Results), planned, plan.ShellWord(dir)))
-	}
-	s.KeepDisturbed = s.KeepDisturbed || keep
-	rep.Name, rep.Question, rep.Options = s.Name, s.Question, experiment.Reading(s)
-	rep.Seed = strconv.FormatUint(s.Seed, 10)
-	stored := func(file string, b []byte, v any, without lang.Text) bool {
-		if b == nil {
-			return false
-		}
-		err := json.Unmarshal(b, v)
-		if err != nil {
-			rep.Problems = append(rep.Problems, lang.T("%s: %v: %s", file, err, without))
-		}
-		return err == nil
-	}
-	var probes []catalog.Described
-	if !stored("probes.json", c.Probes, &probes, lang.T("using the words of this version")) {
-		probes = catalog.Describe(s)
-	}
-	if c.Others != nil {
-		rep.Others = new(analysis.Others)
-		stored("others.json", c.Others, rep.Others, lang.T("other programs cannot be named"))
-	}
-	stored(store.MachinesFile, c.Machines, &rep.Machines, lang.T("hosts have numbers instead of names"))
-	rep.Target = s.Target
-	rep.Unpaired = c.Imported != nil
-	rep.Words = map[string]probe.Info{}
-	for _, p := range probes {
-		rep.Words[p.Name] = p.Info
-	}
-	return rep, s, c, nil
-}
-
-// load reads a results directory and analyzes it. See readRun.
-func load(dir string, keep bool) (report.Run, error) { return loadWith(dir, keep, false) }
-
-// loadInside is load for reports and figures of one run, which also show what its trials sampled inside their
-// windows: that is most of what a run of many trials needs of memory, and a third of its time.
-func loadInside(dir string, keep bool) (report.Run, error) { return loadWith(dir, keep, true) }
-
-func loadWith(dir string, keep, inside bool) (report.Run, error) {
-	rep, s, c, err := readRun(dir, keep)
-	if err != nil {
-		return rep, err
-	}
-	if rep.Verdicts, err = readVerdicts(dir); err != nil {
-		rep.Problems = append(rep.Problems, lang.T("%v: no verdicts of refuting runs", err))
-	}
-	rep.Command = []string{"weir", "run", report.StudyFile}
-	if ranInVM(dir) {
-		rep.Command = append(rep.Command, "--in-vm")
-	}
-	if !rep.Unpaired { // a foreign file can have the same name
-		rawFiles(dir, &rep, inside)
-		rep.Profiled, rep.Profiles = c.Profiles, profiles(dir, c.Profiles, &rep)
-		rep.Traces = readTraces(dir, s, &rep)
-	}
-	shipped, err := claim.Shipped()
-	if err != nil {
-		return rep, err
-	}
-	rep.Analyze()
-	if rep.Unpaired { // a claim is about a run of weir, and so is the history
-		rep.Command, err = lastImport(c.Imported)
-		return rep, err
-	}
-	learn(rep)
-	rep.Claims = claim.Judge(shipped, s, rep.Analysis)
-	for i := range rep.Claims {
-		rep.Claims[i].From = dir
-	}
-	return rep, nil
-}
-
-// measuredBy returns the versions of weir that measured parts of a run, sorted.
-func measuredBy(hosts map[string][]byte) (all []string) {
-	for _, b := range hosts {
-		var by struct{ Weir string }
-		if json.Unmarshal(b, &by) == nil && by.Weir != "" {
-			all = append(all, by.Weir)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	a, err := account.Read(dir, o)
+	return a, exit(exitUsage, err)
 }
 
 func warn(problems ...lang.Text) {

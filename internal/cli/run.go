@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
@@ -196,7 +197,7 @@ func (r *runner) measure(ctx context.Context) (*store.Dir, error) {
 }
 
 // complete runs the trials that lack a result, and stores the report.
-func (r *runner) complete(ctx context.Context, keep bool) (rep report.Run, err error) {
+func (r *runner) complete(ctx context.Context, keep bool) (rep *account.Account, err error) {
 	d, err := r.measure(ctx)
 	if err != nil {
 		return rep, err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/explain"
@@ -205,7 +206,7 @@ func TestRecordedRunsAreValid(t *testing.T) {
 		}
 		var doc, pooled bytes.Buffer
 		two := analysis.Pool([]*analysis.Run{rep.Analysis, rep.Analysis}, 0)
-		if err := errors.Join(report.JSON(&doc, report.New(rep)), report.JSON(&pooled, report.Pooled([]report.Run{rep, rep}, two))); err != nil {
+		if err := errors.Join(report.JSON(&doc, report.New(rep)), report.JSON(&pooled, report.Pooled([]*account.Account{rep, rep}, two))); err != nil {
 			t.Fatal(err)
 		}
 		validate(t, valid["report"], name, doc.Bytes())

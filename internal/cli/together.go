@@ -3,6 +3,7 @@ package cli
 import (
 	"slices"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 )
@@ -24,28 +25,28 @@ func together(dirs []string, keep bool) (*report.Document, error) {
 	if _, err := runDirs(dirs); err != nil { // a run named twice
 		return nil, err
 	}
-	var groups []report.Group
-	var all []report.Run
+	var groups [][]*account.Account
+	var all []*account.Account
 	for _, dir := range dirs {
 		runs, err := store.Runs(dir)
 		if err != nil {
 			return nil, usage("cannot read results from %w", err)
 		}
-		var g report.Group
+		var g []*account.Account
 		for _, run := range runs {
 			rep, err := load(run, keep)
 			if err != nil {
 				return nil, err
 			}
-			g.Runs, g.Facts = append(g.Runs, rep), append(g.Facts, conditions(rep))
+			g = append(g, rep)
 		}
-		groups, all = append(groups, g), append(all, g.Runs...)
+		groups, all = append(groups, g), append(all, g...)
 	}
 	doc := report.Together(groups)
 	if doc == nil {
 		return nil, usage("no cell has results in more than one of these: %s; name runs that share a probe, a network and the levels of all factors", measures(all))
 	}
-	if slices.ContainsFunc(all, func(r report.Run) bool { return r.Unpaired }) {
+	if slices.ContainsFunc(all, func(r *account.Account) bool { return r.Unpaired }) {
 		doc.Warnings = append(doc.Warnings, unpairedWarning)
 	}
 	return doc, nil

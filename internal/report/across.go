@@ -44,7 +44,7 @@ func (s source) sweep(w analysis.Sweep, id, title, name, base string, reference 
 	}
 	title = comma(title, levelText(w.Levels))
 	return []Figure{{ID: sweepID(w, id), Caption: capital(title), Chart: chart.Sweep{
-		Curves: curves, Reference: reference, X: axisOf(w), Y: comma(name, label), Alt: say("%s, %s.", s.title(w.Probe), title)}}}
+		Curves: curves, Reference: reference, X: axisOf(w), Y: comma(name, label), Alt: say("%s, %s.", s.Title(w.Probe), title)}}}
 }
 
 func sweepID(w analysis.Sweep, value string) string {
@@ -167,7 +167,7 @@ func (s source) heat(from, to []string, values map[[2]string]stat.Interval, more
 	}
 	metric := metricName(t.Metric)
 	caption = capital(say("%s %s", metric, caption))
-	text := say("%s, %s: %s.", s.title(t.Probe), caption, alternatives(alt))
+	text := say("%s, %s: %s.", s.Title(t.Probe), caption, alternatives(alt))
 	return []Figure{{ID: tableID(t) + " " + id, Caption: caption,
 		Chart: chart.Heat{From: say("from"), To: say("to"), Rows: from, Columns: to, Cells: cells, Axis: comma(metric, label), Alt: text}}}
 }

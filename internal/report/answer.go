@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -36,18 +37,18 @@ func answerSection(s source) []Section {
 	if x.Lines == nil {
 		x.About = sentences(x.About, say("Nothing was compared."))
 	}
-	x.Parts = []Section{{ID: "datapath", Notes: s.datapath(), In: full, Box: true}}
+	x.Parts = []Section{{ID: "datapath", Notes: datapath(s.Account), In: full, Box: true}}
 	return []Section{x}
 }
 
 // datapath explains what a run on one machine measures.
-func (r Run) datapath() []string {
+func datapath(r *account.Account) []string {
 	if r.Unpaired {
 		return []string{say("These results are imported: weir did not measure them, and knows of their machines, networks and order only what the files say. " +
 			"Nothing proves which path the packets took.")}
 	}
 	if r.Target.Exists() {
-		return r.found()
+		return found(r)
 	}
 	out := []string{say("One machine is a datapath bench: both ends share its CPUs and no NIC is involved. " +
 		"These numbers are datapath cost, not network throughput.")}
@@ -61,7 +62,7 @@ func (r Run) datapath() []string {
 }
 
 // found explains what a run on machines that exist measures.
-func (r Run) found() []string {
+func found(r *account.Account) []string {
 	out := []string{say("weir found these networks and changed nothing: whatever else used the machines and the links between them is part of the numbers.")}
 	if len(r.Machines) == 1 {
 		out = append(out, say("All ends are on one machine and share its CPUs, and no NIC is involved: the numbers are the cost of the datapath."))
@@ -85,7 +86,7 @@ func (s source) shown() string {
 		}
 		differ++
 		if off := math.Abs(math.Log(r.Ratio.Center)); where == "" || off > far {
-			far, where = off, say("%s of %s, %s×%s", s.short(t.Probe), r.Network, fixed(r.Ratio.Center, ratioDigits(r.Ratio)), interval(r.Ratio))
+			far, where = off, say("%s of %s, %s×%s", s.Short(t.Probe), r.Network, fixed(r.Ratio.Center, ratioDigits(r.Ratio)), interval(r.Ratio))
 		}
 	}
 	if differ == 0 {
@@ -104,7 +105,7 @@ func (s source) pathsAlone() (out []Line) {
 		var parts []string
 		for _, t := range s.p.Tables {
 			if r, ok := t.Row(n); ok && r.Path.N > 0 {
-				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s%s×%s", s.short(t.Probe), mark(r.Path.Contains(1)), fixed(r.Path.Center, ratioDigits(r.Path)), interval(r.Path))))
+				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s%s×%s", s.Short(t.Probe), mark(r.Path.Contains(1)), fixed(r.Path.Center, ratioDigits(r.Path)), interval(r.Path))))
 			}
 		}
 		if parts != nil {
@@ -164,7 +165,7 @@ func (s source) spans() string {
 			continue
 		}
 		if lo, hi := at(slices.MinFunc(tables, order)), at(slices.MaxFunc(tables, order)); lo != hi {
-			parts = append(parts, say("%s %s to %s", s.short(first.Probe), lo, hi))
+			parts = append(parts, say("%s %s to %s", s.Short(first.Probe), lo, hi))
 		}
 	}
 	return sentence(parts)
@@ -182,7 +183,7 @@ func (s source) clauses(network string) string {
 	var parts []string
 	named, compared, bounded := false, false, false // name the baseline once
 	for _, tables := range byProbe(s.p.Tables) {
-		name := s.short(tables[0].Probe)
+		name := s.Short(tables[0].Probe)
 		var rows []analysis.Row
 		for _, t := range tables {
 			r, _ := t.Row(network) // a row without trials has no ratio

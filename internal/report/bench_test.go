@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -24,7 +25,7 @@ import (
 var levelsOfHuge = []string{"a", "b", "c", "d"}
 
 // huge repeats the fixture's blocks under several levels, with noise.
-func huge(t testing.TB, trials int) Run {
+func huge(t testing.TB, trials int) *account.Account {
 	r := run(t)
 	rnd := rand.New(rand.NewPCG(20240607, 4))
 	all := r.Results

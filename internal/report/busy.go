@@ -44,7 +44,7 @@ func (s source) ownCosts(network string) string {
 			continue
 		}
 		unit := strings.TrimPrefix(rows[0].Own.Name, "cpu.own.per.")
-		parts = append(parts, say("per %s (%s) %s", word(unit), s.short(tables[0].Probe), clause(rows, of)))
+		parts = append(parts, say("per %s (%s) %s", word(unit), s.Short(tables[0].Probe), clause(rows, of)))
 		of = ""
 	}
 	return sentence(parts)

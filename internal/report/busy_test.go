@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/record"
 )
 
 // disturb makes others use the machine during all trials, whose threads read their own clocks.
-func disturb(r *Run) {
+func disturb(r *account.Account) {
 	for i := range r.Results {
 		x := &r.Results[i]
 		values := append(slices.Clip(x.Values), record.Value{Name: "others.user", Unit: "core", Value: 0.9}, record.Value{Name: "cpus", Unit: "core", Value: 2})
@@ -29,7 +30,7 @@ func disturb(r *Run) {
 // A run on a busy machine answers, and leads with what other programs do not change.
 func TestBusy(t *testing.T) {
 	r := run(t)
-	disturb(&r)
+	disturb(r)
 	for name, f := range writers {
 		if name == "csv" {
 			continue
@@ -59,8 +60,8 @@ func TestBusy(t *testing.T) {
 // What earlier runs have shown of the throughput says nothing about the CPU time.
 func TestBusyBeyond(t *testing.T) {
 	r := run(t)
-	disturb(&r)
-	r.Analyze()
+	disturb(r)
+	r = again(r)
 	r.Analysis.Learn(func(*analysis.Table, *analysis.Row) (analysis.Spread, bool) {
 		return analysis.Spread{Tau: 0.06, Runs: 8}, true
 	}, nil)

@@ -81,8 +81,8 @@ func (s source) ratioChart(t analysis.Table) *Figure {
 		Chart: chart.Ratios{Rows: rows, Baseline: s.p.Baseline, Axis: title, Alt: s.describe(caption, t, alt)}}
 }
 
-func (r Run) describe(what string, t analysis.Table, rows []string) string {
-	return say("%s, %s: %s.", what, r.under(t.Probe, t.Levels), alternatives(rows))
+func (s source) describe(what string, t analysis.Table, rows []string) string {
+	return say("%s, %s: %s.", what, under(s.Words, t.Probe, t.Levels), alternatives(rows))
 }
 
 func (s source) valueChart(t analysis.Table) *Figure {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
@@ -113,7 +114,7 @@ func TestCompareOneRunASide(t *testing.T) {
 	other := run(t)
 	other.Baseline = "bridge"
 	for want, b := range map[string]*analysis.Run{
-		"share no cell":                     analyzed(Run{}).Analysis,
+		"share no cell":                     account.Of(account.Contents{}).Analysis,
 		"no common baseline (host, bridge)": analyzed(other).Analysis,
 	} {
 		if s := string(text(t, analysis.Compare(sides[0], []*analysis.Run{b}, 0))); !strings.Contains(s, want) || strings.Contains(s, "WORSE") {

@@ -42,7 +42,7 @@ func (s source) residue() Section {
 			key, scope = "", "" // only in the first row
 		}
 	}
-	for _, f := range finding.ResidueOf(s.findings) {
+	for _, f := range finding.ResidueOf(s.Findings()) {
 		x.Lines = append(x.Lines, Line{Text: string(f.Text), In: []Medium{forTerminal, forMarkdown}})
 	}
 	x.Tables = []Table{t}

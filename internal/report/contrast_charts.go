@@ -30,7 +30,7 @@ func (s source) contrastFigures(c comparison, id string, rows []contrasted) (out
 		for _, r := range rows {
 			parts = append(parts, c.name(r)+" "+factorOf(r))
 		}
-		return say("%s, %s, %s: %s.", what, s.title(rows[0].Probe), c.subject(), alternatives(parts))
+		return say("%s, %s, %s: %s.", what, s.Title(rows[0].Probe), c.subject(), alternatives(parts))
 	}
 	if f := s.pairedValues(c, rows, alt); f != nil {
 		f.ID = id + " values"

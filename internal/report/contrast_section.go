@@ -22,7 +22,7 @@ func contrastSections(s source) (out []Section) {
 		}
 		if one := x.Parts; len(one) == 1 {
 			if c.of[0].To[analysis.Probe] == "" {
-				x.About = sentences(say("%s.", s.title(probes.keys[0])), x.About)
+				x.About = sentences(say("%s.", s.Title(probes.keys[0])), x.About)
 			}
 			x.Figures, x.Tables, x.Notes, x.Parts = one[0].Figures, one[0].Tables, one[0].Notes, nil
 		}
@@ -47,7 +47,7 @@ func (c comparison) about() string {
 
 func (s source) contrastPart(c comparison, probe string, rows []contrasted) Section {
 	id := "contrast " + c.subject() + " " + c.relative() + " " + probe
-	x := Section{ID: id, Title: s.title(probe), Label: s.title(probe), Notes: c.notes(rows),
+	x := Section{ID: id, Title: s.Title(probe), Label: s.Title(probe), Notes: c.notes(rows),
 		Figures: s.contrastFigures(c, id, rows), Tables: []Table{contrastTable(c, id+" table", rows)}}
 	for _, m := range s.p.Matrices() {
 		if m.Contrast == c.first && m.Probe == probe {
@@ -185,7 +185,7 @@ func contrastSummary(s source) []Section {
 	for _, c := range s.comparisons() {
 		title := c.title()
 		for _, r := range c.rows {
-			cells := texts(title, comma(s.short(r.Probe), c.name(r)), factorOf(r), more(r))
+			cells := texts(title, comma(s.Short(r.Probe), c.name(r)), factorOf(r), more(r))
 			if r.Ratio.N > 0 {
 				cells[2].Value = number(r.Ratio.Center)
 				cells[2].bounds(r.Ratio)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/stat"
@@ -35,7 +36,7 @@ type factorial struct {
 	compare  []analysis.Contrast
 }
 
-func (f factorial) run() Run {
+func (f factorial) run() *account.Account {
 	cells := []map[string]string{{}}
 	each := func(factor string, levels []string) {
 		var out []map[string]string
@@ -53,8 +54,8 @@ func (f factorial) run() Run {
 	for _, k := range slices.Sorted(maps.Keys(f.factors)) {
 		each(k, f.factors[k])
 	}
-	r := Run{Name: "synthetic", Question: f.question, Words: contrastWords,
-		Options: analysis.Options{Networks: f.networks, Probes: f.probes, Contrasts: f.compare}}
+	r := &account.Account{Contents: account.Contents{Name: "synthetic", Question: f.question, Words: contrastWords,
+		Options: analysis.Options{Networks: f.networks, Probes: f.probes, Contrasts: f.compare}}}
 	for _, c := range f.compare {
 		if r.Baseline == "" {
 			r.Baseline = c.Baseline()
@@ -264,7 +265,7 @@ func TestDifferenceWithoutRatio(t *testing.T) {
 	r := contrasted{ContrastRow: analysis.ContrastRow{Cell: analysis.Cell{Probe: "ping", Network: "host"}, Metric: "loss", Unit: "1",
 		Difference: stat.Interval{Center: 0.03, Lo: 0.021, Hi: 0.039, N: 12, Confidence: 0.95}}, by: &analysis.Contrast{To: one("load", "idle")}}
 	c := comparison{text: "a busy path", of: []analysis.Contrast{*r.by}, rows: []contrasted{r}}
-	if got := english((Run{}).sentence(c)); got != "a busy path has loss, 3.00 % more [2.10, 3.90]." {
+	if got := english(sentenceOf(nil, c)); got != "a busy path has loss, 3.00 % more [2.10, 3.90]." {
 		t.Error(got)
 	}
 }
@@ -283,14 +284,14 @@ func TestManyWithoutRatio(t *testing.T) {
 	c := comparison{text: "a busy path", of: []analysis.Contrast{*by}, many: true,
 		rows: []contrasted{row("a", 2, false), row("b", 3, false), row("c", 1, true), row("d", 0, false), row("e", 0, false)}}
 	want := "a busy path has 2.00× [1.80, 2.20] (a) to 3.00× [2.70, 3.30] the loss (b), ~ under 1 of 5 conditions, without a ratio under 2 of 5."
-	if got := english((Run{}).sentence(c)); got != want {
+	if got := english(sentenceOf(nil, c)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for i := range c.rows {
 		c.rows[i].Ratio, c.rows[i].Same = stat.Interval{}, false
 	}
 	want = "a busy path has loss, 3.00 % more [2.10, 3.90] (a) to loss, 3.00 % more [2.10, 3.90] (a)."
-	if got := english((Run{}).sentence(c)); got != want {
+	if got := english(sentenceOf(nil, c)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
@@ -18,7 +19,7 @@ const mostListed = 3
 // sentences answers the comparisons that the study states.
 func (s source) sentences() (out []Line) {
 	for i, c := range s.comparisons() {
-		text := s.sentence(c)
+		text := sentenceOf(s.Words, c)
 		switch {
 		case i == 0:
 			text = say("In this run, %s", text) // another run can show something else
@@ -43,10 +44,10 @@ func (c comparison) bounded() bool {
 func (r contrasted) known() bool { return r.Ratio.N > 0 || r.Difference.Bounded() }
 
 // sentence answers a comparison. Each ratio has its interval.
-func (r Run) sentence(c comparison) string { return say("%s.", r.clause(c)) }
+func sentenceOf(w account.Words, c comparison) string { return say("%s.", clauseOf(w, c)) }
 
 // clause is a sentence without its full stop.
-func (r Run) clause(c comparison) string {
+func clauseOf(w account.Words, c comparison) string {
 	if !c.answered() {
 		return c.nothing()
 	}
@@ -54,7 +55,7 @@ func (r Run) clause(c comparison) string {
 	rows, probes, text := c.rows, c.byProbe(), c.subject()
 	switch {
 	case len(c.of[0].Per) > 0 && len(rows) == 1 && rows[0].Ratio.Bounded() && c.of[0].Per[analysis.Network] != "":
-		return say("%s is %s as large on %s as on %s (%s)", text, factorOf(rows[0]), rows[0].Network, c.relative(), r.short(rows[0].Probe))
+		return say("%s is %s as large on %s as on %s (%s)", text, factorOf(rows[0]), rows[0].Network, c.relative(), w.Short(rows[0].Probe))
 	case c.text != "" && len(probes.keys) == 1 && len(c.of[0].Per) == 0:
 		return say("%s %s", text, c.verbs(rows))
 	}
@@ -62,7 +63,7 @@ func (r Run) clause(c comparison) string {
 	for _, p := range probes.keys {
 		amounts := c.amounts(probes.of[p])
 		if rows[0].by.To[analysis.Probe] == "" {
-			amounts = say("%s %s", r.short(p), amounts)
+			amounts = say("%s %s", w.Short(p), amounts)
 		}
 		parts = append(parts, amounts)
 	}

@@ -19,9 +19,9 @@ var costsAbout = say("CPU time by the clocks of the engine's own threads, with t
 // measured path, and what free encapsulation would give.
 func costSection(s source) []Section {
 	x := Section{ID: "costs", Title: say("What a packet costs"), About: costsAbout, In: full}
-	models := costmodel.Fit(s.p)
-	x.Parts = append(x.Parts, s.boundPart(costmodel.WhatIf(s.p))...)
-	x.Parts = append(x.Parts, s.hookPart(costmodel.Hooks(s.p))...)
+	models := s.Models()
+	x.Parts = append(x.Parts, s.boundPart(s.Bounds())...)
+	x.Parts = append(x.Parts, s.hookPart(s.Hooks())...)
 	x.Parts = append(x.Parts, modelParts(models, costmodel.Wakes(s.p, models), s.p.Baseline)...)
 	if x.Parts == nil {
 		return nil
@@ -158,8 +158,8 @@ func (s source) boundPart(bounds []costmodel.Bound) []Section {
 		p.Tables[i].In = inDetail
 	}
 	for _, b := range costmodel.Leading(bounds) {
-		line := Line{Network: b.Network, Title: comma(b.Network, s.under(b.Probe, b.Levels)), Text: whatIf(b)}
-		if s.why.States(explain.Bound, b.Cell) {
+		line := Line{Network: b.Network, Title: comma(b.Network, under(s.Words, b.Probe, b.Levels)), Text: whatIf(b)}
+		if s.Why().States(explain.Bound, b.Cell) {
 			line.In = []Medium{forAlone}
 		}
 		p.Lines = append(p.Lines, line)
@@ -179,7 +179,7 @@ func (s source) boundNames(bounds []costmodel.Bound) []column {
 	return []column{names("network", bounds, func(b costmodel.Bound) string { return b.Network }),
 		layout(Column{Head: say("traffic"), Left: true, Keep: 9}, bounds, func(b costmodel.Bound) Cell {
 			_, noun := perUnit(b.Unit)
-			return Cell{Text: comma(s.under(b.Probe, b.Levels), say("per %s", noun))}
+			return Cell{Text: comma(under(s.Words, b.Probe, b.Levels), say("per %s", noun))}
 		})}
 }
 
@@ -232,7 +232,7 @@ func (s source) hookPart(hooks []costmodel.Hook) []Section {
 	p := Section{ID: "hooks", Title: say("What bridge-nf costs without a rule"), Data: hooks,
 		About: say("With bridge-nf, bridges pass every packet to netfilter as if they routed it, whether or not there is a rule.")}
 	for _, h := range hooks {
-		p.Lines = append(p.Lines, Line{Network: h.Network, Title: comma(h.Network, s.under(h.Probe, h.Levels)), Text: hook(h)})
+		p.Lines = append(p.Lines, Line{Network: h.Network, Title: comma(h.Network, under(s.Words, h.Probe, h.Levels)), Text: hook(h)})
 	}
 	return []Section{p}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/probe"
@@ -17,9 +18,9 @@ import (
 )
 
 // costRun is a synthetic run that takes an overlay apart. The cost of a datagram is pass + 0.29 ns per byte.
-func costRun(pass map[string]float64, levels ...string) Run {
+func costRun(pass map[string]float64, levels ...string) *account.Account {
 	rnd := rand.New(rand.NewPCG(45, 1))
-	r := Run{Name: "overlay-cost (synthetic)", Options: analysis.Options{Baseline: "host"}, Words: map[string]probe.Info{}}
+	r := &account.Account{Contents: account.Contents{Name: "overlay-cost (synthetic)", Options: analysis.Options{Baseline: "host"}, Words: map[string]probe.Info{}}}
 	if levels == nil {
 		levels = []string{""}
 	}
@@ -53,11 +54,11 @@ func costRun(pass map[string]float64, levels ...string) Run {
 			}
 		}
 	}
-	r.Analyze()
+	r = again(r)
 	return r
 }
 
-func costsOf(t *testing.T, r Run) []byte {
+func costsOf(t *testing.T, r *account.Account) []byte {
 	t.Helper()
 	d := New(r)
 	if !d.Only("costs") {
@@ -104,7 +105,7 @@ func TestCostsThatContradict(t *testing.T) {
 func TestCostsOfRefusedModels(t *testing.T) {
 	r := costRun(passCosts)
 	r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Block > 2 }) // too few for intervals
-	r.Analyze()
+	r = again(r)
 	models := costmodel.Fit(r.Analysis)
 	if len(models) == 0 || slices.ContainsFunc(models, func(m costmodel.Model) bool { return m.Refused == "" }) {
 		t.Fatalf("want models, all refused: %+v", models)
@@ -117,7 +118,7 @@ func TestCostsOfRefusedModels(t *testing.T) {
 // Runs without the clocks of the engine's threads have no section about costs.
 func TestNoCosts(t *testing.T) {
 	r := run(t)
-	r.Analyze()
+	r = again(r)
 	if New(r).Only("costs") {
 		t.Error("costs without a clock")
 	}

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/record"
 )
 
 // byIdle turns the CPU time of a run into that of a new program: some cores were not idle, of which
 // the modes of /proc/stat saw seven eighths, and the engine's threads used half.
-func byIdle(r *Run, change func(x *record.Result)) {
+func byIdle(r *account.Account, change func(x *record.Result)) {
 	for i, x := range r.Results {
 		busy, ok := x.Get("cpu.busy")
 		if !ok {
@@ -42,7 +43,7 @@ func byIdle(r *Run, change func(x *record.Result)) {
 
 func TestCPUColumns(t *testing.T) {
 	r := run(t)
-	byIdle(&r, nil)
+	byIdle(r, nil)
 	md := write(t, writers["markdown"], r)
 	for _, want := range []string{
 		"| CPU, µs/packet | interval | CPU, ms/Gbit | interval | own CPU, µs/packet | interval | ÷ host | interval |",
@@ -68,7 +69,7 @@ func TestCPUColumns(t *testing.T) {
 // A cell that is nearly idle has no cost, and no other output has a time below 0.
 func TestUnresolvedCPU(t *testing.T) {
 	r := run(t)
-	byIdle(&r, func(x *record.Result) {
+	byIdle(r, func(x *record.Result) {
 		x.Values = append(slices.Clip(x.Values), record.Value{Name: "window", Unit: "s", Value: 0.2})
 		for i := range x.Values {
 			v := &x.Values[i]

@@ -6,16 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
 
 // toolRun is a synthetic run: of three tools, the third measures less on the host.
-func toolRun(blocks int) Run {
-	r := Run{Name: "tools", Options: analysis.Options{Baseline: "host", Networks: []string{"host", "vxlan"}, Probes: []string{"tcp-stream", "iperf3-tcp", "qperf-tcp"}}, Words: map[string]probe.Info{
+func toolRun(blocks int) *account.Account {
+	r := &account.Account{Contents: account.Contents{Name: "tools", Options: analysis.Options{Baseline: "host", Networks: []string{"host", "vxlan"}, Probes: []string{"tcp-stream", "iperf3-tcp", "qperf-tcp"}}, Words: map[string]probe.Info{
 		"tcp-stream": {Measures: "TCP throughput", Differs: "is warm"}, "iperf3-tcp": {Measures: "TCP throughput", Differs: "waits in select"},
-		"qperf-tcp": {Measures: "TCP throughput", Differs: "has no option"}, "ping": {Measures: "ICMP echo time"}}}
+		"qperf-tcp": {Measures: "TCP throughput", Differs: "has no option"}, "ping": {Measures: "ICMP echo time"}}}}
 	for b := 1; b <= blocks; b++ {
 		for probe, v := range map[string][2]float64{"tcp-stream": {20e9, 10e9}, "iperf3-tcp": {20.01e9, 10.01e9}, "qperf-tcp": {12e9, 10e9}} {
 			for i, n := range r.Networks {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weir-bench/weir/internal/account"
 )
 
 // part is a section in English.
@@ -29,7 +31,7 @@ func (d *Document) only(id string) *Document {
 
 // Every section, figure and table has a link target, and every link leads somewhere.
 func TestIdentities(t *testing.T) {
-	for name, r := range map[string]Run{"run": run(t), "gap": gapRun(12), "line": chainRun(t), "tools": toolRun(12), "levels": loaded(t)} {
+	for name, r := range map[string]*account.Account{"run": run(t), "gap": gapRun(12), "line": chainRun(t), "tools": toolRun(12), "levels": loaded(t)} {
 		s := write(t, writers["html"], r)
 		seen := map[string]bool{}
 		for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(s, -1) {

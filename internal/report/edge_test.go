@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/record"
 )
@@ -18,27 +19,27 @@ const hostile = `<script>alert(1)</script>|"'&{{.}}` + "\x1b[31m\n`rm`*_\u202e"
 // edges are unusual runs, and text that their report must contain.
 var edges = []struct {
 	name string
-	edit func(*Run)
+	edit func(*account.Account)
 	says string // in the text
 }{
-	{"nothing", func(r *Run) { *r = Run{} }, "no trials"},
-	{"no ok trial", func(r *Run) {
+	{"nothing", func(r *account.Account) { *r = *account.Of(account.Contents{}) }, "no trials"},
+	{"no ok trial", func(r *account.Account) {
 		for i := range r.Results {
 			r.Results[i].Status, r.Results[i].Reason = record.Failed, "the client died"
 		}
 	}, "no trial is ok"},
-	{"one block", func(r *Run) {
+	{"one block", func(r *account.Account) {
 		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Block > 1 })
 	}, "need at least 9 blocks"},
-	{"no baseline in the results", func(r *Run) {
+	{"no baseline in the results", func(r *account.Account) {
 		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Config["network"] == "host" })
 	}, `no trial of the baseline "host"`},
-	{"no baseline named", func(r *Run) { r.Baseline = "" }, "names no baseline"},
-	{"only the baseline", func(r *Run) {
+	{"no baseline named", func(r *account.Account) { r.Baseline = "" }, "names no baseline"},
+	{"only the baseline", func(r *account.Account) {
 		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Config["network"] != "host" })
 	}, `"host" is the only network`},
-	{"one machine", func(*Run) {}, "not network throughput"},
-	{"twelve networks", func(r *Run) {
+	{"one machine", func(*account.Account) {}, "not network throughput"},
+	{"twelve networks", func(r *account.Account) {
 		for _, x := range slices.Clone(r.Results) {
 			for i := 1; i <= 9; i++ {
 				if x.Config["network"] == "bridge" {
@@ -49,13 +50,13 @@ var edges = []struct {
 			}
 		}
 	}, "n9"},
-	{"load and stress", func(r *Run) {
+	{"load and stress", func(r *account.Account) {
 		for i, x := range r.Results {
 			r.Results[i].Values = append(slices.Clip(x.Values), record.Value{Name: "stress.taken", Unit: "1", Value: 0.47},
 				record.Value{Name: "load.delivered", Unit: "bit/s", Value: 3.21e9})
 		}
 	}, "CPU taken load ok"},
-	{"clients", func(r *Run) {
+	{"clients", func(r *account.Account) {
 		for i, x := range r.Results {
 			if unit := map[string]string{"tcp-stream": "bit/s", "udp-stream": "bit/s", "udp-rate": "packet/s", "udp-rr": "1/s"}[x.Config["probe"]]; len(x.Values) > 0 {
 				r.Results[i].Values = append(slices.Clip(x.Values), record.Value{Name: "clients.delivered", Unit: unit, Value: 2.5e9},
@@ -63,7 +64,7 @@ var edges = []struct {
 			}
 		}
 	}, "all clients least most"},
-	{"all pairs", func(r *Run) {
+	{"all pairs", func(r *account.Account) {
 		for _, x := range r.Results {
 			y := x
 			x.Config["pair"] = "h1-h2"
@@ -72,14 +73,14 @@ var edges = []struct {
 		}
 		r.Results[0].Observed = map[string]string{"cost": "not measured: 2 pairs at once"}
 	}, "Absolute figures describe a shared machine"},
-	{"link rate", func(r *Run) {
+	{"link rate", func(r *account.Account) {
 		for i := range r.Results {
 			if r.Results[i].Observed != nil && r.Results[i].Config["probe"] == "tcp-stream" {
 				r.Results[i].Observed["ceiling"], r.Results[i].Observed["link"] = "2.47e10", "2.6e10"
 			}
 		}
 	}, "host: at the ceiling that the headers leave of the link"},
-	{"hostile names", func(r *Run) {
+	{"hostile names", func(r *account.Account) {
 		r.Name, r.Question, r.Study, r.Seed, r.Dir = hostile, hostile, []byte(hostile), hostile, hostile
 		r.Command, r.Problems = []string{hostile}, []lang.Text{lang.Text(hostile)}
 		r.Hosts = map[string][]byte{hostile: []byte(`{"kernel":"<script>"}`), "broken": []byte("{")}
@@ -95,7 +96,7 @@ var edges = []struct {
 			}
 		}
 	}, "script"},
-	{"values and levels without names", func(r *Run) {
+	{"values and levels without names", func(r *account.Account) {
 		for i := range r.Results {
 			x := &r.Results[i]
 			x.Config["ends"], x.Config["pair"], x.Config[""] = []string{"", "pod-pod"}[i%2], []string{"h1-h2", ""}[i%2], ""
@@ -104,7 +105,7 @@ var edges = []struct {
 			}
 		}
 	}, ""},
-	{"broken histograms", func(r *Run) {
+	{"broken histograms", func(r *account.Account) {
 		for i := range r.Results {
 			for n := range r.Results[i].Values {
 				if r.Results[i].Values[n].Hist != "" {
@@ -113,14 +114,14 @@ var edges = []struct {
 			}
 		}
 	}, "cannot read the histograms of 12 trials"},
-	{"zeros", func(r *Run) {
+	{"zeros", func(r *account.Account) {
 		for i := range r.Results {
 			for n := range r.Results[i].Values {
 				r.Results[i].Values[n].Value = 0
 			}
 		}
 	}, "they have no ratio"},
-	{"huge values", func(r *Run) {
+	{"huge values", func(r *account.Account) {
 		for i := range r.Results {
 			for n := range r.Results[i].Values {
 				r.Results[i].Values[n].Value = math.MaxFloat64
@@ -128,7 +129,7 @@ var edges = []struct {
 		}
 		r.Results = append(r.Results, r.Results...)
 	}, "TCP stream"},
-	{"every trial warns and differs", func(r *Run) {
+	{"every trial warns and differs", func(r *account.Account) {
 		for i := range r.Results {
 			x := &r.Results[i]
 			x.Warnings = []string{fmt.Sprintf("warning %d", i)}
@@ -137,7 +138,7 @@ var edges = []struct {
 			}
 		}
 	}, "and 7 more warnings"},
-	{"a numeric factor", func(r *Run) {
+	{"a numeric factor", func(r *account.Account) {
 		for _, x := range slices.Clone(r.Results) {
 			for i, size := range []string{"9k", "1000", "64"} {
 				y := x
@@ -153,8 +154,8 @@ func TestEdges(t *testing.T) {
 	for _, e := range edges {
 		t.Run(e.name, func(t *testing.T) {
 			r := run(t)
-			e.edit(&r)
-			r = analyzed(r)
+			e.edit(r)
+			r = again(r)
 			out := map[string]string{}
 			for name, f := range writers {
 				s := write(t, f, r)

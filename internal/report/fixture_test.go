@@ -13,6 +13,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/probe"
@@ -210,22 +211,21 @@ func load(t testing.TB) []record.Result {
 }
 
 // run returns the synthetic run as read from a results directory.
-func run(t testing.TB) Run {
+func run(t testing.TB) *account.Account {
 	t.Helper()
 	study, err := os.ReadFile("testdata/study.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Run{
+	return &account.Account{Contents: account.Contents{
 		Name: "udp-vs-tcp (synthetic)", Question: "Why is UDP so much slower than TCP on the overlay? These numbers are synthetic: nobody measured them.",
 		Study: study, Words: words, Results: load(t), Options: analysis.Options{Baseline: "host",
 			Networks: []string{"host", "bridge", "vxlan-overlay"}, Probes: []string{"tcp-stream", "udp-stream", "udp-rate", "udp-rr"}},
 		Hosts:   map[string][]byte{"bench-1": []byte(`{"kernel":"6.12.9","cpu":"Example 3 GHz","cpus":8,"arch":"amd64","os":"Example Linux 1","sysctl":{"net.core.rmem_max":"212992","net.ipv4.tcp_congestion_control":"cubic"},"tools":{"iperf3":"3.18","ping":"20240905"}}`)},
-		Command: []string{"weir", "run", StudyFile},
-		Claims:  outcomes(),
+		Command: []string{"weir", "run", account.StudyFile},
 		Seed:    "20240607", Dir: "results/2024-06-07-udp-vs-tcp",
 		Problems: []lang.Text{"results.jsonl: line 145 is cut off: the run was killed while it was written"},
-	}
+	}, Claims: outcomes()}
 }
 
 var words = map[string]probe.Info{

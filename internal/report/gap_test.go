@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/record"
 )
 
 // gapRun is a synthetic run with a fixed cost per pass and a receiver cost per datagram.
-func gapRun(blocks int) Run {
+func gapRun(blocks int) *account.Account {
 	rnd := rand.New(rand.NewPCG(20240608, 1))
 	var rs []record.Result
 	for block := 1; block <= blocks; block++ {
@@ -59,10 +60,10 @@ func gapRun(blocks int) Run {
 			}
 		}
 	}
-	return Run{Name: "gap (synthetic)", Results: rs, Options: analysis.Options{Baseline: "host", Networks: []string{"host", "vxlan-overlay"}}}
+	return &account.Account{Contents: account.Contents{Name: "gap (synthetic)", Results: rs, Options: analysis.Options{Baseline: "host", Networks: []string{"host", "vxlan-overlay"}}}}
 }
 
-func gapText(t *testing.T, r Run, width int) string {
+func gapText(t *testing.T, r *account.Account, width int) string {
 	t.Helper()
 	var b bytes.Buffer
 	chinese(t, New(analyzed(r)))

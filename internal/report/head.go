@@ -15,7 +15,7 @@ import (
 // head is what a reader must know before the numbers: where, with what, when, how much and how sure.
 func (s source) head() []Fact {
 	out := machines(s.Hosts)
-	if w := s.where(); w != "" {
+	if w := where(s.Account); w != "" {
 		out = append(out, Fact{say("where"), w})
 	}
 	return append(out, s.when()...)
@@ -23,7 +23,7 @@ func (s source) head() []Fact {
 
 // when says when the run was, how much it measured and how sure it is.
 func (s source) when() (out []Fact) {
-	first, last := s.times()
+	first, last := s.Times()
 	if !first.IsZero() {
 		out = append(out, Fact{say("when"), first.UTC().Format("2006-01-02 15:04") + " UTC"}, Fact{say("took"), took(last.Sub(first))})
 	}
@@ -86,7 +86,7 @@ func (s several) head(census string) []Fact {
 	var first, last time.Time
 	for _, r := range s.runs {
 		hosts = append(hosts, r.Hosts)
-		from, to := r.times()
+		from, to := r.Times()
 		if first.IsZero() || !from.IsZero() && from.Before(first) {
 			first = from
 		}

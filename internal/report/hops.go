@@ -48,9 +48,9 @@ func (s source) hopClause(network string) string {
 		if c.Adds {
 			of = say("the sum of its segments")
 		}
-		part := fmt.Sprintf("%s %s× %s", s.short(c.Probe), fixed(last.Ratio.Center, ratioDigits(last.Ratio)), of)
+		part := fmt.Sprintf("%s %s× %s", s.Short(c.Probe), fixed(last.Ratio.Center, ratioDigits(last.Ratio)), of)
 		if last.Same {
-			part = say("%s no difference shown ~ from %s", s.short(c.Probe), of)
+			part = say("%s no difference shown ~ from %s", s.Short(c.Probe), of)
 		}
 		parts = append(parts, part)
 	}
@@ -60,13 +60,13 @@ func (s source) hopClause(network string) string {
 	return say("Over %d hops: %s.", hops, list(parts))
 }
 
-func (r Run) hopTitle(c analysis.Chain) string {
-	s := r.under(c.Probe, c.Levels)
-	s += say(", from %s over several hops: %s", strings.Fields(c.Spans[0].Hosts)[0], hopMetric(c))
+func (s source) hopTitle(c analysis.Chain) string {
+	title := under(s.Words, c.Probe, c.Levels)
+	title += say(", from %s over several hops: %s", strings.Fields(c.Spans[0].Hosts)[0], hopMetric(c))
 	if c.Adds {
-		s += say(" against the sum of its segments")
+		title += say(" against the sum of its segments")
 	}
-	return s
+	return title
 }
 
 func hopMetric(c analysis.Chain) string {

@@ -8,16 +8,17 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/record"
 )
 
 // chainRun is a synthetic run on a line of four hosts.
-func chainRun(t *testing.T) Run {
+func chainRun(t *testing.T) *account.Account {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(20240607, 3))
-	r := Run{Name: "line (synthetic)", Words: words, Options: analysis.Options{Baseline: "kernel",
-		Networks: []string{"kernel", "relay"}, Probes: []string{"tcp-stream", "udp-rr", "netperf-udp-rr"}}}
+	r := &account.Account{Contents: account.Contents{Name: "line (synthetic)", Words: words, Options: analysis.Options{Baseline: "kernel",
+		Networks: []string{"kernel", "relay"}, Probes: []string{"tcp-stream", "udp-rr", "netperf-udp-rr"}}}}
 	for block := 1; block <= 12; block++ {
 		for _, network := range r.Networks {
 			for _, way := range [][2]int{{1, 2}, {1, 3}, {1, 4}, {2, 3}, {3, 4}} {

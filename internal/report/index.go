@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 )
@@ -27,16 +28,16 @@ type Indexed struct {
 }
 
 // Entry returns what an index says of analyzed runs of one directory. Their evidence is not needed.
-func Entry(runs []Run) (x Indexed) {
+func Entry(runs []*account.Account) (x Indexed) {
 	if len(runs) == 0 {
 		return x
 	}
 	r := runs[0]
 	x.runs, x.study, x.question = len(runs), r.Name, r.Question
-	x.begin, _ = r.times()
-	_, x.machine = r.machine()
+	x.begin, _ = r.Times()
+	_, x.machine = machineOf(r)
 	p := analysis.Pool(analyses(runs), 0)
-	s := source{Run: r, p: r.Analysis}
+	s := source{Account: r, p: r.Analysis}
 	lines := append(s.sentences(), s.answers()...)
 	if len(runs) > 1 {
 		lines = Pooled(runs, p).Sections[0].Lines
@@ -51,7 +52,7 @@ func Entry(runs []Run) (x Indexed) {
 }
 
 // first says in one sentence what the networks cost under the first probe.
-func first(r Run, p *analysis.Pooled) []string {
+func first(r *account.Account, p *analysis.Pooled) []string {
 	var of []string
 	probe := ""
 	for _, c := range p.Cells {
@@ -69,7 +70,7 @@ func first(r Run, p *analysis.Pooled) []string {
 	if len(of) < 2 {
 		return nil
 	}
-	return []string{say("%s ÷ %s: %s", r.short(probe), p.Baseline, list(of))}
+	return []string{say("%s ÷ %s: %s", r.Short(probe), p.Baseline, list(of))}
 }
 
 func places(n int) (out []int) {
@@ -154,7 +155,7 @@ func indexTable(id string, all []Indexed, broken bool) Table {
 	return t
 }
 
-func analyses(runs []Run) (out []*analysis.Run) {
+func analyses(runs []*account.Account) (out []*analysis.Run) {
 	for _, r := range runs {
 		out = append(out, r.Analysis)
 	}

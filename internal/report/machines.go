@@ -8,13 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
 // where says between which machines a run measured networks that exist; "" for the lab.
-func (r Run) where() string {
+func where(r *account.Account) string {
 	if !r.Target.Exists() {
 		return ""
 	}
@@ -30,14 +31,14 @@ func (r Run) where() string {
 	if c := r.Target.Kube.Context; c != "" {
 		cluster = say("cluster %s", c)
 	}
-	if r.onlyHosts() {
+	if onlyHosts(r) {
 		return say("measured between %s in %s", names, cluster)
 	}
 	return say("measured between pods of %s in %s", names, cluster)
 }
 
 // onlyHosts reports whether all ends are hosts themselves.
-func (r Run) onlyHosts() bool {
+func onlyHosts(r *account.Account) bool {
 	return !slices.ContainsFunc(r.Analysis.Networks, func(n string) bool { return n != "host" && n != "via" })
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/study"
@@ -16,11 +17,11 @@ import (
 
 // foundRun is a synthetic run on machines that a target found: pairs of all of them, or one pair of two.
 // Pairs with node3 carry a fifth.
-func foundRun(t testing.TB, machines int, blocks, rounds int) Run {
+func foundRun(t testing.TB, machines int, blocks, rounds int) *account.Account {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(20261123, uint64(machines)))
-	r := Run{Name: "cluster (synthetic)", Words: words, Target: study.Target{Kube: &study.Kube{Context: "east"}}, Hosts: map[string][]byte{},
-		Options: analysis.Options{Baseline: "host", Networks: []string{"host", "pod"}, Probes: []string{"tcp-stream"}}}
+	r := &account.Account{Contents: account.Contents{Name: "cluster (synthetic)", Words: words, Target: study.Target{Kube: &study.Kube{Context: "east"}}, Hosts: map[string][]byte{},
+		Options: analysis.Options{Baseline: "host", Networks: []string{"host", "pod"}, Probes: []string{"tcp-stream"}}}}
 	for n := 1; n <= machines; n++ {
 		m := analysis.Machine{Name: fmt.Sprint("node", n), Zone: []string{"east-1", "east-2"}[n%2]}
 		r.Machines = append(r.Machines, m)
@@ -104,9 +105,9 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-func goldenSections(t *testing.T, file string, r Run, ids ...string) {
+func goldenSections(t *testing.T, file string, r *account.Account, ids ...string) {
 	t.Helper()
-	r.Analyze()
+	r = again(r)
 	d := New(r)
 	some := &Document{Title: d.Title, Where: d.Where, Networks: d.Networks, Baseline: d.Baseline}
 	for _, id := range ids {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 )
 
@@ -114,16 +115,13 @@ func againSection(s source) []Section {
 	x := Section{ID: "again", Title: say("Run it again"), In: []Medium{forPage}, Code: shell(s.Command)}
 	if len(s.Study) > 0 && !s.Unpaired {
 		x.About = say("These commands write the study of this run to a file and run it.")
-		x.Code = heredoc(StudyFile, string(s.Study)) + x.Code
+		x.Code = heredoc(account.StudyFile, string(s.Study)) + x.Code
 	}
 	if s.Seed != "" {
 		x.Facts = []Fact{{say("seed of the order"), s.Seed}}
 	}
 	return []Section{x}
 }
-
-// StudyFile is where the commands of a report write the study: its readers do not have the run's directory.
-const StudyFile = "study.yaml"
 
 // heredoc is a shell's command that writes a text to a file.
 func heredoc(file, text string) string {

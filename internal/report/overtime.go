@@ -17,7 +17,7 @@ func overTimeSection(s source) []Section {
 	x := Section{ID: "over-time", Title: say("CPU and throughput over time"), Label: say("over time"), About: overTimeAbout, Flat: true, In: []Medium{forPage}}
 	var titles groups[string, analysis.OverTime]
 	for _, o := range s.p.OverTime() {
-		titles.add(s.under(o.Probe, o.Levels), o)
+		titles.add(under(s.Words, o.Probe, o.Levels), o)
 	}
 	for _, title := range titles.keys {
 		cells := titles.of[title]
@@ -66,7 +66,7 @@ func (s source) overTime(o analysis.OverTime, id string) Figure {
 		}
 		v.Panels = append(v.Panels, threads)
 	}
-	v.Alt = say("CPU and throughput over time, %s, %s: means %s.", o.Network, s.under(o.Probe, o.Levels), alternatives(alt))
+	v.Alt = say("CPU and throughput over time, %s, %s: means %s.", o.Network, under(s.Words, o.Probe, o.Levels), alternatives(alt))
 	f := Figure{ID: id + " " + o.Network + " " + o.Host, Caption: o.Network, Chart: v, Note: say("%s of %d.", count(o.Trials, "trial"), o.Of)}
 	if o.Host != "" {
 		f.Caption += say(", machine %s", o.Host)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/record"
 )
@@ -33,9 +34,9 @@ func unzipped(t *testing.T, name string) []byte {
 
 // sampledRun is a recorded run of host and vxlan-overlay under tcp-stream, with windows of 2 s, on a busy
 // machine with 2 CPUs.
-func sampledRun(t *testing.T) Run {
+func sampledRun(t *testing.T) *account.Account {
 	t.Helper()
-	r := Run{Name: "overtime", Options: analysis.Options{Baseline: "host", Probes: []string{"tcp-stream"}}}
+	r := &account.Account{Contents: account.Contents{Name: "overtime", Options: analysis.Options{Baseline: "host", Probes: []string{"tcp-stream"}}}}
 	if err := json.Unmarshal(unzipped(t, "overtime.inside.json.gz"), &r.Inside); err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +49,9 @@ func sampledRun(t *testing.T) Run {
 	return r
 }
 
-func sectionsOf(t *testing.T, r Run, ids ...string) *Document {
+func sectionsOf(t *testing.T, r *account.Account, ids ...string) *Document {
 	t.Helper()
-	r.Analyze()
+	r = again(r)
 	d := New(r)
 	var kept []Section
 	for _, s := range d.Sections {
@@ -93,7 +94,7 @@ func TestFullThread(t *testing.T) {
 				record.Value{Name: "thread.h1.<b>evil", Unit: "core", Value: 1.5})
 		}
 	}
-	r.Analyze()
+	r = again(r)
 	var b bytes.Buffer
 	if err := Text(&b, New(r), 120); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func (s source) overview() (Table, bool) {
 			return Table{}, false
 		}
 		seen[t.Probe] = true
-		out.Columns = append(out.Columns, Column{Head: s.title(t.Probe), Base: "1", Probe: t.Probe})
+		out.Columns = append(out.Columns, Column{Head: s.Title(t.Probe), Base: "1", Probe: t.Probe})
 	}
 	for _, n := range s.p.Networks {
 		if n == s.p.Baseline {

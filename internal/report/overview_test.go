@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/record"
 )
 
 // loaded is one probe under five loads on two networks. Loads have no order, and so no figure.
-func loaded(t *testing.T) Run {
+func loaded(t *testing.T) *account.Account {
 	r := run(t)
 	var out []record.Result
 	for _, x := range r.Results {

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
 
 // large is a run of 12 networks and 8 probes, with names as long as those of the catalog.
-func large(t testing.TB) Run {
+func large(t testing.TB) *account.Account {
 	r := run(t)
 	of := map[string]string{"tcp-stream": "tcp-stream-many", "udp-stream": "udp-stream-large", "udp-rate": "udp-pps", "udp-rr": "tcp-rr"}
 	r.Words = maps.Clone(r.Words)

@@ -22,7 +22,7 @@ func pathSection(s source) []Section {
 				link = addNew(link, unit.Format(v, "bit/s"))
 			}
 			if c := r.Wire.Ceiling; c > 0 {
-				ceilings = append(ceilings, s.under(t.Probe, t.Levels)+" "+unit.Format(c, t.Unit))
+				ceilings = append(ceilings, under(s.Words, t.Probe, t.Levels)+" "+unit.Format(c, t.Unit))
 			}
 		}
 		if mtu == nil && overhead == nil && link == nil && ceilings == nil {

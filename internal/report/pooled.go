@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
@@ -15,24 +15,24 @@ import (
 
 // several is what the sections of a pooled report are made from.
 type several struct {
-	runs  []Run
+	runs  []*account.Account
 	names []string // of the runs, short and different
 	p     *analysis.Pooled
-	words Run // the descriptions of all probes
+	words account.Words // the descriptions of all probes
 }
 
 // Pooled is the report of several analyzed runs; p pools their analyses in the same order.
-func Pooled(runs []Run, p *analysis.Pooled) *Document {
-	s := several{runs: runs, p: p, names: runNames(runs), words: Run{Words: map[string]probe.Info{}}}
+func Pooled(runs []*account.Account, p *analysis.Pooled) *Document {
+	s := several{runs: runs, p: p, names: runNames(runs), words: account.Words{}}
 	d := &Document{Title: say("weir"), Baseline: p.Baseline, Networks: p.Networks, Analysis: p}
 	trials := 0
 	for i, r := range runs {
 		if i == 0 {
-			d.Title, d.Question, d.Where = cmp.Or(r.Name, d.Title), word(r.Question), r.where()
+			d.Title, d.Question, d.Where = cmp.Or(r.Name, d.Title), word(r.Question), where(r)
 		}
 		trials += len(r.Results)
 		for name, w := range r.Words {
-			s.words.Words[name] = w
+			s.words[name] = w
 		}
 		for _, problem := range r.Problems {
 			d.Warnings = append(d.Warnings, say("%s: %s", s.names[i], problem))
@@ -46,7 +46,7 @@ func Pooled(runs []Run, p *analysis.Pooled) *Document {
 }
 
 // runNames returns the last part of each directory, or the whole where those are equal.
-func runNames(runs []Run) []string {
+func runNames(runs []*account.Account) []string {
 	var names []string
 	taken := map[string]int{}
 	for i, r := range runs {
@@ -65,7 +65,7 @@ func runNames(runs []Run) []string {
 func (s several) over(n int) string {
 	var first, last time.Time
 	for _, r := range s.runs {
-		from, to := r.times()
+		from, to := r.Times()
 		if !from.IsZero() && (first.IsZero() || from.Before(first)) {
 			first = from
 		}
@@ -113,7 +113,7 @@ func (s several) answer() Section {
 		x.Notes = append(x.Notes, say("%d runs say little about how much runs differ, so these intervals are wide. %d or more runs narrow them.", s.p.Runs, fewRuns))
 	}
 	if len(s.runs) > 0 {
-		x.Parts = []Section{{ID: "datapath", Notes: s.runs[0].datapath(), In: full, Box: true}}
+		x.Parts = []Section{{ID: "datapath", Notes: datapath(s.runs[0]), In: full, Box: true}}
 	}
 	return x
 }
@@ -151,7 +151,7 @@ func (s several) clauses(network string) string {
 // clause sums up the cells of one probe: one ratio, or the range over several conditions.
 func (s several) clause(cells []analysis.PooledCell, whose string) string {
 	c := cells[0]
-	what := s.words.short(c.Probe)
+	what := s.words.Short(c.Probe)
 	if c.Metric == "throughput" {
 		what = say("%s throughput", what)
 	}
@@ -198,7 +198,7 @@ func (s several) compared() (out []analysis.PooledCell) {
 
 // name names a cell: its network, then the probe, the levels that vary, and those compared.
 func (s several) name(c analysis.PooledCell) string {
-	return comma(c.Network, comma(comma(s.words.short(c.Probe), levelText(c.Levels)), c.Compared))
+	return comma(c.Network, comma(comma(s.words.Short(c.Probe), levelText(c.Levels)), c.Compared))
 }
 
 func (s several) cells(of []analysis.PooledCell) column {

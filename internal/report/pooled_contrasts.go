@@ -30,7 +30,7 @@ func (s several) contrastLines() (out []Line) {
 		if !c.answered() {
 			continue
 		}
-		text := s.words.clause(c)
+		text := clauseOf(s.words, c)
 		if c.text != "" {
 			text = capital(text)
 		}

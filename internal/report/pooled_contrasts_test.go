@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/record"
 )
 
 // underLoad returns three runs of a study that compares loads: the response time under load is twice
 // that without, and 10 % more on the overlay.
-func underLoad(t *testing.T, contrasts ...analysis.Contrast) (runs []Run) {
+func underLoad(t *testing.T, contrasts ...analysis.Contrast) (runs []*account.Account) {
 	t.Helper()
 	for i := range 3 {
 		r := run(t)
@@ -38,7 +39,7 @@ func underLoad(t *testing.T, contrasts ...analysis.Contrast) (runs []Run) {
 			}
 		}
 		r.Results, r.Dir = all, "00"+string(rune('1'+i))
-		r.Analyze()
+		r = again(r)
 		runs = append(runs, r)
 	}
 	return runs
@@ -81,7 +82,7 @@ func TestCompareContrasts(t *testing.T) {
 				x.Values[0].Value *= 1.3
 			}
 		}
-		r.Analyze()
+		r = again(r)
 		b = append(b, r.Analysis)
 	}
 	c := analysis.Compare(a, b, 0.05)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/facts"
@@ -43,7 +44,7 @@ func (s several) forests(of []analysis.PooledCell) (out []Figure) {
 			f.Groups = append(f.Groups, g)
 			alt = append(alt, c.Network+" "+g.Pooled.Label)
 		}
-		caption := comma(s.words.under(c.Probe, c.Levels), c.Compared)
+		caption := comma(under(s.words, c.Probe, c.Levels), c.Compared)
 		f.Alt = say("Ratio of each run and of all, %s: %s.", caption, alternatives(alt))
 		note := say("■ one run, larger with more weight · ◆ all runs · bar: where the next run is expected")
 		if hidden := s.p.Runs - mostForest; hidden > 0 {
@@ -97,7 +98,7 @@ func (s several) perRun() Section {
 	for i := range all {
 		all[i] = i
 	}
-	ok := func(r Run) (n int) {
+	ok := func(r *account.Account) (n int) {
 		for _, t := range r.Results {
 			if t.Status == record.OK {
 				n++
@@ -109,7 +110,7 @@ func (s several) perRun() Section {
 		return layout(Column{Head: word(head), Left: true, Keep: keep}, all, func(i int) Cell { return Cell{Text: get(i)} })
 	}
 	x.Tables = []Table{table("runs-table", left("run", 9, func(i int) string { return s.names[i] }),
-		left("begin and length", 8, func(i int) string { return s.runs[i].span() }),
+		left("begin and length", 8, func(i int) string { return span(s.runs[i]) }),
 		left("blocks", 7, func(i int) string { return fmt.Sprint(s.runs[i].Analysis.Blocks) }),
 		left("ok", 7, func(i int) string { return fmt.Sprintf("%d/%d", ok(s.runs[i]), len(s.runs[i].Results)) }),
 		left("disturbed", 6, func(i int) string { return fmt.Sprint(s.runs[i].Analysis.Disturbed) }),

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/record"
@@ -16,7 +17,7 @@ import (
 
 // repeated returns runs of the synthetic study ten minutes apart. Every run shifts the overlay by
 // another factor; the fourth lacks the response times of the overlay and has another kernel.
-func repeated(t testing.TB) (runs []Run) {
+func repeated(t testing.TB) (runs []*account.Account) {
 	t.Helper()
 	for i, shift := range []float64{0, 0.05, -0.06, 0.02, -0.03} {
 		r := run(t)
@@ -40,13 +41,13 @@ func repeated(t testing.TB) (runs []Run) {
 			r.Hosts = map[string][]byte{"bench-1": []byte(strings.Replace(string(r.Hosts["bench-1"]), "6.12.9", "6.12.10", 1))}
 			r.Problems = []lang.Text{"results.jsonl: line 130 is cut off"}
 		}
-		r.Analyze()
+		r = again(r)
 		runs = append(runs, r)
 	}
 	return runs
 }
 
-func pooledDocument(runs []Run) *Document {
+func pooledDocument(runs []*account.Account) *Document {
 	var as []*analysis.Run
 	for _, r := range runs {
 		as = append(as, r.Analysis)
@@ -99,14 +100,14 @@ func TestPooledOfLittle(t *testing.T) {
 	all := repeated(t)
 	alone := run(t)
 	alone.Baseline, alone.Hosts, alone.Dir = "", nil, ""
-	alone.Analyze()
+	alone = again(alone)
 	for name, c := range map[string]struct {
-		runs []Run
+		runs []*account.Account
 		want string
 	}{
 		"none":        {nil, "Nothing was compared"},
 		"one":         {all[:1], "One run cannot show how much runs differ"},
-		"no baseline": {[]Run{alone}, "Nothing was compared"},
+		"no baseline": {[]*account.Account{alone}, "Nothing was compared"},
 		"two":         {all[:2], "(2 runs over 20 min). 2 runs say little about how much runs differ"},
 	} {
 		var text, page bytes.Buffer
@@ -124,7 +125,7 @@ func TestPooledOfLittle(t *testing.T) {
 }
 
 func TestRunNames(t *testing.T) {
-	got := runNames([]Run{{Dir: "a/001"}, {Dir: "b/001"}, {Dir: "b/002/"}})
+	got := runNames([]*account.Account{{Contents: account.Contents{Dir: "a/001"}}, {Contents: account.Contents{Dir: "b/001"}}, {Contents: account.Contents{Dir: "b/002/"}}})
 	if strings.Join(got, " ") != "a/001 b/001 002" {
 		t.Errorf("%q", got)
 	}
@@ -133,7 +134,7 @@ func TestRunNames(t *testing.T) {
 // What earlier runs have shown stands beside the interval of a single run, which stays.
 func TestBeyondOneRun(t *testing.T) {
 	r := run(t)
-	r.Analyze()
+	r = again(r)
 	plain := write(t, writers["text"], r)
 	r.Analysis.Learn(func(t *analysis.Table, row *analysis.Row) (analysis.Spread, bool) {
 		if row.Network == "vxlan-overlay" {
@@ -156,7 +157,7 @@ func TestBeyondOneRun(t *testing.T) {
 
 // A long series gives a report of readable length, which says what it leaves out.
 func TestPooledOfMany(t *testing.T) {
-	var runs []Run
+	var runs []*account.Account
 	for range 20 {
 		runs = append(runs, repeated(t)[:2]...)
 	}

@@ -33,7 +33,7 @@ func probeSections(s source) (out []Section) {
 
 func (s source) probe(tables []analysis.Table, across []Figure) Section {
 	first := tables[0]
-	x := Section{ID: "probe " + first.Probe, Title: s.title(first.Probe), Probe: first.Probe, About: s.about(first), Figures: across, Flat: true, In: full}
+	x := Section{ID: "probe " + first.Probe, Title: s.Title(first.Probe), Probe: first.Probe, About: s.about(first), Figures: across, Flat: true, In: full}
 	many := len(tables) > manyTables
 	for _, t := range tables {
 		part := s.table(t)
@@ -65,31 +65,31 @@ func (s source) table(t analysis.Table) Section {
 func tableID(t analysis.Table) string { return "probe " + t.Probe + " " + levelText(t.Levels) }
 
 // heading names a table without context.
-func (r Run) heading(t analysis.Table) string {
-	s, m := r.under(t.Probe, t.Levels), metricName(t.Metric)
+func (s source) heading(t analysis.Table) string {
+	of, m := under(s.Words, t.Probe, t.Levels), metricName(t.Metric)
 	switch {
 	case m == "":
-		return s
-	case strings.HasSuffix(english(r.title(t.Probe)), english(m)): // "UDP packet rate" names the metric
-		return say("%s: %s", s, better(t.Unit))
+		return of
+	case strings.HasSuffix(english(s.Title(t.Probe)), english(m)): // "UDP packet rate" names the metric
+		return say("%s: %s", of, better(t.Unit))
 	}
-	return say("%s: %s, %s", s, m, better(t.Unit))
+	return say("%s: %s, %s", of, m, better(t.Unit))
 }
 
 // about describes a probe and its number.
-func (r Run) about(t analysis.Table) string {
-	s := word(r.Words[t.Probe].Method)
+func (s source) about(t analysis.Table) string {
+	of := word(s.Words[t.Probe].Method)
 	if t.Metric == "" {
-		return s
+		return of
 	}
-	s = sentences(s, say("%s: %s.", capital(metricName(t.Metric)), better(t.Unit)))
+	of = sentences(of, say("%s: %s.", capital(metricName(t.Metric)), better(t.Unit)))
 	if hasSplit(t) {
-		s = sentences(s, splitNote)
+		of = sentences(of, splitNote)
 	}
 	if hasClients(t) {
-		s = sentences(s, clientsNote)
+		of = sentences(of, clientsNote)
 	}
-	return s
+	return of
 }
 
 // ceilings lists the header ceilings by network.

@@ -49,7 +49,7 @@ func (s source) profiledCells() (g groups[string, profile.Trial]) {
 		r := &s.Profiled[i]
 		if p := s.Profiles[r.Trial]; p != nil && r.Status == record.OK {
 			if t, ok := profile.TrialOf(r, p); ok {
-				g.add(s.under(r.Config[analysis.Probe], factorLevels(r.Config)), t)
+				g.add(under(s.Words, r.Config[analysis.Probe], factorLevels(r.Config)), t)
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func (s source) unprofiled() []string {
 	var notes said
 	seen := map[string]bool{}
 	for _, r := range s.Profiled {
-		of := say("%s over %s", s.under(r.Config[analysis.Probe], factorLevels(r.Config)), r.Config[analysis.Network])
+		of := say("%s over %s", under(s.Words, r.Config[analysis.Probe], factorLevels(r.Config)), r.Config[analysis.Network])
 		if why := say("no profile: %s", word(r.Reason)); r.Status != record.OK && !seen[of+why] {
 			seen[of+why] = true
 			notes.add(of, why)

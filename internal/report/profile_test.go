@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/profile"
 	"github.com/weir-bench/weir/record"
 )
 
 // profiledRun is the synthetic run with recorded profiles of udp-stream over host and vxlan-overlay.
-func profiledRun(t *testing.T) Run {
+func profiledRun(t *testing.T) *account.Account {
 	t.Helper()
 	r, dir := run(t), filepath.Join("..", "profile", "testdata")
 	f, err := os.Open(filepath.Join(dir, "profiles.jsonl"))
@@ -43,7 +44,7 @@ func profiledRun(t *testing.T) Run {
 
 func TestProfile(t *testing.T) {
 	r := profiledRun(t)
-	r.Analyze()
+	r = again(r)
 	sections := profileSection(newSource(r))
 	if len(sections) != 1 || len(sections[0].Parts) != 1 {
 		t.Fatalf("%d sections", len(sections))
@@ -76,7 +77,7 @@ func TestProfile(t *testing.T) {
 // A run without profiles has no section.
 func TestWithoutProfile(t *testing.T) {
 	r := run(t)
-	r.Analyze()
+	r = again(r)
 	if s := profileSection(newSource(r)); s != nil {
 		t.Errorf("section %+v", s)
 	}

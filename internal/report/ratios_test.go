@@ -13,7 +13,7 @@ import (
 // The CSV has every ratio of a run once, and the reason for those that are missing.
 func TestRatios(t *testing.T) {
 	plain := run(t)
-	plain.Analyze()
+	plain = again(plain)
 	stated := underLoad(t, analysis.Contrast{To: map[string]string{"load": "idle"}}, analysis.Contrast{To: map[string]string{"load": "idle"}, Value: "jitter"})
 	ratios := func(r *analysis.Run) (n int) {
 		for range r.Ratios() {

@@ -11,63 +11,27 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/claim"
-	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/finding"
-	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/packettrace"
-	"github.com/weir-bench/weir/internal/probe"
-	"github.com/weir-bench/weir/internal/profile"
-	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
 
-// A Run is the content of a results directory.
-type Run struct {
-	analysis.Options
-	Name     string // of the study
-	Question string
-	Study    []byte       // YAML, resolved
-	Target   study.Target // where the networks are
-	Results  []record.Result
-	Hosts    map[string][]byte     // facts of each host, JSON
-	Command  []string              // that repeats the run
-	Seed     string                // of the order of the trials
-	Words    map[string]probe.Info // about probes, by name in the study
-	Analysis *analysis.Run         // of Results; see Analyze
-	Claims   []claim.Outcome       // published figures that these results test
-	Traces   []packettrace.Trace   // paths of packets, by network
-	Verdicts []explain.Verdict     // of runs that could refute findings
-	Problems []lang.Text           // results that could not be read
-	Dir      string
-	// Profiled holds the profile trials, which Results does not, and Profiles their samples, by trial.
-	Profiled []record.Result
-	Profiles map[string]*profile.Profile
-}
-
-// Analyze sets Analysis, which all sections use.
-func (r *Run) Analyze() { r.Analysis = analysis.New(r.Results, r.Options) }
-
-// A source is what sections are made from: the run, its numbers and findings, each computed once.
+// A source is what sections are made from: the run, and what only reports need.
 type source struct {
-	Run
-	p        *analysis.Run
-	findings []finding.Finding
-	byCell   map[string][]finding.Finding // those that the explanation does not state
-	why      explain.Explanation
-	cut      cut
+	*account.Account
+	p      *analysis.Run
+	byCell map[string][]finding.Finding // those that the explanation does not state
+	cut    cut
 }
 
-func newSource(r Run) source {
-	fs := finding.Check(r.Analysis)
-	why := r.explanation(fs)
-	byCell := finding.ByCell(fs)
+func newSource(r *account.Account) source {
+	byCell := finding.ByCell(r.Findings())
 	for t, row := range r.Analysis.Rows() {
 		c := t.Cell(*row)
-		byCell[c.String()] = slices.DeleteFunc(byCell[c.String()], func(f finding.Finding) bool { return why.Says(f, c) })
+		byCell[c.String()] = slices.DeleteFunc(byCell[c.String()], func(f finding.Finding) bool { return r.Why().Says(f, c) })
 	}
-	return source{r, r.Analysis, fs, byCell, why, newCut(r.Analysis)}
+	return source{r, r.Analysis, byCell, newCut(r.Analysis)}
 }
 
 // sections are in reading order. A run without data for a section omits it.
@@ -98,12 +62,12 @@ var sections = []func(source) []Section{
 	againSection,
 }
 
-// New makes the report of an analyzed run.
-func New(r Run) *Document {
+// New makes the report of a run.
+func New(r *account.Account) *Document {
 	s := newSource(r)
-	d := &Document{Title: cmp.Or(r.Name, "weir"), Question: word(r.Question), Census: s.census(), Span: s.span(), Where: r.where(), Head: s.head(),
-		Baseline: s.p.Baseline, Networks: s.p.Networks, Analysis: s.p, Findings: s.findings}
-	for _, f := range finding.OfRun(s.findings) {
+	d := &Document{Title: cmp.Or(r.Name, "weir"), Question: word(r.Question), Census: s.census(), Span: span(s.Account), Where: where(r), Head: s.head(),
+		Baseline: s.p.Baseline, Networks: s.p.Networks, Analysis: s.p, Findings: s.Findings()}
+	for _, f := range finding.OfRun(s.Findings()) {
 		d.Warnings = append(d.Warnings, string(f.Say()))
 	}
 	d.Warnings = append(d.Warnings, marked(r.Problems)...)
@@ -140,25 +104,9 @@ func (s source) census() string {
 	return say("%s: %s", text, list(parts))
 }
 
-// times returns when the first trial began and the last one ended; zero without a trial.
-func (r Run) times() (first, last time.Time) {
-	for _, x := range r.Results {
-		if x.Start.IsZero() {
-			continue
-		}
-		if first.IsZero() || x.Start.Before(first) {
-			first = x.Start
-		}
-		if end := x.Start.Add(time.Duration(x.Elapsed * float64(time.Second))); end.After(last) {
-			last = end
-		}
-	}
-	return first, last
-}
-
 // span returns when the trials ran.
-func (r Run) span() string {
-	first, last := r.times()
+func span(a *account.Account) string {
+	first, last := a.Times()
 	if first.IsZero() {
 		return ""
 	}

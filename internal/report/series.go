@@ -46,7 +46,7 @@ func (t combined) dates() (out []string) {
 	var begins []time.Time
 	layout := "15:04"
 	for _, r := range t.runs {
-		begin, _ := r.times()
+		begin, _ := r.Times()
 		begin = begin.UTC()
 		begins = append(begins, begin)
 		switch first := begins[0]; {

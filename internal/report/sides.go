@@ -38,13 +38,13 @@ func (t combined) beforeAfter(d *Document) {
 
 // changeAnswer has a sentence for each network: what became worse or better, and what shows no change.
 func (t combined) changeAnswer(c analysis.Comparison) Section {
-	x := Section{ID: "answer", Title: say("Answer"), Box: true, About: say("%s.", capital(t.why)), Notes: t.runs[0].datapath()}
+	x := Section{ID: "answer", Title: say("Answer"), Box: true, About: say("%s.", capital(t.why)), Notes: datapath(t.runs[0])}
 	kinds := []string{"WORSE", "better", "~", "cannot tell"}
 	words := []string{say("worse: "), say("better: "), say("no change shown ~: "), say("cannot tell: ")}
 	networks := groups[string, [2]string]{} // kinds and texts
 	for _, one := range c.Changes {
 		d := ratioDigits(one.A.Interval, one.B.Interval)
-		text := fmt.Sprintf("%s %s× → %s×", comma(comma(t.words.short(one.Probe), levelText(one.Levels)), one.Compared), fixed(one.A.Center, d), fixed(one.B.Center, d))
+		text := fmt.Sprintf("%s %s× → %s×", comma(comma(t.words.Short(one.Probe), levelText(one.Levels)), one.Compared), fixed(one.A.Center, d), fixed(one.B.Center, d))
 		if r := one.Ratio; r.Bounded() {
 			text += say(" (%s×%s)", fixed(r.Center, ratioDigits(r.Interval)), interval(r.Interval))
 		}
@@ -118,7 +118,7 @@ func (t combined) sideBySide(d *Document) {
 func (t combined) sideClauses(cells []analysis.PooledCell) string {
 	var probes groups[string, analysis.PooledCell]
 	for _, c := range cells {
-		probes.add(comma(t.words.short(c.Probe), c.Compared), c)
+		probes.add(comma(t.words.Short(c.Probe), c.Compared), c)
 	}
 	var parts []string
 	for _, what := range probes.keys {
@@ -156,7 +156,7 @@ func (t combined) byProbe(draw func(cells []analysis.PooledCell, caption string)
 	}
 	for _, k := range conditions.keys {
 		cells := conditions.of[k]
-		caption := comma(t.words.under(k[0], cells[0].Levels), k[2])
+		caption := comma(under(t.words, k[0], cells[0].Levels), k[2])
 		out = append(out, Figure{ID: strings.Join(append([]string{"lanes"}, k[:]...), " "), Caption: caption, Probe: k[0], Chart: draw(cells, caption)})
 	}
 	return out

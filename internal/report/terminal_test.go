@@ -8,26 +8,34 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/record"
 )
 
-var writers = map[string]func(io.Writer, Run) error{
+var writers = map[string]func(io.Writer, *account.Account) error{
 	"html": of(HTML), "text": of(func(w io.Writer, d *Document) error { return Text(w, d, 100) }),
-	"markdown": of(Markdown), "summary": of(Summary), "json": of(JSON), "csv": func(w io.Writer, r Run) error { return CSV(w, r.Results) },
+	"markdown": of(Markdown), "summary": of(Summary), "json": of(JSON), "csv": func(w io.Writer, r *account.Account) error { return CSV(w, r.Results) },
 }
 
-func of(f func(io.Writer, *Document) error) func(io.Writer, Run) error {
-	return func(w io.Writer, r Run) error { return f(w, New(analyzed(r))) }
+func of(f func(io.Writer, *Document) error) func(io.Writer, *account.Account) error {
+	return func(w io.Writer, r *account.Account) error { return f(w, New(analyzed(r))) }
 }
 
-func analyzed(r Run) Run {
-	if r.Analysis == nil {
-		r.Analyze()
+// analyzed is the account of a run, again the account of one that has changed.
+func analyzed(r *account.Account) *account.Account {
+	if r.Analysis != nil {
+		return r
 	}
-	return r
+	return again(r)
 }
 
-func write(t testing.TB, f func(io.Writer, Run) error, r Run) string {
+func again(r *account.Account) *account.Account {
+	a := account.Of(r.Contents)
+	a.Claims = r.Claims
+	return a
+}
+
+func write(t testing.TB, f func(io.Writer, *account.Account) error, r *account.Account) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := f(&b, r); err != nil {

@@ -28,7 +28,7 @@ func threadSection(s source) []Section {
 			continue
 		}
 		id := "threads " + t.Probe + " " + levelText(t.Levels)
-		part := Section{ID: id, Probe: t.Probe, Title: s.under(t.Probe, t.Levels), Label: s.under(t.Probe, t.Levels), Fold: len(s.p.Tables) > manyTables}
+		part := Section{ID: id, Probe: t.Probe, Title: under(s.Words, t.Probe, t.Levels), Label: under(s.Words, t.Probe, t.Levels), Fold: len(s.p.Tables) > manyTables}
 		if use := inUse(t.Rows); use != nil {
 			part.Tables = append(part.Tables, table(id+" use", use...).named(s.p.Baseline))
 		}

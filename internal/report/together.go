@@ -10,18 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/probe"
 )
-
-// A Group is what a user names by one directory: a run, or the runs of a series.
-type Group struct {
-	Runs []Run // analyzed
-	// Facts holds for each run what its numbers depend on, as JSON by name: the facts of its hosts, the settings
-	// of its study, the versions that it found.
-	Facts []map[string][]byte
-}
 
 // A display is how one page shows several runs.
 type display int
@@ -52,10 +44,11 @@ type combined struct {
 	lanes []lane
 }
 
-// Together is the report of several groups of runs. It shows runs of different machines side by side, two
+// Together is the report of several groups of runs: a group is a run, or the runs of a series, that a user names by one
+// directory. It shows runs of different machines side by side, two
 // groups of one machine as before and after, and more as a series over time, and says why. It returns nil for
 // groups that have no measured cell in common.
-func Together(all []Group) *Document {
+func Together(all [][]*account.Account) *Document {
 	t, of := inTime(all)
 	if !t.shares(of) {
 		return nil
@@ -85,29 +78,28 @@ func Together(all []Group) *Document {
 }
 
 // inTime puts the runs of all groups in the order of time. of has the group of each.
-func inTime(directories []Group) (t combined, of []int) {
+func inTime(directories [][]*account.Account) (t combined, of []int) {
 	type one struct {
-		run   Run
-		facts map[string][]byte
+		run   *account.Account
 		group int
 		begin time.Time
 	}
 	var all []one
 	for g, group := range directories {
-		for i, r := range group.Runs {
-			begin, _ := r.times()
-			all = append(all, one{r, group.Facts[i], g, begin})
+		for _, r := range group {
+			begin, _ := r.Times()
+			all = append(all, one{r, g, begin})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b one) int { return a.begin.Compare(b.begin) })
-	var runs []Run
-	words := map[string]probe.Info{}
+	var runs []*account.Account
+	words := account.Words{}
 	for _, x := range all {
 		runs, of = append(runs, x.run), append(of, x.group)
-		t.facts = append(t.facts, x.facts)
+		t.facts = append(t.facts, x.run.Conditions())
 		maps.Copy(words, x.run.Words)
 	}
-	t.several = several{runs: runs, names: runNames(runs), p: analysis.Pool(analyses(runs), 0), words: Run{Words: words}}
+	t.several = several{runs: runs, names: runNames(runs), p: analysis.Pool(analyses(runs), 0), words: words}
 	return t, of
 }
 
@@ -129,7 +121,7 @@ func (t *combined) arrange(directories int, of []int) {
 	var machines groups[string, int] // runs by machine
 	named := map[string]string{}
 	for i, r := range t.runs {
-		key, name := r.machine()
+		key, name := machineOf(r)
 		machines.add(key, i)
 		named[key] = name
 	}
@@ -165,7 +157,7 @@ func (t *combined) arrange(directories int, of []int) {
 	default:
 		t.view = overTime
 		for i := range t.runs {
-			t.lanes = append(t.lanes, lane{t.names[i], t.runs[i].span(), []int{i}})
+			t.lanes = append(t.lanes, lane{t.names[i], span(t.runs[i]), []int{i}})
 		}
 		t.why = say("%s: more than two runs of %s", t.view.words(), cmp.Or(one, say("machines that they do not describe")))
 	}
@@ -196,10 +188,10 @@ func (t combined) list(runs []int) string {
 	return list(names)
 }
 
-// machine returns a key that is equal for runs of one machine, or of one set of machines, and their name. Both
+// machineOf returns a key that is equal for runs of one machine, or of one set of machines, and their name. Both
 // are what the facts say; weir records no names of machines that it was not told. The kernel and settings are
 // not part of them: they change. Both are "" without facts.
-func (r Run) machine() (key, name string) {
+func machineOf(r *account.Account) (key, name string) {
 	var keys, names []string
 	for _, host := range slices.SortedFunc(maps.Keys(r.Hosts), analysis.Natural) {
 		var f facts.Facts

@@ -2,41 +2,46 @@ package report
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
 
 // groups returns the runs of repeated, each as a directory of its own or, with per, several in one.
-func asGroups(runs []Run, per int) (out []Group) {
-	for i, r := range runs {
-		if i%per == 0 {
-			out = append(out, Group{})
-		}
-		g := &out[len(out)-1]
-		g.Runs = append(g.Runs, r)
-		conditions := map[string][]byte{"study": []byte(`{"duration":"1s"}`), "found": []byte(`{"flannel.version":"v0.28.4"}`)}
-		for name, b := range r.Hosts {
-			conditions[name] = b
-		}
-		g.Facts = append(g.Facts, conditions)
-	}
-	return out
+func asGroups(runs []*account.Account, per int) [][]*account.Account {
+	return slices.Collect(slices.Chunk(runs, per))
 }
 
 // later moves a run in time.
-func later(r Run, by time.Duration) Run {
+func later(r *account.Account, by time.Duration) *account.Account {
 	var rs []record.Result
 	for _, x := range r.Results {
 		x.Start = x.Start.Add(by)
 		rs = append(rs, x)
 	}
-	r.Results = rs
-	r.Analyze()
-	return r
+	c := r.Contents
+	c.Results = rs
+	return account.Of(c)
+}
+
+// versioned is a run whose trials found a version of flannel.
+func versioned(r *account.Account, version string) *account.Account {
+	c := r.Contents
+	c.Results = slices.Clone(r.Results)
+	for i := range c.Results {
+		x := &c.Results[i]
+		x.Values, x.Observed = slices.Clone(x.Values), maps.Clone(x.Observed)
+		if x.Observed != nil {
+			x.Observed["flannel.version"] = version
+		}
+	}
+	return account.Of(c)
 }
 
 func everyMedium(t *testing.T, d *Document) map[string]string {
@@ -99,27 +104,22 @@ func TestSeriesOverTime(t *testing.T) {
 
 // Two groups of one machine are before and after, the earlier one first, with the verdict of a comparison.
 func TestBeforeAfter(t *testing.T) {
-	var before, after []Run
+	var before, after []*account.Account
 	for i, r := range repeated(t) {
 		r.Dir = "old/" + string(rune('1'+i))
-		before = append(before, r)
+		before = append(before, versioned(r, "v0.28.4"))
 		r.Dir = "new/" + string(rune('1'+i))
-		r.Results = append([]record.Result(nil), r.Results...)
-		for n, x := range r.Results {
+		r = versioned(r, "v0.29.0")
+		for _, x := range r.Results {
 			if x.Config["network"] == "vxlan-overlay" && x.Config["probe"] == "tcp-stream" {
-				x.Values = append([]record.Value(nil), x.Values...)
 				for k := range x.Values {
 					x.Values[k].Value *= 0.5
 				}
-				r.Results[n] = x
 			}
 		}
 		after = append(after, later(r, 48*time.Hour))
 	}
 	groups := append(asGroups(after, 5), asGroups(before, 5)...)
-	for _, c := range groups[0].Facts {
-		c["found"] = []byte(`{"flannel.version":"v0.29.0"}`)
-	}
 	d := Together(groups)
 	out := everyMedium(t, d)
 	golden(t, "together-before.md", []byte(out["md"]))
@@ -136,10 +136,8 @@ func TestBeforeAfter(t *testing.T) {
 // Runs of different machines stand side by side, those of one machine in one column.
 func TestMachinesSideBySide(t *testing.T) {
 	groups := asGroups(repeated(t), 1)
-	for i, g := range groups[3:] {
-		g.Runs[0].Hosts = map[string][]byte{"bench-1": []byte(`{"kernel":"6.1.0","cpu":"Other(R) CPU @ 2 GHz","cpus":64}`)}
-		g.Facts[0]["bench-1"] = g.Runs[0].Hosts["bench-1"]
-		groups[3+i] = g
+	for _, g := range groups[3:] {
+		g[0].Hosts = map[string][]byte{"bench-1": []byte(`{"kernel":"6.1.0","cpu":"Other(R) CPU @ 2 GHz","cpus":64}`)}
 	}
 	d := Together(groups)
 	out := everyMedium(t, d)
@@ -177,8 +175,8 @@ func TestNothingInCommon(t *testing.T) {
 		}
 	}
 	runs[1].Results = rs
-	runs[0].Analyze()
-	runs[1].Analyze()
+	runs[0] = again(runs[0])
+	runs[1] = again(runs[1])
 	if d := Together(asGroups(runs, 1)); d != nil {
 		t.Errorf("a page: %s", d.Census)
 	}
@@ -222,7 +220,7 @@ func TestProcessor(t *testing.T) {
 // Hostile names are text, and links stay below the index.
 func TestIndex(t *testing.T) {
 	runs := repeated(t)
-	named := func(dir string, reported bool, runs ...Run) Indexed {
+	named := func(dir string, reported bool, runs ...*account.Account) Indexed {
 		x := Entry(runs)
 		x.Dir, x.Reported = dir, reported
 		return x

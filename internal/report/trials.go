@@ -113,7 +113,7 @@ func inTrials(t analysis.Table) (factor float64, label string, digits int) {
 
 func (s source) trialChart(t analysis.Table, order []place) Figure {
 	factor, label, digits := inTrials(t)
-	caption := s.under(t.Probe, t.Levels)
+	caption := under(s.Words, t.Probe, t.Levels)
 	f := Figure{ID: tableID(t) + " each", Caption: caption, Probe: t.Probe}
 	if n := len(order); s.cut.dots > 0 && n > s.cut.dots {
 		every := (n + s.cut.dots - 1) / s.cut.dots
@@ -161,7 +161,7 @@ func (s source) trialChart(t analysis.Table, order []place) Figure {
 
 // trials lists every trial of a table: a row per block and pair of hosts, a column per network.
 func (s source) trials(t analysis.Table, order []place) Section {
-	title := s.under(t.Probe, t.Levels)
+	title := under(s.Words, t.Probe, t.Levels)
 	out := Section{ID: tableID(t) + " trials", Title: say("In numbers: %s", title), Label: title, Fold: true, Probe: t.Probe}
 	if n := len(order); s.cut.blocks > 0 && n > s.cut.blocks {
 		order = order[:s.cut.blocks]

@@ -4,33 +4,20 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/explain"
-	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
 var whyAbout = say("What limits each network and what its packets cost, the most important first, by the counters and clocks of this run. " +
 	"Another run whose interval excludes a number refutes it; weir explain --test measures what \"Refuted if\" asks for.")
 
-// explanation explains the networks of a run. It adds to the losses among its findings the kernel's reasons that a
-// trace saw.
-func (r Run) explanation(all []finding.Finding) explain.Explanation {
-	for _, t := range r.Traces {
-		for _, d := range t.Drops {
-			finding.Because(all, t.Network, d.Node, d.Dev, d.Reason, d.Packets)
-		}
-	}
-	return explain.New(explain.Run{Run: r.Analysis, Findings: all, Short: r.short, Verdicts: r.Verdicts,
-		Models: costmodel.Fit(r.Analysis), Bounds: costmodel.WhatIf(r.Analysis), Hooks: costmodel.Hooks(r.Analysis)})
-}
-
 // whySection has a part for each network with at most six lines. A page shows the evidence on request. A
 // run without evidence has no such section.
 func whySection(s source) []Section {
-	x := Section{ID: "why", Title: say("Why"), About: whyAbout, Data: s.why}
-	for _, n := range s.why.Networks {
+	x := Section{ID: "why", Title: say("Why"), About: whyAbout, Data: s.Why()}
+	for _, n := range s.Why().Networks {
 		part := Section{ID: "why " + n.Name, Title: n.Name}
 		for _, line := range s.lines(n) {
 			if line.Evidence != nil { // behind a click on a page, nowhere else
@@ -62,9 +49,8 @@ func (s source) lines(n explain.Network) (out []Line) {
 
 // Explanation is the document of weir explain about one network, or all if network is "". With evidence, it
 // has what every statement rests on, and the statements beyond the first six.
-func Explanation(r Run, network string, evidence bool) (*Document, explain.Explanation) {
-	x := r.explanation(finding.Check(r.Analysis))
-	x.Networks = slices.DeleteFunc(x.Networks, func(n explain.Network) bool { return network != "" && n.Name != network })
+func Explanation(r *account.Account, network string, evidence bool) (*Document, explain.Explanation) {
+	x := r.Why().Of(network)
 	d := &Document{Networks: r.Analysis.Networks, Baseline: r.Analysis.Baseline}
 	for _, n := range x.Networks {
 		part := Section{ID: "why " + n.Name, Title: n.Name}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/explain"
@@ -14,7 +15,7 @@ import (
 )
 
 // withEvidence is the synthetic run as if its trials had observed what the first device carried.
-func withEvidence(t *testing.T) Run {
+func withEvidence(t *testing.T) *account.Account {
 	r := run(t)
 	r.Evidence = map[string]*evidence.Trial{}
 	for _, x := range r.Results {
@@ -86,9 +87,9 @@ func TestSaidOnce(t *testing.T) {
 	}
 	s := newSource(analyzed(r))
 	said := 0
-	for _, f := range s.findings {
+	for _, f := range s.Findings() {
 		for _, c := range f.Cells {
-			if !s.why.Says(f, c) {
+			if !s.Why().Says(f, c) {
 				continue
 			}
 			said++

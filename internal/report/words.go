@@ -1,34 +1,16 @@
 package report
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
-
-// title names a probe in a heading; short names it in a sentence.
-func (r Run) title(probe string) string {
-	what, tool, by := strings.Cut(cmp.Or(r.Words[probe].Title, probe), " (") // "TCP stream (iperf3)"
-	if tool, whole := strings.CutSuffix(tool, ")"); by && whole {
-		return say("%s (%s)", word(what), tool)
-	}
-	return word(cmp.Or(r.Words[probe].Title, probe))
-}
-
-func (r Run) short(probe string) string {
-	what, tool, by := strings.Cut(cmp.Or(r.Words[probe].Short, probe), " by ") // "TCP by iperf3"
-	if by {
-		return say("%s by %[2]s", word(what), tool)
-	}
-	return word(what)
-}
 
 // groups are lists by key, in order of first use.
 type groups[K comparable, V any] struct {
@@ -64,8 +46,8 @@ func levelText(m map[string]string) string {
 	return list(parts)
 }
 
-func (r Run) under(probe string, levels map[string]string) string {
-	return comma(r.title(probe), levelText(levels))
+func under(w account.Words, probe string, levels map[string]string) string {
+	return comma(w.Title(probe), levelText(levels))
 }
 
 // comma appends a qualifier, such as a unit, to a name.

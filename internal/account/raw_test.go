@@ -1,4 +1,4 @@
-package cli
+package account
 
 import (
 	"archive/zip"
@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
 )
@@ -61,11 +60,11 @@ func TestRawFiles(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var rep report.Run
+	rep := Contents{Dir: dir}
 	for _, name := range []string{"a", "failed", "damaged", "later", "alone", "old", "b", "c", "r1", "r2"} {
 		rep.Results = append(rep.Results, record.Result{Trial: name, Status: map[bool]record.Status{true: record.OK, false: record.Failed}[name != "failed"]})
 	}
-	rawFiles(dir, &rep, true)
+	rep.readRaw(true)
 	for name, want := range map[string][2]bool{"a": {true, true}, "failed": {true, true}, "damaged": {}, "later": {}, "alone": {true, false}, "old": {},
 		"b": {true, false}, "c": {true, false}, "r1": {true, true}, "r2": {true, true}} {
 		if got := [2]bool{rep.Evidence[name] != nil, rep.Settings[name] != nil}; got != want {
@@ -84,7 +83,7 @@ func TestRawFiles(t *testing.T) {
 // BenchmarkRawFiles loads the evidence of 5000 trials.
 func BenchmarkRawFiles(b *testing.B) {
 	dir := b.TempDir()
-	var rep report.Run
+	rep := Contents{Dir: dir}
 	hop := `{"in":"h1","dev":"eth0","out":true,"data":{"packets":12345,"bytes":123456789},"back":{"packets":12345,"bytes":123456},"queue":{"kind":"noqueue","packets":0,"bytes":0}}`
 	counters := `{"ip.InReceives":12345`
 	for i := range 30 {
@@ -103,6 +102,6 @@ func BenchmarkRawFiles(b *testing.B) {
 		rep.Results = append(rep.Results, record.Result{Trial: name})
 	}
 	for b.Loop() {
-		rawFiles(dir, &rep, true)
+		rep.readRaw(true)
 	}
 }

@@ -1,10 +1,9 @@
-package cli
+package account
 
 import (
 	"testing"
 	"time"
 
-	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
@@ -30,12 +29,8 @@ func TestNoPastElsewhere(t *testing.T) {
 		s := study.Default()
 		s.Name, s.Networks, s.Probes = "x", []study.Use{{Kind: "host"}}, []study.Use{{Kind: "ping"}}
 		s.Target = target
-		b, err := s.Resolve().Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		rep := report.Run{Study: b, Results: make([]record.Result, 1), Hosts: map[string][]byte{"local": []byte("{}")}}
-		if _, ok := pastRun(rep); ok == target.Exists() {
+		rep := Contents{Spec: s, Target: s.Target, Results: make([]record.Result, 1), Hosts: map[string][]byte{"local": []byte("{}")}}
+		if _, ok := rep.past(); ok == target.Exists() {
 			t.Errorf("%v: %v", target, ok)
 		}
 	}
