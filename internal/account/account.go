@@ -20,6 +20,7 @@ import (
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/profile"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
@@ -134,4 +135,9 @@ func (w Words) Short(probe string) string {
 		return string(lang.T("%s by %[2]s", lang.Stored(what), tool))
 	}
 	return string(lang.Stored(what))
+}
+
+// Under names a probe with the levels of its factors: "UDP stream, size 1400".
+func (w Words) Under(probe string, levels map[string]string) string {
+	return prose.Comma(w.Title(probe), prose.Levels(levels))
 }

@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"internal/lang"},
 	// Data and packages that stand alone.
 	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/picture", "internal/foreign", "internal/xsk", "studies"},
-	{"internal/facts", "internal/evidence"},
+	{"internal/facts", "internal/evidence", "internal/prose"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally"},
@@ -39,7 +39,11 @@ var layers = [][]string{
 	{"internal/catalog"},
 	// Everything that a run says, and what shows it.
 	{"internal/account"},
-	{"internal/report", "internal/export"},
+	{"internal/report/doc", "internal/export"},
+	{"internal/report/render"},
+	{"internal/report/published"},
+	{"internal/report/section", "internal/report/reporttest"},
+	{"internal/report/several"},
 	{"internal/cli"},
 	{"cmd/weir", "bench", "packaging"},
 }

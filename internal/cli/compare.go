@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/export"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -85,7 +85,7 @@ runs cannot tell is skipped. docs/ci.md has complete examples.`,
 			case "github":
 				err = export.Annotations(os.Stdout, "weir compare", cases)
 			default:
-				err = formats[format](os.Stdout, spoken(report.Comparison(cmp)))
+				err = formats[format](os.Stdout, spoken(several.Comparison(cmp)))
 			}
 			if err := errors.Join(err, writeJUnit(junit, "weir compare", cases)); err != nil {
 				return exit(exitEnvironment, err)

@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/account"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/store"
 )
 
@@ -69,14 +70,14 @@ the commands that remove the cause there.`,
 				return r.run(c.Context(), asJSON, md)
 			}
 			warn(rep.Problems...)
-			doc, x := report.Explanation(rep, network, behind)
+			page, x := section.Explanation(rep, network, behind)
 			switch {
 			case asJSON:
 				return printJSON(os.Stdout, x)
 			case md:
-				return report.Markdown(os.Stdout, spoken(doc))
+				return render.Markdown(os.Stdout, spoken(page))
 			}
-			return report.Text(os.Stdout, spoken(doc), width())
+			return render.Text(os.Stdout, spoken(page), width())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -14,7 +14,8 @@ import (
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/store"
 )
 
@@ -50,7 +51,7 @@ index.html only if it wrote it.`, indexDepth),
 				return exit(exitEnvironment, err)
 			}
 			var b bytes.Buffer
-			if err := report.HTML(&b, spoken(report.Index(filepath.Base(abs), all))); err != nil {
+			if err := render.HTML(&b, spoken(several.Index(filepath.Base(abs), all))); err != nil {
 				return err
 			}
 			page := bytes.Replace(b.Bytes(), []byte("\n"), []byte("\n"+indexMark+"\n"), 1)
@@ -85,7 +86,7 @@ func ours(file string) error {
 }
 
 // findRuns returns the runs and series below a directory.
-func findRuns(root string) (all []report.Indexed, _ error) {
+func findRuns(root string) (all []several.Indexed, _ error) {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return nil, usage("cannot index %s: it is not a directory that can be read", root)
 	}
@@ -96,7 +97,7 @@ func findRuns(root string) (all []report.Indexed, _ error) {
 	err = filepath.WalkDir(real, func(dir string, e fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(real, dir)
 		if err != nil {
-			all = append(all, report.Indexed{Dir: filepath.ToSlash(rel), Problem: err.Error()})
+			all = append(all, several.Indexed{Dir: filepath.ToSlash(rel), Problem: err.Error()})
 			return fs.SkipDir
 		}
 		if !e.IsDir() {
@@ -119,7 +120,7 @@ func findRuns(root string) (all []report.Indexed, _ error) {
 }
 
 // indexed reads the runs of a directory, without what they sampled and observed.
-func indexed(dir string, runs []string, err error) report.Indexed {
+func indexed(dir string, runs []string, err error) several.Indexed {
 	_, missing := os.Stat(filepath.Join(dir, "report.html"))
 	reported := missing == nil
 	first := lang.Text("") // problem
@@ -148,7 +149,7 @@ func indexed(dir string, runs []string, err error) report.Indexed {
 			problem(lang.T("no report.html: the run has not ended, or was stopped; weir run --resume continues"))
 		}
 	}
-	x := report.Entry(all)
+	x := several.Entry(all)
 	x.Reported, x.Problem = reported, string(first)
 	return x
 }

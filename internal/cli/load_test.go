@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/account"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
@@ -95,7 +95,7 @@ func TestLoadInside(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		if err := formats["html"](&b, report.New(rep)); err != nil {
+		if err := formats["html"](&b, section.Report(rep)); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/picture"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/doc"
 )
 
 // inEnglish says once that the font of PNG and PDF has no Chinese characters.
@@ -93,13 +93,13 @@ func figureOf(dirs []string, keep bool, id, format string) (svg, title string, e
 		svg, err = r.SVG(figure.Look{}, pictureLanguage(format))
 		return svg, r.Caption, err
 	}
-	doc, err := document(dirs, keep)
+	page, err := document(dirs, keep)
 	if err != nil {
 		return "", "", err
 	}
-	doc.Lang = pictureLanguage(format)
-	all := doc.Figures()
-	i := slices.IndexFunc(all, func(f report.Figure) bool { return f.ID == id })
+	page.Lang = pictureLanguage(format)
+	all := page.Figures()
+	i := slices.IndexFunc(all, func(f doc.Figure) bool { return f.ID == id })
 	if i < 0 {
 		near := ""
 		var ids []string
@@ -111,7 +111,7 @@ func figureOf(dirs []string, keep bool, id, format string) (svg, title string, e
 		}
 		return "", "", usage("unknown figure %q;%s --figure list shows all", id, near)
 	}
-	svg, err = doc.Picture(all[i]).SVG()
+	svg, err = page.Picture(all[i]).SVG()
 	return svg, all[i].Caption, err
 }
 
@@ -128,12 +128,12 @@ func listPictures(dirs []string, keep bool) error {
 			rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Stored(f.Caption) + lang.T(" (%s, %s)", f.Document, lang.Stored(f.Place))})
 		}
 	}
-	doc, err := document(dirs, keep)
+	page, err := document(dirs, keep)
 	if err != nil && len(rows) == 1 { // a directory of many studies has no report of its own
 		return err
 	}
 	if err == nil {
-		for _, f := range spoken(doc).Figures() {
+		for _, f := range spoken(page).Figures() {
 			rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Text(f.Caption)})
 		}
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 )
@@ -65,14 +66,14 @@ func (r *refutation) run(ctx context.Context, asJSON, md bool) error {
 		if err != nil {
 			return err
 		}
-		doc := report.Verdicts(verdicts)
+		page := section.Verdicts(verdicts)
 		switch {
 		case asJSON:
 			err = printJSON(os.Stdout, verdicts)
 		case md:
-			err = report.Markdown(os.Stdout, spoken(doc))
+			err = render.Markdown(os.Stdout, spoken(page))
 		default:
-			err = report.Text(os.Stdout, spoken(doc), width())
+			err = render.Text(os.Stdout, spoken(page), width())
 		}
 		refuted := 0
 		for _, v := range verdicts {

@@ -17,21 +17,23 @@ import (
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/store"
 )
 
-var formats = map[string]func(io.Writer, *report.Document) error{
-	"text":    func(w io.Writer, d *report.Document) error { return report.Text(w, d, width()) },
-	"html":    report.HTML,
-	"md":      report.Markdown,
-	"summary": report.Summary,
-	"ratios":  report.Ratios,
-	"json":    report.JSON,
+var formats = map[string]func(io.Writer, *doc.Document) error{
+	"text":    func(w io.Writer, d *doc.Document) error { return render.Text(w, d, width()) },
+	"html":    render.HTML,
+	"md":      render.Markdown,
+	"summary": render.Summary,
+	"ratios":  render.Ratios,
+	"json":    render.JSON,
 }
 
 func reportCommand() *cobra.Command {
-	var format, out, section, figure string
+	var format, out, only, figure string
 	var keep bool
 	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json", "gobench", "openmetrics", "customBiggerIsBetter", "customSmallerIsBetter"}
 	c := &cobra.Command{
@@ -82,9 +84,9 @@ describes them and the columns of csv and ratios.`,
 				return err
 			}
 			if len(as) > 1 {
-				return writeTogether(as, keep, format, section, out)
+				return writeTogether(as, keep, format, only, out)
 			}
-			if section != "" && (format == "csv" || format == "ratios" || exports[format] != nil) {
+			if only != "" && (format == "csv" || format == "ratios" || exports[format] != nil) {
 				return usage("--section does not work with --format %s, which has no sections", format)
 			}
 			runs, err := store.Runs(as[0])
@@ -99,14 +101,14 @@ describes them and the columns of csv and ratios.`,
 			}
 			if series := runs[0] != as[0]; series && format == "csv" {
 				return usage("--format csv needs a single run, such as %s", runs[0])
-			} else if series && section != "" {
+			} else if series && only != "" {
 				return usage("--section needs a single run, such as %s", runs[0])
 			} else if series {
-				doc, err := poolSeries(as[0], runs, keep)
+				page, err := poolSeries(as[0], runs, keep)
 				if err != nil {
 					return err
 				}
-				return writeDocument(doc, format, out)
+				return writeDocument(page, format, out)
 			}
 			rep, err := loadInside(as[0], keep)
 			if err != nil {
@@ -114,18 +116,18 @@ describes them and the columns of csv and ratios.`,
 			}
 			warn(rep.Problems...)
 			if format == "csv" { // trials, without any analysis
-				return writeTo(out, func(w io.Writer) error { return report.CSV(w, rep.Results) })
+				return writeTo(out, func(w io.Writer) error { return render.CSV(w, rep.Results) })
 			}
-			doc := report.New(rep)
-			if known := doc.IDs(); section != "" && !doc.Only(section) {
-				return usage("the report of %s has no section %q: it has %s", as[0], section, strings.Join(known, ", "))
+			page := section.Report(rep)
+			if known := page.IDs(); only != "" && !page.Only(only) {
+				return usage("the report of %s has no section %q: it has %s", as[0], only, strings.Join(known, ", "))
 			}
-			return writeDocument(doc, format, out)
+			return writeDocument(page, format, out)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg, png or pdf; default: that of -o, such as report.html")
 	c.Flags().StringVar(&figure, "figure", "", "draw this figure alone; list shows their names")
-	c.Flags().StringVar(&section, "section", "", "write this section alone, such as costs")
+	c.Flags().StringVar(&only, "section", "", "write this section alone, such as costs")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	_ = c.RegisterFlagCompletionFunc("format", complete(append(names, pictures...)))
@@ -184,10 +186,10 @@ func writeTo(out string, write func(io.Writer) error) (err error) {
 	return err
 }
 
-func writeReports(d interface{ File(string, []byte) error }, doc *report.Document) error {
+func writeReports(d interface{ File(string, []byte) error }, page *doc.Document) error {
 	for _, f := range []string{"html", "md"} {
 		var b bytes.Buffer
-		if err := formats[f](&b, spoken(doc)); err != nil {
+		if err := formats[f](&b, spoken(page)); err != nil {
 			return err
 		}
 		if err := d.File("report."+f, b.Bytes()); err != nil {
