@@ -15,7 +15,8 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/published"
+	"github.com/weir-bench/weir/internal/report/render"
 )
 
 func figureCommand(version string) *cobra.Command {
@@ -272,13 +273,13 @@ func (d *drawing) draw(from *results) error {
 	case d.json:
 		err = printJSON(os.Stdout, out)
 	case d.md:
-		err = report.FigurePage(os.Stdout, out, drawn, language)
+		err = published.FigurePage(os.Stdout, out, drawn, language)
 	default:
 		for i, r := range out {
 			if i > 0 {
 				fmt.Println()
 			}
-			if err = report.Text(os.Stdout, spoken(report.OfFigure(r)), width()); err != nil {
+			if err = render.Text(os.Stdout, spoken(published.OfFigure(r)), width()); err != nil {
 				return err
 			}
 			if drawn[r.ID] != "" {

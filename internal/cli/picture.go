@@ -9,7 +9,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/doc"
 )
 
 // writePicture writes an SVG to a file, or to stdout if that is "-".
@@ -54,12 +54,12 @@ func figureOf(dirs []string, keep bool, id string) (svg string, err error) {
 		}
 		return r.SVG(figure.Look{}, language)
 	}
-	doc, err := document(dirs, keep)
+	page, err := document(dirs, keep)
 	if err != nil {
 		return "", err
 	}
-	all := spoken(doc).Figures()
-	i := slices.IndexFunc(all, func(f report.Figure) bool { return f.ID == id })
+	all := spoken(page).Figures()
+	i := slices.IndexFunc(all, func(f doc.Figure) bool { return f.ID == id })
 	if i < 0 {
 		near := ""
 		var ids []string
@@ -71,7 +71,7 @@ func figureOf(dirs []string, keep bool, id string) (svg string, err error) {
 		}
 		return "", usage("unknown figure %q;%s --figure list shows all", id, near)
 	}
-	return doc.Picture(all[i]).SVG()
+	return page.Picture(all[i]).SVG()
 }
 
 // listPictures lists the figures that directories have: those of their report, and those of documents.
@@ -87,12 +87,12 @@ func listPictures(dirs []string, keep bool) error {
 			rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Stored(f.Caption) + lang.T(" (%s, %s)", f.Document, lang.Stored(f.Place))})
 		}
 	}
-	doc, err := document(dirs, keep)
+	page, err := document(dirs, keep)
 	if err != nil && len(rows) == 1 { // a directory of many studies has no report of its own
 		return err
 	}
 	if err == nil {
-		for _, f := range spoken(doc).Figures() {
+		for _, f := range spoken(page).Figures() {
 			rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Text(f.Caption)})
 		}
 	}
