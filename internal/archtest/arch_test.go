@@ -23,8 +23,8 @@ var layers = [][]string{
 	{"internal/strictyaml"},
 	{"internal/lang"},
 	// Data and packages that stand alone.
-	{"claims", "figures", "schema", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/picture", "internal/foreign", "internal/xsk", "studies"},
-	{"internal/facts", "internal/evidence"},
+	{"claims", "figures", "schema", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
+	{"internal/facts", "internal/evidence", "internal/prose"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally"},
@@ -34,11 +34,18 @@ var layers = [][]string{
 	{"internal/target/agent"},
 	{"internal/target/remote"},
 	// Effects and their orchestration.
-	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/profile", "internal/packettrace", "internal/export"},
+	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/profile", "internal/packettrace"},
 	{"internal/explain"},
-	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report", "internal/history"},
+	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/history"},
 	{"internal/experiment"},
 	{"internal/catalog"},
+	// Everything that a run says, and what shows it.
+	{"internal/account"},
+	{"internal/report/doc", "internal/export"},
+	{"internal/report/render"},
+	{"internal/report/published"},
+	{"internal/report/section", "internal/report/reporttest"},
+	{"internal/report/several"},
 	{"internal/cli"},
 	{"cmd/weir", "bench", "packaging"},
 }
@@ -64,7 +71,6 @@ var only = map[string][]string{
 	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/cli"},
 	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/cli"},
 	"github.com/creack/pty":           {"internal/terminal"},
-	"codeberg.org/go-pdf/fpdf":        {"internal/picture"},
 }
 
 type pkg struct {

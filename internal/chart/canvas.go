@@ -19,9 +19,11 @@ const (
 )
 
 var (
-	parts  = palette("m", partColors)       // of a stacked bar
-	series = palette("s", seriesColors)     // of networks; the first is the baseline's
-	heats  = palette("h", heatColors)       // of a heat map, from low to high
+	parts  = palette("m", partColors)    // of a stacked bar
+	series = palette("s", seriesColors)  // of networks; the first is the baseline's
+	heats  = palette("h", heatColors)    // of a heat map, from low to high
+	less   = palette("less", lessColors) // of a flame graph: from little to much less
+	more   = palette("more", moreColors)
 	dashes = []string{"", "5 3", "1.5 2.5"} // distinguish networks of one color
 )
 
@@ -190,7 +192,7 @@ func (c *canvas) text(i ink, a anchor, size, x, y float64, s string) {
 	case smallSize:
 		kind = "v "
 	default:
-		kind, more = "", " font-size=\""+px(size)+"\""
+		kind, more = "a ", " font-size=\""+px(size)+"\""
 	}
 	at := ""
 	if px(x) != "0" {

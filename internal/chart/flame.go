@@ -30,11 +30,10 @@ const (
 	flameWidth  = 960.0 // a flame graph is as wide as the page
 	flameRow    = 18.0
 	flameText   = 11.0
-	flameSteps  = 3   // of color on each side
+	flameSteps  = 3   // of color on each side, the length of lessColors
 	mostFrames  = 250 // with tooltips, 45 kB; narrower ones are left out
 	narrowest   = 1.0
 	leastLabel  = 44.0
-	strongest   = 60 // percent of the color at an end; text is legible on it in both modes
 	legendSpace = 34.0
 )
 
@@ -138,9 +137,9 @@ func shadeStep(shade float64) int {
 func flameInk(step int) ink {
 	switch {
 	case step < 0:
-		return ink(fmt.Sprint("less", -step))
+		return less[-step-1]
 	case step > 0:
-		return ink(fmt.Sprint("more", step))
+		return more[step-1]
 	}
 	return inkGrid
 }

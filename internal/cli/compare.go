@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -14,10 +12,8 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/export"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/report"
-	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/record"
 )
 
 func compareCommand() *cobra.Command {
@@ -89,7 +85,7 @@ runs cannot tell is skipped. docs/ci.md has complete examples.`,
 			case "github":
 				err = export.Annotations(os.Stdout, "weir compare", cases)
 			default:
-				err = formats[format](os.Stdout, spoken(report.Comparison(cmp)))
+				err = formats[format](os.Stdout, spoken(several.Comparison(cmp)))
 			}
 			if err := errors.Join(err, writeJUnit(junit, "weir compare", cases)); err != nil {
 				return exit(exitEnvironment, err)
@@ -133,85 +129,7 @@ func loadSide(dirs []string) (s side, err error) {
 		}
 		warn(rep.Problems...)
 		s.runs = append(s.runs, rep.Analysis)
-		s.facts = append(s.facts, conditions(rep))
+		s.facts = append(s.facts, rep.Conditions())
 	}
 	return s, nil
-}
-
-// conditions returns what the numbers of a run depend on, as JSON by name.
-func conditions(rep report.Run) map[string][]byte {
-	c := map[string][]byte{"study": settings(rep.Study), "found": foundVersions(rep.Results), facts.Paths: paths(rep)}
-	maps.Copy(c, rep.Hosts)
-	return c
-}
-
-// paths returns, as JSON, the settings that held on the path of each network, in the first of its cells.
-func paths(rep report.Run) []byte {
-	cells, all := map[string]string{}, map[string]any{}
-	for _, r := range rep.Results {
-		s, network, cell := rep.Settings[r.Trial], r.Config[analysis.Network], fmt.Sprint(r.Config)
-		if s == nil || cells[network] != "" && cells[network] < cell {
-			continue
-		}
-		cells[network] = cell
-		for name, p := range s.Places {
-			for dev, d := range p.Devices {
-				for _, masks := range []*[]string{&d.RPS, &d.XPS} {
-					if *masks == nil {
-						*masks = []string{"off"} // which must differ from not recorded
-					}
-				}
-				all[network+" "+name+" "+dev] = d
-			}
-			p.Devices, p.Tracked, p.Unknown = nil, nil, nil
-			all[network+" "+name] = p
-		}
-	}
-	b, err := json.Marshal(all)
-	if err != nil {
-		return nil
-	}
-	return b
-}
-
-// foundVersions returns, as JSON, the versions of products that the trials of a run found.
-func foundVersions(results []record.Result) []byte {
-	all := map[string]map[string]bool{}
-	for _, r := range results {
-		for k, v := range r.Observed.Products() {
-			if all[k] == nil {
-				all[k] = map[string]bool{}
-			}
-			all[k][v] = true
-		}
-	}
-	found := map[string]string{}
-	for k, vs := range all {
-		found[k] = strings.Join(slices.Sorted(maps.Keys(vs)), ", ")
-	}
-	b, err := json.Marshal(found)
-	if err != nil {
-		return nil
-	}
-	return b
-}
-
-// settings returns, as JSON, the settings of a study that change its numbers.
-func settings(yaml []byte) []byte {
-	s, err := study.Load(yaml, "study.yaml")
-	if err != nil {
-		return nil
-	}
-	options := map[string]map[string]string{}
-	for _, u := range slices.Concat(s.Networks, s.Probes) {
-		options[u.Name] = u.Options
-	}
-	b, err := json.Marshal(map[string]any{
-		"duration": s.Duration.String(), "warmup": s.Warmup.String(), "swap": s.Swap, "pairs": s.AllPairs, "rounds": s.Rounds,
-		"one-at-a-time": s.OneAtATime, "options": options, "topology": s.Topology,
-	})
-	if err != nil {
-		return nil
-	}
-	return b
 }

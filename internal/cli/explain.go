@@ -1,27 +1,17 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/explain"
-	"github.com/weir-bench/weir/internal/foreign"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/store"
-)
-
-// Refuting runs are in a directory of their own below the results that they test, which do not change.
-const (
-	testsDir     = "tests"
-	verdictsFile = "verdicts.json"
 )
 
 func explainCommand(version string) *cobra.Command {
@@ -80,14 +70,14 @@ the commands that remove the cause there.`,
 				return r.run(c.Context(), asJSON, md)
 			}
 			warn(rep.Problems...)
-			doc, x := report.Explanation(rep, network, behind)
+			page, x := section.Explanation(rep, network, behind)
 			switch {
 			case asJSON:
 				return printJSON(os.Stdout, x)
 			case md:
-				return report.Markdown(os.Stdout, spoken(doc))
+				return render.Markdown(os.Stdout, spoken(page))
 			}
-			return report.Text(os.Stdout, spoken(doc), width())
+			return render.Text(os.Stdout, spoken(page), width())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -107,29 +97,13 @@ the commands that remove the cause there.`,
 const mostBlocks = 100_000
 
 // explained reads the results of a single run and the verdicts on them.
-func explained(dir string, keep bool) (report.Run, error) {
+func explained(dir string, keep bool) (*account.Account, error) {
 	runs, err := store.Runs(dir)
 	if err != nil {
-		return report.Run{}, usage("cannot read results from %w", err)
+		return nil, usage("cannot read results from %w", err)
 	}
 	if runs[0] != dir {
-		return report.Run{}, usage("%s holds a series of %d runs, and an explanation is of one; give one of them, such as %s", dir, len(runs), runs[0])
+		return nil, usage("%s holds a series of %d runs, and an explanation is of one; give one of them, such as %s", dir, len(runs), runs[0])
 	}
 	return load(dir, keep)
-}
-
-// readVerdicts returns the verdicts that are stored below a results directory; none if no run has tested it.
-func readVerdicts(dir string) ([]explain.Verdict, error) {
-	b, err := foreign.ReadFile(filepath.Join(dir, testsDir, verdictsFile), maxFacts)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	vs, err := explain.ParseVerdicts(b)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; move it away, and weir explain --test writes another", filepath.Join(testsDir, verdictsFile), err)
-	}
-	return vs, nil
 }

@@ -13,7 +13,8 @@ import (
 
 	"github.com/weir-bench/weir/internal/export"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
 )
 
 // The documentation names every format, every column of CSV and every schema.
@@ -28,10 +29,10 @@ func TestExportsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all, ratios bytes.Buffer
-	if err := report.CSV(&all, rep.Results); err != nil {
+	if err := render.CSV(&all, rep.Results); err != nil {
 		t.Fatal(err)
 	}
-	if err := report.Ratios(&ratios, report.New(rep)); err != nil {
+	if err := render.Ratios(&ratios, section.Report(rep)); err != nil {
 		t.Fatal(err)
 	}
 	want := slices.Concat(slices.Collect(maps.Keys(exports)), schemaNames())

@@ -15,13 +15,14 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/published"
+	"github.com/weir-bench/weir/internal/report/render"
 )
 
 func figureCommand(version string) *cobra.Command {
 	d := drawing{reproduction: reproduction{version: version}}
 	var all bool
-	var spread string
+	var spread, format string
 	c := &cobra.Command{
 		Use:   "figure [FIGURE…]",
 		Short: "Repeat the figures and tables of published documents, and draw them",
@@ -67,7 +68,7 @@ what is missing there. --from DIR measures nothing.`,
 					return err
 				}
 			}
-			if d.format, err = pictureFormat(d.format, d.out); err != nil {
+			if err := pictureFormat(format, d.out); err != nil {
 				return err
 			}
 			if len(d.figures) > 1 && d.oneFile() {
@@ -80,8 +81,8 @@ what is missing there. --from DIR measures nothing.`,
 	c.Flags().BoolVar(&d.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
 	c.Flags().StringArrayVar(&d.from, "from", nil, "results directory, or directory of several runs, to draw instead of measuring; repeatable")
 	c.Flags().StringVar(&d.dir, "results", "", "directory for the results of each study (default weir-results/figure-TIME)")
-	c.Flags().StringVarP(&d.out, "output", "o", "", "file for the picture, or directory for several (default FIGURE.FORMAT)")
-	c.Flags().StringVar(&d.format, "format", "", "svg, png or pdf (default: that of -o, or svg)")
+	c.Flags().StringVarP(&d.out, "output", "o", "", "file for the picture, or directory for several (default FIGURE.svg)")
+	c.Flags().StringVar(&format, "format", "", "svg, of which rsvg-convert makes png and pdf")
 	c.Flags().StringVar(&spread, "spread", "interval", "interval: median and interval; sd: mean and standard deviation")
 	c.Flags().BoolVar(&d.look.Absolute, "absolute", false, "draw values in their unit instead of ratios")
 	c.Flags().BoolVar(&d.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
@@ -98,13 +99,12 @@ type drawing struct {
 	figures []figure.Figure
 	from    []string
 	out     string
-	format  string // of the pictures
 	look    figure.Look
 }
 
 // oneFile reports whether out is a file, not a directory.
 func (d *drawing) oneFile() bool {
-	return d.out == "-" || slices.Contains(pictures, strings.TrimPrefix(filepath.Ext(d.out), "."))
+	return d.out == "-" || filepath.Ext(d.out) == ".svg"
 }
 
 func figureIDs(fs []figure.Figure) (ids []string) {
@@ -241,7 +241,7 @@ func (d *drawing) again() string {
 		flag string
 		set  bool
 	}{{"--fast", d.fast}, {"--keep-disturbed", d.keep}, {"--spread sd", d.look.SD}, {"--absolute", d.look.Absolute},
-		{"--json", d.json}, {"--md", d.md}, {"--format " + d.format, d.format == "png" || d.format == "pdf"}, {"-o " + d.out, d.out != ""}} {
+		{"--json", d.json}, {"--md", d.md}, {"-o " + d.out, d.out != ""}} {
 		if f.set {
 			argv = append(argv, f.flag)
 		}
@@ -273,13 +273,13 @@ func (d *drawing) draw(from *results) error {
 	case d.json:
 		err = printJSON(os.Stdout, out)
 	case d.md:
-		err = report.FigurePage(os.Stdout, out, drawn, language)
+		err = published.FigurePage(os.Stdout, out, drawn, language)
 	default:
 		for i, r := range out {
 			if i > 0 {
 				fmt.Println()
 			}
-			if err = report.Text(os.Stdout, spoken(report.OfFigure(r)), width()); err != nil {
+			if err = render.Text(os.Stdout, spoken(published.OfFigure(r)), width()); err != nil {
 				return err
 			}
 			if drawn[r.ID] != "" {
@@ -303,7 +303,7 @@ func (d *drawing) pictures(rs []figure.Result) (map[string]string, error) {
 		if r.Size() == 0 || d.out == "" && (d.json || d.md) {
 			continue
 		}
-		svg, err := r.SVG(d.look, pictureLanguage(d.format))
+		svg, err := r.SVG(d.look, language)
 		if err != nil {
 			warn(lang.T("figure %s: %v", r.ID, err))
 			continue
@@ -315,9 +315,9 @@ func (d *drawing) pictures(rs []figure.Result) (map[string]string, error) {
 					return nil, exit(exitEnvironment, err)
 				}
 			}
-			file = filepath.Join(file, r.ID+"."+d.format)
+			file = filepath.Join(file, r.ID+".svg")
 		}
-		if err := writePicture(file, d.format, svg, r.Caption); err != nil {
+		if err := writePicture(file, svg); err != nil {
 			return nil, err
 		}
 		drawn[r.ID] = file

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 )
@@ -21,7 +21,7 @@ type results struct {
 	dirs   []string
 	runs   []storedRun // in the order of their directories
 	keep   bool
-	loaded map[string]report.Run
+	loaded map[string]*account.Account
 	broken map[string]error
 }
 
@@ -34,7 +34,7 @@ type storedRun struct {
 const depth = 4
 
 func newResults(dirs []string, keep bool) *results {
-	r := &results{dirs: dirs, keep: keep, loaded: map[string]report.Run{}, broken: map[string]error{}}
+	r := &results{dirs: dirs, keep: keep, loaded: map[string]*account.Account{}, broken: map[string]error{}}
 	for _, dir := range dirs {
 		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error { // a directory that cannot be read holds no run
 			if err != nil || !e.IsDir() {
@@ -93,12 +93,12 @@ func covers(stored study.Study, fs []figure.Figure) bool {
 		!slices.ContainsFunc(need.Probes, func(u study.Use) bool { return !has(stored.Probes)(u) })
 }
 
-func (r *results) load(dir string) (report.Run, error) {
+func (r *results) load(dir string) (*account.Account, error) {
 	if rep, ok := r.loaded[dir]; ok {
 		return rep, nil
 	}
 	if err := r.broken[dir]; err != nil {
-		return report.Run{}, err
+		return nil, err
 	}
 	rep, err := loadInside(dir, r.keep)
 	if err != nil {

@@ -6,7 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
+	"github.com/weir-bench/weir/internal/report/several"
 )
 
 // hostile makes a results directory of a run with one trial's files.
@@ -47,14 +50,14 @@ func FuzzReport(f *testing.F) {
 		dir := hostile(t, study, results, evidence, other)
 		if all, err := findRuns(dir); err != nil || len(all) != 1 {
 			t.Errorf("an index of %d runs, %v", len(all), err)
-		} else if err := report.HTML(new(bytes.Buffer), report.Index("x", all)); err != nil {
+		} else if err := render.HTML(new(bytes.Buffer), several.Index("x", all)); err != nil {
 			t.Error(err)
 		}
 		rep, err := load(dir, false)
 		if err != nil {
 			return
 		}
-		docs := []*report.Document{report.New(rep)}
+		docs := []*doc.Document{section.Report(rep)}
 		if pooled, err := pool([]string{dir, dir}, false); err == nil {
 			docs = append(docs, pooled)
 		}

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -335,16 +334,4 @@ func shown(path string) string {
 		return path
 	}
 	return strconv.Quote(path)
-}
-
-// lastImport returns the command of the last import.
-func lastImport(manifest []byte) ([]string, error) {
-	var m imported.Manifest
-	if err := json.Unmarshal(manifest, &m); err != nil {
-		return nil, usage("imported.json: %w", err)
-	}
-	if len(m.Commands) == 0 {
-		return nil, nil
-	}
-	return slices.Clone(m.Commands[len(m.Commands)-1]), nil
 }

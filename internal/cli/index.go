@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/store"
-	"github.com/weir-bench/weir/internal/study"
 )
 
 const (
@@ -51,7 +51,7 @@ index.html only if it wrote it.`, indexDepth),
 				return exit(exitEnvironment, err)
 			}
 			var b bytes.Buffer
-			if err := report.HTML(&b, spoken(report.Index(filepath.Base(abs), all))); err != nil {
+			if err := render.HTML(&b, spoken(several.Index(filepath.Base(abs), all))); err != nil {
 				return err
 			}
 			page := bytes.Replace(b.Bytes(), []byte("\n"), []byte("\n"+indexMark+"\n"), 1)
@@ -63,9 +63,6 @@ index.html only if it wrote it.`, indexDepth),
 		},
 	}
 }
-
-// trialsOf returns the least number of trials of a finished run without a target precision.
-func trialsOf(s study.Study) int { return s.Blocks * len(s.Cells(catalog.Applies)) * s.Pairs() }
 
 // ours returns an error unless the file can be written: it is missing, or an index that weir wrote.
 func ours(file string) error {
@@ -89,7 +86,7 @@ func ours(file string) error {
 }
 
 // findRuns returns the runs and series below a directory.
-func findRuns(root string) (all []report.Indexed, _ error) {
+func findRuns(root string) (all []several.Indexed, _ error) {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return nil, usage("cannot index %s: it is not a directory that can be read", root)
 	}
@@ -100,7 +97,7 @@ func findRuns(root string) (all []report.Indexed, _ error) {
 	err = filepath.WalkDir(real, func(dir string, e fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(real, dir)
 		if err != nil {
-			all = append(all, report.Indexed{Dir: filepath.ToSlash(rel), Problem: err.Error()})
+			all = append(all, several.Indexed{Dir: filepath.ToSlash(rel), Problem: err.Error()})
 			return fs.SkipDir
 		}
 		if !e.IsDir() {
@@ -123,7 +120,7 @@ func findRuns(root string) (all []report.Indexed, _ error) {
 }
 
 // indexed reads the runs of a directory, without what they sampled and observed.
-func indexed(dir string, runs []string, err error) report.Indexed {
+func indexed(dir string, runs []string, err error) several.Indexed {
 	_, missing := os.Stat(filepath.Join(dir, "report.html"))
 	reported := missing == nil
 	first := lang.Text("") // problem
@@ -134,27 +131,25 @@ func indexed(dir string, runs []string, err error) report.Indexed {
 	if s, err := store.ReadSeries(dir); err == nil && len(runs) < s.Runs {
 		problem(lang.T("%d of %d runs have begun; weir run --resume continues", len(runs), s.Runs))
 	}
-	var read []report.Run
+	var all []*account.Account
 	for _, run := range runs {
-		rep, s, c, err := readRun(run, false)
+		rep, err := read(run, account.Options{Depth: account.Numbers})
 		if err != nil {
 			problem(lang.Stored(err.Error()))
 			continue
 		}
-		rep.Analyze()
-		read = append(read, rep)
-		trials := trialsOf(s)
+		all = append(all, rep)
 		switch done := len(rep.Results); {
-		case c.Imported != nil:
+		case rep.Unpaired:
 		case done == 0:
 			problem(lang.T("no trial has ended"))
-		case s.Precision == 0 && done < trials:
-			problem(lang.T("%d of %d trials; weir run --resume continues", done, trials))
+		case done < rep.Planned:
+			problem(lang.T("%d of %d trials; weir run --resume continues", done, rep.Planned))
 		case !reported:
 			problem(lang.T("no report.html: the run has not ended, or was stopped; weir run --resume continues"))
 		}
 	}
-	x := report.Entry(read)
+	x := several.Entry(all)
 	x.Reported, x.Problem = reported, string(first)
 	return x
 }

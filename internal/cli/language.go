@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/doc"
 )
 
 // language is that of what this process prints and stores for people; nil is English. Errors, help and what
@@ -28,7 +28,7 @@ func speak(c *cobra.Command) (err error) {
 }
 
 // spoken is a document in the language of this process.
-func spoken(d *report.Document) *report.Document {
+func spoken(d *doc.Document) *doc.Document {
 	d.Lang = language
 	return d
 }

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
@@ -87,14 +88,14 @@ func put(t testing.TB, file string, b []byte) {
 // Only the report of one run shows the inside of its trials, and only that reads it.
 func TestLoadInside(t *testing.T) {
 	dir := manyTrials(t, 288)
-	text := func(load func(string, bool) (report.Run, error)) string {
+	text := func(load func(string, bool) (*account.Account, error)) string {
 		t.Helper()
 		rep, err := load(dir, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		if err := formats["html"](&b, report.New(rep)); err != nil {
+		if err := formats["html"](&b, section.Report(rep)); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()
@@ -108,10 +109,10 @@ func TestLoadInside(t *testing.T) {
 // BenchmarkLoad measures how a run of 10,000 trials is read, and reports the memory that it then holds.
 func BenchmarkLoad(b *testing.B) {
 	dir := manyTrials(b, 10_000)
-	for name, load := range map[string]func(string, bool) (report.Run, error){"inside": loadInside, "without": load} {
+	for name, load := range map[string]func(string, bool) (*account.Account, error){"inside": loadInside, "without": load} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			var rep report.Run
+			var rep *account.Account
 			for b.Loop() {
 				var err error
 				if rep, err = load(dir, false); err != nil {

@@ -12,10 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/store"
 )
 
@@ -45,11 +47,11 @@ directory or a directory of several runs (weir run --runs).`,
 			if err != nil {
 				return err
 			}
-			doc, err := pool(dirs, keep)
+			page, err := pool(dirs, keep)
 			if err != nil {
 				return err
 			}
-			return writeDocument(doc, format, out)
+			return writeDocument(page, format, out)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, the main tables), ratios (as CSV) or json; default: that of -o, such as pooled.html")
@@ -88,27 +90,27 @@ func runDirs(dirs []string) (all []string, _ error) {
 }
 
 // writeDocument writes a report in a format. See writeTo.
-func writeDocument(doc *report.Document, format, out string) error {
-	return writeTo(out, func(w io.Writer) error { return formats[format](w, spoken(doc)) })
+func writeDocument(page *doc.Document, format, out string) error {
+	return writeTo(out, func(w io.Writer) error { return formats[format](w, spoken(page)) })
 }
 
 var errNoPool = errors.New("no cell has results in more than one run")
 
 // poolSeries returns the pooled report of the runs of the series in dir. That they share no cell is what came of them, and
 // no mistake in the command.
-func poolSeries(dir string, runs []string, keep bool) (*report.Document, error) {
-	doc, err := pool(runs, keep)
+func poolSeries(dir string, runs []string, keep bool) (*doc.Document, error) {
+	page, err := pool(runs, keep)
 	if errors.Is(err, errNoPool) {
 		err = exit(exitCheck, fmt.Errorf("%s: %w; weir report --keep-disturbed %s also counts disturbed trials, and weir report %s shows one run",
 			dir, errNoPool, plan.ShellWord(dir), plan.ShellWord(runs[0])))
 	}
-	return doc, err
+	return page, err
 }
 
 // pool returns the pooled report of runs, complete or not. With keep, disturbed trials count like all
 // others.
-func pool(dirs []string, keep bool) (*report.Document, error) {
-	var runs []report.Run
+func pool(dirs []string, keep bool) (*doc.Document, error) {
+	var runs []*account.Account
 	var as []*analysis.Run
 	for _, dir := range dirs {
 		rep, err := load(dir, keep)
@@ -121,21 +123,21 @@ func pool(dirs []string, keep bool) (*report.Document, error) {
 	if len(runs) > 1 && !slices.ContainsFunc(p.Cells, func(c analysis.PooledCell) bool { return c.Counted() > 1 }) {
 		return nil, usage("%w: %s; pool runs of one study", errNoPool, measures(runs))
 	}
-	doc := report.Pooled(runs, p)
-	if slices.ContainsFunc(runs, func(r report.Run) bool { return r.Unpaired }) {
-		doc.Warnings = append(doc.Warnings, unpairedWarning)
+	page := several.Pooled(runs, p)
+	if slices.ContainsFunc(runs, func(r *account.Account) bool { return r.Unpaired }) {
+		page.Warnings = append(page.Warnings, unpairedWarning)
 	}
-	return doc, nil
+	return page, nil
 }
 
 var unpairedWarning = string(lang.T("imported results, unpaired: a ratio of such a run divides geometric means of files, not values of the same block"))
 
 // measures says what each of several runs measures, for errors about runs with nothing in common.
-func measures(runs []report.Run) string {
+func measures(runs []*account.Account) string {
 	var each []string
 	for _, r := range runs {
 		text := fmt.Sprintf("%s measures %s on %s", r.Dir, strings.Join(r.Probes, ", "), strings.Join(r.Networks, ", "))
-		if slices.ContainsFunc(runs, func(other report.Run) bool { return other.Baseline != r.Baseline }) {
+		if slices.ContainsFunc(runs, func(other *account.Account) bool { return other.Baseline != r.Baseline }) {
 			text += ", relative to " + cmp.Or(r.Baseline, "nothing")
 		}
 		levels := map[string]map[string]bool{}

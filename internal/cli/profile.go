@@ -14,15 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/profile"
-	"github.com/weir-bench/weir/internal/report"
-	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/trial"
-	"github.com/weir-bench/weir/record"
 )
 
 // canProfile fails a run that is to be profiled where nobody can be, before it stores anything.
@@ -116,22 +112,4 @@ func checkProfile() diagnosis {
 		c.OK, c.Detail = false, err.Error()
 	}
 	return diagnosis{Check: c}
-}
-
-// profiles reads the samples of the profile trials.
-func profiles(dir string, results []record.Result, rep *report.Run) map[string]*profile.Profile {
-	all, raw := map[string]*profile.Profile{}, store.OpenRaw(dir)
-	for _, r := range results {
-		b, err := raw.Read(r.Trial, trial.ProfileFile)
-		if err == nil && b != nil {
-			all[r.Trial], err = profile.Parse(b)
-		}
-		if err != nil {
-			rep.Problems = append(rep.Problems, lang.T("%s of %s: %v", trial.ProfileFile, r.Trial, err))
-		}
-	}
-	if err := raw.Close(); err != nil {
-		rep.Problems = append(rep.Problems, lang.Text(err.Error()))
-	}
-	return all
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
@@ -139,7 +139,7 @@ func (r *ratios) update(results func() ([]record.Result, error)) {
 		return
 	}
 	if all, err := results(); err == nil { // otherwise what was known stays: the run says what is wrong when it needs them
-		r.rows = report.SoFar(analysis.New(all, experiment.Reading(r.study)))
+		r.rows = section.SoFar(analysis.New(all, experiment.Reading(r.study)))
 	}
 	r.next = time.Now().Add(timeShare * time.Since(begun))
 }

@@ -10,13 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 )
@@ -25,7 +27,7 @@ import (
 type refutation struct {
 	version    string
 	dir        string // of the run
-	rep        report.Run
+	rep        *account.Account
 	network    string // "" means all
 	hypotheses string // file
 	fast, keep bool
@@ -64,14 +66,14 @@ func (r *refutation) run(ctx context.Context, asJSON, md bool) error {
 		if err != nil {
 			return err
 		}
-		doc := report.Verdicts(verdicts)
+		page := section.Verdicts(verdicts)
 		switch {
 		case asJSON:
 			err = printJSON(os.Stdout, verdicts)
 		case md:
-			err = report.Markdown(os.Stdout, spoken(doc))
+			err = render.Markdown(os.Stdout, spoken(page))
 		default:
-			err = report.Text(os.Stdout, spoken(doc), width())
+			err = render.Text(os.Stdout, spoken(page), width())
 		}
 		refuted := 0
 		for _, v := range verdicts {
@@ -90,8 +92,7 @@ func (r *refutation) run(ctx context.Context, asJSON, md bool) error {
 // refute.
 func (r *refutation) statements() (out []explain.Statement, _ error) {
 	if r.hypotheses == "" {
-		_, x := report.Explanation(r.rep, r.network, true)
-		return x.Tests(), nil
+		return r.rep.Why().Of(r.network).Tests(), nil
 	}
 	b, err := foreign.ReadFile(r.hypotheses, maxFacts)
 	var own []finding.Finding
@@ -143,7 +144,7 @@ func (r *refutation) plan(statements []explain.Statement) (runs []refuting, _ er
 			say(lang.T("cannot test \"%s\": %v", s.Text, err))
 			continue
 		}
-		x.dir = filepath.Join(testsDir, s.ID())
+		x.dir = filepath.Join(account.TestsDir, s.ID())
 		for n := 2; ; n++ {
 			other, err := another(filepath.Join(r.dir, x.dir), x.study)
 			if err != nil {
@@ -152,7 +153,7 @@ func (r *refutation) plan(statements []explain.Statement) (runs []refuting, _ er
 			if !other && !slices.Contains(dirs, x.dir) {
 				break
 			}
-			x.dir = filepath.Join(testsDir, fmt.Sprintf("%s-%d", s.ID(), n))
+			x.dir = filepath.Join(account.TestsDir, fmt.Sprintf("%s-%d", s.ID(), n))
 		}
 		dirs, runs = append(dirs, x.dir), append(runs, x)
 	}
@@ -185,10 +186,10 @@ func another(dir string, s study.Study) (bool, error) {
 // test measures what the runs lack, and judges each as soon as it has ended. The stored verdicts on
 // other statements stay.
 func (r *refutation) test(ctx context.Context, runs []refuting) (verdicts []explain.Verdict, _ error) {
-	if err := os.MkdirAll(filepath.Join(r.dir, testsDir), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(r.dir, account.TestsDir), 0o777); err != nil {
 		return nil, exit(exitEnvironment, fmt.Errorf("%w: the results of --test are kept there; copy %s to where you can write, and test the copy", err, r.dir))
 	}
-	all, err := readVerdicts(r.dir)
+	all, err := account.ReadVerdicts(r.dir)
 	if err != nil {
 		return nil, exit(exitEnvironment, err)
 	}
@@ -198,13 +199,13 @@ func (r *refutation) test(ctx context.Context, runs []refuting) (verdicts []expl
 		if err != nil {
 			return nil, err
 		}
-		v := explain.Read(x.Statement, rep.Analysis, finding.Check(rep.Analysis))
+		v := explain.Read(x.Statement, rep.Analysis, rep.Findings())
 		v.Dir, v.Weir = x.dir, r.version
 		verdicts = append(verdicts, v)
 		all = append(slices.DeleteFunc(all, func(old explain.Verdict) bool { return old.Dir == v.Dir }), v)
 		b, err := explain.EncodeVerdicts(all)
 		if err == nil {
-			err = store.WriteFile(filepath.Join(r.dir, testsDir, verdictsFile), b)
+			err = store.WriteFile(filepath.Join(r.dir, account.TestsDir, account.VerdictsFile), b)
 		}
 		if err != nil {
 			return nil, exit(exitEnvironment, fmt.Errorf("%w: make room, then %s", err, r.again()))
@@ -215,7 +216,7 @@ func (r *refutation) test(ctx context.Context, runs []refuting) (verdicts []expl
 
 // measure completes one run and stores its report. It keeps the run out of the history of this machine: a
 // network with a fault says nothing about how much runs of healthy ones differ.
-func (r *refutation) measure(ctx context.Context, x refuting) (rep report.Run, err error) {
+func (r *refutation) measure(ctx context.Context, x refuting) (rep *account.Account, err error) {
 	one := &runner{version: r.version, at: thisMachine, study: x.study, dir: filepath.Join(r.dir, x.dir), resumeCmd: r.again(), ratios: explain.Deciding}
 	if started(one.dir) {
 		one.resume = one.dir

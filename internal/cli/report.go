@@ -4,43 +4,36 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/catalog"
-	"github.com/weir-bench/weir/internal/claim"
-	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/probe"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/store"
-	"github.com/weir-bench/weir/internal/study"
 )
 
-var formats = map[string]func(io.Writer, *report.Document) error{
-	"text":    func(w io.Writer, d *report.Document) error { return report.Text(w, d, width()) },
-	"html":    report.HTML,
-	"md":      report.Markdown,
-	"summary": report.Summary,
-	"ratios":  report.Ratios,
-	"json":    report.JSON,
+var formats = map[string]func(io.Writer, *doc.Document) error{
+	"text":    func(w io.Writer, d *doc.Document) error { return render.Text(w, d, width()) },
+	"html":    render.HTML,
+	"md":      render.Markdown,
+	"summary": render.Summary,
+	"ratios":  render.Ratios,
+	"json":    render.JSON,
 }
 
 func reportCommand() *cobra.Command {
-	var format, out, section, figure string
+	var format, out, only, figure string
 	var keep bool
 	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json", "gobench", "openmetrics", "customBiggerIsBetter", "customSmallerIsBetter"}
 	c := &cobra.Command{
@@ -64,7 +57,7 @@ describes them and the columns of csv and ratios.`,
   weir report before after -o change.html
   weir report week-*/ -o weeks.html
   weir report results --figure list
-  weir report fragmentation --figure thesis-12 -o fragmentation.pdf
+  weir report fragmentation --figure thesis-12 -o fragmentation.svg
   weir report results -o report.html
   weir report results --format md --section costs
   weir report results --format csv > results.csv
@@ -91,9 +84,9 @@ describes them and the columns of csv and ratios.`,
 				return err
 			}
 			if len(as) > 1 {
-				return writeTogether(as, keep, format, section, out)
+				return writeTogether(as, keep, format, only, out)
 			}
-			if section != "" && (format == "csv" || format == "ratios" || exports[format] != nil) {
+			if only != "" && (format == "csv" || format == "ratios" || exports[format] != nil) {
 				return usage("--section does not work with --format %s, which has no sections", format)
 			}
 			runs, err := store.Runs(as[0])
@@ -108,14 +101,14 @@ describes them and the columns of csv and ratios.`,
 			}
 			if series := runs[0] != as[0]; series && format == "csv" {
 				return usage("--format csv needs a single run, such as %s", runs[0])
-			} else if series && section != "" {
+			} else if series && only != "" {
 				return usage("--section needs a single run, such as %s", runs[0])
 			} else if series {
-				doc, err := poolSeries(as[0], runs, keep)
+				page, err := poolSeries(as[0], runs, keep)
 				if err != nil {
 					return err
 				}
-				return writeDocument(doc, format, out)
+				return writeDocument(page, format, out)
 			}
 			rep, err := loadInside(as[0], keep)
 			if err != nil {
@@ -123,128 +116,41 @@ describes them and the columns of csv and ratios.`,
 			}
 			warn(rep.Problems...)
 			if format == "csv" { // trials, without any analysis
-				return writeTo(out, func(w io.Writer) error { return report.CSV(w, rep.Results) })
+				return writeTo(out, func(w io.Writer) error { return render.CSV(w, rep.Results) })
 			}
-			doc := report.New(rep)
-			if known := doc.IDs(); section != "" && !doc.Only(section) {
-				return usage("the report of %s has no section %q: it has %s", as[0], section, strings.Join(known, ", "))
+			page := section.Report(rep)
+			if known := page.IDs(); only != "" && !page.Only(only) {
+				return usage("the report of %s has no section %q: it has %s", as[0], only, strings.Join(known, ", "))
 			}
-			return writeDocument(doc, format, out)
+			return writeDocument(page, format, out)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg, png or pdf; default: that of -o, such as report.html")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg; default: that of -o, such as report.html")
 	c.Flags().StringVar(&figure, "figure", "", "draw this figure alone; list shows their names")
-	c.Flags().StringVar(&section, "section", "", "write this section alone, such as costs")
+	c.Flags().StringVar(&only, "section", "", "write this section alone, such as costs")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
-	_ = c.RegisterFlagCompletionFunc("format", complete(append(names, pictures...)))
+	_ = c.RegisterFlagCompletionFunc("format", complete(append(names, "svg")))
 	return c
 }
 
-// readRun reads a results directory, complete or not, without the raw files of trials. With keep, disturbed
-// trials count even if the study excludes them.
-func readRun(dir string, keep bool) (rep report.Run, s study.Study, c store.Contents, err error) {
+// load reads a results directory, complete or not, and analyzes it. With keep, disturbed trials count even if the study
+// excludes them.
+func load(dir string, keep bool) (*account.Account, error) {
+	return read(dir, account.Options{KeepDisturbed: keep})
+}
+
+// loadInside is load for reports and figures of one run, which also show what its trials sampled inside their windows.
+func loadInside(dir string, keep bool) (*account.Account, error) {
+	return read(dir, account.Options{KeepDisturbed: keep, Depth: account.Inside})
+}
+
+func read(dir string, o account.Options) (*account.Account, error) {
 	// The results of a long run dominate memory until the end; the garbage collector's default
 	// would let as much garbage pile up again.
 	debug.SetGCPercent(50)
-	if c, err = store.Read(dir); err != nil {
-		return rep, s, c, usage("cannot read results from %s: %w", dir, err)
-	}
-	rep = report.Run{Name: filepath.Base(dir), Study: c.Study, Results: c.Results, Hosts: c.Hosts, Dir: dir}
-	for _, p := range c.Problems {
-		rep.Problems = append(rep.Problems, lang.Text(p.Error()))
-	}
-	if by := measuredBy(c.Hosts); len(by) > 1 {
-		rep.Problems = append(rep.Problems, lang.T("parts of this run are by weir %s: versions can differ in their results; hosts/ has the facts of each part", strings.Join(by, ", ")))
-	}
-	if s, err = study.Load(c.Study, filepath.Join(dir, "study.yaml")); err != nil {
-		return rep, s, c, exit(exitUsage, err)
-	}
-	if planned := trialsOf(s); c.Imported == nil && s.Precision == 0 && len(c.Results) < planned {
-		rep.Problems = append(rep.Problems, lang.T("only %d of %d trials: the run was stopped, or goes on; weir run --resume %s continues it", len(c.Results), planned, plan.ShellWord(dir)))
-	}
-	s.KeepDisturbed = s.KeepDisturbed || keep
-	rep.Name, rep.Question, rep.Options = s.Name, s.Question, experiment.Reading(s)
-	rep.Seed = strconv.FormatUint(s.Seed, 10)
-	stored := func(file string, b []byte, v any, without lang.Text) bool {
-		if b == nil {
-			return false
-		}
-		err := json.Unmarshal(b, v)
-		if err != nil {
-			rep.Problems = append(rep.Problems, lang.T("%s: %v: %s", file, err, without))
-		}
-		return err == nil
-	}
-	var probes []catalog.Described
-	if !stored("probes.json", c.Probes, &probes, lang.T("using the words of this version")) {
-		probes = catalog.Describe(s)
-	}
-	if c.Others != nil {
-		rep.Others = new(analysis.Others)
-		stored("others.json", c.Others, rep.Others, lang.T("other programs cannot be named"))
-	}
-	stored(store.MachinesFile, c.Machines, &rep.Machines, lang.T("hosts have numbers instead of names"))
-	rep.Target = s.Target
-	rep.Unpaired = c.Imported != nil
-	rep.Words = map[string]probe.Info{}
-	for _, p := range probes {
-		rep.Words[p.Name] = p.Info
-	}
-	return rep, s, c, nil
-}
-
-// load reads a results directory and analyzes it. See readRun.
-func load(dir string, keep bool) (report.Run, error) { return loadWith(dir, keep, false) }
-
-// loadInside is load for reports and figures of one run, which also show what its trials sampled inside their
-// windows: that is most of what a run of many trials needs of memory, and a third of its time.
-func loadInside(dir string, keep bool) (report.Run, error) { return loadWith(dir, keep, true) }
-
-func loadWith(dir string, keep, inside bool) (report.Run, error) {
-	rep, s, c, err := readRun(dir, keep)
-	if err != nil {
-		return rep, err
-	}
-	if rep.Verdicts, err = readVerdicts(dir); err != nil {
-		rep.Problems = append(rep.Problems, lang.T("%v: no verdicts of refuting runs", err))
-	}
-	rep.Command = []string{"weir", "run", report.StudyFile}
-	if ranInVM(dir) {
-		rep.Command = append(rep.Command, "--in-vm")
-	}
-	if !rep.Unpaired { // a foreign file can have the same name
-		rawFiles(dir, &rep, inside)
-		rep.Profiled, rep.Profiles = c.Profiles, profiles(dir, c.Profiles, &rep)
-		rep.Traces = readTraces(dir, s, &rep)
-	}
-	shipped, err := claim.Shipped()
-	if err != nil {
-		return rep, err
-	}
-	rep.Analyze()
-	if rep.Unpaired { // a claim is about a run of weir, and so is the history
-		rep.Command, err = lastImport(c.Imported)
-		return rep, err
-	}
-	learn(rep)
-	rep.Claims = claim.Judge(shipped, s, rep.Analysis)
-	for i := range rep.Claims {
-		rep.Claims[i].From = dir
-	}
-	return rep, nil
-}
-
-// measuredBy returns the versions of weir that measured parts of a run, sorted.
-func measuredBy(hosts map[string][]byte) (all []string) {
-	for _, b := range hosts {
-		var by struct{ Weir string }
-		if json.Unmarshal(b, &by) == nil && by.Weir != "" {
-			all = append(all, by.Weir)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	a, err := account.Read(dir, o)
+	return a, exit(exitUsage, err)
 }
 
 func warn(problems ...lang.Text) {
@@ -280,10 +186,10 @@ func writeTo(out string, write func(io.Writer) error) (err error) {
 	return err
 }
 
-func writeReports(d interface{ File(string, []byte) error }, doc *report.Document) error {
+func writeReports(d interface{ File(string, []byte) error }, page *doc.Document) error {
 	for _, f := range []string{"html", "md"} {
 		var b bytes.Buffer
-		if err := formats[f](&b, spoken(doc)); err != nil {
+		if err := formats[f](&b, spoken(page)); err != nil {
 			return err
 		}
 		if err := d.File("report."+f, b.Bytes()); err != nil {

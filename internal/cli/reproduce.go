@@ -12,7 +12,8 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/export"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/published"
+	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
 )
@@ -175,9 +176,9 @@ func (r *reproduction) print(claims []claim.Claim, outcomes []claim.Outcome, res
 	case r.json:
 		err = printJSON(os.Stdout, outcomes)
 	case r.md:
-		err = report.Markdown(os.Stdout, spoken(report.Claims(outcomes)))
+		err = render.Markdown(os.Stdout, spoken(published.Claims(outcomes)))
 	default:
-		err = report.Text(os.Stdout, spoken(report.Claims(outcomes)), width())
+		err = render.Text(os.Stdout, spoken(published.Claims(outcomes)), width())
 	}
 	if err != nil {
 		return err

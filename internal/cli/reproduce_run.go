@@ -268,7 +268,7 @@ func (r *reproduction) pool(dir string) error {
 	if err != nil {
 		return err
 	}
-	doc, err := pool(dirs, r.keep)
+	page, err := pool(dirs, r.keep)
 	if err != nil {
 		warn(lang.Text(fmt.Sprintf("%s: %v", dir, err)))
 		return nil
@@ -277,7 +277,7 @@ func (r *reproduction) pool(dir string) error {
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}
-	return exit(exitEnvironment, errors.Join(writeReports(d, doc), d.Close()))
+	return exit(exitEnvironment, errors.Join(writeReports(d, page), d.Close()))
 }
 
 // again returns the command that continues after an interruption.

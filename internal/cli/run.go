@@ -15,12 +15,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -196,7 +198,7 @@ func (r *runner) measure(ctx context.Context) (*store.Dir, error) {
 }
 
 // complete runs the trials that lack a result, and stores the report.
-func (r *runner) complete(ctx context.Context, keep bool) (rep report.Run, err error) {
+func (r *runner) complete(ctx context.Context, keep bool) (rep *account.Account, err error) {
 	d, err := r.measure(ctx)
 	if err != nil {
 		return rep, err
@@ -204,7 +206,7 @@ func (r *runner) complete(ctx context.Context, keep bool) (rep report.Run, err e
 	if rep, err = loadInside(r.dir, keep); err != nil {
 		err = d.OrGone(err)
 	} else {
-		err = writeReports(d, report.New(rep))
+		err = writeReports(d, section.Report(rep))
 	}
 	if err := errors.Join(err, d.Close()); err != nil {
 		return rep, r.stopped(err)
@@ -288,29 +290,29 @@ func (r *runner) report(d *store.Dir) error {
 	if err != nil {
 		return r.stopped(d.OrGone(err))
 	}
-	doc := report.New(rep)
-	if err := writeReports(d, doc); err != nil {
+	page := section.Report(rep)
+	if err := writeReports(d, page); err != nil {
 		return r.stopped(err)
 	}
 	remember(rep)
-	if err := printReport(doc, r.json, r.dir); err != nil {
+	if err := printReport(page, r.json, r.dir); err != nil {
 		return err
 	}
 	return verdict(rep.Results)
 }
 
 // printReport prints a report whose files are in dir.
-func printReport(doc *report.Document, asJSON bool, dir string) error {
-	page, format := filepath.Join(dir, "report.html"), "text"
+func printReport(page *doc.Document, asJSON bool, dir string) error {
+	file, format := filepath.Join(dir, "report.html"), "text"
 	if asJSON {
 		format = "json"
 	}
-	err := formats[format](os.Stdout, spoken(doc))
+	err := formats[format](os.Stdout, spoken(page))
 	if err == nil && !asJSON {
-		_, err = fmt.Println("\n" + said(lang.T("report: %s", page)))
+		_, err = fmt.Println("\n" + said(lang.T("report: %s", file)))
 	}
 	if err != nil {
-		return exit(exitCheck, fmt.Errorf("cannot print the report: %w; it is in %s", err, page))
+		return exit(exitCheck, fmt.Errorf("cannot print the report: %w; it is in %s", err, file))
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/explain"
@@ -25,7 +26,10 @@ import (
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
+	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
 )
@@ -46,7 +50,7 @@ var documents = map[string]struct {
 }{
 	"result":    {"A trial: a line of results.jsonl and profiles.jsonl", record.Result{}},
 	"host":      {"Facts of a machine: hosts/NAME.json in a results directory", described{}},
-	"report":    {"The report of a run or of several: weir report --format json, weir pool --json", report.Document{}},
+	"report":    {"The report of a run or of several: weir report --format json, weir pool --json", doc.Document{}},
 	"compare":   {"A comparison of runs: weir compare --json", analysis.Comparison{}},
 	"reproduce": {"Published figures and what results say about them: weir reproduce --json", []claim.Outcome{}},
 	"explain":   {"What limits each network: weir explain --json", explain.Explanation{}},
@@ -205,7 +209,7 @@ func TestRecordedRunsAreValid(t *testing.T) {
 		}
 		var doc, pooled bytes.Buffer
 		two := analysis.Pool([]*analysis.Run{rep.Analysis, rep.Analysis}, 0)
-		if err := errors.Join(report.JSON(&doc, report.New(rep)), report.JSON(&pooled, report.Pooled([]report.Run{rep, rep}, two))); err != nil {
+		if err := errors.Join(render.JSON(&doc, section.Report(rep)), render.JSON(&pooled, several.Pooled([]*account.Account{rep, rep}, two))); err != nil {
 			t.Fatal(err)
 		}
 		validate(t, valid["report"], name, doc.Bytes())
@@ -213,7 +217,7 @@ func TestRecordedRunsAreValid(t *testing.T) {
 		c := analysis.Compare([]*analysis.Run{rep.Analysis}, []*analysis.Run{rep.Analysis}, 0.05)
 		c.Differ = []facts.Difference{{Key: "local.kernel", Values: []string{"6.12.9", ""}}}
 		validate(t, valid["compare"], name, encoded(c))
-		_, x := report.Explanation(rep, "", true)
+		_, x := section.Explanation(rep, "", true)
 		validate(t, valid["explain"], name, encoded(x))
 		all = append(all, rep.Claims...)
 	}

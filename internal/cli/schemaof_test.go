@@ -17,7 +17,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -50,7 +50,7 @@ func schemaOf(t *testing.T, name, title string, v any, strict bool) map[string]a
 }
 
 // formatVersions are the formats of documents that have one.
-var formatVersions = map[string]int{"record.Result": record.Format, "report.Document": report.Format, "analysis.Comparison": analysis.ComparisonFormat}
+var formatVersions = map[string]int{"record.Result": record.Format, "report.Document": render.Format, "analysis.Comparison": analysis.ComparisonFormat}
 
 // override returns the schema of a field whose Go type says less than is true; nil for others.
 func (g *generator) override(typ, field string) map[string]any {
@@ -131,9 +131,18 @@ func nullable(s map[string]any) map[string]any {
 	return map[string]any{"anyOf": []any{s, map[string]any{"type": "null"}}}
 }
 
+// nameOf names a type in a schema by its package, or the room that its package is of: readers know documents as reports.
+func nameOf(t reflect.Type) string {
+	of := path.Base(t.PkgPath())
+	if above := path.Dir(t.PkgPath()); path.Base(above) == "report" {
+		of = "report"
+	}
+	return of + "." + t.Name()
+}
+
 // object returns a reference to a struct with a name, or the schema of one without.
 func (g *generator) object(t reflect.Type) map[string]any {
-	name := path.Base(t.PkgPath()) + "." + t.Name()
+	name := nameOf(t)
 	ref := map[string]any{"$ref": "#/$defs/" + name}
 	if _, known := g.defs[name]; known && t.Name() != "" {
 		return ref
@@ -181,7 +190,7 @@ func (g *generator) fields(t reflect.Type, properties map[string]any, required m
 		if key == "" {
 			key = f.Name
 		}
-		s := g.override(path.Base(t.PkgPath())+"."+t.Name(), f.Name)
+		s := g.override(nameOf(t), f.Name)
 		optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
 		switch {
 		case s != nil:

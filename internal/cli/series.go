@@ -187,17 +187,17 @@ func (s *series) report(d *store.SeriesDir, dirs []string) error {
 		}
 		all = append(all, c.Results...)
 	}
-	doc, err := poolSeries(s.dir, dirs, false)
+	page, err := poolSeries(s.dir, dirs, false)
 	if gone := d.OrGone(err); errors.Is(gone, store.ErrGone) {
 		return s.stopped(gone)
 	}
 	if err != nil { // no result to pool, for which the trials have the reasons, or the programs that disturbed them
 		return cmp.Or(verdict(all), err)
 	}
-	if err := writeReports(d, doc); err != nil {
+	if err := writeReports(d, page); err != nil {
 		return s.stopped(err)
 	}
-	if err := printReport(doc, s.json, s.dir); err != nil {
+	if err := printReport(page, s.json, s.dir); err != nil {
 		return err
 	}
 	return verdict(all)

@@ -3,7 +3,10 @@ package cli
 import (
 	"slices"
 
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/section"
+	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/store"
 )
 
@@ -12,47 +15,47 @@ func writeTogether(dirs []string, keep bool, format, section, out string) error 
 	if formats[format] == nil || format == "ratios" || section != "" {
 		return usage("--section, and formats other than text, html, md, summary and json, need a single directory, such as %s", dirs[0])
 	}
-	doc, err := together(dirs, keep)
+	page, err := together(dirs, keep)
 	if err != nil {
 		return err
 	}
-	return writeDocument(doc, format, out)
+	return writeDocument(page, format, out)
 }
 
 // together returns the page about the runs of several directories.
-func together(dirs []string, keep bool) (*report.Document, error) {
+func together(dirs []string, keep bool) (*doc.Document, error) {
 	if _, err := runDirs(dirs); err != nil { // a run named twice
 		return nil, err
 	}
-	var groups []report.Group
-	var all []report.Run
+	var groups [][]*account.Account
+	var all []*account.Account
 	for _, dir := range dirs {
 		runs, err := store.Runs(dir)
 		if err != nil {
 			return nil, usage("cannot read results from %w", err)
 		}
-		var g report.Group
+		var g []*account.Account
 		for _, run := range runs {
 			rep, err := load(run, keep)
 			if err != nil {
 				return nil, err
 			}
-			g.Runs, g.Facts = append(g.Runs, rep), append(g.Facts, conditions(rep))
+			g = append(g, rep)
 		}
-		groups, all = append(groups, g), append(all, g.Runs...)
+		groups, all = append(groups, g), append(all, g...)
 	}
-	doc := report.Together(groups)
-	if doc == nil {
+	page := several.Together(groups)
+	if page == nil {
 		return nil, usage("no cell has results in more than one of these: %s; name runs that share a probe, a network and the levels of all factors", measures(all))
 	}
-	if slices.ContainsFunc(all, func(r report.Run) bool { return r.Unpaired }) {
-		doc.Warnings = append(doc.Warnings, unpairedWarning)
+	if slices.ContainsFunc(all, func(r *account.Account) bool { return r.Unpaired }) {
+		page.Warnings = append(page.Warnings, unpairedWarning)
 	}
-	return doc, nil
+	return page, nil
 }
 
 // document returns the report of one run, the pooled one of a series, or the page about several directories.
-func document(dirs []string, keep bool) (*report.Document, error) {
+func document(dirs []string, keep bool) (*doc.Document, error) {
 	if len(dirs) > 1 {
 		return together(dirs, keep)
 	}
@@ -67,5 +70,5 @@ func document(dirs []string, keep bool) (*report.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return report.New(rep), nil
+	return section.Report(rep), nil
 }

@@ -74,8 +74,7 @@ counters of the devices. Each machine's times are by its own clock.`,
 			if inCluster(s) {
 				return usage("--in-cluster is for weir run; leave it out, and weir traces from here")
 			}
-			format, err := pictureFormat("", out)
-			if err != nil {
+			if err := pictureFormat("", out); err != nil {
 				return err
 			}
 			programs, err := machines.program()
@@ -118,7 +117,7 @@ counters of the devices. Each machine's times are by its own clock.`,
 					}
 				}
 				if out != "" {
-					if err := drawTraces(out, format, all); err != nil {
+					if err := drawTraces(out, all); err != nil {
 						return exit(exitEnvironment, err)
 					}
 				}
@@ -134,7 +133,7 @@ counters of the devices. Each machine's times are by its own clock.`,
 	fl.IntVar(&t.size, "size", t.size, "bytes of a request and of its reply")
 	fl.IntVar(&t.count, "count", t.count, "requests to trace")
 	fl.StringVar(&mode, "by", "", "bpf, taps or counters (default: the best that this process can use, see weir doctor)")
-	fl.StringVarP(&out, "output", "o", "", "file for the picture, .svg, .png or .pdf; with several networks, each has its name added")
+	fl.StringVarP(&out, "output", "o", "", "file for the picture, .svg; with several networks, each has its name added")
 	fl.BoolVar(&asJSON, "json", false, "print machine-readable output")
 	fl.StringVar(&nic, "nic", "", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
 	bound := bind(&study.Study{})
@@ -168,27 +167,23 @@ func tracedStudy(c *cobra.Command, networks []string, nic string) (study.Study, 
 }
 
 // drawTraces writes the pictures that there are.
-func drawTraces(file, format string, all []packettrace.Trace) error {
+func drawTraces(file string, all []packettrace.Trace) error {
 	for _, t := range all {
 		if len(t.Request.Hops) == 0 {
 			note(lang.T("no picture of %s: counters show no times", t.Network))
 			continue
 		}
-		words := language
-		if format != "svg" { // the font of PNG and PDF has no Chinese characters
-			words = nil
-		}
 		lanes := t.Picture()
 		sheet := chart.Sheet{Title: lanes.Alt, Panes: []chart.Pane{{Chart: lanes}}}
-		svg, err := lang.In(words, sheet).SVG()
+		svg, err := lang.In(language, sheet).SVG()
 		if err != nil {
 			return err
 		}
 		name := file
 		if len(all) > 1 {
-			name = strings.TrimSuffix(file, "."+format) + "-" + t.Network + "." + format
+			name = strings.TrimSuffix(file, ".svg") + "-" + t.Network + ".svg"
 		}
-		if err := writePicture(name, format, svg, t.Network); err != nil {
+		if err := writePicture(name, svg); err != nil {
 			return err
 		}
 	}

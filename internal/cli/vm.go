@@ -4,10 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/store"
@@ -15,10 +15,6 @@ import (
 	"github.com/weir-bench/weir/internal/target/vm"
 	"github.com/weir-bench/weir/internal/unit"
 )
-
-// hostOfVM is the file with the facts of a virtual machine's host. It exists only for runs in a
-// virtual machine.
-const hostOfVM = "vm-host.json"
 
 type vmFlags struct {
 	in     bool
@@ -68,7 +64,7 @@ func (f *vmFlags) machine() (m vm.Machine, err error) {
 func inGuest() string { return facts.Collect(local.Host().FS).Guest }
 
 func ranInVM(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "hosts", hostOfVM))
+	_, err := os.Stat(filepath.Join(dir, "hosts", account.HostOfVM+".json"))
 	return err == nil
 }
 
@@ -88,7 +84,7 @@ func (r *runner) measureInVM(ctx context.Context) (_ *store.Dir, err error) {
 			d.Close()
 		}
 	}()
-	if err := r.describe(d, strings.TrimSuffix(hostOfVM, ".json")); err != nil {
+	if err := r.describe(d, account.HostOfVM); err != nil {
 		return nil, r.stopped(err)
 	}
 	// The guest sees this directory, but not the targets of symbolic links.

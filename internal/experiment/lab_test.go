@@ -59,9 +59,14 @@ func printState() error {
 	if err != nil {
 		return err
 	}
+	eth, err := local.OpenEthtool()
+	if err != nil {
+		return err
+	}
+	defer eth.Close()
 	for _, l := range links {
 		a := l.Attrs()
-		features, err := local.Features(a.Name)
+		features, err := eth.Features(a.Name)
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ func causal(f finding.Finding) bool {
 
 // causes merges the findings of one rule at one place, in the order of the findings: package finding
 // decides which cause outranks which.
-func (r Run) causes(network string) (out []Statement) {
+func (r Premises) causes(network string) (out []Statement) {
 	for _, f := range r.Findings {
 		if !causal(f) {
 			continue
@@ -61,7 +61,7 @@ const mostSoftirqs = 0.9
 
 // whoseWork says what else the full CPU does, if the counters show it: where both ends are on one machine, a
 // packet goes on to its receiver in softirqs on the CPU that sent it. It returns "" otherwise.
-func (r Run) whoseWork(at analysis.Cell) lang.Text {
+func (r Premises) whoseWork(at analysis.Cell) lang.Text {
 	var shares, idle []float64
 	for _, c := range r.cells(at.Network) {
 		if c.table.Cell(*c.row).String() != at.String() {
@@ -114,7 +114,7 @@ func (x Explanation) States(about Subject, c analysis.Cell) bool {
 
 // ordinary returns the only statement about a network without any cause of its own and without a
 // difference to the baseline; false if there is more to say.
-func (r Run) ordinary(network string, causes []Statement) (Statement, bool) {
+func (r Premises) ordinary(network string, causes []Statement) (Statement, bool) {
 	if network == r.Baseline {
 		if len(causes) > 0 || len(r.cells(network)) == 0 {
 			return Statement{}, false
@@ -174,7 +174,7 @@ func few(parts []lang.Text) lang.Text {
 
 // unexplained is the only statement about a network that differs from the baseline if nothing says why; none
 // for others.
-func (r Run) unexplained(network string) []Statement {
+func (r Premises) unexplained(network string) []Statement {
 	var ratios []lang.Text
 	for _, c := range r.cells(network) {
 		if c.row.Ratio.Bounded() && !c.row.Same {
@@ -188,7 +188,7 @@ func (r Run) unexplained(network string) []Statement {
 }
 
 // name names a cell: its probe, and its levels if the probe has more than one table.
-func (r Run) name(c cell) lang.Text {
+func (r Premises) name(c cell) lang.Text {
 	name := lang.Text(r.Short(c.table.Probe))
 	if l := levels(c.table.Levels); l != "" {
 		name += lang.T(" (%s)", l)

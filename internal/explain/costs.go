@@ -36,7 +36,7 @@ type cost struct {
 func (c cost) ratio() stat.Interval { return c.row.Own.Ratio }
 
 // costsOf returns the costs of a network that differ from the baseline's.
-func (r Run) costsOf(network string) (out []cost) {
+func (r Premises) costsOf(network string) (out []cost) {
 	for _, c := range r.cells(network) {
 		base, ok := c.table.Row(r.Baseline)
 		work, known := works[c.row.Own.Name]
@@ -50,7 +50,7 @@ func (r Run) costsOf(network string) (out []cost) {
 
 // costs says how much CPU time the engine's threads use for a packet, against the baseline. Their clocks
 // include the softirqs on top of them, and hardly depend on other programs.
-func (r Run) costs(network string) []Statement {
+func (r Premises) costs(network string) []Statement {
 	all := r.costsOf(network)
 	if all == nil {
 		return nil
@@ -92,7 +92,7 @@ func probesOf(costs []cost) int {
 }
 
 // bytes says whether the passes or the bytes cost, if the run measured enough sizes for a model.
-func (r Run) bytes(network string, s *Statement) lang.Text {
+func (r Premises) bytes(network string, s *Statement) lang.Text {
 	for _, m := range r.Models {
 		if m.Network != network || m.End != costmodel.Sender || m.Kind != costmodel.UDP || m.Refused != "" {
 			continue
@@ -118,7 +118,7 @@ func (r Run) bytes(network string, s *Statement) lang.Text {
 
 // clause sums up the costs of one probe, or of one kind of work: one cost, or the range over several
 // conditions or probes. Only the first clause of a sentence has a verb.
-func (r Run) clause(of []cost, first bool) lang.Text {
+func (r Premises) clause(of []cost, first bool) lang.Text {
 	c, in := of[0], lang.Text("")
 	if len(r.Tables) > 1 {
 		in = lang.T(" (%s)", r.Short(c.table.Probe))
@@ -161,7 +161,7 @@ const leastSharing = 2
 
 // sharing explains why TCP keeps more of a path than UDP: many segments share one pass through the stack,
 // and an overlay costs per pass.
-func (r Run) sharing(network string) []Statement {
+func (r Premises) sharing(network string) []Statement {
 	tcp, udp := r.passes(network, "tcp"), r.passes(network, "udp")
 	if tcp == nil || udp == nil || !tcp.size.Bounded() || tcp.size.Lo < leastSharing*udp.size.Hi {
 		return nil
@@ -192,7 +192,7 @@ func (r Run) sharing(network string) []Statement {
 }
 
 // ratio returns the throughput of one cell ÷ another's in the same blocks.
-func (r Run) ratio(of, to cell) stat.Interval {
+func (r Premises) ratio(of, to cell) stat.Interval {
 	var all []analysis.Series
 	for _, c := range []cell{to, of} {
 		config := maps.Clone(c.table.Config)
@@ -216,7 +216,7 @@ const unshared = 0.8
 
 // passes returns the cell of a protocol's stream whose packets carry most, nil if the network has none. GSO is
 // not compared: UDP shares passes then, too.
-func (r Run) passes(network, protocol string) (most *pass) {
+func (r Premises) passes(network, protocol string) (most *pass) {
 	for _, c := range r.cells(network) {
 		if c.table.Metric != record.Throughput || record.Send.Of(c.row.Observed) == "gso" {
 			continue

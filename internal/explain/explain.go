@@ -19,8 +19,8 @@ import (
 // most is how many statements a network gets. Further ones are in Network.More.
 const most = 6
 
-// A Run is what explanations are made from.
-type Run struct {
+// Premises are what explanations are made from.
+type Premises struct {
 	*analysis.Run
 	Findings []finding.Finding         // of the run
 	Short    func(probe string) string // names a probe in a sentence
@@ -94,7 +94,7 @@ func (s Statement) Say() lang.Text {
 
 // Known reports whether a run has what explanations need. Runs of older versions and imported results do
 // not.
-func (r Run) Known() bool {
+func (r Premises) Known() bool {
 	for _, row := range r.Rows() {
 		if len(row.Evidence()) > 0 {
 			return true
@@ -104,7 +104,7 @@ func (r Run) Known() bool {
 }
 
 // New explains every network of a run.
-func New(r Run) Explanation {
+func New(r Premises) Explanation {
 	x := Explanation{Baseline: r.Baseline, Networks: []Network{}, Missing: r.missing()}
 	if !r.Known() {
 		return x
@@ -119,8 +119,14 @@ func New(r Run) Explanation {
 	return x
 }
 
+// Of leaves the statements about one network; "" leaves all.
+func (x Explanation) Of(network string) Explanation {
+	x.Networks = slices.DeleteFunc(slices.Clone(x.Networks), func(n Network) bool { return network != "" && n.Name != network })
+	return x
+}
+
 // network returns the statements about one network in the order of their importance.
-func (r Run) network(name string) []Statement {
+func (r Premises) network(name string) []Statement {
 	causes := r.causes(name)
 	if s, ok := r.ordinary(name, causes); ok {
 		return append([]Statement{s}, r.hypotheses(name)...)
@@ -138,7 +144,7 @@ func (r Run) network(name string) []Statement {
 }
 
 // hypotheses returns the statements of the user that runs have tested.
-func (r Run) hypotheses(network string) (out []Statement) {
+func (r Premises) hypotheses(network string) (out []Statement) {
 	for i, v := range r.Verdicts {
 		if v.Subject == Hypothesis && v.Cell.Network == network {
 			out = append(out, Statement{Subject: Hypothesis, Cells: []analysis.Cell{v.Cell}, Text: lang.T("hypothesis: %s", v.Text), Test: &v.Test, Verdict: &r.Verdicts[i]})
@@ -149,7 +155,7 @@ func (r Run) hypotheses(network string) (out []Statement) {
 
 // verdict returns the last verdict on a statement, nil if it was not tested. It is judged again: a rule of this version
 // can predict more or less than that of the version that tested it.
-func (r Run) verdict(s Statement) (last *Verdict) {
+func (r Premises) verdict(s Statement) (last *Verdict) {
 	if s.Test == nil || len(s.Cells) == 0 {
 		return nil
 	}
@@ -189,7 +195,7 @@ type cell struct {
 }
 
 // cells returns the cells of a network that have counted trials, in the order of the tables.
-func (r Run) cells(network string) (out []cell) {
+func (r Premises) cells(network string) (out []cell) {
 	for t, row := range r.Rows() {
 		if row.Network == network && row.Counted() > 0 {
 			out = append(out, cell{t, row})
@@ -199,7 +205,7 @@ func (r Run) cells(network string) (out []cell) {
 }
 
 // in names cells of a network in parentheses, "" if they are all that it has.
-func (r Run) in(network string, cells []analysis.Cell) lang.Text {
+func (r Premises) in(network string, cells []analysis.Cell) lang.Text {
 	all := r.cells(network)
 	if len(cells) >= len(all) {
 		return ""

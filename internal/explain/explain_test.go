@@ -81,10 +81,10 @@ func built(networks ...string) ([]record.Result, analysis.Options) {
 	return rs, o
 }
 
-func run(rs []record.Result, o analysis.Options, findings ...finding.Finding) Run {
+func run(rs []record.Result, o analysis.Options, findings ...finding.Finding) Premises {
 	a := analysis.New(rs, o)
 	short := map[string]string{"tcp-stream": "TCP", "udp-stream": "UDP"}
-	return Run{Run: a, Findings: findings, Short: func(probe string) string { return short[probe] },
+	return Premises{Run: a, Findings: findings, Short: func(probe string) string { return short[probe] },
 		Models: costmodel.Fit(a), Bounds: costmodel.WhatIf(a), Hooks: costmodel.Hooks(a)}
 }
 
@@ -139,40 +139,40 @@ func text(x Explanation, l *lang.Language) []byte {
 func TestTexts(t *testing.T) {
 	stands := Verdict{Subject: Cause, Rule: "segmentation-lost", Place: "h1 eth0", Cell: cellsOf("lost", "tcp-stream")[0], Test: *lost().Test,
 		Ratio: stat.Interval{Center: 4.9, Lo: 4.5, Hi: 5.3, Confidence: 0.95, N: 8}, Outcome: Stands, Dir: "tests/x"}
-	for name, make := range map[string]func() Run{
-		"healthy": func() Run { rs, o := built("host", "macvlan"); return run(rs, o, full("host"), full("macvlan")) },
-		"segmentation": func() Run {
+	for name, make := range map[string]func() Premises{
+		"healthy": func() Premises { rs, o := built("host", "macvlan"); return run(rs, o, full("host"), full("macvlan")) },
+		"segmentation": func() Premises {
 			rs, o := built("host", "lost")
 			r := run(rs, o, full("host"), lost(), full("lost"))
 			r.Verdicts = []Verdict{stands}
 			return r
 		},
-		"what-if": func() Run {
+		"what-if": func() Premises {
 			rs, o := built("host", "bridge", "vxlan", "vxlan-overlay")
 			return run(rs, o, full("host"), full("vxlan-overlay"))
 		},
-		"what-if-tested": func() Run {
+		"what-if-tested": func() Premises {
 			rs, o := built("host", "bridge", "vxlan", "vxlan-overlay", "bridged")
 			return run(rs, o)
 		},
-		"old": func() Run {
+		"old": func() Premises {
 			rs, o := built("host", "vxlan-overlay")
 			o.Evidence = nil
 			return run(rs, o, full("vxlan-overlay"))
 		},
-		"imported": func() Run {
+		"imported": func() Premises {
 			rs, o := built("host", "vxlan-overlay")
 			o.Evidence, o.Unpaired = nil, true
 			return run(rs, o)
 		},
-		"tools": func() Run {
+		"tools": func() Premises {
 			rs, o := built("host", "vxlan-overlay")
 			for i := range rs { // of foreign tools, no clock is known
 				rs[i].Values = rs[i].Values[:1]
 			}
 			return run(rs, o)
 		},
-		"few-blocks": func() Run { rs, o := built("host", "vxlan-overlay"); return run(rs[:8], o) },
+		"few-blocks": func() Premises { rs, o := built("host", "vxlan-overlay"); return run(rs[:8], o) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for file, l := range map[string]*lang.Language{name + ".txt": nil, name + ".zh.txt": lang.Chinese} {

@@ -9,7 +9,7 @@ import (
 )
 
 // missing names what the run lacks for an explanation, each with the command that would measure it.
-func (r Run) missing() (out []lang.Text) {
+func (r Premises) missing() (out []lang.Text) {
 	networks := strings.Join(r.Networks, ",")
 	switch {
 	case r.Unpaired:

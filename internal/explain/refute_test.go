@@ -247,7 +247,7 @@ func TestReadStopped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again := (Run{Verdicts: stored}).verdict(s); again == nil || again.Outcome != c.want {
+		if again := (Premises{Verdicts: stored}).verdict(s); again == nil || again.Outcome != c.want {
 			t.Errorf("%g×, judged again: %v", c.factor, again)
 		}
 	}

@@ -78,7 +78,7 @@ func TestVerdictsRoundTrip(t *testing.T) {
 func TestJudgedAgain(t *testing.T) {
 	cell := analysis.Cell{Probe: "tcp-stream", Network: "vx"}
 	old := finding.Test{Text: "Refuted if …", Metric: "throughput", Factor: 1.5}
-	r := Run{Verdicts: []Verdict{{Subject: Cause, Rule: "x", Cell: cell, Test: old, Ratio: between(1.2, 1.3), Outcome: Refuted}}}
+	r := Premises{Verdicts: []Verdict{{Subject: Cause, Rule: "x", Cell: cell, Test: old, Ratio: between(1.2, 1.3), Outcome: Refuted}}}
 	for name, c := range map[string]struct {
 		change func(*finding.Test)
 		want   string

@@ -21,7 +21,7 @@ func under(c analysis.Cell) lang.Text {
 }
 
 // whatIfs returns the leading bounds of a network.
-func (r Run) whatIfs(network string) []costmodel.Bound {
+func (r Premises) whatIfs(network string) []costmodel.Bound {
 	return slices.DeleteFunc(costmodel.Leading(r.Bounds), func(b costmodel.Bound) bool { return b.Network != network })
 }
 
@@ -35,7 +35,7 @@ func inWork(i stat.Interval, unit string) (stat.Interval, lang.Text) {
 
 // parts takes apart what a network adds to the baseline's cost: its tunnel, its veths and bridges, and of
 // these what passing packets to netfilter costs.
-func (r Run) parts(network string) []Statement {
+func (r Premises) parts(network string) []Statement {
 	s := Statement{Subject: Parts}
 	var clauses []lang.Text
 	for _, b := range r.whatIfs(network) {
@@ -81,7 +81,7 @@ func (r Run) parts(network string) []Statement {
 
 // bounds says what free encapsulation would give at most. The bridged pods can refute it, in the run itself
 // or in a run of their own.
-func (r Run) bounds(network string) []Statement {
+func (r Premises) bounds(network string) []Statement {
 	s := Statement{Subject: Bound}
 	var most, limits, verdicts []lang.Text
 	for _, b := range r.whatIfs(network) {
@@ -160,7 +160,7 @@ func rate(b costmodel.Bound) string {
 }
 
 // bridgedTest is the run that can refute a bound.
-func (r Run) bridgedTest(b costmodel.Bound) *finding.Test {
+func (r Premises) bridgedTest(b costmodel.Bound) *finding.Test {
 	_, delivered := b.Gained()
 	metric := delivers
 	if !delivered {

@@ -12,17 +12,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
-
-// A Run is what exports need of a run. Several runs are those of a series, in their order.
-type Run struct {
-	Study    string            // its name
-	Hosts    map[string][]byte // facts of each host, JSON, by name
-	Analysis *analysis.Run
-}
 
 // A number is a value of a cell or a ratio of cells, of one run or pooled over several.
 type number struct {
@@ -35,7 +29,7 @@ type number struct {
 
 // numbers returns the values that have intervals, and the ratios. The intervals of ratios hold together,
 // each of the others by itself.
-func numbers(runs []Run) (out []number) {
+func numbers(runs []*account.Account) (out []number) {
 	add := func(c analysis.Cell, factors map[string]string, metric record.Quantity, unit, compared string, i stat.Interval) {
 		if i.N > 0 {
 			c.Compared = compared
@@ -92,10 +86,10 @@ func with(config, of map[string]string) map[string]string {
 type fact struct{ key, value string }
 
 // about returns the facts of runs that are known, in a fixed order. Where hosts differ, all are listed.
-func about(runs []Run) (out []fact) {
+func about(runs []*account.Account) (out []fact) {
 	values := map[string][]string{}
 	for _, r := range runs {
-		values["study"] = append(values["study"], oneLine(r.Study))
+		values["study"] = append(values["study"], oneLine(r.Name))
 		for _, b := range r.Hosts {
 			var h struct {
 				Weir, Kernel, Distribution, Machine, CPU string

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/record"
 )
@@ -21,7 +22,7 @@ import (
 //
 // A line holds the values that are better in one direction, each in a unit NAME-UNIT with a Unit line.
 // Percentiles are left out: benchstat would summarize those of single trials.
-func GoBench(w io.Writer, runs []Run) error {
+func GoBench(w io.Writer, runs []*account.Account) error {
 	b := new(bytes.Buffer)
 	cpus := "1"
 	for _, f := range about(runs) {

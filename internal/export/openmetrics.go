@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -17,7 +18,7 @@ import (
 // GitLab's metrics reports, Prometheus and its node exporter read: the estimate of every number, and the ends
 // of its interval in families of their own. All are gauges, so that parsers of the older text format accept
 // them too.
-func OpenMetrics(w io.Writer, runs []Run) error {
+func OpenMetrics(w io.Writer, runs []*account.Account) error {
 	m := families{}
 	estimate := "median over the blocks"
 	if len(runs) > 1 {

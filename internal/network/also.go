@@ -132,9 +132,9 @@ func checkKind(s plan.Step) error {
 		}
 	}
 	bare := s
-	bare.Addr, bare.Exec, bare.Link, bare.Offload, bare.Rate, bare.Route, bare.Rule, bare.Set, bare.Sysctl = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	bare.In, bare.Addr, bare.Exec, bare.Link, bare.Offload, bare.Rate, bare.Route, bare.Rule, bare.Set, bare.Sysctl = "", nil, nil, nil, nil, nil, nil, nil, nil, nil
 	switch {
-	case bare != (plan.Step{In: s.In}):
+	case !reflect.ValueOf(bare).IsZero():
 		return fmt.Errorf("a kind of step for networks alone; %s", kinds)
 	case n != 1:
 		return fmt.Errorf("%d kinds of steps in one; %s", n, kinds)

@@ -46,6 +46,8 @@ type Step struct {
 	Await   *Await   `json:"await,omitempty"`
 	Guest   *Guest   `json:"guest,omitempty"`
 	Inside  *Inside  `json:"inside,omitempty"`
+	// Forwards change nothing: they say how packets pass the devices, as a Trace needs to know.
+	Forwards []Forwarding `json:"-" yaml:"-"`
 }
 
 // A Link is a new device, which comes up at once. Unset properties have the kernel's defaults: a
