@@ -75,7 +75,7 @@ var (
 	Sent         = define("sent", "packet/s", Neither, "sent rate", "发送速率", "Datagrams that the sender's kernel accepted.")
 	Received     = define("received", "packet/s", Neither, "received rate", "接收速率", "Datagrams that reached the receiver's socket, those included that its full buffer dropped.")
 	Delivered    = define("delivered", "packet/s", Higher, "delivered rate", "送达速率", "Datagrams that the receiving program read.")
-	Transactions = define("transactions", "1/s", Higher, "transactions", "事务速率", "Requests that were answered, per second.")
+	Transactions = define("transactions", "1/s", Higher, "transactions", "事务数", "Requests that were answered, per second.")
 	Requests     = define("requests", "1", Neither, "requests", "请求数", "Requests that were sent in the window.")
 	Capacity     = define("capacity", "packet/s", Higher, "capacity", "容量", "The highest rate that the path carried with at most the loss asked for.")
 	CapacityOver = define("capacity.upper", "packet/s", Neither, "capacity upper bound", "容量上界", "The lowest rate above capacity that lost more than asked for.")
@@ -86,12 +86,12 @@ var (
 	DownloadSent = define("download.sent", "bit/s", Neither, "sent download", "下载发送速率", "Payload per second from the server to the client, as the server counts what it sent.")
 	Window       = define("window", "s", Neither, "window", "测量窗口", "Length of the measured window.")
 	Late         = define("late", "1", Lower, "late requests", "迟发请求占比", "Share of the requests of an open loop that the sender sent late.")
-	Stalls       = define("stalls", "1", Lower, "stalls", "停顿次数", "Times at which an open loop had no free slot for a request.")
+	Stalls       = define("stalls", "1", Lower, "stalls", "停顿", "Times at which an open loop had no free slot for a request.")
 )
 
 // What was lost, sent again or came out of order.
 var (
-	Loss             = define("loss", "1", Lower, "loss", "丢失率", "Share of the sent datagrams or requests that did not arrive, or were not answered in time.")
+	Loss             = define("loss", "1", Lower, "loss", "丢包", "Share of the sent datagrams or requests that did not arrive, or were not answered in time.")
 	LossSocket       = define("loss.socket", "1", Lower, "loss at the socket", "套接字处的丢失率", "Share of the sent datagrams that reached the receiver's socket and found its buffer full.")
 	Reordered        = define("reordered", "1", Lower, "reordered", "乱序率", "Share of the delivered datagrams that came after a later one.")
 	Jitter           = define("jitter", "s", Lower, "jitter", "抖动", "Variation of the transit time of datagrams (RFC 3550, 6.4.1).")
@@ -118,7 +118,7 @@ var (
 	RTTStamped = define("rtt.stamped", "s", Lower, "response time with stamps", "打时间戳请求的响应时间", "Median over the requests whose packets carried timestamps; the parts add up to it.")
 	RTTConnect = define("rtt.connect", "s", Lower, "connect time", "建立连接的时间", "Part of a response time until the connection stands.")
 	RTTPauses  = define("rtt.pauses", "1", Lower, "time in pauses", "停顿时间占比", "Share of the window in response times that are far longer than the others.")
-	HalfRTT    = define("half.rtt", "s", Lower, "half RTT", "半往返时间", "Half of the round trip, as MPI's latency tests define their latency.")
+	HalfRTT    = define("half.rtt", "s", Lower, "half RTT", "半程 RTT", "Half of the round trip, as MPI's latency tests define their latency.")
 )
 
 // CPU time. Cores are seconds of CPU time per second of the window.
@@ -137,7 +137,7 @@ var (
 	CPUBusy              = define("cpu.busy", "core", Neither, "busy CPUs", "忙碌的 CPU", "Sum of the modes of /proc/stat beyond idle use, stolen time excepted.")
 	CPUUser              = define("cpu.user", "core", Neither, "user", "user", "Time of programs (proc_stat(5)).")
 	CPUSystem            = define("cpu.system", "core", Neither, "system", "system", "Time of the kernel for programs.")
-	CPUSoftirq           = define("cpu.softirq", "core", Neither, "softirq", "softirq", "Time of softirqs, such as receiving.")
+	CPUSoftirq           = define("cpu.softirq", "core", Neither, "softirq", "软中断", "Time of softirqs, such as receiving.")
 	CPUIRQ               = define("cpu.irq", "core", Neither, "irq", "irq", "Time of interrupts.")
 	CPUGuest             = define("cpu.guest", "core", Neither, "guest", "guest", "Time of guests' CPUs.")
 	CPUSteal             = define("cpu.steal", "core", Neither, "stolen time", "被窃取的时间", "Time that the hypervisor gave to others, beyond idle use.")
@@ -161,7 +161,7 @@ var (
 var (
 	RxCPUs            = define("rx.cpus", "1", Neither, "CPUs that receive", "接收的 CPU 数", "All received packets ÷ those of the busiest CPU: 1 if one CPU processed all, 2 if two shared them equally.")
 	RPSRate           = define("rps.rate", "1/s", Neither, "steered wake-ups", "RPS 唤醒速率", "Times per second that a CPU was woken because another had given it packets.")
-	PacketSize        = define("packet.size", "byte", Neither, "packet size", "包大小", "Mean size of the data's packets on the receiver's device, with headers, before segmentation.")
+	PacketSize        = define("packet.size", "byte", Neither, "packet size", "包长", "Mean size of the data's packets on the receiver's device, with headers, before segmentation.")
 	PacketSizePath    = define("packet.size.path", "byte", Neither, "smallest packet size on the path", "路径上最小的包大小", "Smallest mean size of packets on the devices of the path: one that is whole there was never cut.")
 	FragmentsSent     = define("fragments.sent", "1", Neither, "fragments sent", "发送的分片", "IP fragments that the sender made.")
 	FragmentsReceived = define("fragments.received", "1", Neither, "fragments received", "收到的分片", "IP fragments that reached the receiver.")

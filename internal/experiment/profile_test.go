@@ -193,12 +193,12 @@ func BenchmarkProfile(b *testing.B) {
 				if r.Block > profile.Blocks {
 					continue // a disturbed block, measured again
 				}
-				for _, value := range []string{"packet.rate", "cpu.own.per.packet"} {
+				for _, value := range []record.Quantity{"packet.rate", "cpu.own.per.packet"} {
 					v, ok := r.Get(value)
 					if !ok {
 						v.Value = math.NaN() // no part of a pair
 					}
-					of := r.Config["network"] + "-" + value
+					of := r.Config["network"] + "-" + string(value)
 					if pairs[of] == nil {
 						pairs[of] = new([2][]float64)
 					}

@@ -64,7 +64,7 @@ var watchedCases = []watchedCase{
 	{protocol: "udp", name: "the study's own loss", change: func(o observed) {
 		o.lose(4, 300)
 		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "netem", Packets: 9700, Drops: 300}
-		o.Observed["path.loss"] = "3%"
+		o.Observed["path.loss"] = "0.03"
 	}},
 	{rule: "backlog-drop", protocol: "udp", change: func(o observed) {
 		o.lose(1, 50)

@@ -58,7 +58,7 @@ func TestIncompleteDatagramsOfEarlierTrials(t *testing.T) {
 		const full = 4 << 20
 		waiting, _ := r.Get("fragments.waiting")
 		if got, _ := r.Get("throughput"); got.Value == 0 || waiting.Value < full {
-			t.Errorf("%g bit/s arrived while %g bytes waited for fragments; %v", got.Value, waiting.Value, r.Warnings)
+			t.Errorf("%g bit/s arrived while %g bytes waited for fragments; %v", got.Value, waiting.Value, r.Notes)
 		}
 	}
 }
