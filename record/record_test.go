@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -252,4 +253,28 @@ func FuzzRoundTrip(f *testing.F) {
 			t.Errorf("got %+v, want %+v", rs[0], want)
 		}
 	})
+}
+
+// A run that was recorded in format 1 reads as the same run in today's format: every value, observation and note.
+func TestFormat1ReadsAsToday(t *testing.T) {
+	var runs [2][]*record.Result
+	for i, name := range []string{"testdata/format1.jsonl", "../internal/report/testdata/results.jsonl"} {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		var errs []error
+		if runs[i], errs = read(t, f); errs != nil {
+			t.Fatal(errs)
+		}
+	}
+	if len(runs[0]) != 144 || len(runs[1]) != len(runs[0]) {
+		t.Fatalf("%d and %d results", len(runs[0]), len(runs[1]))
+	}
+	for i, old := range runs[0] {
+		if !reflect.DeepEqual(old, runs[1][i]) {
+			t.Errorf("format 1: %+v\nformat 2: %+v", old, runs[1][i])
+		}
+	}
 }
