@@ -37,7 +37,7 @@ var layers = [][]string{
 	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/profile", "internal/packettrace"},
 	{"internal/explain"},
 	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/history"},
-	{"internal/experiment"},
+	{"internal/experiment", "internal/labtest"},
 	{"internal/catalog"},
 	// Everything that a run says, and what shows it.
 	{"internal/account"},
@@ -65,7 +65,7 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	// Experiments and trials know a target only by the seam.
-	module + "internal/target/lab":    {"internal/cli", "bench"},
+	module + "internal/target/lab":    {"internal/cli", "internal/labtest", "bench"},
 	module + "internal/target/vm":     {"internal/target/lab", "internal/cli"},
 	module + "internal/target/agent":  {"internal/target/lab", "internal/target/vm", "internal/target/remote", "internal/target/ssh", "internal/target/kube"},
 	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/cli"},
