@@ -51,7 +51,9 @@ var layers = [][]string{
 }
 
 var only = map[string][]string{
-	"github.com/vishvananda/netlink":            {"internal/engine/sock"},
+	"github.com/vishvananda/netlink":            {"internal/engine/sock", "internal/distance"},
+	"github.com/vishvananda/netlink/nl":         {"internal/distance"},
+	"github.com/google/nftables":                {"internal/distance"},
 	"github.com/vishvananda/netns":              nil,
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
 	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/confine", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/distance", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local", "internal/profile", "internal/packettrace", "internal/redirect", "internal/xsk"},
