@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
 )
@@ -27,7 +28,7 @@ const fixedName = "fixed"
 func Refuting(found study.Study, s Statement, applies func(kind, factor string) bool) (out study.Study, err error) {
 	c, t := s.Cells[0], s.Test
 	out = found
-	out.Name, out.Question = "refute-"+s.ID(), sentence(s.Text).String()
+	out.Name, out.Question = "refute-"+s.ID(), prose.Sentence(s.Text).String()
 	out.Description = t.Text.String()
 	out.Precision, out.MaxTime, out.Compare = 0, 0, nil
 	out.AllPairs, out.Rounds, out.OneAtATime = false, 0, false
@@ -184,7 +185,7 @@ func (s Statement) ID() string {
 	if s.Rule == "" {
 		parts[0] = string(s.Subject)
 	}
-	for _, p := range []string{s.Place, s.Cells[0].Network, s.Cells[0].Probe, levels(s.Cells[0].Levels)} {
+	for _, p := range []string{s.Place, s.Cells[0].Network, s.Cells[0].Probe, prose.Levels(s.Cells[0].Levels)} {
 		parts = append(parts, strings.FieldsFunc(p, func(r rune) bool {
 			return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
 		})...)

@@ -14,7 +14,6 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/render"
-	"github.com/weir-bench/weir/internal/stat"
 )
 
 // FigurePage writes a Markdown table per document with a row for each figure. drawn has the files of the
@@ -75,7 +74,7 @@ func pageHere(r figure.Result) string {
 	for _, c := range r.Comparisons {
 		here := say("not measured")
 		if c.Here.N > 0 {
-			here = ratioWithin(c.Here)
+			here = prose.Times(c.Here)
 		}
 		parts = append(parts, say("%s ÷ %s: published %s×, here %s", c.Of, c.To, prose.Fixed(c.Published, 2), here))
 	}
@@ -87,7 +86,7 @@ func pageHere(r figure.Result) string {
 			if h.Adds {
 				of = say("the sum of its segments")
 			}
-			parts = append(parts, say("%s %s over %d hops: %s %s", h.Network, h.Probe, h.Segments, ratioWithin(h.Ratio), of))
+			parts = append(parts, say("%s %s over %d hops: %s %s", h.Network, h.Probe, h.Segments, prose.Times(h.Ratio), of))
 		}
 	}
 	if len(r.Comparisons)+len(r.Chains) == 0 && len(r.Points) > 0 {
@@ -100,11 +99,6 @@ func pageHere(r figure.Result) string {
 		parts = append(parts, word(r.Cannot))
 	}
 	return prose.Alternatives(parts)
-}
-
-// ratioWithin formats a ratio with its interval: "0.68× [0.65, 0.71]".
-func ratioWithin(i stat.Interval) string {
-	return prose.Fixed(i.Center, prose.Digits(i)) + "×" + prose.RatioInterval(i)
 }
 
 // verdict is that against the published numbers.
