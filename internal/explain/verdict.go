@@ -10,6 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
@@ -162,7 +163,7 @@ func ParseVerdicts(b []byte) ([]Verdict, error) {
 		if !slices.Contains([]Outcome{Stands, Refuted, Open, NotReproduced}, v.Outcome) {
 			return nil, fmt.Errorf("verdict %d is %q, none of those that weir gives", i+1, v.Outcome)
 		}
-		if !Printable(string(v.Text), string(v.Test.Text), string(v.Test.Metric), string(v.Reason), v.Dir) {
+		if !foreign.Printable(string(v.Text), string(v.Test.Text), string(v.Test.Metric), string(v.Reason), v.Dir) {
 			return nil, fmt.Errorf("verdict %d has characters that do not print", i+1)
 		}
 	}

@@ -1,10 +1,6 @@
 package explain
 
 import (
-	"slices"
-	"strings"
-	"unicode"
-
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/record"
 )
@@ -20,11 +16,4 @@ func quantity(metric record.Quantity) lang.Text {
 		return lang.T("CPU time per bit")
 	}
 	return lang.Quantity(metric)
-}
-
-// Printable reports whether texts of others have no characters that a terminal obeys.
-func Printable(texts ...string) bool {
-	return !slices.ContainsFunc(texts, func(s string) bool {
-		return strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
-	})
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/prose"
-	"github.com/weir-bench/weir/internal/report/render"
 )
 
 // FigurePage writes a Markdown table per document with a row for each figure. drawn has the files of the
@@ -40,7 +40,7 @@ func FigurePage(w io.Writer, rs []figure.Result, drawn map[string]string, l *lan
 // A figurePage writes Markdown in a language.
 type figurePage struct{ l *lang.Language }
 
-func (p figurePage) text(s string) string { return render.EscapeMarkdown(p.in(s)) }
+func (p figurePage) text(s string) string { return foreign.Markdown(p.in(s)) }
 func (p figurePage) in(s string) string   { return lang.Text(s).In(p.l) }
 
 func (p figurePage) place(r figure.Result, picture string) string {
@@ -63,7 +63,7 @@ func (p figurePage) command(r figure.Result) string {
 		case strings.HasPrefix(one, "weir "):
 			parts = append(parts, "`"+one+"`")
 		case one != "":
-			parts = append(parts, render.EscapeMarkdown(one))
+			parts = append(parts, foreign.Markdown(one))
 		}
 	}
 	return p.in(prose.List(parts))
