@@ -208,7 +208,7 @@ func (x *ContrastRow) count(value record.Quantity, confidence float64) {
 	}
 	x.Metric, x.Unit = of[0].name, of[0].unit
 	x.Value, x.Stalled = stat.Median(all[0].medians(), single), samples[0].stalls(x.Metric)
-	x.window = median(samples[0].Values(record.Window).medians())
+	x.window = stat.Middle(samples[0].Values(record.Window).medians())
 	if len(all) == 1 {
 		return
 	}

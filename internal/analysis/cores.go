@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -64,7 +65,7 @@ func coresOf(trials []trial) *Cores {
 	if at == 0 {
 		return nil
 	}
-	c := &Cores{Near: median(all[:at]), Far: median(all[at:]), bound: math.Sqrt(all[at-1] * all[at])}
+	c := &Cores{Near: stat.Middle(all[:at]), Far: stat.Middle(all[at:]), bound: math.Sqrt(all[at-1] * all[at])}
 	for _, t := range trials {
 		switch c.saw(t.Result) {
 		case coresNear:
@@ -86,7 +87,7 @@ func (r *Run) CoreToCore() (latency float64, ok bool) {
 			all = append(all, before)
 		}
 	}
-	return median(all), all != nil
+	return stat.Middle(all), all != nil
 }
 
 // CoresDiffer returns the runs' core-to-core latencies if those of two differ as two distances do.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -149,7 +150,7 @@ func usual(trials []trial, keys []string, machines [][]string, q record.Quantity
 		}
 	}
 	for k, v := range all {
-		out[k] = median(v)
+		out[k] = stat.Middle(v)
 	}
 	return out
 }

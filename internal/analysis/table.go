@@ -195,7 +195,7 @@ func (r *Row) fill(metric record.Quantity, unit string) {
 		vs := s.values[v.Key]
 		medians, means := vs.medians(), vs.perBlock(mean)
 		r.Values = append(r.Values, Summary{Key: v.Key, Unit: v.unit,
-			Median: median(medians), Mean: mean(means), SD: deviation(means), N: len(medians)})
+			Median: stat.Middle(medians), Mean: mean(means), SD: deviation(means), N: len(medians)})
 	}
 	var own named
 	if own, r.costs = s.ownCost(); r.costs.Len() > 0 {

@@ -147,7 +147,7 @@ func (r Row) InUse() (cores stat.Interval, cpus float64, ok bool) {
 	if used.Len() == 0 || all.Len() == 0 {
 		return cores, 0, false
 	}
-	if cores, cpus = stat.Median(used.medians(), single), median(all.medians()); cpus <= 0 {
+	if cores, cpus = stat.Median(used.medians(), single), stat.Middle(all.medians()); cpus <= 0 {
 		return stat.Interval{}, 0, false
 	}
 	for _, v := range []*float64{&cores.Center, &cores.Lo, &cores.Hi} {

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -149,5 +148,3 @@ func levels(m map[string]string) string {
 	}
 	return strings.Join(parts, " ")
 }
-
-func median(v []float64) float64 { return stat.Median(v, 0).Center }

@@ -213,8 +213,8 @@ func (b *Bound) take(of func(string) map[int]cost, sum bool) perBlock {
 		b.Bridging, b.Sum = middle(bridging), middle(all)
 		b.OfMeasured = stat.Ratio(each(b.own), remaining(each(all)), confidence)
 	}
-	b.Rate = median(each(func(c reading) float64 { return c(b.Network).rate }))
-	b.Saved = scaled(b.Encapsulation, b.Rate)
+	b.Rate = stat.Middle(each(func(c reading) float64 { return c(b.Network).rate }))
+	b.Saved = b.Encapsulation.Scaled(b.Rate)
 	return each
 }
 
@@ -231,11 +231,6 @@ func remaining(vs []float64) []float64 {
 
 // tooNoisy is why there is no bound where too many blocks leave nothing of the path without encapsulation.
 var tooNoisy = lang.T("the run is too noisy to show what would remain of the path")
-
-func scaled(i stat.Interval, by float64) stat.Interval {
-	i.Center, i.Lo, i.Hi, i.SE = i.Center*by, i.Lo*by, i.Hi*by, i.SE*by
-	return i
-}
 
 // bound sets Free, or why there is none.
 func (b *Bound) bound(each perBlock) {

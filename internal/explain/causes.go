@@ -7,6 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -139,9 +140,9 @@ func (r Premises) ordinary(network string, causes []Statement) (Statement, bool)
 			return Statement{}, false
 		}
 		hidden = max(hidden, c.row.Detectable)
-		same = append(same, r.name(c)+lang.Text(" "+times(c.row.Ratio)))
+		same = append(same, r.name(c)+lang.Text(" "+prose.Times(c.row.Ratio)))
 		if c.row.Own.Ratio.Bounded() {
-			evidence = append(evidence, lang.T("%s: %s %s of %s", r.name(c), quantity(c.row.Own.Name), times(c.row.Own.Ratio), r.Baseline))
+			evidence = append(evidence, lang.T("%s: %s %s of %s", r.name(c), quantity(c.row.Own.Name), prose.Times(c.row.Own.Ratio), r.Baseline))
 		}
 	}
 	if same == nil {
@@ -178,7 +179,7 @@ func (r Premises) unexplained(network string) []Statement {
 	var ratios []lang.Text
 	for _, c := range r.cells(network) {
 		if c.row.Ratio.Bounded() && !c.row.Same {
-			ratios = append(ratios, r.name(c)+lang.Text(" "+times(c.row.Ratio)))
+			ratios = append(ratios, r.name(c)+lang.Text(" "+prose.Times(c.row.Ratio)))
 		}
 	}
 	if ratios == nil {
@@ -190,7 +191,7 @@ func (r Premises) unexplained(network string) []Statement {
 // name names a cell: its probe, and its levels if the probe has more than one table.
 func (r Premises) name(c cell) lang.Text {
 	name := lang.Text(r.Short(c.table.Probe))
-	if l := levels(c.table.Levels); l != "" {
+	if l := prose.Levels(c.table.Levels); l != "" {
 		name += lang.T(" (%s)", l)
 	}
 	return name

@@ -9,7 +9,9 @@ import (
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -43,7 +45,7 @@ func (r Premises) costsOf(network string) (out []cost) {
 		if i := c.row.Own.Ratio; !ok || !known || network == r.Baseline || !i.Bounded() || i.Contains(1) {
 			continue
 		}
-		out = append(out, cost{c, work.name, scaled(c.row.Own.Value, work.by), scaled(base.Own.Value, work.by)})
+		out = append(out, cost{c, work.name, c.row.Own.Value.Scaled(work.by), base.Own.Value.Scaled(work.by)})
 	}
 	return out
 }
@@ -70,7 +72,7 @@ func (r Premises) costs(network string) []Statement {
 		of[key] = append(of[key], c)
 		s.Cells = append(s.Cells, c.table.Cell(*c.row))
 		s.Evidence = append(s.Evidence, lang.T("%s: %s takes %s on %s and %s on %s; medians of %d blocks, by the clocks of the engine's threads at both ends",
-			r.name(c.cell), c.work, measured(c.here, "s"), network, measured(c.there, "s"), r.Baseline, c.row.Own.Value.N))
+			r.name(c.cell), c.work, prose.Measured(c.here, "s"), network, prose.Measured(c.there, "s"), r.Baseline, c.row.Own.Value.N))
 	}
 	var clauses []lang.Text
 	for i, key := range keys {
@@ -97,18 +99,18 @@ func (r Premises) bytes(network string, s *Statement) lang.Text {
 		if m.Network != network || m.End != costmodel.Sender || m.Kind != costmodel.UDP || m.Refused != "" {
 			continue
 		}
-		each, resolved := measured(scaled(m.Byte, 1024), "s"), m.Byte.Lo > 0
+		each, resolved := prose.Measured(m.Byte.Scaled(1024), "s"), m.Byte.Lo > 0
 		perKiB := lang.T("%s per KiB", each)
 		if !resolved {
 			perKiB = lang.T("no resolved cost per byte")
 		}
 		s.Evidence = append(s.Evidence, lang.T("model of the sender, %s: %s per packet and %s; held-out sizes are %.1f %% off on average, at most %.1f %%",
-			m.Kind, measured(m.Pass, "s"), perKiB, 100*m.MeanError, 100*m.LargestError))
+			m.Kind, prose.Measured(m.Pass, "s"), perKiB, 100*m.MeanError, 100*m.LargestError))
 		switch {
 		case !resolved:
 			return lang.T(". The cost is per packet: the run shows none per byte")
 		case m.Even.Bounded():
-			return lang.T(". 1 KiB more costs its sender %s: the bytes cost as much as the packet from %s on", each, measured(m.Even, "byte"))
+			return lang.T(". 1 KiB more costs its sender %s: the bytes cost as much as the packet from %s on", each, prose.Measured(m.Even, "byte"))
 		case m.Pass.Lo > m.Byte.Hi*m.Largest():
 			return lang.T(". The cost is per packet, not per byte: 1 KiB more costs its sender %s", each)
 		}
@@ -124,14 +126,14 @@ func (r Premises) clause(of []cost, first bool) lang.Text {
 		in = lang.T(" (%s)", r.Short(c.table.Probe))
 	}
 	if len(of) == 1 {
-		here, there := value(c.here.Center, "s"), value(c.there.Center, "s")
+		here, there := unit.Format(c.here.Center, "s"), unit.Format(c.there.Center, "s")
 		if first {
-			return lang.T("%s costs %s of CPU time at both ends instead of %s's %s, %s%s", c.work, here, r.Baseline, there, times(c.ratio()), in)
+			return lang.T("%s costs %s of CPU time at both ends instead of %s's %s, %s%s", c.work, here, r.Baseline, there, prose.Times(c.ratio()), in)
 		}
-		return lang.T("%s %s instead of %s, %s%s", c.work, here, there, times(c.ratio()), in)
+		return lang.T("%s %s instead of %s, %s%s", c.work, here, there, prose.Times(c.ratio()), in)
 	}
 	order := func(a, b cost) int { return cmp.Compare(a.ratio().Center, b.ratio().Center) }
-	lo, hi := fixed(slices.MinFunc(of, order).ratio().Center, 2), fixed(slices.MaxFunc(of, order).ratio().Center, 2)
+	lo, hi := prose.Fixed(slices.MinFunc(of, order).ratio().Center, 2), prose.Fixed(slices.MaxFunc(of, order).ratio().Center, 2)
 	over := lang.T(" under %d conditions%s", len(of), in)
 	if n := probesOf(of); n > 1 {
 		over = lang.T(" across %d probes", n)
@@ -144,11 +146,6 @@ func (r Premises) clause(of []cost, first bool) lang.Text {
 
 // bare is an estimate without its interval, which is in the evidence: the ratio has one of its own.
 func bare(i stat.Interval) stat.Interval { return stat.Interval{Center: i.Center, N: i.N} }
-
-func scaled(i stat.Interval, by float64) stat.Interval {
-	i.Center, i.Lo, i.Hi = i.Center*by, i.Lo*by, i.Hi*by
-	return i
-}
 
 // A pass is what one packet carries on the sender's first device.
 type pass struct {
@@ -168,24 +165,24 @@ func (r Premises) sharing(network string) []Statement {
 	}
 	s := Statement{Subject: Sharing, Cells: []analysis.Cell{tcp.table.Cell(*tcp.row), udp.table.Cell(*udp.row)},
 		Number: &finding.Number{Name: lang.T("bytes per pass, TCP"), Unit: "byte", Value: tcp.size}}
-	share := lang.T("%s share a pass through the stack in TCP, %s in UDP", measured(bare(tcp.size), "byte"), measured(bare(udp.size), "byte"))
+	share := lang.T("%s share a pass through the stack in TCP, %s in UDP", prose.Measured(bare(tcp.size), "byte"), prose.Measured(bare(udp.size), "byte"))
 	t, u := tcp.row.Ratio, udp.row.Ratio
 	switch both := r.ratio(tcp.cell, udp.cell); {
 	case network != r.Baseline && t.Bounded() && u.Bounded():
 		if t.Lo <= u.Hi {
 			return nil // both keep as much
 		}
-		s.Text = lang.T("TCP keeps %s of %s's throughput, UDP %s: %s", times(t), r.Baseline, times(u), share)
+		s.Text = lang.T("TCP keeps %s of %s's throughput, UDP %s: %s", prose.Times(t), r.Baseline, prose.Times(u), share)
 	case both.Bounded() && both.Lo > 1:
-		s.Text = lang.T("TCP carries %s of what UDP carries: %s", times(both), share)
+		s.Text = lang.T("TCP carries %s of what UDP carries: %s", prose.Times(both), share)
 	default:
 		return nil
 	}
 	for _, p := range []*pass{tcp, udp} {
-		s.Evidence = append(s.Evidence, lang.T("%s: %s per packet on the sender's first device, median of %d blocks", r.Short(p.table.Probe), measured(p.size, "byte"), p.size.N))
+		s.Evidence = append(s.Evidence, lang.T("%s: %s per packet on the sender's first device, median of %d blocks", r.Short(p.table.Probe), prose.Measured(p.size, "byte"), p.size.N))
 	}
 	if _, varied := tcp.table.Config["offload"]; !varied {
-		s.Test = &finding.Test{Text: lang.T("Refuted if TCP keeps more than %s× of its throughput without segmentation offload", fixed(unshared, 2)),
+		s.Test = &finding.Test{Text: lang.T("Refuted if TCP keeps more than %s× of its throughput without segmentation offload", prose.Fixed(unshared, 2)),
 			Levels: map[string]string{"offload": "off"}, Metric: record.Throughput, Factor: unshared}
 	}
 	return []Statement{s}

@@ -18,6 +18,7 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
@@ -259,7 +260,7 @@ func TestVerdictIsOnTheNumberStated(t *testing.T) {
 	said := r.bounds("vxlan-overlay")[0].Text.String()
 	for _, b := range r.whatIfs("vxlan-overlay") {
 		gain, delivered := b.Gained()
-		if delivered || b.Verdict != costmodel.Stands || !strings.Contains(said, times(gain)+" in work per CPU time") {
+		if delivered || b.Verdict != costmodel.Stands || !strings.Contains(said, prose.Times(gain)+" in work per CPU time") {
 			t.Errorf("%s: judged %v, %s; the sentence: %s", b.Probe, gain, b.Verdict, said)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -35,7 +36,7 @@ func (r Premises) missing() (out []lang.Text) {
 	}
 	if len(foreign) > 0 {
 		out = append(out, lang.T("%s: no CPU time per packet, because only weir's engine reads the clocks of its threads. weir run -n %s -p tcp-stream,udp-stream measures it.",
-			list(foreign), networks))
+			prose.And(foreign), networks))
 	}
 	if counted && !bounded {
 		out = append(out, lang.T("%d blocks are too few for intervals, and without an interval weir says nothing about a difference. weir run -n %s --blocks 8 measures enough.", r.Blocks, networks))

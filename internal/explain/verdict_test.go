@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -122,7 +123,7 @@ func FuzzParseVerdicts(f *testing.F) {
 			return
 		}
 		for _, v := range vs {
-			if s := v.String(); !Printable(s) {
+			if s := v.String(); !foreign.Printable(s) {
 				t.Errorf("the sentence of a verdict does not print: %q", s)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -89,7 +90,7 @@ type fact struct{ key, value string }
 func about(runs []*account.Account) (out []fact) {
 	values := map[string][]string{}
 	for _, r := range runs {
-		values["study"] = append(values["study"], oneLine(r.Name))
+		values["study"] = append(values["study"], foreign.Line(r.Name))
 		for _, b := range r.Hosts {
 			var h struct {
 				Weir, Kernel, Distribution, Machine, CPU string
@@ -100,7 +101,7 @@ func about(runs []*account.Account) (out []fact) {
 			}
 			for k, v := range map[string]string{"weir": h.Weir, "kernel": h.Kernel, "distribution": h.Distribution,
 				"machine": h.Machine, "cpu": h.CPU, "cpus": h.CPUs.String()} {
-				values[k] = append(values[k], oneLine(v))
+				values[k] = append(values[k], foreign.Line(v))
 			}
 		}
 	}
@@ -112,15 +113,4 @@ func about(runs []*account.Account) (out []fact) {
 		}
 	}
 	return out
-}
-
-// oneLine replaces what would end a line or is not UTF-8. Names come from files that anyone can have
-// written.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
 }

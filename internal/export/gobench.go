@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -96,7 +96,7 @@ var compared = []record.Quantity{record.Throughput, record.Goodput, record.Packe
 
 // benchUnit names a value's unit in Go's words. It is unique on a line, because it begins with the name.
 func benchUnit(v record.Value) string {
-	name, unit := field(string(v.Name)), field(v.Unit)
+	name, unit := foreign.Field(string(v.Name)), foreign.Field(v.Unit)
 	switch rest, seconds := strings.CutPrefix(unit, "s"); {
 	case unit == "1":
 		return name
@@ -106,14 +106,4 @@ func benchUnit(v record.Value) string {
 		return name + "-sec" + rest
 	}
 	return name + "-" + unit
-}
-
-// field replaces what would end a field of a line.
-func field(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return '_'
-		}
-		return r
-	}, oneLine(s))
 }

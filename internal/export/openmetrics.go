@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -140,8 +141,6 @@ func (n number) labels() []fact {
 	return out
 }
 
-var labelEscape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-
 // block returns labels as a sample has them.
 func block(labels []fact) string {
 	if len(labels) == 0 {
@@ -149,7 +148,7 @@ func block(labels []fact) string {
 	}
 	var all []string
 	for _, l := range labels {
-		all = append(all, l.key+`="`+labelEscape.Replace(strings.ToValidUTF8(l.value, "\uFFFD"))+`"`)
+		all = append(all, l.key+`="`+foreign.Label(l.value)+`"`)
 	}
 	return "{" + strings.Join(all, ",") + "}"
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -42,7 +43,7 @@ var contention = Rule{
 				continue
 			}
 			f := Finding{Severity: Warning, Place: node, Number: &Number{lang.T("time that the %s waited for a CPU", end.name), "1", share},
-				Text:   lang.T("the %s in %s waited %s of the time for a CPU that other threads used", end.name, node, percent(share)),
+				Text:   lang.T("the %s in %s waited %s of the time for a CPU that other threads used", end.name, node, prose.PercentWithin(share)),
 				Remedy: lang.T("stop other programs on the machine, or give the ends CPUs of their own")}
 			if level := t.Config["stress"]; level != "" && level != "0" && level != "0%" {
 				f.Text += lang.T(": the study's stress of %s", level)

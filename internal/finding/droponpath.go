@@ -6,6 +6,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 var dropOnPath = Rule{
@@ -16,7 +17,7 @@ var dropOnPath = Rule{
 		"Without retransmissions or missing answers at the ends nothing is reported. 0.2 %, because devices also count other packets, such as ARP." + majority,
 	Check: lost(atDevice, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{beside: besides(r, l),
-			Text:   lang.T("%s of %s packets (%s) %s", count(l.lost), count(l.of), percent(l.Share), l.verb),
+			Text:   lang.T("%s of %s packets (%s) %s", prose.Thousands(l.lost), prose.Thousands(l.of), prose.PercentWithin(l.Share), l.verb),
 			Remedy: lang.T("look for a filter or a traffic-control action there: nft list ruleset, tc filter show"),
 		}
 		if fix := flush(settings(r), l.hop.In); fix != nil {

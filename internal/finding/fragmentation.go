@@ -7,6 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -51,7 +52,7 @@ var fragmentation = Rule{
 			return nil
 		}
 		f := Finding{Severity: Warning, Place: node, Number: &Number{lang.T("fragments per packet"), "1", each},
-			Text:   lang.T("%s fragments packets: %s fragments per packet that the sender's device counts", node, digits(each.Center)),
+			Text:   lang.T("%s fragments packets: %s fragments per packet that the sender's device counts", node, prose.Short(each.Center)),
 			Remedy: lang.T("raise the MTU of the device, or lower that of the senders")}
 		if hop, mtu, need, ok := tooSmall(last(r)); ok {
 			f.Place = hop.In + " " + hop.Dev

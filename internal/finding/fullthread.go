@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/record"
 )
@@ -58,7 +59,7 @@ func receives(r *analysis.Row, t analysis.Thread) lang.Text {
 	if !ok {
 		return ""
 	}
-	return lang.T("its CPU also did %s of the receiving on that machine: devices, bridges, tunnels and the receiver's stack", percent(share))
+	return lang.T("its CPU also did %s of the receiving on that machine: devices, bridges, tunnels and the receiver's stack", prose.PercentWithin(share))
 }
 
 // idles reports whether a thread uses its CPU whatever the network costs.

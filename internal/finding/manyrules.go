@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 // many is the number of packet-filter rules from which they are reported.
@@ -37,7 +38,7 @@ var manyRules = Rule{
 			return nil
 		}
 		return []Finding{{Severity: Note, Place: at, Number: &Number{lang.T("packet-filter rules"), "1", rules},
-			Text:   lang.T("%s has %s packet-filter rules: packets that pass it try those of their chains one by one", at, count(rules.Center)),
+			Text:   lang.T("%s has %s packet-filter rules: packets that pass it try those of their chains one by one", at, prose.Thousands(rules.Center)),
 			Remedy: lang.T("use sets or maps instead of lists of rules"),
 			Test:   lessCPU(r, 0.98, flush(s, at)...)}}
 	}),

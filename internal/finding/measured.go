@@ -1,16 +1,14 @@
 package finding
 
 import (
-	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -47,7 +45,7 @@ func lost(rule string, describe func(*analysis.Table, *analysis.Row, *loss) Find
 		f := describe(t, r, l)
 		f.Severity, f.Place = Warning, l.place
 		f.Number = &Number{Name: lang.T("lost"), Unit: "1", Value: l.Share}
-		f.Evidence = append([]lang.Text{lang.T("%s of %s packets, in %d blocks", count(l.lost), count(l.of), l.Share.N)}, f.Evidence...)
+		f.Evidence = append([]lang.Text{lang.T("%s of %s packets, in %d blocks", prose.Thousands(l.lost), prose.Thousands(l.of), l.Share.N)}, f.Evidence...)
 		if l.why != "" {
 			f.Evidence = append(f.Evidence, l.why)
 		}
@@ -100,32 +98,6 @@ func perWork(r *analysis.Row) lang.Text {
 		return lang.T("per transaction")
 	}
 	return lang.T("per bit")
-}
-
-// count writes a number of things with a comma after every three digits.
-func count(n float64) string {
-	s := strconv.FormatFloat(math.Round(n), 'f', 0, 64)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// percent writes a share with its interval.
-func percent(i stat.Interval) string {
-	text := digits(100*i.Center) + " %"
-	if i.Bounded() {
-		text += fmt.Sprintf(" [%s, %s]", digits(100*i.Lo), digits(100*i.Hi))
-	}
-	return text
-}
-
-// digits writes a number with two significant digits, or as an integer.
-func digits(v float64) string {
-	if math.Abs(v) >= 10 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
 // threads returns the number of threads that an end's times add up.

@@ -4,6 +4,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -44,8 +45,8 @@ var queueLimited = Rule{
 			return nil
 		}
 		f := Finding{Severity: Warning, Place: in + " " + dev,
-			Text:     lang.T("a queueing discipline (%s) on %s %s limits the rate: it held packets back %s times and dropped %s of %s", kind, in, dev, count(times), count(dropped), count(packets)),
-			Evidence: []lang.Text{lang.T("%s times per packet in %d blocks", digits(share.Center), share.N)},
+			Text:     lang.T("a queueing discipline (%s) on %s %s limits the rate: it held packets back %s times and dropped %s of %s", kind, in, dev, prose.Thousands(times), prose.Thousands(dropped), prose.Thousands(packets)),
+			Evidence: []lang.Text{lang.T("%s times per packet in %d blocks", prose.Short(share.Center), share.N)},
 			Remedy:   lang.T("remove its limit, or compare CPU time instead"),
 			Number:   &Number{Name: lang.T("times held back per packet"), Unit: "1", Value: share},
 		}

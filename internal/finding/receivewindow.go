@@ -4,6 +4,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -22,10 +23,10 @@ var receiveWindow = Rule{
 		}
 		node := r.Evidence()[0].Evidence.Receiver.Node
 		f := Finding{Severity: Warning, Place: node, Number: &share,
-			Text:   lang.T("the receiver's window held TCP back for %s of its busy time", percent(share.Value)),
+			Text:   lang.T("the receiver's window held TCP back for %s of its busy time", prose.PercentWithin(share.Value)),
 			Remedy: lang.T("raise the receiver's buffer (net.ipv4.tcp_rmem), or let it adapt: no SO_RCVBUF")}
 		if size := float64(record.RcvBuf.Of(r.Observed)); size > 0 && size < usualTCP {
-			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer has %s bytes", count(size))), true
+			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer has %s bytes", prose.Thousands(size))), true
 		}
 		f.buffers(t, r, f.certain, "rcvbuf", node, "net.ipv4.tcp_rmem")
 		return []Finding{f}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -37,7 +38,7 @@ var serviceInPath = Rule{
 			}
 			f := Finding{Severity: Note, Place: p.place, Number: &Number{lang.T("%s's CPU time per packet", p.name), "s/packet", each},
 				Text:       lang.T("%s carries the packets in user space: %s of CPU time per packet", subject, unit.Format(each.Center, "s")),
-				Evidence:   []lang.Text{lang.T("%s: %s of a CPU in %d blocks", joined(p.values), percent(share), share.N)},
+				Evidence:   []lang.Text{lang.T("%s: %s of a CPU in %d blocks", joined(p.values), prose.PercentWithin(share), share.N)},
 				Untestable: lang.T("weir has no network on which a device of the kernel does the work of this program")}
 			part, _ := analysis.Exceeds(all, 0, func(o analysis.Observed) (float64, float64) {
 				own, _ := o.Get(record.CPUOwn)

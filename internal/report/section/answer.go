@@ -226,7 +226,7 @@ func (s source) clauses(network string) string {
 func clause(rows []analysis.Row, of string) string {
 	if len(rows) == 1 {
 		r := rows[0]
-		s := prose.Fixed(r.Ratio.Center, prose.Digits(r.Ratio)) + "×" + of
+		s := prose.Ratio(r.Ratio) + of
 		if r.Same {
 			s = say("no difference shown ~")
 		}

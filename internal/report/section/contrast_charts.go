@@ -74,7 +74,7 @@ func (c comparison) quotient(r contrasted) string {
 func (s source) contrastRatios(c comparison, rows []contrasted, alt func(string) string) *doc.Figure {
 	out := &doc.Figure{Caption: say("Ratio")}
 	row := func(r contrasted, name string) chart.Row {
-		label := prose.Fixed(r.Ratio.Center, prose.Digits(r.Ratio)) + "×"
+		label := prose.Ratio(r.Ratio)
 		if r.Same {
 			label = "~ " + label
 		}

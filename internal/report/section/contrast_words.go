@@ -105,20 +105,11 @@ func factorOf(r contrasted) string {
 	if r.Ratio.N == 0 {
 		return ""
 	}
-	d := prose.Digits(r.Ratio)
-	switch {
-	case r.Ratio.Center >= 100:
-		d = 0
-	case r.Ratio.Center >= 10:
-		d = 1
-	}
-	text := prose.Fixed(r.Ratio.Center, d) + "×"
+	text := prose.Ratio(r.Ratio)
 	if r.Same {
 		text += " ~"
 	}
-	if r.Ratio.Bounded() {
-		text += " " + prose.Bracket(r.Ratio, d)
-	}
+	text += prose.RatioInterval(r.Ratio)
 	if marks := marksOf(nil, r.Stalled, r.BaseStalled); marks != nil {
 		text += say(" (%s)", prose.List(marks))
 	}

@@ -57,7 +57,7 @@ func costAndInterval(head string, keep int, rows []analysis.Row, get func(analys
 		}
 	}
 	factor, label, digits := doc.InOneUnit(base, vs)
-	digits = min(digits, supported(narrowest*factor))
+	digits = min(digits, prose.Supported(narrowest*factor))
 	value := doc.Layout(doc.Column{Head: word(head), Unit: label, Base: base, Keep: keep}, rows, func(r analysis.Row) (c doc.Cell) {
 		switch i, _, ok := get(r); {
 		case ok && i.N == 0:
@@ -75,15 +75,6 @@ func costAndInterval(head string, keep int, rows []analysis.Row, get func(analys
 		i, _, _ := get(r)
 		return doc.IntervalCell(i, factor, digits)
 	})}
-}
-
-// supported returns the decimals that an interval's half width supports: its first digit, or its first
-// two if the first is a 1 or 2.
-func supported(half float64) int {
-	if !(half > 0) || math.IsInf(half, 1) {
-		return math.MaxInt
-	}
-	return max(0, -int(math.Floor(math.Log10(half/3))))
 }
 
 // cpuNotes say which rows have a cost that is not printed.

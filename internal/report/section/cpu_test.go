@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/reporttest"
 	"github.com/weir-bench/weir/record"
@@ -99,12 +100,12 @@ func TestUnresolvedCPU(t *testing.T) {
 
 func TestSupportedDigits(t *testing.T) {
 	for half, want := range map[float64]int{0.06: 2, 0.6: 1, 1.2: 1, 2.5: 1, 3.5: 0, 40: 0, 0.012: 3} {
-		if got := supported(half); got != want {
+		if got := prose.Supported(half); got != want {
 			t.Errorf("half a width of %v: %d decimals, want %d", half, got, want)
 		}
 	}
 	for _, half := range []float64{0, -1} {
-		if got := fmt.Sprint(min(3, supported(half))); got != "3" {
+		if got := fmt.Sprint(min(3, prose.Supported(half))); got != "3" {
 			t.Errorf("%v: %s decimals", half, got)
 		}
 	}

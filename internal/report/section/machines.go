@@ -26,7 +26,7 @@ func Where(r *account.Account) string {
 	for _, m := range r.Machines {
 		all = append(all, m.Name)
 	}
-	names := prose.And(all)
+	names := prose.Machines(all)
 	if r.Target.Kube == nil {
 		return say("measured between %s over SSH", names)
 	}
@@ -197,7 +197,7 @@ func machineTable(ms []described) doc.Table {
 		}
 	}
 	for n, row := range rows {
-		name := doc.Cell{Text: prose.And(named[n])}
+		name := doc.Cell{Text: prose.Machines(named[n])}
 		if len(named[n]) > 6 {
 			name.More = named[n]
 		}

@@ -95,7 +95,7 @@ func pathClause(r analysis.Row) string {
 	if r.Path.N == 0 {
 		return ""
 	}
-	s := prose.Fixed(r.Path.Center, prose.Digits(r.Path)) + "×"
+	s := prose.Ratio(r.Path)
 	if r.Path.Contains(1) {
 		s = "~"
 	}

@@ -222,6 +222,20 @@ func (s several) ratios() doc.Section {
 		x.About = say("The runs hold no results.")
 		return x
 	}
+	x.Tables = []doc.Table{doc.Tabulate("pooled-ratios", s.ratioColumns(of)...)}
+	for i, c := range of {
+		x.Tables[0].Rows[i].Network = c.Network
+	}
+	x.Figures = s.forests(of)
+	for _, c := range of {
+		for _, w := range c.Ratio.Warnings {
+			x.Notes = append(x.Notes, say("%s: %s", s.name(c), w))
+		}
+	}
+	return x
+}
+
+func (s several) ratioColumns(of []analysis.PooledCell) []doc.Filled {
 	get := func(f func(analysis.PooledCell) (string, float64)) func(analysis.PooledCell) doc.Cell {
 		return func(c analysis.PooledCell) doc.Cell {
 			text, v := f(c)
@@ -231,11 +245,10 @@ func (s several) ratios() doc.Section {
 			return doc.Cell{Text: text, Value: doc.Number(v)}
 		}
 	}
-	cs := []doc.Filled{s.cells(of)}
-	cs = append(cs, doc.Ratios(of, s.divisor(), func(c analysis.PooledCell) (stat.Interval, bool) {
+	cs := append([]doc.Filled{s.cells(of)}, doc.Ratios(of, s.divisor(), func(c analysis.PooledCell) (stat.Interval, bool) {
 		return c.Ratio.Interval, c.Verdict == analysis.NoDifference
 	})...)
-	cs = append(cs,
+	return append(cs,
 		doc.Layout(doc.Column{Head: say("over"), Left: true, Keep: 8}, of, func(c analysis.PooledCell) doc.Cell {
 			if c.Ratio.N == 0 {
 				return doc.Cell{}
@@ -264,17 +277,6 @@ func (s several) ratios() doc.Section {
 			}
 			return unit.Format(c.Value.Center, c.Unit), c.Value.Center
 		})))
-	x.Tables = []doc.Table{doc.Tabulate("pooled-ratios", cs...)}
-	for i, c := range of {
-		x.Tables[0].Rows[i].Network = c.Network
-	}
-	x.Figures = s.forests(of)
-	for _, c := range of {
-		for _, w := range c.Ratio.Warnings {
-			x.Notes = append(x.Notes, say("%s: %s", s.name(c), w))
-		}
-	}
-	return x
 }
 
 // budget lists the standard uncertainties of every pooled number.
