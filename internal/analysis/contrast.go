@@ -241,12 +241,6 @@ func (x *ContrastRow) count(value record.Quantity, confidence float64) {
 	}
 }
 
-// own reports whether a value is CPU time by the threads' own clocks, which uses disturbed trials too
-// (see OwnCost).
-func own(value record.Quantity) bool {
-	return value.In(record.CPUOwnPerPacket, record.CPUOwnPerTransaction, record.CPUOwnPerBit)
-}
-
 // counting returns the trials that count, as Steady does.
 func counting(samples []*Sample, value record.Quantity, confidence float64) ([]*Sample, *Disturbance) {
 	if !own(value) {
