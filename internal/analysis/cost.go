@@ -192,6 +192,12 @@ type OwnCost struct {
 	Ratio stat.Interval   `json:"ratio,omitzero"` // ÷ the baseline in the same block; N is 0 if there is none
 }
 
+// own reports whether a value is CPU time by the threads' own clocks, which uses disturbed trials too
+// (see OwnCost).
+func own(value record.Quantity) bool {
+	return value.In(record.CPUOwnPerPacket, record.CPUOwnPerTransaction, record.CPUOwnPerBit)
+}
+
 // OwnCost returns the ratio of the row's own CPU cost to the baseline's, paired by block, with the
 // confidence of the row's Ratio. A busy machine changes throughput, but hardly the CPU time of a
 // packet.

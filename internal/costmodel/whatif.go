@@ -183,10 +183,8 @@ func unitCosts(run *analysis.Run) map[string]map[int]cost {
 type reading func(network string) cost
 
 func encapsulation(c reading) float64 { return c(tunnel).sender - c(host).sender }
-
-func bridging(c reading) float64 { return 2 * (c(bridge).sender - c(host).sender) }
-
-func baseline(c reading) float64 { return c(host).sender }
+func bridging(c reading) float64      { return 2 * (c(bridge).sender - c(host).sender) }
+func baseline(c reading) float64      { return c(host).sender }
 
 // perBlock computes a number from the costs of each block.
 type perBlock func(of func(reading) float64) []float64

@@ -32,15 +32,6 @@ func (o observed) set(q record.Quantity, unit string, v float64) {
 	o.Values = append(o.Values, q.Whole().Value(unit, v))
 }
 
-// uses adds the CPU time of a daemon at all places, cores, and thread that of a thread.
-func (o observed) uses(program string, v float64) {
-	o.Values = append(o.Values, record.CPUProgram.Thread("", program, "").Value("core", v))
-}
-
-func (o observed) thread(place, program, thread string, v float64) {
-	used(o.Result, record.CPUThread.Thread(place, program, thread), v)
-}
-
 // hop returns a hop by node and device.
 func (o observed) hop(in, dev string) *evidence.Hop {
 	i := slices.IndexFunc(o.Path, func(h evidence.Hop) bool { return h.In == in && h.Dev == dev })

@@ -69,7 +69,7 @@ func fields(out *csv.Writer, all ...string) {
 
 // Format is the version of a document's JSON. Within a version fields are only added: a reader of the
 // version reads the JSON of every later weir if it ignores keys that it does not know.
-const Format = 1
+const Format = 2
 
 // JSON writes a document with its numbers in base units, and the whole analysis, in English whatever its language.
 func JSON(w io.Writer, d *doc.Document) error {
