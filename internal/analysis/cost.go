@@ -203,12 +203,6 @@ func own(value record.Quantity) bool {
 // packet.
 func (r Row) OwnCost() (ratio stat.Interval, ok bool) { return r.Own.Ratio, r.Own.Ratio.N > 0 }
 
-// own reports whether a value is CPU time by the threads' own clocks, which uses disturbed trials too
-// (see OwnCost).
-func own(value record.Quantity) bool {
-	return value.In(record.CPUOwnPerPacket, record.CPUOwnPerTransaction, record.CPUOwnPerBit)
-}
-
 // ownCost returns the name and unit of the sample's own cost, and its values by place in all trials
 // that ran to their end, disturbed or not.
 func (s *Sample) ownCost() (name named, costs Series) {
