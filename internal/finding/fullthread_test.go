@@ -6,7 +6,17 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/record"
 )
+
+// uses adds the CPU time of a daemon at all places, cores, and thread that of a thread.
+func (o observed) uses(program string, v float64) {
+	o.Values = append(o.Values, record.CPUProgram.Thread("", program, "").Value("core", v))
+}
+
+func (o observed) thread(place, program, thread string, v float64) {
+	used(o.Result, record.CPUThread.Thread(place, program, thread), v)
+}
 
 // A client below a whole CPU is the limit if it waited for a CPU the rest of the time, and the sentence says so.
 func TestClientNeverIdle(t *testing.T) {
