@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -27,24 +29,15 @@ func TestSplitList(t *testing.T) {
 	}
 }
 
-func status(err error) int {
-	var e *exitError
-	switch {
-	case err == nil:
-		return exitDone
-	case errors.As(err, &e):
-		return e.code
-	}
-	return exitCheck
-}
+func status(err error) failure.Kind { return failure.Kind(failure.Status(err)) }
 
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct {
 		statuses []record.Status
-		want     int
+		want     failure.Kind
 	}{
 		{nil, exitCheck},
-		{[]record.Status{record.OK, record.OK}, exitDone},
+		{[]record.Status{record.OK, record.OK}, 0},
 		{[]record.Status{record.OK, record.Skipped}, exitEnvironment},
 		{[]record.Status{record.Skipped}, exitEnvironment},
 		{[]record.Status{record.OK, record.Invalid}, exitCheck},
@@ -69,7 +62,7 @@ func TestStopped(t *testing.T) {
 	}{
 		{errors.New("the network is gone"), "finished trials are kept in out"},
 		{fmt.Errorf("write: %w", syscall.ENOSPC), "make room"},
-		{errors.New("no space: make room, then go on with --resume out"), "make room"},
+		{fmt.Errorf("no space: make room, then %w", store.Resume{Dir: "out"}), "make room"},
 	} {
 		err := r.stopped(c.err)
 		if status(err) != exitEnvironment || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "--resume out") != 1 {

@@ -15,11 +15,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/kube"
-	"github.com/weir-bench/weir/internal/topo"
 )
 
 // Files of a coordinator's pod: what it has printed, and after the run, its exit status.
@@ -67,20 +68,14 @@ func coordinate(ctx context.Context, version, dir string) error {
 		return exit(exitEnvironment, err)
 	}
 	err = lead(ctx, version, dir)
-	status := exitDone
 	if err != nil {
-		status = exitCheck
-		var e *exitError
-		if errors.As(err, &e) {
-			status = e.code
-		}
 		warn(lang.Text(err.Error()))
 	}
 	told()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := store.WriteFile(endedFile, []byte(strconv.Itoa(status))); err != nil {
+	if err := store.WriteFile(endedFile, []byte(strconv.Itoa(failure.Status(err)))); err != nil {
 		return exit(exitEnvironment, err)
 	}
 	say(lang.T("the run has ended; its results wait in %s", dir))
@@ -123,19 +118,15 @@ func lead(ctx context.Context, version, dir string) error {
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}
-	c.Warn = func(s string) { warn(lang.Stored(s)) }
 	s, err := study.Load(what, "study.yaml")
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	at := cluster{c.Target}
-	if err := at.want(s); err != nil {
+	r := runner{version: version, study: s, dir: dir, resumeCmd: "weir run --resume DIR, where the results come home"}
+	if r.at, err = place.OfCoordinator(c, s, tell); err != nil {
 		return err
 	}
-	r := runner{version: version, study: s, dir: dir, resumeCmd: "weir run --resume DIR, where the results come home"}
-	r.at = place{Target: c, kernel: func() topo.Kernel { return topo.Kernel{} }, machines: at}
-	say(lang.T("waiting for the agents"))
-	return connected(ctx, joined{c}, func() error {
+	return r.at.Enter(ctx, func() error {
 		if err := r.settle(); err != nil {
 			return err
 		}
@@ -149,11 +140,6 @@ func lead(ctx context.Context, version, dir string) error {
 		return d.Close()
 	})
 }
-
-// joined is a coordinator with the names of its machines.
-type joined struct{ *kube.Coordinator }
-
-func (j joined) Names() []string { return cluster{j.Target}.Names() }
 
 // followEvery is how often followRun looks for more.
 const followEvery = 250 * time.Millisecond

@@ -13,6 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/export"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/target/local"
@@ -47,7 +48,7 @@ nothing remains.`,
 				}
 				return doctorMachines(c.Context(), s, programs, p)
 			}
-			err = thisMachine.enter(c.Context(), func() error { return doctor(c.Context(), p, nil) })
+			err = place.Lab.Enter(c.Context(), func() error { return doctor(c.Context(), p, nil) })
 			if errors.Is(err, rootless.ErrForbidden) {
 				return doctor(c.Context(), p, err)
 			}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,7 +14,9 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/remote"
@@ -25,13 +26,13 @@ import (
 // doctorMachines checks the machines of a study's target by connecting to them and opening each of
 // the study's networks.
 func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs, p doctorPrinter) error {
-	at, err := placeOf(s, programs)
+	at, err := place.Of(s, programs, tell)
 	if err != nil {
 		return err
 	}
-	otherwise := "a run on " + aboutTarget(s.Target).String() + " cannot work"
+	otherwise := "a run on " + place.About(s.Target).String() + " cannot work"
 	var ds []diagnosis
-	if c, ok := at.machines.(cluster); ok {
+	if c, ok := at.Machines.(place.Cluster); ok {
 		for _, check := range c.Check(ctx) {
 			ds = append(ds, diagnosis{check, check.Name != hostNetwork})
 		}
@@ -40,21 +41,20 @@ func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs
 		}
 	}
 	connected := false
-	failed := at.enter(ctx, func() error {
+	failed := at.Enter(ctx, func() error {
 		connected = true
 		r := runner{at: at, study: s, byDefault: true}
 		if err := r.settle(); err != nil {
 			return err
 		}
-		ds = append(ds, diagnosis{facts.Check{Name: "connection", OK: true, Detail: "to " + strings.Join(at.machines.Names(), ", ")}, true})
+		ds = append(ds, diagnosis{facts.Check{Name: "connection", OK: true, Detail: "to " + strings.Join(at.Machines.Names(), ", ")}, true})
 		more, err := r.examine(ctx)
 		ds = append(ds, more...)
 		return err
 	})
-	var e *exitError
 	switch {
 	case failed == nil:
-	case !connected && errors.As(failed, &e) && e.code == exitEnvironment:
+	case !connected && failure.Status(failed) == int(failure.Environment):
 		ds = append(ds, diagnosis{facts.Check{Name: "connection", Detail: failed.Error()}, true})
 	default:
 		return failed

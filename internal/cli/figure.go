@@ -15,6 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/report/published"
 	"github.com/weir-bench/weir/internal/report/render"
 )
@@ -196,7 +197,7 @@ func (d *drawing) run(ctx context.Context) error {
 		}
 		return d.draw(have)
 	}
-	return inLab(ctx, func() error { return d.measure(ctx, groups) })
+	return place.Lab.Enter(ctx, func() error { return d.measure(ctx, groups) })
 }
 
 // measure runs the part of each study that its figures need.
@@ -213,7 +214,7 @@ func (d *drawing) measure(ctx context.Context, groups map[string][]figure.Figure
 		if err != nil {
 			return err
 		}
-		one := &runner{version: d.version, at: thisMachine, study: s, dir: filepath.Join(d.dir, name), resumeCmd: d.again()}
+		one := &runner{version: d.version, at: place.Lab, study: s, dir: filepath.Join(d.dir, name), resumeCmd: d.again()}
 		if started(one.dir) { // by a run that lacks what these figures need, or by an interrupted one
 			stored, err := storedStudy(one.dir)
 			if err != nil {

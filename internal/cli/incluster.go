@@ -16,9 +16,9 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/store"
-	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/kube"
 )
@@ -33,7 +33,7 @@ func (r *runner) inCluster(ctx context.Context) error {
 	if err != nil {
 		return exit(exitUsage, err)
 	}
-	c, _ := r.at.machines.(cluster) // of every study with a cluster
+	c, _ := r.at.Machines.(place.Cluster) // of every study with a cluster
 	say(lang.T("starting agents on %d nodes", r.study.Topology.Hosts))
 	job, err := c.Launch(ctx, kube.Order{Study: b, Takes: catalog.Estimate(r.study)})
 	if ctx.Err() != nil {
@@ -50,9 +50,6 @@ func (r *runner) inCluster(ctx context.Context) error {
 	return r.look(ctx, c, job)
 }
 
-// inCluster reports whether a coordinator in the cluster carries out a study.
-func inCluster(s study.Study) bool { return s.Target.Kube != nil && s.Target.Kube.InCluster }
-
 // attachCluster looks at a run that an earlier command has started in a cluster.
 func attachCluster(cmd *cobra.Command, as []string, f *targetFlags, r *runner) error {
 	ctx, k := cmd.Context(), f.kube
@@ -66,18 +63,18 @@ func attachCluster(cmd *cobra.Command, as []string, f *targetFlags, r *runner) e
 		return usage("--attach looks at a run that has its study and its nodes: leave out %s", strings.Join(other, ", "))
 	}
 	k.InCluster = true
-	c := cluster{&kube.Target{Kube: k, Warn: func(s string) { warn(lang.Stored(s)) }}}
+	c := place.Cluster{Target: &kube.Target{Kube: k, Warn: func(s string) { warn(lang.Stored(s)) }}}
 	r.study.Name = strings.TrimPrefix(f.attach, "weir-")
 	r.dir = r.newDir()
 	if err := store.Free(r.dir); err != nil {
 		return exit(exitEnvironment, err)
 	}
-	return connected(ctx, adopted{c, f.attach}, func() error { return r.look(ctx, c, f.attach) })
+	return place.Connected(ctx, adopted{c, f.attach}, tell, func() error { return r.look(ctx, c, f.attach) })
 }
 
 // adopted is a cluster with a run of an earlier command.
 type adopted struct {
-	cluster
+	place.Cluster
 	job string
 }
 
@@ -89,7 +86,7 @@ const (
 )
 
 // look shows a run in the cluster until it ends, brings its results home, removes its objects, and reports.
-func (r *runner) look(ctx context.Context, c cluster, job string) error {
+func (r *runner) look(ctx context.Context, c place.Cluster, job string) error {
 	l := new(onlooker)
 	status, err := r.bringHome(ctx, c, l)
 	for try := 1; err != nil && !errors.Is(err, kube.ErrEnded) && ctx.Err() == nil && try < lookTries; try++ {
@@ -119,7 +116,7 @@ func (r *runner) look(ctx context.Context, c cluster, job string) error {
 }
 
 // attachCommand returns the command that looks at a run later, for sh(1).
-func attachCommand(c cluster, job string) string {
+func attachCommand(c place.Cluster, job string) string {
 	argv := []string{"weir", "run", "--kube", "--attach", job}
 	if c.Context != "" {
 		argv = append(argv, "--context", c.Context)
@@ -156,7 +153,7 @@ func (r *runner) arrived(status int) error {
 
 // bringHome looks at the run once: it shows what the coordinator prints, and when the run has ended it
 // brings the results to the directory of r. It returns the exit status of the run.
-func (r *runner) bringHome(ctx context.Context, c cluster, l *onlooker) (status int, err error) {
+func (r *runner) bringHome(ctx context.Context, c place.Cluster, l *onlooker) (status int, err error) {
 	n, err := c.View(ctx)
 	if err != nil {
 		return 0, err

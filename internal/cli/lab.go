@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/session"
 )
 
@@ -94,7 +95,7 @@ func labHold() *cobra.Command {
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return thisMachine.enter(c.Context(), func() error { return hold(c.Context(), socket, t) })
+			return place.Lab.Enter(c.Context(), func() error { return hold(c.Context(), socket, t) })
 		},
 	}
 	t.register(c)
@@ -107,7 +108,7 @@ func hold(ctx context.Context, socket string, t topologyFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	site, err := thisMachine.Open(ctx, topology, "")
+	site, err := place.Lab.Open(ctx, topology, "")
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}

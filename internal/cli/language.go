@@ -36,6 +36,15 @@ func spoken(d *doc.Document) *doc.Document {
 // said is a text in the language of this process.
 func said(t lang.Text) string { return t.In(language) }
 
+// console tells the user what goes on, on stderr.
+type console struct{}
+
+func (console) Say(t lang.Text)      { say(t) }
+func (console) Warn(ts ...lang.Text) { warn(ts...) }
+func (console) Note(t lang.Text)     { note(t) }
+
+var tell lang.Teller = console{}
+
 // printColumns prints rows in columns, in the language of this process.
 func printColumns(w io.Writer, rows [][]lang.Text) error {
 	_, err := io.WriteString(w, language.Table(rows))

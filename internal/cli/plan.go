@@ -13,6 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/remote"
@@ -87,7 +88,7 @@ func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 	if entry.Hosts > 0 && t.spec.Hosts > entry.Hosts {
 		return on, p, usage("--hosts %d: %s has at most %d", t.spec.Hosts, u.Kind, entry.Hosts)
 	}
-	t.spec.Kernel = thisMachine.kernel()
+	t.spec.Kernel = place.Lab.Kernel()
 	driver, err := entry.Driver(u)
 	if err != nil {
 		return on, p, exit(exitUsage, err)
@@ -207,12 +208,12 @@ func planMachines(ctx context.Context, s study.Study, asJSON, asDiagram bool) er
 // printManifests prints the objects that a run makes in a cluster. It asks the cluster which nodes it
 // has, unless they are named.
 func printManifests(ctx context.Context, s study.Study) error {
-	at, err := placeOf(s, remote.Programs{})
+	at, err := place.Of(s, remote.Programs{}, tell)
 	if err != nil {
 		return err
 	}
 	r := runner{at: at, study: s, byDefault: true}
-	c := at.machines.(cluster)
+	c := at.Machines.(place.Cluster)
 	write := func() error {
 		b, err := c.Manifests(c.Wants)
 		if err == nil {
@@ -223,7 +224,7 @@ func printManifests(ctx context.Context, s study.Study) error {
 	if s.Target.Hosts() > 0 {
 		return write()
 	}
-	return at.enter(ctx, func() error {
+	return at.Enter(ctx, func() error {
 		if err := r.settle(); err != nil {
 			return err
 		}

@@ -46,8 +46,8 @@ func machinesProfile(ctx context.Context, s study.Study, site *target.Site) erro
 }
 
 // profiler begins to sample the CPUs of a node's machine.
-func (p place) profiler(ctx context.Context, node target.Node) (trial.Profiler, error) {
-	if p.machines == nil {
+func (r *runner) profiler(ctx context.Context, node target.Node) (trial.Profiler, error) {
+	if r.at.Machines == nil {
 		return profile.Record(local.CPUs(), false)
 	}
 	h, err := startHelper(ctx, node, "sampler")

@@ -16,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/report/section"
@@ -61,7 +62,7 @@ func (r *refutation) run(ctx context.Context, asJSON, md bool) error {
 	if err != nil {
 		return err
 	}
-	return inLab(ctx, func() error {
+	return place.Lab.Enter(ctx, func() error {
 		verdicts, err := r.test(ctx, runs)
 		if err != nil {
 			return err
@@ -134,7 +135,7 @@ func (r *refutation) plan(statements []explain.Statement) (runs []refuting, _ er
 			if r.maxTime > 0 {
 				x.study.Precision, x.study.MaxTime = explain.Precision(*s.Test), r.maxTime
 			}
-			err = check(x.study)
+			err = place.Check(x.study)
 		}
 		if err != nil {
 			cannot = exit(exitUsage, fmt.Errorf("cannot test %q: %w", s.Text, err))
@@ -217,7 +218,7 @@ func (r *refutation) test(ctx context.Context, runs []refuting) (verdicts []expl
 // measure completes one run and stores its report. It keeps the run out of the history of this machine: a
 // network with a fault says nothing about how much runs of healthy ones differ.
 func (r *refutation) measure(ctx context.Context, x refuting) (rep *account.Account, err error) {
-	one := &runner{version: r.version, at: thisMachine, study: x.study, dir: filepath.Join(r.dir, x.dir), resumeCmd: r.again(), ratios: explain.Deciding}
+	one := &runner{version: r.version, at: place.Lab, study: x.study, dir: filepath.Join(r.dir, x.dir), resumeCmd: r.again(), ratios: explain.Deciding}
 	if started(one.dir) {
 		one.resume = one.dir
 		if one.study, err = storedStudy(one.dir); err != nil {
@@ -239,7 +240,7 @@ func (r *refutation) again() string { return "weir explain --test " + plan.Shell
 
 // commands prints what the user would run on machines that weir does not change.
 func (r *refutation) commands(statements []explain.Statement) error {
-	fmt.Println(said(lang.T("weir changes nothing on %s. To test a statement, remove the supposed cause yourself:", aboutTarget(r.rep.Target))))
+	fmt.Println(said(lang.T("weir changes nothing on %s. To test a statement, remove the supposed cause yourself:", place.About(r.rep.Target))))
 	file := plan.ShellWord(filepath.Join(r.dir, "study.yaml"))
 	for _, s := range statements {
 		fmt.Printf("\n%s: %s\n", s.Cells[0].Network, s)

@@ -9,13 +9,14 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/study"
 )
 
 // notInstalled names the programs that the claim's networks and probes need and this machine lacks, with
 // the remedies; "" if it has all. The run would find the same, after minutes in the study's other networks.
 func notInstalled(s study.Study, c claim.Claim) (lang.Text, error) {
-	p, err := catalog.Prepare(s, thisMachine.kernel())
+	p, err := catalog.Prepare(s, place.Lab.Kernel())
 	if err != nil {
 		return "", exit(exitUsage, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -119,7 +120,7 @@ func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 	if len(studies) == 0 {
 		return r.print(claims, outcomes, nil)
 	}
-	return inLab(ctx, func() error {
+	return place.Lab.Enter(ctx, func() error {
 		results, measured, err := r.measure(ctx, studies, claims)
 		if err != nil {
 			return err
@@ -193,7 +194,7 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 
 // runner returns the runner of run n of a study, from 1.
 func (r *reproduction) runner(s study.Study, n int) *runner {
-	one := &runner{version: r.version, at: thisMachine, study: s, dir: filepath.Join(r.dir, s.Name)}
+	one := &runner{version: r.version, at: place.Lab, study: s, dir: filepath.Join(r.dir, s.Name)}
 	if r.Runs > 1 {
 		one.dir, one.name = store.RunDir(one.dir, n), lang.T("run %d of %d", n, r.Runs)
 		if s.Seed != 0 {

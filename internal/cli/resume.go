@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
@@ -49,41 +48,11 @@ func storedStudy(dir string) (study.Study, error) {
 	return s, exit(exitUsage, err)
 }
 
-// settle completes a study with the machines that connecting has found, so that the stored study names
-// them.
-func (r *runner) settle() error {
-	c, ok := r.at.machines.(cluster)
-	if !ok {
-		return nil
-	}
-	names := c.Names()
-	if len(r.study.Target.Kube.Nodes) == 0 { // weir has chosen
-		names = names[:min(len(names), r.study.Topology.Hosts)]
-	}
-	one := *r.study.Target.Kube
-	one.Nodes = names
-	r.study.Target.Kube, r.study.Topology.Hosts = &one, len(names)
-	if len(names) == 1 && r.byDefault {
-		r.study = withoutHost(r.study)
-	}
-	if err := check(r.study); err != nil {
-		return err
-	}
-	return c.want(r.study)
-}
-
-// withoutHost returns a study without the networks that connect hosts: one host has nobody to talk to.
-func withoutHost(s study.Study) study.Study {
-	s.Networks = slices.DeleteFunc(slices.Clone(s.Networks), func(u study.Use) bool { return u.Kind == "host" })
-	s.Baseline = ""
-	return s.Resolve()
-}
-
 // begin opens the first network that can be opened, to fail before anything is stored. If that is not
 // the baseline, it becomes the baseline of a new run: without its baseline, a run has no ratio. A resumed
 // run, whose directory is first, must continue on the machines on which it began.
 func (r *runner) begin(ctx context.Context, first string) error {
-	if r.at.machines == nil {
+	if r.at.Machines == nil {
 		return nil
 	}
 	site, network, err := r.openAny(ctx)
@@ -104,9 +73,12 @@ func (r *runner) begin(ctx context.Context, first string) error {
 }
 
 // prepared returns the drivers and probes of the study.
-func (r *runner) prepared() (*catalog.Prepared, error) {
-	p, err := catalog.Prepare(r.study, r.at.kernel())
-	return p, exit(exitUsage, err)
+func (r *runner) prepared() (*catalog.Prepared, error) { return r.at.Prepare(r.study) }
+
+// settle completes the study with the machines that connecting has found.
+func (r *runner) settle() (err error) {
+	r.study, err = r.at.Settle(r.study, r.byDefault)
+	return err
 }
 
 // openAny opens the first network of the study that can be opened.

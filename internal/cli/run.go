@@ -8,7 +8,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/section"
@@ -95,15 +95,15 @@ directory below -o: 001, 002 and so on.`,
 				return err
 			}
 			if vm.in && s.Target.Exists() {
-				return usage("--in-vm builds networks in a virtual machine of this machine; leave it out to measure %s", aboutTarget(s.Target))
+				return usage("--in-vm builds networks in a virtual machine of this machine; leave it out to measure %s", place.About(s.Target))
 			}
-			if inCluster(s) && (resume != "" || plan.Runs > 1 || trace) {
+			if s.Target.InCluster() && (resume != "" || plan.Runs > 1 || trace) {
 				return usage("--in-cluster begins one run in the cluster; leave it out with --resume, --runs and --trace, which work from this machine")
 			}
 			if trace && (vm.in || ranInVM(first)) {
 				return usage("--trace records packets on this machine, and this run builds networks in a virtual machine (--in-vm); leave --trace out")
 			}
-			if err := patiently(c.Context(), lang.T("planning the study"), func() error { return check(s) }); err != nil {
+			if err := patiently(c.Context(), lang.T("planning the study"), func() error { return place.Check(s) }); err != nil {
 				return err
 			}
 			programs, err := f.target.program()
@@ -111,10 +111,10 @@ directory below -o: 001, 002 and so on.`,
 				return err
 			}
 			r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON, trace: trace, byDefault: len(as) == 0 && len(f.networks) == 0}
-			if r.at, err = placeOf(s, programs); err != nil {
+			if r.at, err = place.Of(s, programs, tell); err != nil {
 				return err
 			}
-			if r.at.machines == nil {
+			if r.at.Machines == nil {
 				r.guest = inGuest()
 			}
 			if r.guest == "" && (vm.in || ranInVM(first)) {
@@ -124,7 +124,7 @@ directory below -o: 001, 002 and so on.`,
 				if err := r.settle(); err != nil {
 					return err
 				}
-				if inCluster(s) {
+				if s.Target.InCluster() {
 					return r.inCluster(c.Context())
 				}
 				if err := r.begin(c.Context(), first); err != nil {
@@ -139,7 +139,7 @@ directory below -o: 001, 002 and so on.`,
 			if r.vm != nil {
 				return run()
 			}
-			return r.at.enter(c.Context(), run)
+			return r.at.Enter(c.Context(), run)
 		},
 	}
 	f.register(c)
@@ -158,7 +158,7 @@ directory below -o: 001, 002 and so on.`,
 // A runner runs a study where it has been entered.
 type runner struct {
 	version     string
-	at          place
+	at          place.Place
 	byDefault   bool // the user named neither a study nor networks
 	study       study.Study
 	dir, resume string
@@ -215,10 +215,10 @@ func (r *runner) complete(ctx context.Context, keep bool) (rep *account.Account,
 }
 
 func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
-	if r.study.Target.Exists() && r.at.machines == nil {
-		return nil, usage("%s holds a run on %s, and this command measures in the lab only; finish it with weir run --resume", cmp.Or(r.resume, r.dir), aboutTarget(r.study.Target))
+	if r.study.Target.Exists() && r.at.Machines == nil {
+		return nil, usage("%s holds a run on %s, and this command measures in the lab only; finish it with weir run --resume", cmp.Or(r.resume, r.dir), place.About(r.study.Target))
 	}
-	if r.at.machines == nil { // begin has asked the machines
+	if r.at.Machines == nil { // begin has asked the machines
 		if err := canProfile(r.study); err != nil {
 			return nil, err
 		}
@@ -239,7 +239,7 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	if r.at.machines == nil { // facts of other machines come from their agents
+	if r.at.Machines == nil { // facts of other machines come from their agents
 		if err := r.describe(d, "local"); err != nil {
 			return nil, r.stopped(err)
 		}
@@ -248,8 +248,8 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	p.name, p.series = r.name, r.ofSeries
 	err = experiment.Run(ctx, experiment.Config{
 		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
-		Target: r.at, Version: r.version, Dir: d, Progress: p.event, Guest: r.guest, Others: r.at.others,
-		Profile: r.at.profiler, Ratios: r.ratios,
+		Target: r.at, Version: r.version, Dir: d, Progress: p.event, Guest: r.guest, Others: r.at.Others,
+		Profile: r.profiler, Ratios: r.ratios,
 	})
 	p.end()
 	if ctx.Err() != nil {
@@ -275,7 +275,7 @@ func (r *runner) stopped(err error) error {
 	switch {
 	case errors.Is(err, store.ErrGone):
 		return exit(exitCheck, err)
-	case strings.Contains(err.Error(), "--resume"): // package store has added it
+	case errors.As(err, new(store.Resume)): // it says how already
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		err = fmt.Errorf("%w: make room, then %s", err, r.resumeHint())
 	default:

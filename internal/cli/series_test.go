@@ -39,11 +39,10 @@ func TestSeriesWithoutPool(t *testing.T) {
 	}
 	defer d.Close()
 	s := series{runner: runner{dir: dir}}
-	var status *exitError
-	if err := s.report(d, dirs); !errors.As(err, &status) || status.code != exitCheck {
+	if err := s.report(d, dirs); status(err) != exitCheck {
 		t.Errorf("%v", err)
 	}
-	if _, err := document([]string{dir}, false); !errors.As(err, &status) || status.code != exitCheck || !strings.Contains(err.Error(), "weir report "+dirs[0]+" shows one run") {
+	if _, err := document([]string{dir}, false); status(err) != exitCheck || !strings.Contains(err.Error(), "weir report "+dirs[0]+" shows one run") {
 		t.Errorf("its report: %v", err)
 	}
 }
@@ -59,8 +58,7 @@ func TestReopenGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := runner{dir: dir}
-	var status *exitError
-	if _, err := r.recall(d); !errors.As(err, &status) || status.code != exitCheck || !errors.Is(err, store.ErrGone) {
+	if _, err := r.recall(d); status(err) != exitCheck || !errors.Is(err, store.ErrGone) {
 		t.Errorf("without its directory: %v", err)
 	}
 	_ = d.Close() // of a directory that is gone

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
@@ -138,19 +139,7 @@ func runnable(s study.Study, fast, keep bool) (study.Study, error) {
 		s = s.Faster()
 	}
 	s.KeepDisturbed = s.KeepDisturbed || keep
-	return s, check(s)
-}
-
-func check(s study.Study) error {
-	if s.MaxTime > 0 && s.Precision == 0 {
-		return usage("max-time %v limits a precision, but none is set; add --precision, or use only --blocks", s.MaxTime)
-	}
-	kernel := topo.Kernel{}
-	if !s.Target.Exists() {
-		kernel = thisMachine.kernel()
-	}
-	_, err := catalog.Prepare(s, kernel)
-	return exit(exitUsage, err)
+	return s, place.Check(s)
 }
 
 func shippedStudy(name string) (study.Study, error) { return claim.ShippedStudy(name) }

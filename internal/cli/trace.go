@@ -17,6 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/packettrace"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/topo"
@@ -30,7 +31,7 @@ func traceCommand() *cobra.Command {
 	var nic, mode, out string
 	var asJSON bool
 	var machines targetFlags
-	t := tracing{at: thisMachine, size: tracedSize, count: tracedCount}
+	t := tracing{at: place.Lab, size: tracedSize, count: tracedCount}
 	c := &cobra.Command{
 		Use:   "trace -n NETWORK",
 		Short: "Prove which path packets take, with the time of every hop",
@@ -71,7 +72,7 @@ counters of the devices. Each machine's times are by its own clock.`,
 			if s.Target.Exists() && mode == packettrace.ByBPF {
 				return usage("--by bpf would record every packet of machines that are not weir's; use taps or counters")
 			}
-			if inCluster(s) {
+			if s.Target.InCluster() {
 				return usage("--in-cluster is for weir run; leave it out, and weir traces from here")
 			}
 			if err := pictureFormat("", out); err != nil {
@@ -81,10 +82,10 @@ counters of the devices. Each machine's times are by its own clock.`,
 			if err != nil {
 				return err
 			}
-			if t.at, err = placeOf(s, programs); err != nil {
+			if t.at, err = place.Of(s, programs, tell); err != nil {
 				return err
 			}
-			return t.at.enter(c.Context(), func() error {
+			return t.at.Enter(c.Context(), func() error {
 				r := runner{at: t.at, study: s, byDefault: len(networks) == 0}
 				if err := r.settle(); err != nil {
 					return err

@@ -15,6 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/packettrace"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/sample"
@@ -37,7 +38,7 @@ const (
 
 // tracing is how networks are traced.
 type tracing struct {
-	at          place
+	at          place.Place
 	size, count int
 	mode        string // "": the best one
 	why         error  // why no better one is available
@@ -45,7 +46,7 @@ type tracing struct {
 
 // choose sets the mode unless the user did. What machines of others allow is known once they are open.
 func (t *tracing) choose() error {
-	if t.at.machines != nil {
+	if t.at.Machines != nil {
 		return nil
 	}
 	best, why := packettrace.Available()
@@ -86,7 +87,7 @@ func (t tracing) network(ctx context.Context, name string, n experiment.Network)
 	case t.mode == packettrace.ByCounters:
 	case slices.ContainsFunc(x.plan.Steps, makesGuest):
 		x.mode, x.why = packettrace.ByCounters, errGuests
-	case t.at.machines != nil:
+	case t.at.Machines != nil:
 		if x.mode, x.why = packettrace.ByTaps, x.tappable(ctx); x.why != nil && t.mode == "" {
 			x.mode = packettrace.ByCounters
 		} else if x.why != nil {
@@ -135,7 +136,7 @@ func (x *traced) round(ctx context.Context) (r packettrace.Round, err error) {
 	if v, ok := plain.Get(record.RTTPath); ok {
 		r.Stamps = v.Value
 	}
-	if x.at.machines == nil { // else the taps measure it
+	if x.at.Machines == nil { // else the taps measure it
 		r.Cost, r.Entry, err = packettrace.Cost(x.mode)
 	}
 	if err == nil {
@@ -192,14 +193,14 @@ func (x *traced) byBPF(_ context.Context, r *packettrace.Round, run func() error
 
 // tapped are the nodes with a tap: all of the lab, and the ends on machines of others.
 func (x *traced) tapped() []string {
-	if x.at.machines != nil {
+	if x.at.Machines != nil {
 		return []string{x.client.Node, x.server.Node}
 	}
 	return slices.Sorted(maps.Keys(x.site.Nodes))
 }
 
 func (x *traced) startTap(ctx context.Context, node string) (*helper, error) {
-	if x.at.machines != nil {
+	if x.at.Machines != nil {
 		return startHelper(ctx, x.site.Nodes[node], sharedTap...)
 	}
 	return startHelper(ctx, x.site.Nodes[node], "tap")
@@ -238,7 +239,7 @@ func (x *traced) byTaps(ctx context.Context, r *packettrace.Round, run func() er
 		if bad == nil {
 			got, bad = packettrace.ParseTap(t.node, b)
 		}
-		if x.at.machines != nil {
+		if x.at.Machines != nil {
 			for i := range got.Events {
 				got.Events[i].Clock = t.node
 			}
@@ -246,7 +247,7 @@ func (x *traced) byTaps(ctx context.Context, r *packettrace.Round, run func() er
 		r.Events, r.Lost, err = append(r.Events, got.Events...), r.Lost+got.Lost, errors.Join(err, bad)
 		cost += got.Cost / float64(len(taps))
 	}
-	if x.at.machines != nil {
+	if x.at.Machines != nil {
 		r.Cost = cost
 	}
 	packettrace.InOrder(r.Events)
@@ -298,7 +299,7 @@ func mounted(root fs.FS, file string) map[uint32]string {
 
 // counted returns which devices moved how many packets for each request.
 func (x *traced) counted(ctx context.Context, r packettrace.Recording) (packettrace.Trace, error) {
-	t := packettrace.Trace{Format: packettrace.Format, Network: r.Network, Client: r.Client, Server: r.Server, Size: r.Size, Mode: r.Mode, Apart: x.at.machines != nil}
+	t := packettrace.Trace{Format: packettrace.Format, Network: r.Network, Client: r.Client, Server: r.Server, Size: r.Size, Mode: r.Mode, Apart: x.at.Machines != nil}
 	before, err := x.counters(ctx)
 	if err != nil {
 		return t, err

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/study"
 )
 
@@ -28,7 +29,7 @@ func TestStudyFlagsAsWritten(t *testing.T) {
 			}
 			s, err := f.study(c, nil)
 			if err == nil {
-				err = check(s)
+				err = place.Check(s)
 			}
 			if err != nil {
 				continue

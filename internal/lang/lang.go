@@ -18,6 +18,13 @@ import (
 // string does; String and In make it readable. A string without marks is a Text that all languages share.
 type Text string
 
+// A Teller tells people what work does while it goes on, a line at a time and in their language.
+type Teller interface {
+	Say(Text)     // what happens
+	Warn(...Text) // what is wrong, although the work goes on
+	Note(Text)    // what differs from what they can expect
+}
+
 // Marks frame a sentence in a Text: open, format, then sep and an argument for each argument, close. Unicode
 // reserves these code points for use inside a program (noncharacters, The Unicode Standard 23.7).
 const (
