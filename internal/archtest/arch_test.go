@@ -47,6 +47,8 @@ var layers = [][]string{
 	{"internal/report/section", "internal/report/reporttest"},
 	{"internal/report/several"},
 	{"internal/place"},
+	// What commands do, and the command line.
+	{"internal/job"},
 	{"internal/cli"},
 	{"cmd/weir", "bench", "packaging"},
 }
@@ -68,11 +70,11 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	// Experiments and trials know a target only by the seam.
-	module + "internal/target/lab":    {"internal/place", "internal/cli", "internal/labtest", "bench"},
-	module + "internal/target/vm":     {"internal/target/lab", "internal/cli"},
+	module + "internal/target/lab":    {"internal/place", "internal/job", "internal/cli", "internal/labtest", "bench"},
+	module + "internal/target/vm":     {"internal/target/lab", "internal/job", "internal/cli"},
 	module + "internal/target/agent":  {"internal/target/lab", "internal/target/vm", "internal/target/remote", "internal/target/ssh", "internal/target/kube"},
-	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/place", "internal/cli"},
-	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/place", "internal/cli"},
+	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/place", "internal/job", "internal/cli"},
+	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/place", "internal/job", "internal/cli"},
 	"github.com/creack/pty":           {"internal/terminal"},
 }
 

@@ -1,16 +1,12 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/weir-bench/weir/internal/failure"
-	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -49,24 +45,6 @@ func TestVerdict(t *testing.T) {
 		}
 		if got := status(verdict(rs)); got != c.want {
 			t.Errorf("%v: status %d, want %d", c.statuses, got, c.want)
-		}
-	}
-}
-
-// However a run stops, the error says exactly once how to continue.
-func TestStopped(t *testing.T) {
-	r := runner{dir: "out"}
-	for _, c := range []struct {
-		err  error
-		want string
-	}{
-		{errors.New("the network is gone"), "finished trials are kept in out"},
-		{fmt.Errorf("write: %w", syscall.ENOSPC), "make room"},
-		{fmt.Errorf("no space: make room, then %w", store.Resume{Dir: "out"}), "make room"},
-	} {
-		err := r.stopped(c.err)
-		if status(err) != exitEnvironment || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "--resume out") != 1 {
-			t.Errorf("%v: status %d: %v", c.err, status(err), err)
 		}
 	}
 }

@@ -102,6 +102,9 @@ func (e explaining) run(ctx context.Context, dir string, blocksGiven, timeGiven 
 	return render.Text(os.Stdout, spoken(page), width())
 }
 
+// maxFacts bounds files of findings and verdicts, bytes.
+const maxFacts = 64 << 20
+
 // mostBlocks is the most blocks of a study.
 const mostBlocks = 100_000
 

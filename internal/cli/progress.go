@@ -10,6 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/study"
@@ -17,9 +18,8 @@ import (
 )
 
 // A progress shows the current activity: on a terminal in lines that stay at its bottom, with the ratios so
-// far, and otherwise in a line per block. Everything also goes to the log.
+// far, and otherwise in a line per block.
 type progress struct {
-	log     io.Writer
 	out     io.Writer
 	screen  *screen // nil: a line per block
 	text    string
@@ -31,26 +31,21 @@ type progress struct {
 	series func(time.Duration) time.Duration
 }
 
-// newProgress returns the progress of a run of s on stderr.
-func newProgress(log io.Writer, s study.Study, results func() ([]record.Result, error)) *progress {
-	return &progress{log: log, out: os.Stderr, screen: newScreen(os.Stderr), ratios: ratios{study: s}, results: results}
+// onStderr shows a run on stderr.
+func onStderr(s job.Shown) job.Progress {
+	return &progress{out: os.Stderr, screen: newScreen(os.Stderr), ratios: ratios{study: s.Study}, results: s.Results, name: s.Name, series: s.Left}
 }
 
-func (p *progress) event(e experiment.Event) {
-	now := time.Now().Format("15:04:05.000")
+// Event shows an event of the run.
+func (p *progress) Event(e experiment.Event) {
 	if e.Text != "" {
 		p.text = e.Text
-		fmt.Fprintf(p.log, "%s %s\n", now, e.Text)
 	}
 	if e.Warning != "" {
-		fmt.Fprintf(p.log, "%s %s\n", now, e.Warning)
 		p.say("weir: " + said(lang.Stored(e.Warning)))
 	}
-	if r := e.Result; r != nil {
-		fmt.Fprintf(p.log, "%s %s %s in %.2f s %s\n", now, r.Trial, r.Status, r.Elapsed, r.Reason)
-		if r.Status != record.OK && r.Status != record.Skipped {
-			p.say(said(lang.T("%s: %s: %s", r.Trial, lang.Stored(string(r.Status)), r.Reason)))
-		}
+	if r := e.Result; r != nil && r.Status != record.OK && r.Status != record.Skipped {
+		p.say(said(lang.T("%s: %s: %s", r.Trial, lang.Stored(string(r.Status)), r.Reason)))
 	}
 	switch {
 	case p.screen != nil:
@@ -90,7 +85,8 @@ func (p *progress) say(line string) {
 	fmt.Fprintln(p.out, line)
 }
 
-func (p *progress) end() {
+// End leaves the terminal to what follows.
+func (p *progress) End() {
 	if p.screen != nil {
 		p.screen.clear()
 	}

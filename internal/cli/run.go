@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,11 +14,9 @@ import (
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/catalog"
-	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
-	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/stat"
@@ -66,7 +62,7 @@ directory below -o: 001, 002 and so on.`,
 		ValidArgsFunction: complete(studyNames()),
 		RunE: func(c *cobra.Command, as []string) error {
 			if f.target.attach != "" {
-				return attachCluster(c, as, &f.target, &runner{version: version, dir: dir, json: asJSON})
+				return attach(c, as, &f.target, &runner{version: version, dir: dir, json: asJSON})
 			}
 			if resume != "" && (len(as) > 0 || dir != "" || f.changed(c) || c.Flags().Changed("runs") || c.Flags().Changed("every")) {
 				return usage("--resume continues the study in %s unchanged; it cannot be combined with a study, -o, --runs, --every or study flags", resume)
@@ -77,7 +73,7 @@ directory below -o: 001, 002 and so on.`,
 			plan, first := store.Series{Runs: many.runs, Every: many.every}, "" // the first run to resume
 			if resume != "" {
 				var err error
-				if plan, first, err = resumable(resume); err != nil {
+				if plan, first, err = job.Resumable(resume); err != nil {
 					return err
 				}
 			}
@@ -86,7 +82,7 @@ directory below -o: 001, 002 and so on.`,
 			}
 			quietPipes()
 			var s study.Study
-			if err := patiently(c.Context(), lang.T("reading the study"), func() (err error) {
+			if err := job.Patiently(c.Context(), tell, lang.T("reading the study"), func() (err error) {
 				if s, err = f.study(c, as); resume != "" {
 					s, err = storedStudy(first)
 				}
@@ -103,7 +99,7 @@ directory below -o: 001, 002 and so on.`,
 			if trace && (vm.in || ranInVM(first)) {
 				return usage("--trace records packets on this machine, and this run builds networks in a virtual machine (--in-vm); leave --trace out")
 			}
-			if err := patiently(c.Context(), lang.T("planning the study"), func() error { return place.Check(s) }); err != nil {
+			if err := job.Patiently(c.Context(), tell, lang.T("planning the study"), func() error { return place.Check(s) }); err != nil {
 				return err
 			}
 			programs, err := f.target.program()
@@ -115,10 +111,10 @@ directory below -o: 001, 002 and so on.`,
 				return err
 			}
 			if r.at.Machines == nil {
-				r.guest = inGuest()
+				r.guest = job.GuestKind()
 			}
 			if r.guest == "" && (vm.in || ranInVM(first)) {
-				r.vm = &vm
+				r.vm = &job.VM{Machine: vm.machine, Stdout: os.Stdout, Stderr: os.Stderr}
 			}
 			run := func() error {
 				if err := r.settle(); err != nil {
@@ -127,7 +123,7 @@ directory below -o: 001, 002 and so on.`,
 				if s.Target.InCluster() {
 					return r.inCluster(c.Context())
 				}
-				if err := r.begin(c.Context(), first); err != nil {
+				if err := r.as(func(o *job.RunOptions) error { return o.Begin(c.Context(), first) }); err != nil {
 					return err
 				}
 				if plan.Runs > 1 || resume != first {
@@ -167,9 +163,18 @@ type runner struct {
 	ratios      func(*analysis.Run) iter.Seq2[stat.Interval, float64] // see experiment.Config
 	resumeCmd   string                                                // the command that resumes; empty: weir run --resume DIR
 	guest       string                                                // facts.Facts.Guest: set in a guest of weir's own, whose host reports
-	vm          *vmFlags                                              // of the virtual machine for the trials; nil to run them here
+	vm          *job.VM                                               // for the trials; nil to run them here
 	name        lang.Text                                             // of a run in a series
 	ofSeries    func(time.Duration) time.Duration                     // from the time left for this run to that for the series
+}
+
+// as calls f with the options of the run, which it can complete.
+func (r *runner) as(f func(o *job.RunOptions) error) error {
+	o := job.RunOptions{Version: r.version, Tell: tell, Lang: language, Show: onStderr, At: r.at, Study: r.study, ByDefault: r.byDefault, Dir: r.dir, Resume: r.resume,
+		ResumeCmd: r.resumeCmd, Guest: r.guest, VM: r.vm, Ratios: r.ratios, Name: r.name, Left: r.ofSeries}
+	err := f(&o)
+	r.study, r.dir = o.Study, o.Dir
+	return err
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -179,7 +184,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	defer d.Close()
 	if r.trace {
-		if err := r.traceAll(ctx, d); err != nil {
+		if err := r.as(func(o *job.RunOptions) error { return o.TraceAll(ctx, d) }); err != nil {
 			return err
 		}
 	}
@@ -190,12 +195,45 @@ func (r *runner) run(ctx context.Context) error {
 }
 
 // measure runs the trials that lack a result. The caller closes the directory.
-func (r *runner) measure(ctx context.Context) (*store.Dir, error) {
-	if r.vm != nil {
-		return r.measureInVM(ctx)
-	}
-	return r.measureHere(ctx)
+func (r *runner) measure(ctx context.Context) (d *store.Dir, _ error) {
+	return d, r.as(func(o *job.RunOptions) (err error) { d, err = o.Measure(ctx); return err })
 }
+
+func (r *runner) inCluster(ctx context.Context) error {
+	return r.home((*job.RunOptions).InCluster, ctx)
+}
+
+// home reports a run in a cluster whose results f brings home.
+func (r *runner) home(f func(*job.RunOptions, context.Context) (*store.Dir, error), ctx context.Context) error {
+	var d *store.Dir
+	if err := r.as(func(o *job.RunOptions) (err error) { d, err = f(o, ctx); return err }); err != nil || d == nil {
+		return err
+	}
+	defer d.Close()
+	return r.report(d)
+}
+
+func (r *runner) settle() error { return r.as((*job.RunOptions).Settle) }
+
+func (r *runner) stopped(err error) error {
+	return r.as(func(o *job.RunOptions) error { return o.Stopped(err) })
+}
+
+func (r *runner) resumeHint() (hint lang.Text) {
+	_ = r.as(func(o *job.RunOptions) error { hint = o.ResumeHint(); return nil })
+	return hint
+}
+
+func (r *runner) newDir() (dir string) {
+	_ = r.as(func(o *job.RunOptions) error { dir = o.NewDir(); return nil })
+	return dir
+}
+
+func (r *runner) finished() (bool, error) { return job.Finished(r.dir) }
+
+func started(dir string) bool                     { return job.Started(dir) }
+func storedStudy(dir string) (study.Study, error) { return job.StoredStudy(dir) }
+func ranInVM(dir string) bool                     { return job.RanInVM(dir) }
 
 // complete runs the trials that lack a result, and stores the report.
 func (r *runner) complete(ctx context.Context, keep bool) (rep *account.Account, err error) {
@@ -212,76 +250,6 @@ func (r *runner) complete(ctx context.Context, keep bool) (rep *account.Account,
 		return rep, r.stopped(err)
 	}
 	return rep, nil
-}
-
-func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
-	if r.study.Target.Exists() && r.at.Machines == nil {
-		return nil, usage("%s holds a run on %s, and this command measures in the lab only; finish it with weir run --resume", cmp.Or(r.resume, r.dir), place.About(r.study.Target))
-	}
-	if r.at.Machines == nil { // begin has asked the machines
-		if err := canProfile(r.study); err != nil {
-			return nil, err
-		}
-	}
-	d, err := r.open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			d.Close()
-		}
-	}()
-	var prepared *catalog.Prepared
-	if err := patiently(ctx, lang.T("planning the study"), func() (err error) {
-		prepared, err = r.prepared()
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	if r.at.Machines == nil { // facts of other machines come from their agents
-		if err := r.describe(d, "local"); err != nil {
-			return nil, r.stopped(err)
-		}
-	}
-	p := newProgress(d.Log, r.study, d.Results)
-	p.name, p.series = r.name, r.ofSeries
-	err = experiment.Run(ctx, experiment.Config{
-		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
-		Target: r.at, Version: r.version, Dir: d, Progress: p.event, Guest: r.guest, Others: r.at.Others,
-		Profile: r.profiler, Ratios: r.ratios,
-	})
-	p.end()
-	if ctx.Err() != nil {
-		kept := lang.T("%d trials kept in %s; %s", len(d.Done()), r.dir, r.resumeHint())
-		if len(d.Done()) == 1 {
-			kept = lang.T("1 trial kept in %s; %s", r.dir, r.resumeHint())
-		}
-		warn(kept)
-		return nil, context.Cause(ctx)
-	}
-	if err != nil {
-		return nil, r.stopped(err)
-	}
-	return d, nil
-}
-
-func (r *runner) resumeHint() lang.Text {
-	return lang.T("continue with: %s", cmp.Or(r.resumeCmd, "weir run --resume "+plan.ShellWord(r.dir)))
-}
-
-// stopped adds the resume hint to the error that ended a run.
-func (r *runner) stopped(err error) error {
-	switch {
-	case errors.Is(err, store.ErrGone):
-		return exit(exitCheck, err)
-	case errors.As(err, new(store.Resume)): // it says how already
-	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		err = fmt.Errorf("%w: make room, then %s", err, r.resumeHint())
-	default:
-		err = fmt.Errorf("%w; finished trials are kept in %s; %s", err, r.dir, r.resumeHint())
-	}
-	return exit(exitEnvironment, err)
 }
 
 // report stores and prints the report, and fails if trials are not ok.

@@ -24,6 +24,7 @@ import (
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report/doc"
@@ -54,7 +55,7 @@ var documents = map[string]struct {
 	"compare":   {"A comparison of runs: weir compare --json", analysis.Comparison{}},
 	"reproduce": {"Published figures and what results say about them: weir reproduce --json", []claim.Outcome{}},
 	"explain":   {"What limits each network: weir explain --json", explain.Explanation{}},
-	"doctor":    {"What can run on a machine: weir doctor --json", []diagnosis{}},
+	"doctor":    {"What can run on a machine: weir doctor --json", []job.Diagnosis{}},
 	"plan":      {"A line of weir plan --json, or with --ssh all of it", oneOf{plan.Step{}, endLine{}, pathLine{}, lineLine{}, expectLine{}, machinesPlan{}}},
 	"trace":     {"The paths of packets: weir trace --json", []packettrace.Trace{}},
 	"figure":    {"Figures: weir figure FIGURE… --json, and without figures the list of them", oneOf{[]figure.Result{}, []listedFigure{}}},
@@ -221,7 +222,7 @@ func TestRecordedRunsAreValid(t *testing.T) {
 		all = append(all, c.Cannot("these results do not test it"))
 	}
 	validate(t, valid["reproduce"], "claims", encoded(all))
-	validate(t, valid["doctor"], "diagnoses", encoded([]diagnosis{{facts.Check{Name: "lab", Detail: "forbidden", Fix: "allow it"}, true}, {Check: facts.Check{OK: true}}}))
+	validate(t, valid["doctor"], "diagnoses", encoded([]job.Diagnosis{{Check: facts.Check{Name: "lab", Detail: "forbidden", Fix: "allow it"}, Needed: true}, {Check: facts.Check{OK: true}}}))
 	for name, list := range lists {
 		items, err := list()
 		if err != nil {

@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/catalog"
-	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/store"
@@ -110,33 +108,6 @@ func (s *series) nth(n int) *runner {
 		r.resume = r.dir
 	}
 	return &r
-}
-
-// started reports whether dir holds a run that can be resumed.
-func started(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "study.yaml"))
-	return err == nil
-}
-
-// finished reports whether the run has its report and has measured all its trials: those that were skipped or
-// failed are tried again.
-func (r *runner) finished() (bool, error) {
-	if _, err := os.Stat(filepath.Join(r.dir, "report.html")); err != nil || r.resume == "" {
-		return false, nil
-	}
-	d, err := store.Open(r.dir)
-	if err != nil {
-		return false, err
-	}
-	defer d.Close()
-	s, err := storedStudy(r.dir)
-	if err != nil {
-		return false, err
-	}
-	if n, err := d.Retry(); n > 0 || err != nil {
-		return false, err
-	}
-	return experiment.Finished(s, catalog.Applies, d)
 }
 
 // startOf returns when the first trial of a run began; zero if it has none.

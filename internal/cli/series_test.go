@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -45,21 +44,4 @@ func TestSeriesWithoutPool(t *testing.T) {
 	if _, err := document([]string{dir}, false); status(err) != exitCheck || !strings.Contains(err.Error(), "weir report "+dirs[0]+" shows one run") {
 		t.Errorf("its report: %v", err)
 	}
-}
-
-// A directory that goes away while its run is opened again is not the user's mistake.
-func TestReopenGone(t *testing.T) {
-	dir := t.TempDir() + "/run"
-	d, err := store.Create(dir)
-	if err == nil {
-		err = os.RemoveAll(dir)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := runner{dir: dir}
-	if _, err := r.recall(d); status(err) != exitCheck || !errors.Is(err, store.ErrGone) {
-		t.Errorf("without its directory: %v", err)
-	}
-	_ = d.Close() // of a directory that is gone
 }

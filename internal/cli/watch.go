@@ -34,7 +34,7 @@ Exit status: 0 the run is complete; 3 it ended before it wrote its report.`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, as []string) error {
 			w := watcher{dir: as[0], progress: progress{out: os.Stdout, screen: newScreen(os.Stdout)}}
-			defer w.end()
+			defer w.End()
 			return w.watch(c.Context())
 		},
 	}
@@ -133,7 +133,7 @@ func (w *watcher) read() error {
 // ended leaves the last ratios on the screen and says how the run ended.
 func (w *watcher) ended() error {
 	lines := w.ratios.lines(width() - echo)
-	w.end()
+	w.End()
 	for _, line := range lines {
 		fmt.Fprintln(w.out, strings.TrimRight(line, " "))
 	}

@@ -61,20 +61,3 @@ func TestTopologyFlagsAsWritten(t *testing.T) {
 		}
 	}
 }
-
-func TestAsFile(t *testing.T) {
-	for name, want := range map[string]string{
-		"quick": "quick", "a b": "a_b", "../../../escaped/here": "_.._.._escaped_here", "..": "study", "": "study", "/etc": "_etc", "-rf": "rf", "\x1b[31m": "__31m",
-		strings.Repeat("x", 300): strings.Repeat("x", 64),
-	} {
-		if got := asFile(name); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
-	}
-}
-
-func TestPatiently(t *testing.T) {
-	if err := patiently(t.Context(), "x", func() error { panic("y") }); err == nil || !strings.Contains(err.Error(), "internal error: y") {
-		t.Error(err)
-	}
-}

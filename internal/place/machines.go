@@ -60,6 +60,14 @@ type joined struct{ *kube.Coordinator }
 
 func (j joined) Names() []string { return Cluster{j.Target}.Names() }
 
+// adopted is a cluster with a run of an earlier command.
+type adopted struct {
+	Cluster
+	job string
+}
+
+func (a adopted) Connect(ctx context.Context) error { return a.Adopt(ctx, a.job) }
+
 // Settle completes a study with the machines that connecting has found, so that the stored study names
 // them. Of a study that the user did not choose, one node leaves out the networks that connect hosts.
 func (p Place) Settle(s study.Study, byDefault bool) (study.Study, error) {

@@ -73,6 +73,14 @@ func OfCoordinator(c *kube.Coordinator, s study.Study, tell lang.Teller) (Place,
 	return Place{c, noKernel, enter, nil, m}, m.Want(s)
 }
 
+// Attached returns the place of a run that goes on in a cluster without this process, as a Job.
+func Attached(k study.Kube, job string, tell lang.Teller) Place {
+	k.InCluster = true
+	m := Cluster{&kube.Target{Kube: k, Warn: warning(tell)}}
+	enter := func(ctx context.Context, f func() error) error { return Connected(ctx, adopted{m, job}, tell, f) }
+	return Place{m, noKernel, enter, nil, m}
+}
+
 func noKernel() topo.Kernel { return topo.Kernel{} }
 
 func warning(tell lang.Teller) func(string) { return func(s string) { tell.Warn(lang.Stored(s)) } }

@@ -1,4 +1,4 @@
-package cli
+package job
 
 import (
 	"cmp"
@@ -23,65 +23,55 @@ import (
 	"github.com/weir-bench/weir/internal/trial"
 )
 
-// doctorMachines checks the machines of a study's target by connecting to them and opening each of
-// the study's networks.
-func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs, p doctorPrinter) error {
-	at, err := place.Of(s, programs, tell)
-	if err != nil {
-		return err
-	}
-	otherwise := "a run on " + place.About(s.Target).String() + " cannot work"
-	var ds []diagnosis
+// DoctorMachines checks the machines of a study's target by connecting to them and opening each of the study's
+// networks.
+func DoctorMachines(ctx context.Context, at place.Place, s study.Study) (ds []Diagnosis, err error) {
 	if c, ok := at.Machines.(place.Cluster); ok {
 		for _, check := range c.Check(ctx) {
-			ds = append(ds, diagnosis{check, check.Name != hostNetwork})
+			ds = append(ds, Diagnosis{check, check.Name != hostNetwork})
 		}
 		if last := ds[len(ds)-1]; last.Needed && !last.OK {
-			return p.print(ds, otherwise)
+			return ds, nil
 		}
 	}
 	connected := false
 	failed := at.Enter(ctx, func() error {
 		connected = true
-		r := runner{at: at, study: s, byDefault: true}
-		if err := r.settle(); err != nil {
+		s, err := at.Settle(s, true)
+		if err != nil {
 			return err
 		}
-		ds = append(ds, diagnosis{facts.Check{Name: "connection", OK: true, Detail: "to " + strings.Join(at.Machines.Names(), ", ")}, true})
-		more, err := r.examine(ctx)
+		ds = append(ds, Diagnosis{facts.Check{Name: "connection", OK: true, Detail: "to " + strings.Join(at.Machines.Names(), ", ")}, true})
+		more, err := examine(ctx, at, s)
 		ds = append(ds, more...)
 		return err
 	})
-	switch {
-	case failed == nil:
-	case !connected && failure.Status(failed) == int(failure.Environment):
-		ds = append(ds, diagnosis{facts.Check{Name: "connection", Detail: failed.Error()}, true})
-	default:
-		return failed
+	if !connected && failure.Status(failed) == int(failure.Environment) {
+		return append(ds, Diagnosis{facts.Check{Name: "connection", Detail: failed.Error()}, true}), nil
 	}
-	return p.print(ds, otherwise)
+	return ds, failed
 }
 
 // hostNetwork is the check of a cluster without which pods can be measured, but not the baseline.
 const hostNetwork = "host network"
 
 // examine opens every network of the study and describes its machines, each once.
-func (r *runner) examine(ctx context.Context) (ds []diagnosis, err error) {
-	prepared, err := r.prepared()
+func examine(ctx context.Context, at place.Place, s study.Study) (ds []Diagnosis, err error) {
+	prepared, err := at.Prepare(s)
 	if err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{}
 	opened := false
-	for _, u := range r.study.Networks {
+	for _, u := range s.Networks {
 		c := facts.Check{Name: "network " + u.Name}
-		site, err := r.at.Open(ctx, prepared.Networks[u.Name].Topology, "")
+		site, err := at.Open(ctx, prepared.Networks[u.Name].Topology, "")
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
 			c.Detail = err.Error()
-			ds = append(ds, diagnosis{Check: c})
+			ds = append(ds, Diagnosis{Check: c})
 			continue
 		}
 		opened, c.OK, c.Detail = true, true, addresses(site)
@@ -93,7 +83,7 @@ func (r *runner) examine(ctx context.Context) (ds []diagnosis, err error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		ds = append(ds, diagnosis{Check: c})
+		ds = append(ds, Diagnosis{Check: c})
 		for _, name := range slices.Sorted(maps.Keys(site.Nodes)) {
 			n := site.Nodes[name]
 			if h := n.Host(); !seen[h.ID+name] {
@@ -103,11 +93,11 @@ func (r *runner) examine(ctx context.Context) (ds []diagnosis, err error) {
 			}
 		}
 		if err := site.Close(); err != nil {
-			return nil, exit(exitEnvironment, err)
+			return nil, failure.Environment.Of(err)
 		}
 	}
 	if !opened {
-		ds = append(ds, diagnosis{facts.Check{Name: "networks", Detail: "none of " + strings.Join(study.Names(r.study.Networks), ", ") + " can be measured"}, true})
+		ds = append(ds, Diagnosis{facts.Check{Name: "networks", Detail: "none of " + strings.Join(study.Names(s.Networks), ", ") + " can be measured"}, true})
 	}
 	return ds, nil
 }
@@ -154,11 +144,11 @@ func addresses(site *target.Site) string {
 }
 
 // examineNode describes a node and, if its machine is new, the machine.
-func examineNode(ctx context.Context, n target.Node, machine bool) (ds []diagnosis) {
+func examineNode(ctx context.Context, n target.Node, machine bool) (ds []Diagnosis) {
 	h := n.Host()
 	add := func(name string, c facts.Check) {
 		c.Name = n.Name() + ": " + name
-		ds = append(ds, diagnosis{Check: c})
+		ds = append(ds, Diagnosis{Check: c})
 	}
 	if machine {
 		f, err := h.Facts(ctx)
@@ -172,7 +162,7 @@ func examineNode(ctx context.Context, n target.Node, machine bool) (ds []diagnos
 		}
 	}
 	add("packet trace", helps(tryHelper(ctx, n, sharedTap...), "packet sockets: which devices packets pass, and when", "weir trace shows counters only, neither the order nor the time of hops"))
-	add("profile", helps(tryHelper(ctx, n, "sampler"), "weir run --profile samples the kernel's functions", "no CPU time by layer of the kernel"))
+	add("profile", helps(tryHelper(ctx, n, samplerHelper), "weir run --profile samples the kernel's functions", "no CPU time by layer of the kernel"))
 	add("devices", devices(ctx, n))
 	add("congestion control", congestion(n))
 	add("ping", ping(ctx, n))
@@ -190,13 +180,11 @@ func helps(refused error, shows, lost string) facts.Check {
 
 // devices lists the devices of a node that have addresses.
 func devices(ctx context.Context, n target.Node) facts.Check {
-	a, ok := n.(interface {
-		Links(context.Context) ([]remote.Link, error)
-	})
+	lister, ok := n.(remote.LinkLister)
 	if !ok {
 		return facts.Check{Detail: "unknown"}
 	}
-	links, err := a.Links(ctx)
+	links, err := lister.Links(ctx)
 	if err != nil {
 		return facts.Check{Detail: err.Error()}
 	}

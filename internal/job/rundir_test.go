@@ -1,8 +1,9 @@
-package cli
+package job
 
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/study"
@@ -22,13 +23,24 @@ func TestStudyIsLast(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "results.jsonl"), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		r := runner{dir: dir, study: s.Resolve()}
+		r := runner{RunOptions{Dir: dir, Study: s.Resolve()}}
 		d, err := r.open()
 		if err == nil {
 			d.Close()
 		}
 		if _, missing := os.Stat(filepath.Join(dir, "study.yaml")); (err == nil) != want || (missing == nil) != want {
 			t.Errorf("%s cannot be written: %v; the study: %v", blocked, err, missing)
+		}
+	}
+}
+
+func TestAsFile(t *testing.T) {
+	for name, want := range map[string]string{
+		"quick": "quick", "a b": "a_b", "../../../escaped/here": "_.._.._escaped_here", "..": "study", "": "study", "/etc": "_etc", "-rf": "rf", "\x1b[31m": "__31m",
+		strings.Repeat("x", 300): strings.Repeat("x", 64),
+	} {
+		if got := asFile(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package job
 
 import (
 	"context"
@@ -6,90 +6,48 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
-	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/store"
-	"github.com/weir-bench/weir/internal/strictyaml"
-	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 )
-
-// resumable returns the series in dir and its first run, or a series of one run if dir is a run.
-func resumable(dir string) (s store.Series, first string, err error) {
-	s, err = store.ReadSeries(dir)
-	if started(dir) || errors.Is(err, fs.ErrNotExist) {
-		return store.Series{Runs: 1}, dir, nil
-	}
-	if err != nil {
-		return s, "", exit(exitUsage, err)
-	}
-	runs, err := store.Runs(dir)
-	if err != nil {
-		return s, "", usage("nothing to resume: %w", err)
-	}
-	return s, runs[0], nil
-}
-
-func storedStudy(dir string) (study.Study, error) {
-	if _, err := os.Stat(filepath.Join(dir, "imported.json")); err == nil {
-		return study.Study{}, usage("%s: holds imported results, which no run can continue; add files with weir import -o %s FILE…", dir, dir)
-	}
-	file := filepath.Join(dir, "study.yaml")
-	b, err := foreign.ReadFile(file, strictyaml.MaxSource)
-	if err != nil {
-		return study.Study{}, usage("no run to resume in %s: %w", dir, err)
-	}
-	s, err := study.Load(b, file)
-	return s, exit(exitUsage, err)
-}
 
 // begin opens the first network that can be opened, to fail before anything is stored. If that is not
 // the baseline, it becomes the baseline of a new run: without its baseline, a run has no ratio. A resumed
 // run, whose directory is first, must continue on the machines on which it began.
 func (r *runner) begin(ctx context.Context, first string) error {
-	if r.at.Machines == nil {
+	if r.At.Machines == nil {
 		return nil
 	}
 	site, network, err := r.openAny(ctx)
 	if err != nil {
 		return err
 	}
-	if s := &r.study; first == "" && network != s.Networks[0].Name && s.Baseline == s.Networks[0].Name {
-		warn(lang.T("%s cannot be measured, so the baseline is %s", s.Baseline, network))
+	if s := &r.Study; first == "" && network != s.Networks[0].Name && s.Baseline == s.Networks[0].Name {
+		r.Tell.Warn(lang.T("%s cannot be measured, so the baseline is %s", s.Baseline, network))
 		s.Baseline = network
 	}
 	if first != "" {
 		err = recognize(ctx, site, filepath.Join(first, "hosts"))
 	}
 	if err == nil {
-		err = machinesProfile(ctx, r.study, site)
+		err = machinesProfile(ctx, r.Study, site)
 	}
-	return errors.Join(err, exit(exitEnvironment, site.Close()))
-}
-
-// prepared returns the drivers and probes of the study.
-func (r *runner) prepared() (*catalog.Prepared, error) { return r.at.Prepare(r.study) }
-
-// settle completes the study with the machines that connecting has found.
-func (r *runner) settle() (err error) {
-	r.study, err = r.at.Settle(r.study, r.byDefault)
-	return err
+	return errors.Join(err, failure.Environment.Of(site.Close()))
 }
 
 // openAny opens the first network of the study that can be opened.
 func (r *runner) openAny(ctx context.Context) (*target.Site, string, error) {
-	prepared, err := r.prepared()
+	prepared, err := r.At.Prepare(r.Study)
 	if err != nil {
 		return nil, "", err
 	}
 	var errs []error
-	for _, u := range r.study.Networks {
-		site, err := r.at.Open(ctx, prepared.Networks[u.Name].Topology, "")
+	for _, u := range r.Study.Networks {
+		site, err := r.At.Open(ctx, prepared.Networks[u.Name].Topology, "")
 		if err == nil {
 			return site, u.Name, nil
 		}
@@ -98,7 +56,7 @@ func (r *runner) openAny(ctx context.Context) (*target.Site, string, error) {
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", u.Name, err))
 	}
-	return nil, "", exit(exitEnvironment, errors.Join(errs...))
+	return nil, "", failure.Environment.Of(errors.Join(errs...))
 }
 
 // maxFacts bounds the facts of a machine, bytes.
@@ -117,14 +75,14 @@ func recognize(ctx context.Context, site *target.Site, hosts string) error {
 			err = json.Unmarshal(b, &was)
 		}
 		if err != nil {
-			return exit(exitEnvironment, fmt.Errorf("the facts of %s: %w", h.Name, err))
+			return failure.Environment.Errorf("the facts of %s: %w", h.Name, err)
 		}
 		is, err := h.Facts(ctx)
 		if err != nil {
-			return exit(exitEnvironment, fmt.Errorf("%s: %w", h.Name, err))
+			return failure.Environment.Errorf("%s: %w", h.Name, err)
 		}
 		if what := changed(was, is); what != "" {
-			return exit(exitEnvironment, fmt.Errorf("%s is not the machine on which the run began: %s; resume with the same machines, or begin a new run", h.Name, what))
+			return failure.Environment.Errorf("%s is not the machine on which the run began: %s; resume with the same machines, or begin a new run", h.Name, what)
 		}
 	}
 	return nil

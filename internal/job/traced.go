@@ -1,4 +1,4 @@
-package cli
+package job
 
 import (
 	"context"
@@ -25,9 +25,13 @@ import (
 )
 
 const (
-	tracedSize  = 64   // bytes, as of the probe udp-rr
-	tracedCount = 100  // requests
-	maxTraced   = 1000 // requests that the buffer of a trace holds over long paths
+	// TracedSize is that of the probe udp-rr, bytes.
+	TracedSize = 64
+	// TracedCount is how many requests a trace has by default.
+	TracedCount = 100
+	// MaxTraced is how many requests the buffer of a trace holds over long paths.
+	MaxTraced = 1000
+
 	// The rounds share the requests. One would do on a quiet machine: their medians also hold where others work.
 	tracedRounds = 5
 	untraced     = 100 * time.Millisecond // of requests without a trace, for their stamps

@@ -1,4 +1,4 @@
-package cli
+package job
 
 import (
 	"cmp"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/rootless"
@@ -26,37 +27,37 @@ import (
 
 // open creates the directory of a new run, or opens that of the run to resume.
 func (r *runner) open() (*store.Dir, error) {
-	if r.resume != "" {
+	if r.Resume != "" {
 		return r.reopen()
 	}
-	if r.study.Seed == 0 {
-		r.study.Seed = rand.Uint64()>>1 + 1
+	if r.Study.Seed == 0 {
+		r.Study.Seed = rand.Uint64()>>1 + 1
 	}
-	resolved, err := r.study.Encode()
+	resolved, err := r.Study.Encode()
 	if err != nil {
-		return nil, exit(exitUsage, err)
+		return nil, failure.Usage.Of(err)
 	}
-	r.dir = r.newDir()
-	d, err := store.Create(r.dir)
+	r.Dir = r.newDir()
+	d, err := store.Create(r.Dir)
 	if err != nil {
-		return nil, exit(exitEnvironment, err)
+		return nil, failure.Environment.Of(err)
 	}
-	if err = d.JSON(store.BegunFile, begun{r.version, hash(resolved)}); err == nil {
-		err = d.JSON("probes.json", catalog.Describe(r.study))
+	if err = d.JSON(store.BegunFile, begun{r.Version, hash(resolved)}); err == nil {
+		err = d.JSON("probes.json", catalog.Describe(r.Study))
 	}
 	if err == nil { // last: a run that has its study can be resumed, and lacks none of these
 		err = d.File("study.yaml", resolved)
 	}
 	if err != nil {
 		d.Close()
-		return nil, exit(exitEnvironment, fmt.Errorf("%w: make room, or use another -o", err))
+		return nil, failure.Environment.Errorf("%w: make room, or use another -o", err)
 	}
 	return d, nil
 }
 
 // newDir returns the directory for the results: the chosen one, or one named after study and time.
 func (r *runner) newDir() string {
-	return cmp.Or(r.dir, filepath.Join("weir-results", asFile(r.study.Name)+"-"+time.Now().Format("20060102-150405")))
+	return cmp.Or(r.Dir, filepath.Join("weir-results", asFile(r.Study.Name)+"-"+time.Now().Format("20060102-150405")))
 }
 
 // asFile makes a name that a study chose a plain file name: it can lead to no other directory.
@@ -81,9 +82,9 @@ func (r *runner) describe(d *store.Dir, name string) error {
 		Rootless bool   `json:"rootless"` // started by an ordinary user
 		facts.Facts
 	}
-	_, err = d.Describe(name, description{r.version, rootless.Unprivileged(), f}, func(before []byte) bool {
+	_, err = d.Describe(name, description{r.Version, rootless.Unprivileged(), f}, func(before []byte) bool {
 		var had description
-		return json.Unmarshal(before, &had) == nil && had.Weir == r.version && had.Kernel == f.Kernel
+		return json.Unmarshal(before, &had) == nil && had.Weir == r.Version && had.Kernel == f.Kernel
 	})
 	return err
 }
@@ -99,10 +100,10 @@ func hash(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 // reopen opens the directory of the run to resume. Its study must be the one with which the run began. Trials
 // that were skipped or failed are tried again.
 func (r *runner) reopen() (*store.Dir, error) {
-	r.dir = r.resume
-	d, err := store.Open(r.dir)
+	r.Dir = r.Resume
+	d, err := store.Open(r.Dir)
 	if err != nil {
-		return nil, exit(exitEnvironment, err)
+		return nil, failure.Environment.Of(err)
 	}
 	was, err := r.recall(d)
 	if err != nil {
@@ -110,16 +111,16 @@ func (r *runner) reopen() (*store.Dir, error) {
 	}
 	n, err := d.Retry()
 	if err != nil {
-		return nil, errors.Join(exit(exitEnvironment, err), d.Close())
+		return nil, errors.Join(failure.Environment.Of(err), d.Close())
 	}
-	if r.vm != nil { // the guest says the rest
+	if r.VM != nil { // the guest says the rest
 		return d, nil
 	}
-	if was.Weir != "" && was.Weir != r.version {
-		note(lang.T("weir %s began this run, and weir %s continues it: results can differ between versions", was.Weir, r.version))
+	if was.Weir != "" && was.Weir != r.Version {
+		r.Tell.Note(lang.T("weir %s began this run, and weir %s continues it: results can differ between versions", was.Weir, r.Version))
 	}
 	if n > 0 {
-		warn(lang.T("trying again what was skipped or failed: trials: %d", n))
+		r.Tell.Warn(lang.T("trying again what was skipped or failed: trials: %d", n))
 	}
 	return d, nil
 }
@@ -132,15 +133,15 @@ func (r *runner) recall(d *store.Dir) (was begun, err error) {
 		err = json.Unmarshal(b, &was)
 	}
 	if err != nil && !older {
-		return was, usage("%s: %w; remove the file to continue without it", filepath.Join(r.dir, store.BegunFile), err)
+		return was, failure.Usage.Errorf("%s: %w; remove the file to continue without it", filepath.Join(r.Dir, store.BegunFile), err)
 	}
 	yaml, err := d.ReadFile("study.yaml")
 	if gone := d.OrGone(err); errors.Is(gone, store.ErrGone) {
 		return was, r.stopped(gone)
 	}
 	if err == nil && !older && hash(yaml) != was.Study {
-		file := filepath.Join(r.dir, "study.yaml")
+		file := filepath.Join(r.Dir, "study.yaml")
 		err = fmt.Errorf("%s was changed after the run began, whose results would be of two studies; restore it, or begin a run of the new one: weir run %s -o DIR", file, plan.ShellWord(file))
 	}
-	return was, exit(exitUsage, err)
+	return was, failure.Usage.Of(err)
 }
