@@ -127,8 +127,6 @@ type ratios struct {
 	next  time.Time
 }
 
-const timeShare = 50
-
 func (r *ratios) update(results func() ([]record.Result, error)) {
 	begun := time.Now()
 	if begun.Before(r.next) {
@@ -137,7 +135,7 @@ func (r *ratios) update(results func() ([]record.Result, error)) {
 	if all, err := results(); err == nil { // otherwise what was known stays: the run says what is wrong when it needs them
 		r.rows = section.SoFar(analysis.New(all, experiment.Reading(r.study)))
 	}
-	r.next = time.Now().Add(timeShare * time.Since(begun))
+	r.next = time.Now().Add(job.TimeShare * time.Since(begun))
 }
 
 // lines lays the rows out in columns, as many as fit into width. Without room for one, there are no lines.

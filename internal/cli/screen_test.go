@@ -2,8 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/experiment"
-	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
@@ -199,68 +197,38 @@ func TestRatioLines(t *testing.T) {
 	}
 }
 
+// A run that another process writes is shown once a block, and its last ratios stay.
 func TestWatchedRun(t *testing.T) {
-	dir := t.TempDir()
-	d, err := store.Create(dir)
+	s, err := study.Load([]byte("name: x\nnetworks: [host, bridge]\nprobes: [tcp-stream]\nblocks: 10\nseed: 1\n"), "x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	put := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
 	var out strings.Builder
-	w := watcher{dir: dir, progress: progress{out: &out}}
-	look := func() string {
-		t.Helper()
+	w := watcher{progress: progress{out: &out}}
+	show := func(l job.Look) string {
 		out.Reset()
-		if err := w.look(); err != nil {
-			t.Fatal(err)
-		}
+		w.show(l)
 		return out.String()
 	}
-	if got := look(); got != "" { // before the study is written
+	if got := show(job.Look{Run: "r", Fresh: false}); got != "" { // before the study is written
 		t.Errorf("%q", got)
 	}
-	put("study.yaml", "name: x\nnetworks: [host, bridge]\nprobes: [tcp-stream]\nblocks: 10\nseed: 1\n")
+	l := job.Look{Run: "r", Fresh: true, Study: s, Total: 20}
 	for b := 1; b <= 2; b++ {
-		one, two := sized("host", b, 1e9), sized("bridge", b, 0.5e9)
-		if err := d.Append(&one, &two); err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(d.Log, "15:04:05.000 block %d: tcp-stream over bridge\n", b)
-		if got, want := look(), fmt.Sprintf("block %d: %d of 20 trials done", b, 2*b); !strings.HasPrefix(got, want) {
+		l.Results = append(l.Results, sized("host", b, 1e9), sized("bridge", b, 0.5e9))
+		l.Done, l.Text = 2*b, fmt.Sprintf("block %d", b)
+		if got, want := show(l), fmt.Sprintf("block %d: %d of 20 trials done", b, 2*b); !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		if got := look(); got != "" {
+		if got := show(l); got != "" {
 			t.Errorf("nothing is new: %q", got)
 		}
 	}
-	if w.text != "block 2: tcp-stream over bridge" {
+	if w.text != "block 2" {
 		t.Errorf("activity %q", w.text)
 	}
-	if running, err := store.Running(dir); !running || err != nil {
-		t.Errorf("running: %v, %v", running, err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.watch(t.Context()); status(err) != exitEnvironment || !strings.Contains(err.Error(), "ended after 4 of 20 trials and without a report; continue with: weir run --resume "+dir) {
-		t.Errorf("%v", err)
-	}
-	put("report.html", "")
-	if err := w.watch(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if got := out.String(); !strings.Contains(got, "bridge  tcp-stream 0.50×\nreport: ") {
+	l.Last = true
+	if got := show(l); got != "bridge  tcp-stream 0.50×\n" {
 		t.Errorf("%q", got)
-	}
-	if got := pace([]record.Result{sized("a", 1, 0), sized("a", 2, 0), sized("a", 4, 0)}, 10); got != 30*time.Second {
-		t.Errorf("pace %v", got)
-	}
-	if got := pace(nil, 10); got != 0 {
-		t.Errorf("pace %v", got)
 	}
 }
