@@ -1,17 +1,13 @@
 package cli
 
 import (
-	"cmp"
-	"context"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/target/kube"
-	"github.com/weir-bench/weir/internal/target/remote"
 )
 
 // agentCommand is the far end of a connection to another machine: on standard input and output, or to a
@@ -31,15 +27,9 @@ func agentCommand() *cobra.Command {
 				return exit(exitEnvironment, err)
 			}
 			if coordinator != "" {
-				return exit(exitEnvironment, joinCoordinator(c.Context(), coordinator, tokenFile))
+				return exit(exitEnvironment, job.JoinCoordinator(c.Context(), coordinator, tokenFile))
 			}
-			in, from := io.Pipe() // a signal must end a read, too
-			go func() {
-				_, err := io.Copy(from, os.Stdin)
-				from.CloseWithError(cmp.Or(err, io.EOF))
-			}()
-			defer context.AfterFunc(c.Context(), func() { from.CloseWithError(context.Cause(c.Context())) })()
-			return exit(exitEnvironment, remote.Serve(in, os.Stdout, remove))
+			return exit(exitEnvironment, job.ServeAgent(c.Context(), os.Stdin, os.Stdout, remove))
 		},
 	}
 	c.Flags().StringVar(&remove, "remove", "", "directory to remove first, with the file weir in it")
@@ -47,17 +37,4 @@ func agentCommand() *cobra.Command {
 	c.Flags().StringVar(&tokenFile, "token-file", "", "with --join: file with the token of the run")
 	c.Flags().BoolVar(&proxy, "kube-proxy", false, "print the mode that the kube-proxy of this machine states, and end")
 	return c
-}
-
-// joinCoordinator serves the coordinator at addr as the agent of this pod.
-func joinCoordinator(ctx context.Context, addr, tokenFile string) error {
-	place, err := kube.PlaceOf(os.Getenv)
-	if err != nil {
-		return err
-	}
-	token, err := os.ReadFile(tokenFile)
-	if err != nil {
-		return fmt.Errorf("--token-file: %w", err)
-	}
-	return remote.Join(ctx, addr, strings.TrimSpace(string(token)), place)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/cni"
 	"github.com/weir-bench/weir/internal/engine"
 	"github.com/weir-bench/weir/internal/engine/wire"
-	"github.com/weir-bench/weir/internal/image"
+	"github.com/weir-bench/weir/internal/job"
 )
 
 // engineCommand is the native traffic engine, a program like any other tool. Its commands parse
@@ -80,25 +80,12 @@ func pauseCommand() *cobra.Command {
 		Args:   args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, as []string) error {
 			if len(as) == 1 {
-				return writeRootFS(as[0])
+				return job.WriteRootFS(as[0])
 			}
 			<-c.Context().Done()
 			return nil
 		},
 	}
-}
-
-// writeRootFS writes the root file system of containers with this program to a file.
-func writeRootFS(file string) error {
-	p, err := image.ReadProgram("")
-	if err != nil {
-		return err
-	}
-	b, err := p.RootFS()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, b, 0o666)
 }
 
 // cniCommand attaches pods with CNI plugins; the plans of such networks run it.

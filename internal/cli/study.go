@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -13,13 +12,13 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/studies"
 )
 
 // defaultStudy is the study of a plain `weir run`.
@@ -144,13 +143,7 @@ func runnable(s study.Study, fast, keep bool) (study.Study, error) {
 
 func shippedStudy(name string) (study.Study, error) { return claim.ShippedStudy(name) }
 
-func studyNames() []string {
-	files, _ := fs.Glob(studies.FS, "*.yaml") // the pattern is a constant
-	for i, f := range files {
-		files[i] = strings.TrimSuffix(f, ".yaml")
-	}
-	return files
-}
+func studyNames() []string { return job.StudyNames() }
 
 func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 	if f.fast {

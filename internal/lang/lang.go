@@ -94,6 +94,14 @@ func Join(all []Text, between Text) Text {
 	return Text(b.String())
 }
 
+// Texts are strings that all languages share.
+func Texts(ss []string) (all []Text) {
+	for _, s := range ss {
+		all = append(all, Text(s))
+	}
+	return all
+}
+
 // Capital makes the first letter of a text a capital, in languages that have them.
 func Capital(t Text) Text {
 	if !t.Marked() {
