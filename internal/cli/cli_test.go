@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/failure"
-	"github.com/weir-bench/weir/record"
 )
 
 func TestSplitList(t *testing.T) {
@@ -26,28 +25,6 @@ func TestSplitList(t *testing.T) {
 }
 
 func status(err error) failure.Kind { return failure.Kind(failure.Status(err)) }
-
-func TestVerdict(t *testing.T) {
-	for _, c := range []struct {
-		statuses []record.Status
-		want     failure.Kind
-	}{
-		{nil, exitCheck},
-		{[]record.Status{record.OK, record.OK}, 0},
-		{[]record.Status{record.OK, record.Skipped}, exitEnvironment},
-		{[]record.Status{record.Skipped}, exitEnvironment},
-		{[]record.Status{record.OK, record.Invalid}, exitCheck},
-		{[]record.Status{record.Failed, record.Skipped}, exitCheck},
-	} {
-		var rs []record.Result
-		for _, s := range c.statuses {
-			rs = append(rs, record.Result{Status: s})
-		}
-		if got := status(verdict(rs)); got != c.want {
-			t.Errorf("%v: status %d, want %d", c.statuses, got, c.want)
-		}
-	}
-}
 
 func TestProgressLine(t *testing.T) {
 	for _, c := range []struct{ done, total, full int }{{0, 0, 0}, {0, 10, 0}, {5, 10, 10}, {10, 10, 20}, {30, 10, 20}} {

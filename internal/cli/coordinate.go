@@ -58,7 +58,7 @@ func coordinate(ctx context.Context, version, dir string) error {
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}
-	err = job.Lead(ctx, job.LeadOptions{Version: version, Tell: tell, Lang: language, Show: onStderr, Dir: dir})
+	err = job.Lead(ctx, caller(version), dir)
 	if err != nil {
 		warn(lang.Text(err.Error()))
 	}

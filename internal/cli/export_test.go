@@ -25,7 +25,7 @@ func TestExportsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := load(recordedRuns(t)["load"], false)
+	rep, err := job.Load(recordedRuns(t)["load"], false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report/doc"
 )
@@ -44,6 +45,11 @@ func (console) Warn(ts ...lang.Text) { warn(ts...) }
 func (console) Note(t lang.Text)     { note(t) }
 
 var tell lang.Teller = console{}
+
+// caller is the user of this process.
+func caller(version string) job.Caller {
+	return job.Caller{Version: version, Lang: language, Tell: tell, Show: onStderr}
+}
 
 // printColumns prints rows in columns, in the language of this process.
 func printColumns(w io.Writer, rows [][]lang.Text) error {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -84,8 +83,6 @@ func with(i job.Item) lang.Text {
 	}
 	return lang.T(" (with %s)", strings.Join(flags, ", "))
 }
-
-func about(d time.Duration) lang.Text { return job.About(d) }
 
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)

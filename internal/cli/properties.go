@@ -5,20 +5,15 @@ import (
 
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/study"
 )
 
 // measured returns the networks of the run in dir, under the names of its study, with what it measured.
 func measured(networks []job.Item, dir string) ([]job.Item, error) {
-	run, err := load(dir, false)
+	run, err := job.Load(dir, false)
 	if err != nil {
 		return nil, err
 	}
-	s, err := study.Load(run.Study, dir)
-	if err != nil {
-		return nil, exit(exitUsage, err)
-	}
-	return job.Measured(networks, s, run.Analysis, dir)
+	return job.Measured(networks, run)
 }
 
 // printProperties prints one line per network. All of them have the same tables, or none has any.

@@ -197,7 +197,7 @@ func TestRecordedRunsAreValid(t *testing.T) {
 	}
 	var all []claim.Outcome
 	for name, dir := range recordedRuns(t) {
-		rep, err := load(dir, false)
+		rep, err := job.Load(dir, false)
 		if err != nil {
 			t.Fatal(err)
 		}

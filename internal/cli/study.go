@@ -14,7 +14,6 @@ import (
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
@@ -129,16 +128,6 @@ func (f *studyFlags) base(c *cobra.Command, as []string) (study.Study, error) {
 		return study.Study{}, fmt.Errorf("study %s: %w; shipped studies: %s", as[0], err, strings.Join(studyNames(), ", "))
 	}
 	return study.Load(b, as[0])
-}
-
-// runnable returns what this version can run of a shipped study, checked; with fast, its fast form.
-func runnable(s study.Study, fast, keep bool) (study.Study, error) {
-	s = catalog.Available(s)
-	if fast {
-		s = s.Faster()
-	}
-	s.KeepDisturbed = s.KeepDisturbed || keep
-	return s, place.Check(s)
 }
 
 func shippedStudy(name string) (study.Study, error) { return claim.ShippedStudy(name) }

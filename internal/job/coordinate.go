@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/failure"
-	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/kube"
@@ -22,17 +21,8 @@ import (
 // LookFailed is the exit status of a look at a run that failed itself. A run has none as high.
 const LookFailed = 99
 
-// LeadOptions say what a coordinator in a cluster needs to know.
-type LeadOptions struct {
-	Version string // of this program
-	Tell    lang.Teller
-	Lang    *lang.Language       // of what is stored for people
-	Show    func(Shown) Progress // shows the trials
-	Dir     string               // for the results
-}
-
-// Lead runs the study of the pod's Secret with the agents that join. Whoever brings the results home reports.
-func Lead(ctx context.Context, o LeadOptions) error {
+// Lead runs the study of the pod's Secret with the agents that join, with the results in dir. Whoever brings the results home reports.
+func Lead(ctx context.Context, o Caller, dir string) error {
 	l, err := net.Listen("tcp", kube.CoordinatorAddr(os.Getenv("WEIR_POD_IP")))
 	if err != nil {
 		return failure.Environment.Of(err)
@@ -45,7 +35,7 @@ func Lead(ctx context.Context, o LeadOptions) error {
 	if err != nil {
 		return failure.Usage.Of(err)
 	}
-	r := runner{RunOptions{Version: o.Version, Tell: o.Tell, Lang: o.Lang, Show: o.Show, Study: s, Dir: o.Dir, ResumeCmd: "weir run --resume DIR, where the results come home"}}
+	r := runner{RunOptions{Caller: o, Study: s, Dir: dir, ResumeCmd: "weir run --resume DIR, where the results come home"}}
 	if r.At, err = place.OfCoordinator(c, s, o.Tell); err != nil {
 		return err
 	}

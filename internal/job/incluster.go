@@ -20,6 +20,32 @@ import (
 	"github.com/weir-bench/weir/internal/target/kube"
 )
 
+// AttachOptions name a run that goes on in a cluster.
+type AttachOptions struct {
+	Caller
+	At  place.Place // see place.Attached; entered
+	Job string      // of the coordinator
+	Dir string      // for the results
+}
+
+// Attach shows a run that an earlier command has started in a cluster until it ends, brings the results home, and
+// stores the report.
+func Attach(ctx context.Context, o AttachOptions) (*Outcome, error) {
+	r := runner{RunOptions{Caller: o.Caller, At: o.At, Dir: o.Dir}}
+	return r.home(r.look(ctx, o.At.Machines.(place.Cluster), o.Job))
+}
+
+// home reports a run whose results are in d; nil: it has none.
+func (r *runner) home(d *store.Dir, err error) (*Outcome, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case d == nil:
+		return &Outcome{Dir: r.Dir}, nil
+	}
+	return r.report(d)
+}
+
 // inCluster starts the run's coordinator in the cluster, shows its progress and brings the results home. The
 // caller closes their directory, which is nil if there are none.
 func (r *runner) inCluster(ctx context.Context) (*store.Dir, error) {

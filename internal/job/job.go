@@ -18,6 +18,14 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
+// A Caller is whoever asked for a job that measures.
+type Caller struct {
+	Version string         // of this program
+	Lang    *lang.Language // of what is stored for people
+	Tell    lang.Teller
+	Show    func(Shown) Progress // shows trials
+}
+
 // A Progress shows a run while it goes on.
 type Progress interface {
 	Event(experiment.Event) // must not block

@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/stat"
-	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -49,15 +49,15 @@ func (p Performance) Title() string {
 	return t
 }
 
-// Measured returns the networks of a run, under the names of its study s in dir, with what it measured.
-func Measured(networks []Item, s study.Study, run *analysis.Run, dir string) (items []Item, _ error) {
-	for _, u := range s.Networks {
+// Measured returns the networks of a run, under the names of its study, with what it measured.
+func Measured(networks []Item, run *account.Account) (items []Item, _ error) {
+	for _, u := range run.Spec.Networks {
 		i := slices.IndexFunc(networks, func(n Item) bool { return n.Name == u.Kind })
 		if i < 0 {
-			return nil, failure.Usage.Errorf("this version has no network %q, which %s names", u.Kind, dir)
+			return nil, failure.Usage.Errorf("this version has no network %q, which %s names", u.Kind, run.Dir)
 		}
 		n := networks[i]
-		n.Name, n.Performance = u.Name, performances(run, u.Name)
+		n.Name, n.Performance = u.Name, performances(run.Analysis, u.Name)
 		items = append(items, n)
 	}
 	return items, nil

@@ -23,23 +23,54 @@ import (
 
 // RunOptions say what to measure, and where.
 type RunOptions struct {
-	Version   string // of this program
-	Tell      lang.Teller
-	Lang      *lang.Language       // of what is stored for people
-	Show      func(Shown) Progress // shows the trials
-	At        place.Place          // entered
+	Caller
+	At        place.Place // entered
 	Study     study.Study
-	ByDefault bool   // the user named neither a study nor networks
-	Dir       string // for the results; "": one named after study and time
-	Resume    string // directory of the run to continue; "" begins one
-	ResumeCmd string // the command that continues; "": weir run --resume DIR
-	Guest     string // facts.Facts.Guest: set in a guest of weir's own, whose host reports
-	VM        *VM    // for the trials; nil runs them here
+	ByDefault bool         // the user named neither a study nor networks
+	Trace     bool         // record the packets' paths after the trials
+	Series    store.Series // of one run, or of several
+	Dir       string       // for the results; "": one named after study and time
+	Resume    string       // directory of the run or the series to continue; "" begins one
+	First     string       // first run to resume; see Resumable
+	ResumeCmd string       // the command that continues; "": weir run --resume DIR
+	Guest     string       // facts.Facts.Guest: set in a guest of weir's own, whose host reports
+	VM        *VM          // for the trials; nil runs them here
 	// Ratios are those that a precision is for; nil: all of the report. See experiment.Config.
 	Ratios func(*analysis.Run) iter.Seq2[stat.Interval, float64]
 	// Of a run in a series, see Shown.
 	Name lang.Text
 	Left func(time.Duration) time.Duration
+}
+
+// Run measures a study, or what is left of a run or a series, and stores the report.
+func Run(ctx context.Context, o RunOptions) (*Outcome, error) {
+	r := runner{o}
+	if err := r.settle(); err != nil {
+		return nil, err
+	}
+	if r.Study.Target.InCluster() {
+		return r.home(r.inCluster(ctx))
+	}
+	if err := r.begin(ctx, o.First); err != nil {
+		return nil, err
+	}
+	if o.Series.Runs > 1 || o.Resume != o.First {
+		s := series{r, newSchedule(o.Series, o.Tell.Say)}
+		return s.run(ctx)
+	}
+	d, err := r.measure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.Trace {
+		if err := r.traceAll(ctx, d); err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+	}
+	if o.Guest != "" {
+		return &Outcome{Dir: r.Dir}, d.Close()
+	}
+	return r.report(d)
 }
 
 // A runner runs a study where it has been entered.

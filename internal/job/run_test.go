@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/record"
 )
 
 // However a run stops, the error says exactly once how to continue.
@@ -25,6 +26,28 @@ func TestStopped(t *testing.T) {
 		err := r.stopped(c.err)
 		if failure.Status(err) != int(failure.Environment) || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "--resume out") != 1 {
 			t.Errorf("%v: status %d: %v", c.err, failure.Status(err), err)
+		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		statuses []record.Status
+		want     failure.Kind
+	}{
+		{nil, failure.Check},
+		{[]record.Status{record.OK, record.OK}, 0},
+		{[]record.Status{record.OK, record.Skipped}, failure.Environment},
+		{[]record.Status{record.Skipped}, failure.Environment},
+		{[]record.Status{record.OK, record.Invalid}, failure.Check},
+		{[]record.Status{record.Failed, record.Skipped}, failure.Check},
+	} {
+		var rs []record.Result
+		for _, s := range c.statuses {
+			rs = append(rs, record.Result{Status: s})
+		}
+		if got := failure.Kind(failure.Status(verdict(rs))); got != c.want {
+			t.Errorf("%v: status %d, want %d", c.statuses, got, c.want)
 		}
 	}
 }

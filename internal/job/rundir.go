@@ -55,9 +55,12 @@ func (r *runner) open() (*store.Dir, error) {
 	return d, nil
 }
 
-// newDir returns the directory for the results: the chosen one, or one named after study and time.
-func (r *runner) newDir() string {
-	return cmp.Or(r.Dir, filepath.Join("weir-results", asFile(r.Study.Name)+"-"+time.Now().Format("20060102-150405")))
+func (r *runner) newDir() string { return NewDir(r.Dir, r.Study.Name) }
+
+// NewDir returns the directory for results: the chosen one, or if that is "" one named after what they are of and the
+// time.
+func NewDir(chosen, name string) string {
+	return cmp.Or(chosen, filepath.Join("weir-results", asFile(name)+"-"+time.Now().Format("20060102-150405")))
 }
 
 // asFile makes a name that a study chose a plain file name: it can lead to no other directory.

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
@@ -77,4 +78,14 @@ func Finished(dir string) (bool, error) {
 		return false, err
 	}
 	return experiment.Finished(s, catalog.Applies, d)
+}
+
+// runnable returns what this version can run of a shipped study, checked; with fast, its fast form.
+func runnable(s study.Study, fast, keep bool) (study.Study, error) {
+	s = catalog.Available(s)
+	if fast {
+		s = s.Faster()
+	}
+	s.KeepDisturbed = s.KeepDisturbed || keep
+	return s, place.Check(s)
 }

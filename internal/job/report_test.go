@@ -1,4 +1,4 @@
-package cli
+package job
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/store"
@@ -95,13 +96,13 @@ func TestLoadInside(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		if err := formats["html"](&b, section.Report(rep)); err != nil {
+		if err := render.HTML(&b, section.Report(rep)); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()
 	}
 	const title = "over-time"
-	if whole, without := text(loadInside), text(load); !strings.Contains(whole, title) || strings.Contains(without, title) {
+	if whole, without := text(LoadInside), text(Load); !strings.Contains(whole, title) || strings.Contains(without, title) {
 		t.Errorf("%q is on the page: %v; without the inside: %v", title, strings.Contains(whole, title), strings.Contains(without, title))
 	}
 }
@@ -109,7 +110,7 @@ func TestLoadInside(t *testing.T) {
 // BenchmarkLoad measures how a run of 10,000 trials is read, and reports the memory that it then holds.
 func BenchmarkLoad(b *testing.B) {
 	dir := manyTrials(b, 10_000)
-	for name, load := range map[string]func(string, bool) (*account.Account, error){"inside": loadInside, "without": load} {
+	for name, load := range map[string]func(string, bool) (*account.Account, error){"inside": LoadInside, "without": Load} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			var rep *account.Account

@@ -1,4 +1,4 @@
-package cli
+package job
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/place"
@@ -18,7 +19,7 @@ import (
 func notInstalled(s study.Study, c claim.Claim) (lang.Text, error) {
 	p, err := catalog.Prepare(s, place.Lab.Kernel())
 	if err != nil {
-		return "", exit(exitUsage, err)
+		return "", failure.Usage.Of(err)
 	}
 	var why []lang.Text
 	need := func(t facts.ToolInfo) {
@@ -34,14 +35,14 @@ func notInstalled(s study.Study, c claim.Claim) (lang.Text, error) {
 		n := p.Networks[cell.Network]
 		built, err := network.Build(n.Driver, n.Topology)
 		if err != nil {
-			return "", exit(exitUsage, err)
+			return "", failure.Usage.Of(err)
 		}
 		for _, program := range built.Programs() {
 			need(facts.Lookup(program))
 		}
 		pr, err := p.Probe(cell.Probe, cell.Levels)
 		if err != nil {
-			return "", exit(exitUsage, err)
+			return "", failure.Usage.Of(err)
 		}
 		for _, t := range pr.Info().Tools {
 			need(t)

@@ -1,4 +1,4 @@
-package cli
+package job
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/store"
@@ -25,18 +26,18 @@ type series struct {
 
 // run runs the series, or what is left of it, and reports. On an error it still reports the finished
 // runs.
-func (s *series) run(ctx context.Context) error {
+func (s *series) run(ctx context.Context) (*Outcome, error) {
 	todo, err := s.prepare()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d, err := store.OpenSeries(s.dir)
+	d, err := store.OpenSeries(s.Dir)
 	if err != nil {
-		return exit(exitEnvironment, err)
+		return nil, failure.Environment.Of(err)
 	}
 	defer d.Close()
 	left := todo
-	old, last := s.begun(func(n int) string { return store.RunDir(s.dir, n) })
+	old, last := s.begun(func(n int) string { return store.RunDir(s.Dir, n) })
 	ended := s.each(ctx, todo, old, last, func(n int, begun time.Time) error {
 		err := s.one(ctx, n, len(left)-1, begun)
 		if err == nil {
@@ -47,49 +48,54 @@ func (s *series) run(ctx context.Context) error {
 	var finished []string
 	for n := 1; n <= s.Runs; n++ {
 		if !slices.Contains(left, n) {
-			finished = append(finished, store.RunDir(s.dir, n))
+			finished = append(finished, store.RunDir(s.Dir, n))
 		}
 	}
 	if ended != nil {
-		warn(lang.T("%d of %d runs are finished in %s; %s", len(finished), s.Runs, s.dir, s.resumeHint()))
+		s.Tell.Warn(lang.T("%d of %d runs are finished in %s; %s", len(finished), s.Runs, s.Dir, s.resumeHint()))
 		if len(finished) == 0 {
-			return ended
+			return nil, ended
 		}
 	}
-	err = s.report(d, finished)
-	if ended != nil {
-		if err != nil {
-			warn(lang.T("the finished runs: %v", err))
-		}
-		return ended
+	out, err := s.report(d, finished)
+	switch {
+	case ended == nil:
+		return out, err
+	case err != nil:
+		s.Tell.Warn(FinishedRuns(err))
+		return nil, ended
 	}
-	return err
+	out.Ended = ended
+	return out, nil
 }
+
+// FinishedRuns says what is wrong with those of a series that has ended early.
+func FinishedRuns(err error) lang.Text { return lang.T("the finished runs: %v", err) }
 
 // prepare makes the directory of the series, or opens it, and returns the numbers of the runs that
 // are not finished, in order. Later runs can be: one with trials to try again is not finished.
 func (s *series) prepare() (todo []int, err error) {
-	if s.study.Seed == 0 {
-		s.study.Seed = rand.Uint64()>>1 + 1
+	if s.Study.Seed == 0 {
+		s.Study.Seed = rand.Uint64()>>1 + 1
 	}
-	if s.resume == "" {
-		s.dir = s.newDir()
-		if err := store.CreateSeries(s.dir, s.Series); err != nil {
-			return nil, exit(exitEnvironment, err)
+	if s.Resume == "" {
+		s.Dir = s.newDir()
+		if err := store.CreateSeries(s.Dir, s.Series); err != nil {
+			return nil, failure.Environment.Of(err)
 		}
-		one, many := catalog.Estimate(s.study), lang.Text("")
+		one, many := catalog.Estimate(s.Study), lang.Text("")
 		if s.Every > 0 {
 			many = lang.T(", %v apart", s.Every)
 		}
-		s.say(lang.T("%d runs%s, each %s: %s in all", s.Runs, many, about(one), about(s.total(one))))
+		s.say(lang.T("%d runs%s, each %s: %s in all", s.Runs, many, About(one), About(s.total(one))))
 	} else {
-		s.dir = s.resume
+		s.Dir = s.Resume
 	}
-	s.resumeCmd = "weir run --resume " + plan.ShellWord(s.dir)
+	s.ResumeCmd = "weir run --resume " + plan.ShellWord(s.Dir)
 	for n := 1; n <= s.Runs; n++ {
-		done, err := s.nth(n).finished()
+		done, err := Finished(s.nth(n).Dir)
 		if err != nil {
-			return nil, exit(exitEnvironment, err)
+			return nil, failure.Environment.Of(err)
 		}
 		if !done {
 			todo = append(todo, n)
@@ -102,10 +108,10 @@ func (s *series) prepare() (todo []int, err error) {
 // first seed repeats the whole series.
 func (s *series) nth(n int) *runner {
 	r := s.runner
-	r.dir, r.resume = store.RunDir(s.dir, n), ""
-	r.study.Seed += uint64(n - 1)
-	if started(r.dir) {
-		r.resume = r.dir
+	r.Dir, r.Resume = store.RunDir(s.Dir, n), ""
+	r.Study.Seed += uint64(n - 1)
+	if Started(r.Dir) {
+		r.Resume = r.Dir
 	}
 	return &r
 }
@@ -126,14 +132,14 @@ func (s *series) one(ctx context.Context, n, after int, begun time.Time) error {
 	debug.SetGCPercent(100)
 	debug.FreeOSMemory()
 	r := s.nth(n)
-	r.name = lang.T("run %d of %d", n, s.Runs)
-	r.ofSeries = func(run time.Duration) time.Duration { return s.left(after, begun, run) }
+	r.Name = lang.T("run %d of %d", n, s.Runs)
+	r.Left = func(run time.Duration) time.Duration { return s.left(after, begun, run) }
 	rep, err := r.complete(ctx, false)
 	if err != nil {
 		return err
 	}
-	remember(rep)
-	s.say(lang.T("%s: %v, %s: %s", r.name, s.now().Sub(begun).Round(time.Second), census(rep.Results), filepath.Join(r.dir, "report.html")))
+	r.remember(rep)
+	s.say(lang.T("%s: %v, %s: %s", r.Name, s.now().Sub(begun).Round(time.Second), census(rep.Results), filepath.Join(r.Dir, "report.html")))
 	return nil
 }
 
@@ -148,28 +154,25 @@ func census(results []record.Result) lang.Text {
 	return lang.T("%d trials, %d ok", len(results), ok)
 }
 
-// report prints and stores the pooled report of runs, and fails if trials are not ok.
-func (s *series) report(d *store.SeriesDir, dirs []string) error {
+// report stores the pooled report of runs.
+func (s *series) report(d *store.SeriesDir, dirs []string) (*Outcome, error) {
 	var all []record.Result
 	for _, dir := range dirs {
 		c, err := store.Read(dir)
 		if err != nil {
-			return s.stopped(d.OrGone(err))
+			return nil, s.stopped(d.OrGone(err))
 		}
 		all = append(all, c.Results...)
 	}
-	page, err := poolSeries(s.dir, dirs, false)
+	page, err := poolSeries(s.Dir, dirs, false)
 	if gone := d.OrGone(err); errors.Is(gone, store.ErrGone) {
-		return s.stopped(gone)
+		return nil, s.stopped(gone)
 	}
 	if err != nil { // no result to pool, for which the trials have the reasons, or the programs that disturbed them
-		return cmp.Or(verdict(all), err)
+		return nil, cmp.Or(verdict(all), err)
 	}
-	if err := writeReports(d, page); err != nil {
-		return s.stopped(err)
+	if err := s.writeReports(d, page); err != nil {
+		return nil, s.stopped(err)
 	}
-	if err := printReport(page, s.json, s.dir); err != nil {
-		return err
-	}
-	return verdict(all)
+	return &Outcome{Dir: s.Dir, Report: page, Verdict: verdict(all)}, nil
 }

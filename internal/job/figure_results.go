@@ -1,4 +1,4 @@
-package cli
+package job
 
 import (
 	"io/fs"
@@ -16,8 +16,9 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 )
 
-// results finds runs below directories, and loads each at most once.
-type results struct {
+// Results finds runs below directories, and loads each at most once.
+type Results struct {
+	tell   lang.Teller
 	dirs   []string
 	runs   []storedRun // in the order of their directories
 	keep   bool
@@ -33,15 +34,16 @@ type storedRun struct {
 // depth is how far below a directory of results its runs are: DIR/claims/STUDY/001.
 const depth = 4
 
-func newResults(dirs []string, keep bool) *results {
-	r := &results{dirs: dirs, keep: keep, loaded: map[string]*account.Account{}, broken: map[string]error{}}
+// NewResults returns the runs below directories. Disturbed trials count with keep; tell hears which runs cannot be read.
+func NewResults(dirs []string, keep bool, tell lang.Teller) *Results {
+	r := &Results{tell: tell, dirs: dirs, keep: keep, loaded: map[string]*account.Account{}, broken: map[string]error{}}
 	for _, dir := range dirs {
 		_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error { // a directory that cannot be read holds no run
 			if err != nil || !e.IsDir() {
 				return nil
 			}
-			if started(path) {
-				if s, err := storedStudy(path); err == nil {
+			if Started(path) {
+				if s, err := StoredStudy(path); err == nil {
 					r.runs = append(r.runs, storedRun{path, s})
 				}
 				return fs.SkipDir
@@ -55,8 +57,16 @@ func newResults(dirs []string, keep bool) *results {
 	return r
 }
 
+// Empty reports whether there is no run.
+func (r *Results) Empty() bool { return len(r.runs) == 0 }
+
+// Covers reports whether a run, finished or not, has all that a figure needs.
+func (r *Results) Covers(f figure.Figure) bool {
+	return slices.ContainsFunc(r.of(f.Study.Name), func(one storedRun) bool { return covers(one.study, []figure.Figure{f}) })
+}
+
 // of returns the runs of a study.
-func (r *results) of(name string) (runs []storedRun) {
+func (r *Results) of(name string) (runs []storedRun) {
 	for _, one := range r.runs {
 		if one.study.Name == name {
 			runs = append(runs, one)
@@ -65,9 +75,9 @@ func (r *results) of(name string) (runs []storedRun) {
 	return runs
 }
 
-// holds reports whether a finished run measured all that a figure needs.
-func (r *results) holds(f figure.Figure) bool {
-	return r != nil && slices.ContainsFunc(r.of(f.Study.Name), func(one storedRun) bool {
+// Holds reports whether a finished run measured all that a figure needs.
+func (r *Results) Holds(f figure.Figure) bool {
+	return slices.ContainsFunc(r.of(f.Study.Name), func(one storedRun) bool {
 		_, err := os.Stat(filepath.Join(one.dir, "report.html"))
 		return err == nil && covers(one.study, []figure.Figure{f})
 	})
@@ -93,27 +103,27 @@ func covers(stored study.Study, fs []figure.Figure) bool {
 		!slices.ContainsFunc(need.Probes, func(u study.Use) bool { return !has(stored.Probes)(u) })
 }
 
-func (r *results) load(dir string) (*account.Account, error) {
+func (r *Results) load(dir string) (*account.Account, error) {
 	if rep, ok := r.loaded[dir]; ok {
 		return rep, nil
 	}
 	if err := r.broken[dir]; err != nil {
 		return nil, err
 	}
-	rep, err := loadInside(dir, r.keep)
+	rep, err := LoadInside(dir, r.keep)
 	if err != nil {
 		r.broken[dir] = err
-		warn(lang.Text(err.Error()))
+		r.tell.Warn(lang.Text(err.Error()))
 		return rep, err
 	}
-	warn(rep.Problems...)
+	r.tell.Warn(rep.Problems...)
 	r.loaded[dir] = rep
 	return rep, nil
 }
 
-// figure returns a figure with the values of the run that has most of it, the last of equals, and with
+// Figure returns a figure with the values of the run that has most of it, the last of equals, and with
 // the verdicts of its claims in all runs.
-func (r *results) figure(f figure.Figure) (figure.Result, error) {
+func (r *Results) Figure(f figure.Figure) (figure.Result, error) {
 	best := figure.Result{Figure: f}
 	for _, one := range r.of(f.Study.Name) {
 		rep, err := r.load(one.dir)
@@ -139,13 +149,13 @@ func (r *results) figure(f figure.Figure) (figure.Result, error) {
 		return best, err
 	}
 	for _, id := range f.Claims {
-		best.Outcomes = append(best.Outcomes, r.outcome(shipped[index(shipped, id)], best.From))
+		best.Outcomes = append(best.Outcomes, r.outcome(shipped[claim.Index(shipped, id)], best.From))
 	}
 	return best, nil
 }
 
 // outcome returns the outcome of a claim in the run of directory first, or else in the last run that tests it.
-func (r *results) outcome(c claim.Claim, first string) claim.Outcome {
+func (r *Results) outcome(c claim.Claim, first string) claim.Outcome {
 	dirs := []string{first}
 	for _, one := range slices.Backward(r.of(c.Study.Name)) {
 		dirs = append(dirs, one.dir)
@@ -167,10 +177,10 @@ func (r *results) outcome(c claim.Claim, first string) claim.Outcome {
 	return c.Cannot(lang.T("these results do not test it; weir reproduce %s does", c.ID))
 }
 
-// nothing says why none of the figures has a value.
-func (r *results) nothing(fs []figure.Figure) string {
+// Nothing says why none of the figures has a value.
+func (r *Results) Nothing(fs []figure.Figure) string {
 	for _, f := range fs {
-		if got, err := r.figure(f); err == nil && len(got.Missing) > 0 {
+		if got, err := r.Figure(f); err == nil && len(got.Missing) > 0 {
 			return strings.Join(got.Missing, "; ")
 		}
 	}

@@ -1,7 +1,8 @@
-package cli
+package job
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -53,17 +54,18 @@ func FuzzReport(f *testing.F) {
 		} else if err := render.HTML(new(bytes.Buffer), several.Index("x", all)); err != nil {
 			t.Error(err)
 		}
-		rep, err := load(dir, false)
+		rep, err := Load(dir, false)
 		if err != nil {
 			return
 		}
 		docs := []*doc.Document{section.Report(rep)}
-		if pooled, err := pool([]string{dir, dir}, false); err == nil {
+		if pooled, err := Pool([]string{dir, dir}, false); err == nil {
 			docs = append(docs, pooled)
 		}
-		for _, doc := range docs {
-			for name, write := range formats {
-				if err := write(new(bytes.Buffer), doc); err != nil {
+		for _, page := range docs {
+			for name, write := range map[string]func(io.Writer, *doc.Document) error{"html": render.HTML, "md": render.Markdown, "summary": render.Summary, "ratios": render.Ratios,
+				"json": render.JSON, "text": func(w io.Writer, d *doc.Document) error { return render.Text(w, d, 100) }} {
+				if err := write(new(bytes.Buffer), page); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 			}

@@ -1,4 +1,4 @@
-package cli
+package job
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
 )
@@ -37,11 +38,11 @@ func TestSeriesWithoutPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	s := series{runner: runner{dir: dir}}
-	if err := s.report(d, dirs); status(err) != exitCheck {
+	s := series{runner: runner{RunOptions{Dir: dir, Caller: Caller{Tell: new(heard)}}}}
+	if _, err := s.report(d, dirs); failure.Status(err) != int(failure.Check) {
 		t.Errorf("%v", err)
 	}
-	if _, err := document([]string{dir}, false); status(err) != exitCheck || !strings.Contains(err.Error(), "weir report "+dirs[0]+" shows one run") {
+	if _, err := Document([]string{dir}, false); failure.Status(err) != int(failure.Check) || !strings.Contains(err.Error(), "weir report "+dirs[0]+" shows one run") {
 		t.Errorf("its report: %v", err)
 	}
 }
