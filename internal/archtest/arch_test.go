@@ -68,13 +68,14 @@ var only = map[string][]string{
 	"github.com/goccy/go-yaml/parser":           {"internal/strictyaml"},
 	"golang.org/x/text/language":                {"internal/lang"},
 	"github.com/spf13/cobra":                    {"internal/cli"},
+	"github.com/spf13/pflag":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	// Experiments and trials know a target only by the seam.
 	module + "internal/target/lab":    {"internal/place", "internal/job", "internal/cli", "internal/labtest", "bench"},
 	module + "internal/target/vm":     {"internal/target/lab", "internal/job", "internal/cli"},
 	module + "internal/target/agent":  {"internal/target/lab", "internal/target/vm", "internal/target/remote", "internal/target/ssh", "internal/target/kube"},
 	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/place", "internal/job", "internal/cli"},
-	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/place", "internal/job", "internal/cli"},
+	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/place", "internal/job"},
 	"github.com/creack/pty":           {"internal/terminal"},
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/target/kube"
 )
@@ -24,12 +25,12 @@ func agentCommand() *cobra.Command {
 			if proxy {
 				mode, err := kube.AskProxy(c.Context(), kube.ProxyAddr)
 				fmt.Print(mode)
-				return exit(exitEnvironment, err)
+				return failure.Environment.Of(err)
 			}
 			if coordinator != "" {
-				return exit(exitEnvironment, job.JoinCoordinator(c.Context(), coordinator, tokenFile))
+				return failure.Environment.Of(job.JoinCoordinator(c.Context(), coordinator, tokenFile))
 			}
-			return exit(exitEnvironment, job.ServeAgent(c.Context(), os.Stdin, os.Stdout, remove))
+			return failure.Environment.Of(job.ServeAgent(c.Context(), os.Stdin, os.Stdout, remove))
 		},
 	}
 	c.Flags().StringVar(&remove, "remove", "", "directory to remove first, with the file weir in it")
@@ -37,4 +38,30 @@ func agentCommand() *cobra.Command {
 	c.Flags().StringVar(&tokenFile, "token-file", "", "with --join: file with the token of the run")
 	c.Flags().BoolVar(&proxy, "kube-proxy", false, "print the mode that the kube-proxy of this machine states, and end")
 	return c
+}
+
+// tapCommand runs in a node.
+func tapCommand() *cobra.Command {
+	var shared bool
+	c := &cobra.Command{
+		Use:    "tap",
+		Hidden: true,
+		Args:   args(cobra.NoArgs),
+		RunE:   func(*cobra.Command, []string) error { return job.Tap(os.Stdin, os.Stdout, shared) },
+	}
+	c.Flags().BoolVar(&shared, "shared", false, "keep only packets of the engine")
+	return c
+}
+
+// samplerCommand samples the CPUs of its machine until its standard input ends, which names a window, and prints the
+// samples in it.
+func samplerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "sampler",
+		Hidden: true,
+		Args:   args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			return failure.Environment.Of(job.Sample(os.Stdin, os.Stdout))
+		},
+	}
 }

@@ -24,17 +24,7 @@ import (
 	"github.com/weir-bench/weir/internal/target/remote"
 )
 
-const (
-	exitCheck       = failure.Check
-	exitUsage       = failure.Usage
-	exitEnvironment = failure.Environment
-)
-
-func exit(kind failure.Kind, err error) error { return kind.Of(err) }
-
 func usage(format string, args ...any) error { return failure.Usage.Errorf(format, args...) }
-
-func ended(status int) error { return failure.Ended(status) }
 
 // An interruption is the cause of a context that a signal has canceled.
 type interruption struct{ signal syscall.Signal }
@@ -58,7 +48,7 @@ func Main(version string, args []string) int {
 	root := Command(version)
 	root.SetArgs(args)
 	language = lang.Of(os.Getenv) // until the flags are read
-	err := exit(exitEnvironment, errors.Join(rootless.Room(toStart), ownPath(), confineReader(root, args)))
+	err := failure.Environment.Of(errors.Join(rootless.Room(toStart), ownPath(), confineReader(root, args)))
 	if err == nil {
 		err = caught.Error(func() error { return root.ExecuteContext(ctx) })
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/export"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/unit"
@@ -86,7 +87,7 @@ func (f *compareFlags) compare(dirs []string, cut int) error {
 		return err
 	}
 	if err := f.print(changes); err != nil {
-		return exit(exitEnvironment, err)
+		return failure.Environment.Of(err)
 	}
 	var worse []string
 	for _, c := range changes.Changes {

@@ -39,9 +39,9 @@ func coordinateCommand(version string) *cobra.Command {
 				if err != nil {
 					return failure.Kind(job.LookFailed).Of(err)
 				}
-				return ended(status)
+				return failure.Ended(status)
 			case pack:
-				return exit(exitEnvironment, store.Pack(os.Stdout, dir))
+				return failure.Environment.Of(store.Pack(os.Stdout, dir))
 			}
 			return coordinate(c.Context(), version, dir)
 		},
@@ -56,20 +56,20 @@ func coordinateCommand(version string) *cobra.Command {
 func coordinate(ctx context.Context, version, dir string) error {
 	told, err := recorded(saidFile)
 	if err != nil {
-		return exit(exitEnvironment, err)
+		return failure.Environment.Of(err)
 	}
 	err = job.Lead(ctx, caller(version), dir)
 	if err != nil {
-		warn(lang.Text(err.Error()))
+		tell.Warn(lang.Text(err.Error()))
 	}
 	told()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err := store.WriteFile(endedFile, []byte(strconv.Itoa(failure.Status(err)))); err != nil {
-		return exit(exitEnvironment, err)
+		return failure.Environment.Of(err)
 	}
-	say(lang.T("the run has ended; its results wait in %s", dir))
+	tell.Say(lang.T("the run has ended; its results wait in %s", dir))
 	<-ctx.Done()
 	return nil
 }

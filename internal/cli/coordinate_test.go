@@ -13,7 +13,7 @@ func TestRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	say("a word")
+	tell.Say("a word")
 	stop()
 	if b, err := os.ReadFile(file); err != nil || string(b) != "a word\n" || os.Stderr != own {
 		t.Errorf("%q, %v", b, err)

@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/export"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
@@ -92,11 +92,11 @@ func (p doctorPrinter) print(ds []job.Diagnosis, otherwise string) (err error) {
 		err = printDiagnoses(ds)
 	}
 	if err := errors.Join(err, writeJUnit(p.junit, "weir doctor", doctorCases(ds))); err != nil {
-		return exit(exitEnvironment, err)
+		return failure.Environment.Of(err)
 	}
 	for _, d := range ds {
 		if d.Needed && !d.OK {
-			return exit(exitEnvironment, fmt.Errorf("%s: %s", otherwise, d.Name))
+			return failure.Environment.Errorf("%s: %s", otherwise, d.Name)
 		}
 	}
 	return nil

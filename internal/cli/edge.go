@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/weir-bench/weir/internal/failure"
 )
 
 // quietPipes makes printing to a pipe without a reader an error. Otherwise it would end this process, and the
@@ -24,5 +26,5 @@ func notEmpty(c *cobra.Command, _ []string) error {
 			errs = append(errs, fmt.Errorf("--%s is empty: give it a value, or leave it out", f.Name))
 		}
 	})
-	return exit(exitUsage, errors.Join(errs...))
+	return failure.Usage.Of(errors.Join(errs...))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/cni"
 	"github.com/weir-bench/weir/internal/engine"
 	"github.com/weir-bench/weir/internal/engine/wire"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/job"
 )
 
@@ -53,7 +54,7 @@ func engineDoes(use, short string, hidden bool) *cobra.Command {
 		RunE: func(c *cobra.Command, as []string) error {
 			err := confineEngine(as)
 			if err != nil {
-				return exit(exitEnvironment, err)
+				return failure.Environment.Of(err)
 			}
 			if c.Name() == "agent" {
 				err = engine.Agent(c.Context(), os.Stdin, os.Stdout, os.Stderr)
@@ -62,9 +63,9 @@ func engineDoes(use, short string, hidden bool) *cobra.Command {
 			}
 			switch {
 			case errors.Is(err, engine.ErrUsage):
-				return exit(exitUsage, err)
+				return failure.Usage.Of(err)
 			case errors.Is(err, engine.ErrEnvironment):
-				return exit(exitEnvironment, err)
+				return failure.Environment.Of(err)
 			}
 			return err
 		},
@@ -97,7 +98,7 @@ func cniCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, as []string) error {
 			err := cni.Main(c.Context(), as, os.Stdout)
 			if errors.Is(err, cni.ErrUsage) {
-				return exit(exitUsage, err)
+				return failure.Usage.Of(err)
 			}
 			return err
 		},

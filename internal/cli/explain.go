@@ -108,7 +108,7 @@ func (f *explainFlags) explain(c *cobra.Command, dir, version string) error {
 		}
 		return f.refute(c.Context(), o)
 	}
-	warn(a.Problems...)
+	tell.Warn(a.Problems...)
 	page, x := section.Explanation(a, f.network, f.behind)
 	return f.print(page, x)
 }
@@ -131,7 +131,7 @@ func (f *explainFlags) refute(ctx context.Context, o job.RefuteOptions) error {
 	case err != nil:
 		return err
 	case len(r.Statements) == 0:
-		warn(lang.T("nothing to test: no run could refute what weir explain %s says", o.Account.Dir))
+		tell.Warn(lang.T("nothing to test: no run could refute what weir explain %s says", o.Account.Dir))
 		return nil
 	case o.Account.Target.Exists():
 		return printByHand(r)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
@@ -272,7 +273,7 @@ func (d *drawing) draw(from *job.Results) error {
 		}
 	}
 	if err == nil && !measured {
-		return exit(exitEnvironment, fmt.Errorf("nothing was measured: %s", from.Nothing(d.figures)))
+		return failure.Environment.Errorf("nothing was measured: %s", from.Nothing(d.figures))
 	}
 	return err
 }
@@ -286,14 +287,14 @@ func (d *drawing) pictures(rs []figure.Result) (map[string]string, error) {
 		}
 		svg, err := r.SVG(d.look, language)
 		if err != nil {
-			warn(lang.T("figure %s: %v", r.ID, err))
+			tell.Warn(lang.T("figure %s: %v", r.ID, err))
 			continue
 		}
 		file := d.out
 		if len(d.figures) > 1 || !d.oneFile() {
 			if file != "" {
 				if err := os.MkdirAll(file, 0o755); err != nil {
-					return nil, exit(exitEnvironment, err)
+					return nil, failure.Environment.Of(err)
 				}
 			}
 			file = filepath.Join(file, r.ID+".svg")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/job"
 )
 
 func TestNearIDs(t *testing.T) {
@@ -31,7 +32,7 @@ func TestFiguresInstead(t *testing.T) {
 			if name, ok := strings.CutPrefix(one, "weir plan -n "); ok && catalog.Networks[name].New == nil {
 				t.Errorf("%s: %s: no such network", f.ID, one)
 			}
-			if name, ok := strings.CutPrefix(one, "weir run "); ok && !slices.Contains(studyNames(), name) {
+			if name, ok := strings.CutPrefix(one, "weir run "); ok && !slices.Contains(job.StudyNames(), name) {
 				t.Errorf("%s: %s: no such study", f.ID, one)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
@@ -55,7 +56,7 @@ func labUp(name *string) *cobra.Command {
 				return usage("%s: %w; end it with weir lab down%s, or use another --name", *name, err, named(*name))
 			}
 			if err != nil {
-				return exit(exitEnvironment, err)
+				return failure.Environment.Of(err)
 			}
 			for _, line := range []lang.Text{lang.T("%s is up: %s", *name, strings.Join(nodes, ", ")),
 				lang.T("look around: weir lab exec%s %s ip addr", named(*name), nodes[0]), lang.T("end it:      weir lab down%s", named(*name))} {
@@ -79,9 +80,9 @@ func named(name string) string {
 func socketOf(name string) (string, error) {
 	socket, err := session.Socket(name)
 	if errors.Is(err, session.ErrName) {
-		return "", exit(exitUsage, err)
+		return "", failure.Usage.Of(err)
 	}
-	return socket, exit(exitEnvironment, err)
+	return socket, failure.Environment.Of(err)
 }
 
 // labHold is the process behind `weir lab up`. The socket is a flag because the user ID differs in
@@ -124,12 +125,12 @@ func labExec(name *string) *cobra.Command {
 			}
 			status, err := job.LabExec(c.Context(), socket, as[0], argv)
 			if errors.Is(err, session.ErrDown) {
-				err = exit(exitEnvironment, fmt.Errorf("%w; start one with weir lab up -n NETWORK%s", err, named(*name)))
+				err = failure.Environment.Errorf("%w; start one with weir lab up -n NETWORK%s", err, named(*name))
 			}
 			if err != nil {
 				return err
 			}
-			return ended(status)
+			return failure.Ended(status)
 		},
 	}
 	c.Flags().SetInterspersed(false) // all that follows NODE belongs to the command
@@ -146,7 +147,7 @@ func labDown(name *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return exit(exitEnvironment, session.Down(c.Context(), socket))
+			return failure.Environment.Of(session.Down(c.Context(), socket))
 		},
 	}
 }

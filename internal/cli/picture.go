@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
@@ -15,7 +16,7 @@ import (
 
 // writePicture writes an SVG to a file, or to stdout if that is "-".
 func writePicture(file, svg string) error {
-	return exit(exitEnvironment, writeTo(file, func(w io.Writer) error { _, err := io.WriteString(w, svg); return err }))
+	return failure.Environment.Of(writeTo(file, func(w io.Writer) error { _, err := io.WriteString(w, svg); return err }))
 }
 
 // drawPicture draws a figure of the report of some directories, or of a document with their results.
@@ -51,7 +52,7 @@ func figureOf(dirs []string, keep bool, id string) (svg string, err error) {
 			return "", err
 		}
 		if r.Size() == 0 {
-			return "", exit(exitEnvironment, fmt.Errorf("nothing was measured: %s; weir figure %s measures it", from.Nothing(shipped[i:i+1]), id))
+			return "", failure.Environment.Errorf("nothing was measured: %s; weir figure %s measures it", from.Nothing(shipped[i:i+1]), id)
 		}
 		return r.SVG(figure.Look{}, language)
 	}

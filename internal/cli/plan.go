@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/network"
@@ -125,7 +126,7 @@ without connecting to them; weir doctor connects.`,
 			case asDiagram:
 				from, to, err := p.Between("")
 				if err != nil {
-					return exit(exitUsage, err)
+					return failure.Usage.Of(err)
 				}
 				return p.Mermaid(os.Stdout, from, to)
 			case asJSON:

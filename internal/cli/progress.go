@@ -7,12 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
@@ -133,7 +131,7 @@ func (r *ratios) update(results func() ([]record.Result, error)) {
 		return
 	}
 	if all, err := results(); err == nil { // otherwise what was known stays: the run says what is wrong when it needs them
-		r.rows = section.SoFar(analysis.New(all, experiment.Reading(r.study)))
+		r.rows = job.SoFar(r.study, all)
 	}
 	r.next = time.Now().Add(job.TimeShare * time.Since(begun))
 }
@@ -173,9 +171,3 @@ func (r *ratios) lines(width int) []string {
 		}
 	}
 }
-
-// say prints a line about the whole command, in the language of this process.
-func say(t lang.Text) { fmt.Fprintln(os.Stderr, foreign.Text(said(t))) }
-
-// note prints a line about what differs from what the user can expect.
-func note(t lang.Text) { warn(lang.T("note: %s", t)) }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/job"
-	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/report/section"
@@ -140,7 +140,7 @@ func (f *reportFlags) one(dir string) error {
 	if err != nil {
 		return err
 	}
-	warn(a.Problems...)
+	tell.Warn(a.Problems...)
 	if f.format == "csv" { // trials, without any analysis
 		return writeTo(f.out, func(w io.Writer) error { return render.CSV(w, a.Results) })
 	}
@@ -172,12 +172,6 @@ func (f *reportFlags) export(dirs []string) error {
 	return writeTo(f.out, func(w io.Writer) error { return exports[f.format](w, runs) })
 }
 
-func warn(problems ...lang.Text) {
-	for _, p := range problems {
-		say("weir: " + p)
-	}
-}
-
 // writeTo writes to stdout if out is "" or "-", or else to the file out, whose old content stays until the new one is
 // complete.
 func writeTo(out string, write func(io.Writer) error) (err error) {
@@ -200,7 +194,7 @@ func writeTo(out string, write func(io.Writer) error) (err error) {
 		}
 	}
 	if file := (*fs.PathError)(nil); errors.As(err, &file) {
-		err = exit(exitEnvironment, err)
+		err = failure.Environment.Of(err)
 	}
 	return err
 }

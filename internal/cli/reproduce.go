@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/export"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
@@ -172,10 +172,10 @@ func (f *reproduceFlags) print(r job.Reproduced, err error) error {
 		return err
 	}
 	if len(r.Outcomes) == 0 {
-		return exit(exitEnvironment, errors.New("these results test no claim; weir reproduce lists the claims and their studies"))
+		return failure.Environment.Errorf("these results test no claim; weir reproduce lists the claims and their studies")
 	}
 	if err := writeJUnit(f.junit, "weir reproduce", claimCases(r.Outcomes, r.Failed)); err != nil {
-		return exit(exitEnvironment, err)
+		return failure.Environment.Of(err)
 	}
 	switch {
 	case f.json:
@@ -195,7 +195,7 @@ func (f *reproduceFlags) print(r job.Reproduced, err error) error {
 		return r.Failed
 	}
 	if !slices.ContainsFunc(r.Outcomes, func(o claim.Outcome) bool { return o.Verdict != claim.Untestable }) {
-		return exit(exitEnvironment, errors.New("no claim could be tested; the table shows what is missing"))
+		return failure.Environment.Errorf("no claim could be tested; the table shows what is missing")
 	}
 	return nil
 }

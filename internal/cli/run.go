@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
@@ -57,7 +58,7 @@ directory below -o: 001, 002 and so on.`,
   weir run --runs 5 --every 10m
   weir run --resume results`,
 		Args:              args(cobra.MaximumNArgs(1)),
-		ValidArgsFunction: complete(studyNames()),
+		ValidArgsFunction: complete(job.StudyNames()),
 		RunE: func(c *cobra.Command, as []string) error {
 			if f.study.target.attach != "" {
 				return f.attach(c, as, version)
@@ -173,7 +174,7 @@ func (f *runFlags) attach(c *cobra.Command, as []string, version string) error {
 	t := f.study.target
 	dir := job.NewDir(f.dir, strings.TrimPrefix(t.attach, "weir-"))
 	if err := store.Free(dir); err != nil {
-		return exit(exitEnvironment, err)
+		return failure.Environment.Of(err)
 	}
 	o := job.AttachOptions{Caller: caller(version), At: place.Attached(t.kube, t.attach, tell), Job: t.attach, Dir: dir}
 	return o.At.Enter(c.Context(), func() error { return f.print(job.Attach(c.Context(), o)) })
@@ -190,7 +191,7 @@ func (f *runFlags) print(out *job.Outcome, err error) error {
 	}
 	if out.Ended != nil {
 		if err != nil {
-			warn(job.FinishedRuns(err))
+			tell.Warn(job.FinishedRuns(err))
 		}
 		return out.Ended
 	}
@@ -208,7 +209,7 @@ func printReport(page *doc.Document, asJSON bool, dir string) error {
 		_, err = fmt.Println("\n" + said(lang.T("report: %s", file)))
 	}
 	if err != nil {
-		return exit(exitCheck, fmt.Errorf("cannot print the report: %w; it is in %s", err, file))
+		return failure.Check.Errorf("cannot print the report: %w; it is in %s", err, file)
 	}
 	return nil
 }

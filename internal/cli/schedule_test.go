@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/failure"
 )
 
 func TestSeriesFlags(t *testing.T) {
@@ -24,7 +26,7 @@ func TestSeriesFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := f.check(c)
-		if (err == nil) != (want == "") || err != nil && (err.Error() != want || status(err) != exitUsage) {
+		if (err == nil) != (want == "") || err != nil && (err.Error() != want || status(err) != failure.Usage) {
 			t.Errorf("%q: %v, want %q", args, err, want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
@@ -103,7 +104,7 @@ func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
 	if err == nil {
 		err = s.Validate()
 	}
-	return s, exit(exitUsage, err)
+	return s, failure.Usage.Of(err)
 }
 
 func (f *studyFlags) base(c *cobra.Command, as []string) (study.Study, error) {
@@ -115,24 +116,20 @@ func (f *studyFlags) base(c *cobra.Command, as []string) (study.Study, error) {
 		}
 		return s, err
 	case len(as) == 0:
-		s, err := shippedStudy(defaultStudy)
+		s, err := claim.ShippedStudy(defaultStudy)
 		if len(f.networks) > 0 || len(f.probes) > 0 {
 			s.Name, s.Question = "custom", "What do these networks cost?"
 		}
 		return s, err
-	case slices.Contains(studyNames(), as[0]):
-		return shippedStudy(as[0])
+	case slices.Contains(job.StudyNames(), as[0]):
+		return claim.ShippedStudy(as[0])
 	}
 	b, err := foreign.ReadFile(as[0], strictyaml.MaxSource)
 	if err != nil {
-		return study.Study{}, fmt.Errorf("study %s: %w; shipped studies: %s", as[0], err, strings.Join(studyNames(), ", "))
+		return study.Study{}, fmt.Errorf("study %s: %w; shipped studies: %s", as[0], err, strings.Join(job.StudyNames(), ", "))
 	}
 	return study.Load(b, as[0])
 }
-
-func shippedStudy(name string) (study.Study, error) { return claim.ShippedStudy(name) }
-
-func studyNames() []string { return job.StudyNames() }
 
 func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 	if f.fast {
@@ -180,7 +177,7 @@ func (f *studyFlags) comparisons(c *cobra.Command, s *study.Study) error {
 		*s = s.Against(s.Baseline, c.Flags().Changed("baseline"))
 	}
 	for _, err := range s.FitCompare() {
-		note(lang.T("%v; this comparison is left out", err))
+		tell.Note(lang.T("%v; this comparison is left out", err))
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/remote"
@@ -133,13 +135,13 @@ func refuseBuilding(c *cobra.Command) error {
 // defaults returns the study of a run without a study and without -n on a target.
 func (f *targetFlags) defaults() (study.Study, error) {
 	if f.wantsKube() {
-		s, err := shippedStudy("cluster")
+		s, err := claim.ShippedStudy("cluster")
 		if f.nodes != "" && f.nodes != study.AllNodes && !strings.Contains(f.nodes, ",") {
 			s = place.WithoutHost(s)
 		}
 		return s, err
 	}
-	s, err := shippedStudy(defaultStudy)
+	s, err := claim.ShippedStudy(defaultStudy)
 	s.Name, s.Question = "machines", "What does the network between these machines carry?"
 	s.Networks, s.Baseline = []study.Use{{Kind: "host"}}, ""
 	return s.Resolve(), err
@@ -163,7 +165,7 @@ func (f *targetFlags) only(c *cobra.Command, networks ...string) (s study.Study,
 	if err == nil && s.Target.Exists() {
 		err = place.Check(s)
 	}
-	return s, exit(exitUsage, err)
+	return s, failure.Usage.Of(err)
 }
 
 // program returns the programs for machines. Users name architectures as Go or as the kernel does.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/study"
 )
 
@@ -63,7 +64,7 @@ func TestTargetFlags(t *testing.T) {
 
 // Without a study, a target is measured with the probes and blocks of the default study.
 func TestDefaultsOfTargets(t *testing.T) {
-	lab, err := shippedStudy(defaultStudy)
+	lab, err := claim.ShippedStudy(defaultStudy)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/network"
@@ -81,7 +83,7 @@ func (f *traceFlags) check() error {
 	if f.count < 1 || f.count > job.MaxTraced {
 		return usage("--count: %d requests: want 1 to %d", f.count, job.MaxTraced)
 	}
-	return exit(exitUsage, event.Within("--size", f.size, event.MinDatagram, event.MaxDatagram, "bytes"))
+	return failure.Usage.Of(event.Within("--size", f.size, event.MinDatagram, event.MaxDatagram, "bytes"))
 }
 
 // trace traces what the flags describe, and prints each trace as soon as it is complete.
@@ -124,7 +126,7 @@ func (f *traceFlags) print(ctx context.Context, o job.TraceOptions) error {
 	}
 	if f.out != "" {
 		if err := drawTraces(f.out, all); err != nil {
-			return exit(exitEnvironment, err)
+			return failure.Environment.Of(err)
 		}
 	}
 	if f.json {
@@ -144,7 +146,7 @@ func (f *traceFlags) study(c *cobra.Command) (study.Study, error) {
 	}
 	switch {
 	case err != nil:
-		return s, exit(exitUsage, err)
+		return s, failure.Usage.Of(err)
 	case s.Target.Exists() && f.mode == packettrace.ByBPF:
 		return s, usage("--by bpf would record every packet of machines that are not weir's; use taps or counters")
 	case s.Target.InCluster():
@@ -155,7 +157,7 @@ func (f *traceFlags) study(c *cobra.Command) (study.Study, error) {
 
 // inLab returns a study of networks that weir builds.
 func (f *traceFlags) inLab(c *cobra.Command) (study.Study, error) {
-	s, err := shippedStudy(defaultStudy)
+	s, err := claim.ShippedStudy(defaultStudy)
 	if err == nil {
 		s.Networks, err = uses(f.networks)
 	}
@@ -178,7 +180,7 @@ func (f *traceFlags) inLab(c *cobra.Command) (study.Study, error) {
 func drawTraces(file string, all []packettrace.Trace) error {
 	for _, t := range all {
 		if len(t.Request.Hops) == 0 {
-			note(lang.T("no picture of %s: counters show no times", t.Network))
+			tell.Note(lang.T("no picture of %s: counters show no times", t.Network))
 			continue
 		}
 		lanes := t.Picture()
@@ -196,17 +198,4 @@ func drawTraces(file string, all []packettrace.Trace) error {
 		}
 	}
 	return nil
-}
-
-// tapCommand runs in a node.
-func tapCommand() *cobra.Command {
-	var shared bool
-	c := &cobra.Command{
-		Use:    "tap",
-		Hidden: true,
-		Args:   args(cobra.NoArgs),
-		RunE:   func(*cobra.Command, []string) error { return job.Tap(os.Stdin, os.Stdout, shared) },
-	}
-	c.Flags().BoolVar(&shared, "shared", false, "keep only packets of the engine")
-	return c
 }

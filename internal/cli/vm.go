@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/target/vm"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -49,5 +50,5 @@ func (f *vmFlags) machine() (m vm.Machine, err error) {
 	}
 	m = vm.Machine{CPUs: f.cpus, Memory: int64(memory)}
 	m.Kernel, err = vm.FindKernel(places...)
-	return m, exit(exitEnvironment, err)
+	return m, failure.Environment.Of(err)
 }

@@ -11,9 +11,11 @@ import (
 	"io"
 	"time"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
@@ -39,6 +41,11 @@ type Shown struct {
 	Name    lang.Text                       // of a run in a series; "" for one that stands alone
 	// Left turns the time left for this run into that for the whole series; nil for a run that stands alone.
 	Left func(time.Duration) time.Duration
+}
+
+// SoFar returns a row for each network of an unfinished run that has a ratio: its name, then its ratio in each table.
+func SoFar(s study.Study, results []record.Result) [][]string {
+	return section.SoFar(analysis.New(results, experiment.Reading(s)))
 }
 
 // logged also writes events to the log of a run, in English.
