@@ -54,7 +54,13 @@ func schemaOf(t *testing.T, name, title string, v any, strict bool) map[string]a
 var formatVersions = map[string]int{"record.Result": record.Format, "report.Document": render.Format, "analysis.Comparison": analysis.ComparisonFormat}
 
 // version is the format of a document; 1 if it does not have one.
-func version(v any) int { return max(1, formatVersions[strings.TrimPrefix(fmt.Sprintf("%T", v), "*")]) }
+func version(v any) int {
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return max(1, formatVersions[nameOf(t)])
+}
 
 // override returns the schema of a field whose Go type says less than is true; nil for others.
 func (g *generator) override(typ, field string) map[string]any {
