@@ -58,7 +58,7 @@ func built(networks ...string) ([]record.Result, analysis.Options) {
 				cost *= drift * math.Exp(0.01*rnd.NormFloat64())
 				r := record.Result{Format: record.Format, Trial: fmt.Sprintf("b%03d-%s-%s", block, n, probe), Block: block, Status: record.OK, Elapsed: 1,
 					Start: time.Unix(int64(len(rs)), 0), Config: map[string]string{"network": n, "probe": probe},
-					Observed: map[string]string{"size": "1400", "send": "single", "recv": "single", "streams": "1"}}
+					Observed: map[string]string{"tool": "weir engine", "size": "1400", "send": "single", "recv": "single", "streams": "1"}}
 				add := func(name, unit string, v float64) {
 					r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
 				}
@@ -152,7 +152,7 @@ func TestTexts(t *testing.T) {
 		},
 		"what-if": func() Premises {
 			rs, o := built("host", "bridge", "vxlan", "vxlan-overlay")
-			return run(rs, o, full("host"), full("vxlan-overlay"))
+			return run(rs, o, full("host"), full("bridge"), full("vxlan"), full("vxlan-overlay"))
 		},
 		"what-if-tested": func() Premises {
 			rs, o := built("host", "bridge", "vxlan", "vxlan-overlay", "bridged")
@@ -226,7 +226,7 @@ func TestMerged(t *testing.T) {
 	if s := r.causes("lost"); len(s) != 1 || !strings.HasSuffix(s[0].Text.String(), "packets (TCP)") {
 		t.Errorf("alone: %+v", s)
 	}
-	r.Findings = append(r.Findings, b)
+	r.Findings = append(r.Findings, b, full("host"))
 	if s := r.causes("lost"); len(s) != 1 || len(s[0].Cells) != 2 || strings.Contains(s[0].Text.String(), "(") || s[0].Evidence[1].String() != "udp-stream: another text" {
 		t.Errorf("merged: %+v", s)
 	}
