@@ -36,6 +36,8 @@ type Trial struct {
 	// Read lists the sources that were read, by node or host. A counter of a source that was read and is
 	// missing above did not move; one of another source is unknown.
 	Read map[string][]string `json:"read"`
+	// Carriers names the programs through which the plan makes packets pass, by node, as threads are named.
+	Carriers map[string][]string `json:"carriers,omitempty"`
 	// Settings is the trial whose Settings held for this trial too, often itself; "" if unknown.
 	Settings string `json:"settings,omitempty"`
 }

@@ -110,6 +110,7 @@ var watchedCases = []watchedCase{
 		o.Nodes["h2p1"]["udp.RcvbufErrors"] = 9
 		o.fail(9)
 	}},
+	{rule: "loss-not-located", protocol: "udp", change: func(o observed) { o.fail(300) }, want: "3 % [3, 3] of what was sent was lost, and no counter says where"},
 	{rule: "queue-limited", protocol: "tcp", change: func(o observed) {
 		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Packets: sentPackets, Overlimits: 3000, Drops: 4}
 	}, want: "a queueing discipline (tbf) on h1 eth0 limits the rate: it held packets back 36,000 times and dropped 48 of 120,048", place: "h1 eth0"},
@@ -243,25 +244,31 @@ var watchedCases = []watchedCase{
 			o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 600, 600
 		}
 	}},
-	{rule: "service-in-path", protocol: "udp", change: func(o observed) { o.set("cpu.ovs-vswitchd", "core", 0.7) }, want: "ovs-vswitchd carries the packets in user space: 7 µs of CPU time per packet"},
+	{rule: "service-in-path", protocol: "udp", change: func(o observed) {
+		o.Carriers = map[string][]string{"h1": {"ovs-vswitchd"}}
+		o.set("cpu.ovs-vswitchd", "core", 0.73)
+	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
 	{rule: "service-in-path", protocol: "udp", name: "relay", change: func(o observed) {
+		o.Carriers = map[string][]string{"h1": {"weir-relay"}}
 		if o.Block < 12 { // in the last block it hardly ran
-			o.set("thread.h1.weir-relay", "core", 0.3)
+			o.set("thread.h1.weir-relay", "core", 0.33)
 		}
 	}, want: "weir-relay in h1 carries the packets in user space: 2.75 µs of CPU time per packet", place: "h1"},
 	{rule: "service-in-path", protocol: "udp", name: "that drops at its device", change: func(o observed) {
 		o.lose(2, 3000)
 		o.hop("h1", "vx0").Data.Drops = 3000
+		o.Carriers = map[string][]string{"h1": {"ovs-vswitchd"}}
 		o.set("cpu.ovs-vswitchd", "core", 0.8)
 		o.set("thread.h1.ovs-vswitchd/handler", "core", 0.4)
-		o.set("thread.h1.ovs-vswitchd", "core", 0.3)
-	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
+		o.set("thread.h1.ovs-vswitchd", "core", 0.33)
+	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1", also: []string{"drop-on-path"}},
 	{rule: "service-in-path", protocol: "udp", name: "that drops at a veth's other end", change: func(o observed) {
 		o.lose(1, 3000)
 		o.hop("h1p1", "eth0").Data.Drops = 3000
+		o.Carriers = map[string][]string{"h1": {"ovs-vswitchd"}}
 		o.set("cpu.ovs-vswitchd", "core", 0.8)
-		o.set("thread.h1.ovs-vswitchd", "core", 0.7)
-	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
+		o.set("thread.h1.ovs-vswitchd", "core", 0.73)
+	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1", also: []string{"drop-on-path"}},
 	{protocol: "udp", name: "a guest that computes", change: func(o observed) {
 		o.set("cpu.qemu-system-x86", "core", 1.2)
 		o.set("thread.h1.qemu-system-x86/CPU_0/TCG", "core", 0.8)

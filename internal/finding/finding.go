@@ -29,8 +29,7 @@ type Finding struct {
 	// Untestable says why no run can refute the finding, for one about a cause.
 	Untestable lang.Text `json:"untestable,omitempty"`
 
-	certain bool     // it follows from no other finding
-	beside  []string // nodes before and behind Place on the path
+	certain bool // it follows from no other finding
 }
 
 // A Number is a measured quantity.
@@ -91,7 +90,7 @@ type Rule struct {
 func Rules() []Rule {
 	return []Rule{emulated, cpusMoved, distance, unpaired, uncompared, fewBlocks, disturbed, notOK,
 		sameCPU, contention,
-		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, filteredAtInput, socketBuffer,
+		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, filteredAtInput, socketBuffer, unlocated,
 		linkLimited, queueLimited, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU,
 		receiveWindow, sendBuffer, spurious, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
 		oneCPU, fullThread, toolLimited, cpuModes, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}

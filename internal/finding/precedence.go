@@ -16,9 +16,8 @@ var explains = map[string][]string{
 	// Without checksums a device cannot segment; a sender that segments leaves nothing to cut.
 	"checksum-off":    {"no-segmentation", "segmentation-lost"},
 	"no-segmentation": {"segmentation-lost"},
-	// A program that cannot keep up drops at its own device (see follows), and the ends wait for the CPU that it
-	// uses.
-	"service-in-path": {atDevice, "contention"},
+	// The ends wait for the CPU that it uses.
+	"service-in-path": {"contention"},
 	// What does not fit is cut, dropped or learned about.
 	atMTU:           {"learned-mtu"},
 	"fragmentation": {"learned-mtu"},
@@ -45,9 +44,8 @@ func follows(f Finding, all []Finding) bool {
 		if !sameCells(f, cause) {
 			continue
 		}
-		// A program that cannot keep up also drops at the other end of a veth, in another node.
-		near := cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ") || slices.Contains(f.beside, cause.Place)
-		if slices.Contains(explains[cause.Rule], f.Rule) && !f.certain && (near || cause.Rule != "service-in-path" || f.Rule != atDevice) {
+		near := cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ")
+		if slices.Contains(explains[cause.Rule], f.Rule) && !f.certain && (cause.Rule != "service-in-path" || cause.Number != nil) {
 			return true
 		}
 		if f.Rule == "unlike-peer" && cause.Number != nil && cause.Rule != "contention" && cause.Rule != "same-cpu" {

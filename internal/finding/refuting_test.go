@@ -13,7 +13,8 @@ import (
 func TestServiceTest(t *testing.T) {
 	for network, want := range map[string]string{"relay": "vxlan-overlay cpu.per.bit 0.75 ", "vx": "weir has no network on which"} {
 		rs, o := watched("udp", func(o observed) {
-			o.set("thread.h1.weir-relay", "core", 0.7)
+			o.Carriers = map[string][]string{"h1": {"weir-relay"}}
+			o.set("thread.h1.weir-relay", "core", 0.73)
 			o.set("cpu.own", "core", 0.7)
 		})
 		for i := range rs {

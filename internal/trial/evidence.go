@@ -48,7 +48,7 @@ func (s *Setup) evidence(r *record.Result, m probe.Measured, x *execution) *evid
 			t.Nodes[node] = some(grown[node], protocolCounters)
 		}
 	}
-	t.Path = passed(hops, grown)
+	t.Path, t.Carriers = passed(hops, grown), carriers(s.Plan)
 	for id, host := range spans(s.hosts(), x.readings.First, x.readings.Last) {
 		for name, v := range host.Counters {
 			if strings.HasPrefix(name, "soft") {
@@ -63,6 +63,20 @@ func (s *Setup) evidence(r *record.Result, m probe.Measured, x *execution) *evid
 		}
 	}
 	return t
+}
+
+// carriers returns the programs that carry packets, by node; nil if none does.
+func carriers(p plan.Plan) (all map[string][]string) {
+	for _, step := range p.Steps {
+		if step.Service == nil || !step.Service.Carries {
+			continue
+		}
+		if all == nil {
+			all = map[string][]string{}
+		}
+		all[step.In] = append(all[step.In], step.Service.Program())
+	}
+	return all
 }
 
 // end completes what an engine measured of its own threads.
