@@ -106,6 +106,7 @@ func one(name lang.Text, unit string, lo, hi float64) *finding.Number {
 // full is the finding about a sender without time to spare.
 func full(network string) finding.Finding {
 	return finding.Finding{Rule: "full-thread", Severity: finding.Note, Cells: cellsOf(network, "tcp-stream", "udp-stream"), Place: "h1p1",
+		Shared: network != "host", Subject: lang.T("%s in %s", lang.T("engine client"), "h1p1"),
 		Text:     lang.T("%s: that thread is the limit", lang.T("%s at %s", lang.T("%s in %s", lang.T("engine client"), "h1p1"), lang.T("%.0f %% of a CPU", 99.0)+" [98, 100]")),
 		Evidence: []lang.Text{lang.T("%s in %s: median of %d blocks", "weir-engine-agent", "h1p1", 12)}, Remedy: "spread the load over several flows",
 		Number: one("busy", "1", 0.98, 1)}
@@ -171,7 +172,7 @@ func TestTexts(t *testing.T) {
 		"tools": func() Premises {
 			rs, o := built("host", "vxlan-overlay")
 			for i := range rs { // of foreign tools, no clock is known
-				rs[i].Values = rs[i].Values[:1]
+				rs[i].Values, rs[i].Observed["tool"] = rs[i].Values[:1], "iperf 3.12"
 			}
 			return run(rs, o)
 		},
@@ -207,7 +208,7 @@ func TestAtMostSixLines(t *testing.T) {
 	var findings []finding.Finding
 	for i := range 8 {
 		f := full("vxlan-overlay")
-		f.Rule = fmt.Sprint("rule-", i)
+		f.Rule, f.Shared = fmt.Sprint("rule-", i), false
 		findings = append(findings, f)
 	}
 	n := New(run(rs, o, findings...)).Networks[1]
@@ -216,18 +217,19 @@ func TestAtMostSixLines(t *testing.T) {
 	}
 }
 
-// Findings of one rule at one place are one statement, which names its probes unless they are all.
+// Findings of one rule at one place are one statement, with a clause for each text that names its probes unless they are
+// all.
 func TestMerged(t *testing.T) {
 	rs, o := built("host", "lost")
 	a, b := lost(), lost()
 	b.Cells = cellsOf("lost", "udp-stream")
 	b.Text, b.Test = "another text", nil
 	r := run(rs, o, a)
-	if s := r.causes("lost"); len(s) != 1 || !strings.HasSuffix(s[0].Text.String(), "packets (TCP)") {
+	if s, _ := r.causes("lost"); len(s) != 1 || !strings.HasSuffix(s[0].Text.String(), "packets (TCP)") {
 		t.Errorf("alone: %+v", s)
 	}
 	r.Findings = append(r.Findings, b, full("host"))
-	if s := r.causes("lost"); len(s) != 1 || len(s[0].Cells) != 2 || strings.Contains(s[0].Text.String(), "(") || s[0].Evidence[1].String() != "udp-stream: another text" {
+	if s, _ := r.causes("lost"); len(s) != 1 || len(s[0].Cells) != 2 || !strings.HasSuffix(s[0].Text.String(), "packets (TCP); another text (UDP)") || s[0].Evidence[1].String() != "udp-stream: another text" {
 		t.Errorf("merged: %+v", s)
 	}
 	x := New(r)

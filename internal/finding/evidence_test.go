@@ -289,7 +289,7 @@ func TestPrecedence(t *testing.T) {
 	number := &Number{}
 	for cause, effects := range explains {
 		for _, effect := range effects {
-			got := explained([]Finding{{Rule: effect, Cells: cell("a")}, {Rule: cause, Cells: cell("a"), Number: number}, {Rule: effect, Cells: cell("b")}})
+			got := explained(&analysis.Run{}, []Finding{{Rule: effect, Cells: cell("a")}, {Rule: cause, Cells: cell("a"), Number: number}, {Rule: effect, Cells: cell("b")}})
 			if len(got) != 2 || got[0].Rule != cause || got[1].Cells[0].Network != "b" {
 				t.Errorf("%s explains %s: %+v", cause, effect, got)
 			}
@@ -311,7 +311,7 @@ func TestPrecedence(t *testing.T) {
 		if c.place != "" {
 			all = append(all, Finding{Rule: atDevice, Cells: cell("a"), Place: c.place, Number: number})
 		}
-		if got := len(explained(all)) == len(all); got != c.stays {
+		if got := len(explained(&analysis.Run{}, all)) == len(all); got != c.stays {
 			t.Errorf("%s: stays %v", c.name, got)
 		}
 	}

@@ -29,6 +29,13 @@ type Finding struct {
 	// Untestable says why no run can refute the finding, for one about a cause.
 	Untestable lang.Text `json:"untestable,omitempty"`
 
+	// Subject is what the text is about, if findings of the rule at one place can be about different things: they are
+	// never one statement.
+	Subject lang.Text `json:"-"`
+	// Shared means that the baseline shows the same, to the same degree, under the same probe: it explains no
+	// difference.
+	Shared bool `json:"-"`
+
 	certain bool // it follows from no other finding
 }
 
@@ -105,7 +112,8 @@ func Check(run *analysis.Run) []Finding {
 			out = append(out, f)
 		}
 	}
-	return explained(out)
+	contrast(run, out)
+	return explained(run, out)
 }
 
 // OfRun returns the findings about the whole run, without the residue (see ResidueOf).

@@ -26,26 +26,27 @@ var explains = map[string][]string{
 }
 
 // explained removes the findings that follow from others about the same cell.
-func explained(all []Finding) []Finding {
+func explained(run *analysis.Run, all []Finding) []Finding {
 	var out []Finding
 	for _, f := range all {
-		if !follows(f, all) {
+		if !follows(run, f, all) {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// follows reports whether a finding follows from another one. Different settings of the two sides say
+// follows reports whether a finding follows from another one. What the baseline has to the same degree, without the
+// effect, is not the cause of the effect. Different settings of the two sides say
 // something only if something else is wrong at another place.
-func follows(f Finding, all []Finding) bool {
+func follows(run *analysis.Run, f Finding, all []Finding) bool {
 	elsewhere := false
 	for _, cause := range all {
 		if !sameCells(f, cause) {
 			continue
 		}
 		near := cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ")
-		if slices.Contains(explains[cause.Rule], f.Rule) && !f.certain && (cause.Rule != "service-in-path" || cause.Number != nil) {
+		if slices.Contains(explains[cause.Rule], f.Rule) && !f.certain && (cause.Rule != "service-in-path" || cause.Number != nil) && !(cause.Shared && !f.Shared) {
 			return true
 		}
 		if f.Rule == "unlike-peer" && cause.Number != nil && cause.Rule != "contention" && cause.Rule != "same-cpu" {
