@@ -137,8 +137,10 @@ type Device struct {
 	GROMax   int             `json:"groMax,omitempty"`
 	Qdisc    string          `json:"qdisc,omitempty"`
 	Features map[string]bool `json:"features,omitempty"` // offloads, by the kernel's names
-	RPS      []string        `json:"rps,omitempty"`      // mask by receive queue; empty: none is set
-	XPS      []string        `json:"xps,omitempty"`
+	// Planned holds the features that the network's plan sets itself, such as checksums that a program cannot complete.
+	Planned map[string]bool `json:"planned,omitempty"`
+	RPS     []string        `json:"rps,omitempty"` // mask by receive queue; empty: none is set
+	XPS     []string        `json:"xps,omitempty"`
 }
 
 // kept are the last words of the counters that findings and explanations read: of hosts, then of nodes.

@@ -38,6 +38,8 @@ func TestJudge(t *testing.T) {
 		{"falls as predicted", less, between(0.5, 0.85), true, Stands},
 		{"falls further", less, between(0.1, 0.2), true, Stands},
 		{"vanishes", less, between(0, 0.1), true, Stands},
+		{"falls, and perhaps by as much", finding.Test{Factor: 0.5}, stat.Interval{Center: 0.61, Lo: 0.48, Hi: 0.77, Confidence: 0.95, N: 8}, true, Open},
+		{"rises, and perhaps by as much", more, stat.Interval{Center: 1.3, Lo: 1.1, Hi: 1.6, Confidence: 0.95, N: 8}, true, Open},
 		{"falls too little", less, between(0.85, 0.95), true, Refuted},
 		{"rises", less, between(1.1, 1.3), true, Refuted},
 		{"may fall", less, between(0.7, 1.1), true, Open},

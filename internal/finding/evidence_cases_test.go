@@ -178,6 +178,14 @@ var watchedCases = []watchedCase{
 			d.Features["tx-checksum-ip-generic"], d.Features["tx-tcp-segmentation"], d.Features["tx-generic-segmentation"] = false, false, false
 		})
 	}, want: "the kernel computes checksums and segments before h1p1 eth0: 1,464 B per packet there; tx-checksum-ip-generic,", place: "h1p1 eth0"},
+	{protocol: "tcp", name: "checksums that the plan switches off", change: func(o observed) {
+		o.resize(0, len(o.Path), 1464)
+		o.Nodes["h2p1"] = sample.Counters{}
+		o.device("h1p1", "eth0", func(d *evidence.Device) {
+			d.Features["tx-checksum-ip-generic"], d.Features["tx-tcp-segmentation"], d.Features["tx-generic-segmentation"] = false, false, false
+			d.Planned = map[string]bool{"tx-checksum-ip-generic": false, "tx-tcp-segmentation": false, "tx-generic-segmentation": false}
+		})
+	}},
 	{protocol: "udp", name: "checksums without effect", change: func(o observed) {
 		o.device("h1p1", "eth0", func(d *evidence.Device) { d.Features["tx-checksum-ip-generic"] = false })
 	}},

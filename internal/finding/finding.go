@@ -58,7 +58,7 @@ type Test struct {
 	Network string            `json:"network,omitempty"`
 	// Metric is the value that the fix changes, and Factor the least change that the finding predicts, as
 	// the ratio fixed ÷ found: above 1 for more, below 1 for less. The finding stands if the ratio's
-	// interval lies beyond 1 on that side and reaches Factor, is refuted if it excludes Factor, and is open
+	// interval lies beyond 1 on that side and the ratio is Factor or more than that, is refuted if it excludes Factor, and is open
 	// otherwise. With AtMost, Factor is the most: the finding is refuted if the interval lies above it,
 	// and stands if the ratio does not.
 	Metric string  `json:"metric"`

@@ -50,11 +50,17 @@ func differences(a, b evidence.Device) (out []lang.Text) {
 	add("qdisc", a.Qdisc, b.Qdisc)
 	add("rps", a.RPS, b.RPS)
 	for _, name := range slices.Sorted(maps.Keys(a.Features)) {
-		if y, known := b.Features[name]; known {
+		if y, known := b.Features[name]; known && !sets(a, name) && !sets(b, name) {
 			add(name, state(a.Features[name]), state(y))
 		}
 	}
 	return out
+}
+
+// sets reports whether the plan of the network sets a feature of a device.
+func sets(d evidence.Device, feature string) bool {
+	_, stated := d.Planned[feature]
+	return stated
 }
 
 // lesser reports whether a can do less than b.
