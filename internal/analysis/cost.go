@@ -203,7 +203,7 @@ func (s *Sample) ownCost() (name named, costs Series) {
 		}
 	}
 	for _, of := range []string{"packet", "transaction", "bit"} {
-		costs, n := s.cores.seriesOf(usable, "cpu.own.per."+of)
+		costs, n := s.cores.seriesBy(usable, "cpu.own.per."+of, ownCostOf)
 		if delivered, _ := s.cores.seriesOf(usable, "delivered"); of == "packet" && delivered.Len() == 0 {
 			continue // TCP does not choose its packets
 		}
@@ -216,13 +216,31 @@ func (s *Sample) ownCost() (name named, costs Series) {
 
 // seriesOf returns the value called name of results, which must be sorted by block.
 func (c *Cores) seriesOf(results []*record.Result, name string) (Series, named) {
+	return c.seriesBy(results, name, func(r *record.Result, v record.Value) float64 { return v.Value })
+}
+
+// seriesBy is seriesOf with a number of each value.
+func (c *Cores) seriesBy(results []*record.Result, name string, of func(*record.Result, record.Value) float64) (Series, named) {
 	places, at := c.placesOf(results)
 	m, n := newMeans(places, at), named{}
 	for i, r := range results {
 		if v, ok := r.Get(name); ok {
-			m.add(i, v.Value)
+			m.add(i, of(r, v))
 			n = named{v.Name, v.Unit}
 		}
 	}
 	return m.series(), n
+}
+
+// ownCostOf returns an own cost as trials of this version store it. Older ones divided the time of both ends by the
+// datagrams that were delivered, so that a loss looked like a cost.
+func ownCostOf(r *record.Result, v record.Value) float64 {
+	sent, a := r.Get("sent")
+	received, b := r.Get("received")
+	client, c := r.Get("cpu.own.client")
+	server, d := r.Get("cpu.own.server")
+	if v.Name != "cpu.own.per.packet" || !a || !b || !c || !d || sent.Value <= 0 || received.Value <= 0 {
+		return v.Value
+	}
+	return client.Value/sent.Value + server.Value/received.Value
 }

@@ -132,3 +132,15 @@ func TestCostByIdle(t *testing.T) {
 		}
 	}
 }
+
+// Trials of older versions stored the cost of a datagram per one that was delivered. Their loss is no cost here, either.
+func TestOwnCostOfOldTrials(t *testing.T) {
+	r := &record.Result{Values: []record.Value{{Name: "sent", Value: 2e5}, {Name: "received", Value: 1e5}, {Name: "cpu.own.client", Value: 1}, {Name: "cpu.own.server", Value: 0.4}}}
+	v := record.Value{Name: "cpu.own.per.packet", Value: 1.4e-4}
+	if got := ownCostOf(r, v); math.Abs(got-9e-6) > 1e-12 {
+		t.Errorf("%g, want 9 µs", got)
+	}
+	if got := ownCostOf(&record.Result{}, v); got != v.Value {
+		t.Errorf("%g, want what was stored", got)
+	}
+}

@@ -46,7 +46,8 @@ func (r Premises) costsOf(network string) (out []cost) {
 }
 
 // costs says how much CPU time the engine's threads use for a packet, against the baseline. Their clocks
-// include the softirqs on top of them, and hardly depend on other programs.
+// include the softirqs on top of them, and hardly depend on other programs. Threads besides them that carry the
+// packets are named beside.
 func (r Premises) costs(network string) []Statement {
 	all := r.costsOf(network)
 	if all == nil {
@@ -73,7 +74,7 @@ func (r Premises) costs(network string) []Statement {
 	for i, key := range keys {
 		clauses = append(clauses, r.clause(of[key], i == 0))
 	}
-	s.Text = lang.Join(clauses, lang.T("; ")) + r.bytes(network, &s)
+	s.Text = lang.Join(clauses, lang.T("; ")) + r.beside(all) + r.bytes(network, &s)
 	return []Statement{s}
 }
 
@@ -123,7 +124,7 @@ func (r Premises) clause(of []cost, first bool) lang.Text {
 	if len(of) == 1 {
 		here, there := value(c.here.Center, "s"), value(c.there.Center, "s")
 		if first {
-			return lang.T("%s costs %s of CPU time at both ends instead of %s's %s, %s%s", c.work, here, r.Baseline, there, times(c.ratio()), in)
+			return lang.T("%s costs the ends' own threads %s of CPU time instead of %s's %s, %s%s", c.work, here, r.Baseline, there, times(c.ratio()), in)
 		}
 		return lang.T("%s %s instead of %s, %s%s", c.work, here, there, times(c.ratio()), in)
 	}
@@ -134,7 +135,7 @@ func (r Premises) clause(of []cost, first bool) lang.Text {
 		over = lang.T(" across %d probes", n)
 	}
 	if first {
-		return lang.T("%s costs %s× to %s× %s's CPU time at both ends%s", c.work, lo, hi, r.Baseline, over)
+		return lang.T("%s costs the ends' own threads %s× to %s× %s's CPU time%s", c.work, lo, hi, r.Baseline, over)
 	}
 	return lang.T("%s %s× to %s×%s", c.work, lo, hi, over)
 }

@@ -32,7 +32,7 @@ var serviceInPath = Rule{
 func (p service) finding(run *analysis.Run, r *analysis.Row) Finding {
 	all, idle := r.Evidence(), p.idle(run, r)
 	beyond := func(o analysis.Observed) float64 { return max(0, p.cores(o)-idle) }
-	f := Finding{Severity: Note, Place: p.place, Text: lang.T("%s in %s carries the packets in user space", p.name, p.place),
+	f := Finding{Severity: Note, Place: p.place, Subject: lang.T("%s in %s", p.name, p.place), Text: lang.T("%s in %s carries the packets in user space", p.name, p.place),
 		Untestable: lang.T("weir has no network on which a device of the kernel does the work of this program")}
 	share, used := analysis.Exceeds(all, working, func(o analysis.Observed) (float64, float64) { return beyond(o), 1 }) // a mean
 	each, costly := analysis.Exceeds(all, 0, func(o analysis.Observed) (float64, float64) { return beyond(o), packetRate(o) })

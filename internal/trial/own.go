@@ -51,4 +51,21 @@ func (s *Setup) own(r *record.Result, x *execution) {
 		return
 	}
 	perWork(r, ownValue+".per.", own.Value)
+	perDatagram(r)
+}
+
+// perDatagram corrects the cost of a datagram where some are lost: the sender's threads spend theirs on each that was
+// sent, the receiver's on each that was received. Per datagram that was delivered, a loss would look like a cost.
+func perDatagram(r *record.Result) {
+	of := map[string]float64{}
+	for _, name := range []string{"sent", "received", ownValue + ".client", ownValue + ".server"} {
+		v, ok := r.Get(name)
+		if of[name] = v.Value; !ok {
+			return
+		}
+	}
+	i := slices.IndexFunc(r.Values, func(v record.Value) bool { return v.Name == ownValue+".per.packet" })
+	if i >= 0 && of["sent"] > 0 && of["received"] > 0 {
+		r.Values[i].Value = of[ownValue+".client"]/of["sent"] + of[ownValue+".server"]/of["received"]
+	}
 }

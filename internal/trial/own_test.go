@@ -43,6 +43,19 @@ func TestChangedNumberOfCPUs(t *testing.T) {
 	}
 }
 
+// A loss is no cost: each end's time is per datagram that it handled.
+func TestOwnPerDatagram(t *testing.T) {
+	r := &record.Result{}
+	for _, v := range []record.Value{{Name: "sent", Value: 2e5}, {Name: "received", Value: 1e5}, {Name: "packet.rate", Value: 1e4},
+		{Name: "cpu.own.client", Value: 1}, {Name: "cpu.own.server", Value: 0.4}, {Name: "cpu.own.per.packet", Value: 1.4e-4}} {
+		r.Values = append(r.Values, v)
+	}
+	perDatagram(r)
+	if v, _ := r.Get("cpu.own.per.packet"); math.Abs(v.Value-9e-6) > 1e-12 {
+		t.Errorf("%g s per datagram, want 5 µs of the sender and 4 µs of the receiver", v.Value)
+	}
+}
+
 // The threads' clocks give a cost unless they exceed what the machine used by more than the steps
 // of /proc/stat.
 func TestOwn(t *testing.T) {
