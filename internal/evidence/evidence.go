@@ -131,11 +131,15 @@ type Place struct {
 
 // Device is the settings of one device.
 type Device struct {
-	Kind     string          `json:"kind"` // veth, vxlan, bridge …; "" of a physical one
-	MTU      int             `json:"mtu"`
-	GSOMax   int             `json:"gsoMax,omitempty"` // bytes
-	GROMax   int             `json:"groMax,omitempty"`
-	Qdisc    string          `json:"qdisc,omitempty"`
+	Kind   string `json:"kind"` // veth, vxlan, bridge …; "" of a physical one
+	MTU    int    `json:"mtu"`
+	GSOMax int    `json:"gsoMax,omitempty"` // bytes
+	GROMax int    `json:"groMax,omitempty"`
+	Qdisc  string `json:"qdisc,omitempty"`
+	// Limit is the rate that the queueing discipline keeps, bit/s with headers, and Burst what it lets pass at once before,
+	// bytes; 0 if unknown.
+	Limit    float64         `json:"limit,omitempty"`
+	Burst    float64         `json:"burst,omitempty"`
 	Features map[string]bool `json:"features,omitempty"` // offloads, by the kernel's names
 	// Planned holds the features that the network's plan sets itself, such as checksums that a program cannot complete.
 	Planned map[string]bool `json:"planned,omitempty"`

@@ -54,6 +54,7 @@ func SettingsOf(root fs.FS, devs []string, far []netip.Addr) evidence.Place {
 		}
 	}
 	unknown("features", features(p.Devices))
+	unknown("rates of queueing disciplines", shapers(p.Devices, indices))
 	unknown("RPS and XPS", steering(root, p.Devices, indices))
 	for _, table := range topo.BridgeNFTables {
 		key := "net.bridge.bridge-nf-call-" + table
