@@ -207,6 +207,9 @@ var watchedCases = []watchedCase{
 	{rule: "learned-mtu", protocol: "tcp", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 1280} })
 	}, want: "h1p1 learned a path MTU of 1280 to 10.0.0.2", place: "h1p1"},
+	{rule: "learned-mtu", protocol: "tcp", name: "of a route", change: func(o observed) {
+		o.place("h1p1", func(p *evidence.Place) { p.RouteMTU = map[string]int{"10.0.0.2": 1200} })
+	}, want: "the route of h1p1 to 10.0.0.2 states an MTU of 1200: smaller than the plan's 1450; take", place: "h1p1"},
 	{protocol: "tcp", name: "a learned MTU above the plan's", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 1450} })
 	}},
