@@ -81,13 +81,17 @@ func fixed(v float64, digits int) string {
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }
 
-// sentence ends a text with a full stop and begins it with a capital.
+// sentence ends a text with a full stop and begins it with a capital, unless it begins with a name: eth0 is no Eth0.
 func sentence(s lang.Text) lang.Text {
 	s = lang.Text(strings.TrimSpace(string(s)))
-	if english := s.String(); english == "" || strings.HasSuffix(english, ".") {
-		return lang.Capital(s)
+	begun := s
+	if !lang.BeginsWithName(s) {
+		begun = lang.Capital(s)
 	}
-	return lang.T("%s.", lang.Capital(s))
+	if english := s.String(); english == "" || strings.HasSuffix(english, ".") {
+		return begun
+	}
+	return lang.T("%s.", begun)
 }
 
 // sentences puts sentences after each other: English needs a space between them.

@@ -215,9 +215,14 @@ var watchedCases = []watchedCase{
 	}},
 	{rule: "many-rules", protocol: "udp", change: func(o observed) {
 		o.place("h2", func(p *evidence.Place) { n := 1000; p.Rules = &n })
-	}, want: "h2 has 1,000 packet-filter rules", place: "h2"},
+		o.set("cpu.own.per.bit", "s/bit", 1.3e-9)
+	}, want: "h2 has 1,000 packet-filter rules, and with them packets take 1.30× the CPU time per bit", place: "h2"},
+	{protocol: "udp", name: "rules without effect", change: func(o observed) {
+		o.place("h2", func(p *evidence.Place) { n := 1000; p.Rules = &n })
+	}},
 	{protocol: "udp", name: "some rules", change: func(o observed) {
 		o.place("h2", func(p *evidence.Place) { n := 99; p.Rules = &n })
+		o.set("cpu.own.per.bit", "s/bit", 1.3e-9)
 	}},
 	{rule: "bridge-nf", protocol: "udp", change: func(o observed) {
 		o.place("h1", func(p *evidence.Place) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
@@ -288,10 +293,16 @@ var watchedCases = []watchedCase{
 	{rule: "tool-limited", protocol: "tcp", change: func(observed) {}, want: "as fast as host, and the engine client is full in both", also: []string{"full-thread"}},
 	{rule: "unlike-plan", protocol: "udp", name: "of a device", change: func(o observed) {
 		o.place("h1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"p1 qdisc": {"tbf", "noqueue"}} })
-	}, want: "h1 p1 has qdisc tbf where the plan leaves noqueue", place: "h1 p1"},
+	}, want: "h1 p1: queueing discipline tbf where the plan leaves queueing discipline noqueue", place: "h1 p1"},
 	{rule: "unlike-plan", protocol: "tcp", name: "of a node", change: func(o observed) {
 		o.place("h2p1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"rules": {"3", "0"}} })
-	}, want: "h2p1 has rules 3 where the plan leaves 0", place: "h2p1"},
+	}, want: "h2p1: 3 packet-filter rules where the plan leaves no packet-filter rules", place: "h2p1"},
+	{rule: "unlike-plan", protocol: "tcp", name: "of several devices", change: func(o observed) {
+		for _, in := range []string{"h2", "h2p1"} {
+			o.place(in, func(p *evidence.Place) { p.Unlike = map[string][2]string{"eth0 rps": {"2", "off"}} })
+			o.device(in, "eth0", func(d *evidence.Device) { d.RPS = []string{"2"} })
+		}
+	}, want: "h2 eth0, h2p1 eth0: packet steering (RPS) to the CPUs of mask 2 where the plan leaves packet steering (RPS) off: something else changed it; find the program that changed it, and measure without it\n", place: "h2 eth0"},
 	{protocol: "udp", name: "a setting changed for a moment", change: func(o observed) {
 		if o.Block == 5 {
 			o.place("h1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"p1 qdisc": {"tbf", "noqueue"}} })

@@ -160,8 +160,10 @@ func overIPv6(t *evidence.Trial) bool {
 }
 
 // settings returns what held in the row's last trial that knows it; nil if none does.
-func settings(r *analysis.Row) *evidence.Settings {
-	for _, o := range slices.Backward(r.Evidence()) {
+func settings(r *analysis.Row) *evidence.Settings { return settingsOf(r.Evidence()) }
+
+func settingsOf(all []analysis.Observed) *evidence.Settings {
+	for _, o := range slices.Backward(all) {
 		if o.Settings != nil {
 			return o.Settings
 		}
