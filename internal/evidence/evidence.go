@@ -29,7 +29,7 @@ type Trial struct {
 	// Path holds the devices that counters exist for, from the sender's to the receiver's.
 	Path []Hop `json:"path"`
 	// Nodes holds the growth of protocol counters by node (ip., udp., tcp., netstat.), Hosts that of
-	// softnet and softirq counters and of CPU time (cpu0.idle, s) by host and CPU. Only counters that moved
+	// softnet and softirq counters, of CPU time (cpu0.idle, s) by host and CPU, and of the periods of CPU limits (quota.). Only counters that moved
 	// are here.
 	Nodes map[string]sample.Counters `json:"nodes"`
 	Hosts map[string]sample.Counters `json:"hosts"`
@@ -149,7 +149,7 @@ type Device struct {
 }
 
 // kept are the last words of the counters that findings and explanations read: of hosts, then of nodes.
-var kept = []string{"dropped", "processed", "net_rx", "idle",
+var kept = []string{"dropped", "processed", "net_rx", "idle", "periods", "throttled",
 	"InReceives", "InDelivers", "InOctets", "ForwDatagrams", "OutForwDatagrams", "ReasmReqds", "ReasmOKs", "FragCreates",
 	"InDatagrams", "RcvbufErrors", "RetransSegs", "TCPBacklogDrop", "TCPRcvQDrop", "TCPOFODrop", "PFMemallocDrop", "RcvPruned"}
 

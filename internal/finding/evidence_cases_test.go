@@ -233,6 +233,14 @@ var watchedCases = []watchedCase{
 	}},
 	{rule: "same-cpu", protocol: "udp", change: func(o observed) { o.Receiver.CPUs = []int{0}; o.Receiver.Wait = 0.02 }, want: "both ends could use CPU 0 only", place: "h1p1"},
 	{protocol: "udp", name: "one number on two machines", change: func(o observed) { o.Receiver.CPUs, o.Receiver.Host = []int{0}, "other" }},
+	{rule: "cpu-limit", protocol: "tcp", change: func(o observed) {
+		o.Hosts["lab"]["quota.periods"], o.Hosts["lab"]["quota.throttled"] = 10, 9
+		o.Receiver.Wait, o.Sender.TCP.RwndLimited = 0.02, 0.03
+		o.set("cpu.used", "core", 1.9)
+	}, want: "the CPU limit of a control group stopped the ends in 90 % [90, 90] of its periods", place: "h1p1"},
+	{protocol: "tcp", name: "a limit that is seldom reached", change: func(o observed) {
+		o.Hosts["lab"]["quota.periods"], o.Hosts["lab"]["quota.throttled"] = 100, 4
+	}},
 	{rule: "contention", protocol: "tcp", change: func(o observed) {
 		o.Receiver.Wait = 0.02
 		o.set("cpu.used", "core", 1.9)
@@ -248,6 +256,18 @@ var watchedCases = []watchedCase{
 	{rule: "receive-window", protocol: "tcp", name: "of a small buffer", change: func(o observed) {
 		o.Sender.TCP.RwndLimited, o.Receiver.Wait, o.Observed["rcvbuf"] = 0.03, 0.02, "65536"
 	}, want: "the receiver's window held TCP back", place: "h2p1", also: []string{"contention"}},
+	{rule: "receive-window", protocol: "tcp", name: "of a program that does not read", change: func(o observed) {
+		o.Sender.TCP.RwndLimited = 0.03
+		o.place("h2p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 131072 6291456"} })
+	}, want: "although its buffer can grow to 6,291,456 bytes: its program does not read fast enough, and why is not known; look at", place: "h2p1"},
+	{rule: "receive-window", protocol: "tcp", name: "of a buffer that cannot grow", change: func(o observed) {
+		o.Sender.TCP.RwndLimited = 0.03
+		o.place("h2p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 8192 8192"} })
+	}, want: "held TCP back for 60 % [60, 60] of its busy time; raise the receiver's buffer", place: "h2p1"},
+	{rule: "receive-window", protocol: "tcp", name: "without scaling", change: func(o observed) {
+		o.Sender.TCP.RwndLimited = 0.03
+		o.place("h1p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_window_scaling": "0"} })
+	}, want: "window scaling is off, so no window is larger than 64 kB; switch", place: "h2p1"},
 	{protocol: "tcp", name: "a window that closes now and then", change: func(o observed) { o.Sender.TCP.RwndLimited = 0.0145 }},
 	{protocol: "tcp", name: "a window that a full program closes", change: func(o observed) { o.Sender.TCP.RwndLimited, o.Receiver.CPU = 0.03, 0.049 }},
 	{rule: "send-buffer", protocol: "tcp", change: func(o observed) { o.Sender.TCP.SndbufLimited = 0.03 }, want: "the send buffer held TCP back for 60 %", place: "h1p1"},

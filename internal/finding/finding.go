@@ -96,7 +96,7 @@ type Rule struct {
 // Rules lists all rules in the order in which their findings are shown.
 func Rules() []Rule {
 	return []Rule{emulated, cpusMoved, distance, unpaired, uncompared, fewBlocks, disturbed, notOK,
-		sameCPU, contention,
+		sameCPU, cpuLimit, contention,
 		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, filteredAtInput, socketBuffer, unlocated,
 		linkLimited, queueLimited, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU,
 		receiveWindow, sendBuffer, spurious, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,

@@ -89,11 +89,11 @@ func (s *Setup) end(e evidence.End, at plan.End, cpus []int) evidence.End {
 	return e
 }
 
-// Prefixes of the counters that are evidence: of protocols in nodes, and of softnet, softirqs and CPU time
+// Prefixes of the counters that are evidence: of protocols in nodes, and of softnet, softirqs, CPU time and CPU limits
 // in hosts.
 var (
 	protocolCounters = []string{"ip.", "ip6.", "icmp.", "icmp6.", "tcp.", "udp.", "udp6.", "netstat."}
-	hostCounters     = []string{"softnet.", "softirq.", "cpu"}
+	hostCounters     = []string{"softnet.", "softirq.", "cpu", "quota."}
 )
 
 // some returns the counters with one of the prefixes that grew.
