@@ -118,3 +118,17 @@ func Mostly(all []Observed, holds func(Observed) bool) (stat.Interval, bool) {
 		return part, 1
 	})
 }
+
+// RatioOf returns the ratio of another value of the row to the baseline's in the same block, with an interval that holds
+// by itself; N is 0 without one.
+func (r Row) RatioOf(name string) stat.Interval {
+	if r.base == nil || r.counted == nil {
+		return stat.Interval{}
+	}
+	base := r.base
+	if r.Busy != nil {
+		base = base.whole()
+	}
+	_, v := Common(base.Values(name), r.counted.Values(name))
+	return stat.Ratio(v[0], v[1], single)
+}

@@ -12,9 +12,10 @@ import (
 type watchedCase struct {
 	rule, protocol, name string // no rule: nothing is found
 	change               func(observed)
-	want                 string   // of the rule's finding
-	place                string   // of it
-	also                 []string // other rules, which follow
+	want                 string               // of the rule's finding
+	place                string               // of it
+	also                 []string             // other rules, which follow
+	there                func(*record.Result) // changes the baseline's trials
 }
 
 var watchedCases = []watchedCase{
@@ -280,6 +281,10 @@ var watchedCases = []watchedCase{
 			o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 600, 600
 		}
 	}},
+	{rule: "slow-responses", protocol: "tcp", change: func(o observed) {
+		responses(o.Result, 0.1, 100, 90)
+		o.Nodes["h1p1"]["tcp.RetransSegs"] = 90
+	}, there: func(r *record.Result) { responses(r, 1, 9000, 0) }, want: "of 2,280 responses, 1,080 took 200 ms or longer"},
 	{rule: "service-in-path", protocol: "udp", change: func(o observed) {
 		o.Carriers = map[string][]string{"h1": {"ovs-vswitchd"}}
 		o.set("cpu.ovs-vswitchd", "core", 0.73)

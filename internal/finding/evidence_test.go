@@ -189,6 +189,11 @@ func TestWatchedRules(t *testing.T) {
 					set(&rs[i], "throughput", 1e9*(1+0.01*float64(i/2%3))*(1+0.001*float64(i%2)*float64(i/2%2-i/4%2)))
 				}
 			}
+			for i := range rs {
+				if c.there != nil && rs[i].Config["network"] == "host" {
+					c.there(&rs[i])
+				}
+			}
 			text := ""
 			all := Check(analysis.New(rs, o))
 			for _, f := range all {

@@ -99,7 +99,7 @@ func Rules() []Rule {
 		sameCPU, cpuLimit, contention,
 		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, filteredAtInput, socketBuffer, unlocated,
 		linkLimited, queueLimited, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU,
-		receiveWindow, sendBuffer, spurious, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
+		receiveWindow, sendBuffer, spurious, slowResponses, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
 		oneCPU, fullThread, toolLimited, cpuModes, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
 }
 
