@@ -11,9 +11,9 @@ import (
 // losses of a path are not here: only the first one is found.
 var explains = map[string][]string{
 	// A program that does not run cannot empty its socket, open its window or acknowledge in time.
-	"cpu-limit":  {"contention", "spurious-retransmissions", "receive-window", "send-buffer", atSocket, "full-thread", "one-cpu"},
-	"same-cpu":   {"contention", "spurious-retransmissions", "receive-window", "send-buffer", atSocket},
-	"contention": {"spurious-retransmissions", "receive-window", "send-buffer", atSocket},
+	"cpu-limit":  {"contention", "slow-responses", "spurious-retransmissions", "receive-window", "send-buffer", atSocket, "full-thread", "one-cpu"},
+	"same-cpu":   {"contention", "slow-responses", "spurious-retransmissions", "receive-window", "send-buffer", atSocket},
+	"contention": {"slow-responses", "spurious-retransmissions", "receive-window", "send-buffer", atSocket},
 	// Without checksums a device cannot segment; a sender that segments leaves nothing to cut.
 	"checksum-off":    {"no-segmentation", "segmentation-lost"},
 	"no-segmentation": {"segmentation-lost"},

@@ -18,7 +18,7 @@ var slowResponses = Rule{
 	ID:    "slow-responses",
 	Title: "Few responses take most of the time",
 	Doc: "A loop that sends the next request when the last one is answered would complete one per median response time. The rule reports one that spends more than half of its time beyond that, where the baseline's under the same probe does not: the median hides what the slow responses cost. " +
-		"It counts those of 200 ms, 1 s and 3 s or longer. Where TCP sent segments again, these are the kernel's timers: the least retransmission timeout is 200 ms (TCP_RTO_MIN, include/net/tcp.h), a lost SYN is sent again after 1 s (TCP_TIMEOUT_INIT), and once more after 3 s. Loops with a rate of their own are left out." + majority + certainly,
+		"It counts those of 200 ms, 1 s and 3 s or longer. Where TCP sent segments again, these are the kernel's timers: the least retransmission timeout is 200 ms (TCP_RTO_MIN, include/net/tcp.h), a lost SYN is sent again after 1 s (TCP_TIMEOUT_INIT), and once more after 3 s. Loops with a rate of their own are left out, and so are waits for a CPU, unless the timers are named." + majority + certainly,
 	Check: func(run *analysis.Run) []Finding {
 		return measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 			if r.Hist == nil || r.Observed["rate"] != "" || number(r.Observed["streams"]) > 1 {
@@ -40,7 +40,8 @@ var slowResponses = Rule{
 				}
 				f.Text += lang.T("; %s's %s: %s× [%s, %s]", run.Baseline, count(was), digits(i.Center), digits(i.Lo), digits(i.Hi))
 			}
-			f.Text += timers(r)
+			slow, named := timers(r)
+			f.Text, f.certain = f.Text+slow, named
 			return []Finding{f}
 		})(run)
 	},
@@ -58,8 +59,9 @@ func beyondMedian(all []analysis.Observed) (stat.Interval, bool) {
 	})
 }
 
-// timers counts the responses that took as long as the kernel's timers, and names these if segments were sent again.
-func timers(r *analysis.Row) (text lang.Text) {
+// timers counts the responses that took as long as the kernel's timers, and names these if segments were sent again:
+// then no wait for a CPU explains them.
+func timers(r *analysis.Row) (text lang.Text, named bool) {
 	const late = 0.95 // a timer's tick can end early in a histogram's bin
 	var n [3]int64
 	all := r.Hist.TotalCount()
@@ -71,7 +73,7 @@ func timers(r *analysis.Row) (text lang.Text) {
 		}
 	}
 	if n[0] == 0 || r.Value.Center > 0.2/shortest {
-		return ""
+		return "", false
 	}
 	text = lang.T("; of %s responses, %s took 200 ms or longer, %s of them 1 s and %s 3 s", count(float64(all)), count(float64(n[0])), count(float64(n[1])), count(float64(n[2])))
 	again := 0.0
@@ -79,10 +81,10 @@ func timers(r *analysis.Row) (text lang.Text) {
 		again += retransmitted(o.Evidence) + retransmitted(reversed(o.Evidence))
 	}
 	if last(r).Evidence.Protocol != "tcp" {
-		return text
+		return text, false
 	}
 	if again < float64(n[0])/2 {
-		return text + lang.T("; TCP sent next to nothing again, so why is not known")
+		return text + lang.T("; TCP sent next to nothing again, so why is not known"), false
 	}
-	return text + lang.T(": TCP sends a lost segment again after 200 ms or more, and a lost SYN after 1 s and 3 s")
+	return text + lang.T(": TCP sends a lost segment again after 200 ms or more, and a lost SYN after 1 s and 3 s"), true
 }
