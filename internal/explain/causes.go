@@ -275,18 +275,22 @@ func few(parts []lang.Text) lang.Text {
 	return lang.Join(parts, lang.T(", "))
 }
 
-// unexplained is the statement about a network that differs from the baseline if nothing says why; none for others.
-func (r Premises) unexplained(network string) []Statement {
+// unexplained is the statement about the cells of a network that differ from the baseline and that no other statement
+// explains; none if there are none.
+func (r Premises) unexplained(network string, said []Statement) []Statement {
 	var ratios []lang.Text
+	var cells []analysis.Cell
 	for _, c := range r.cells(network) {
-		if c.row.Ratio.Bounded() && !c.row.Same {
+		known := slices.ContainsFunc(said, func(s Statement) bool { return s.Rule != "loss-not-located" && about(s.Cells, c) })
+		if c.row.Ratio.Bounded() && !c.row.Same && !known {
 			ratios = append(ratios, r.name(c)+lang.Text(" "+times(c.row.Ratio)))
+			cells = append(cells, c.table.Cell(*c.row))
 		}
 	}
 	if ratios == nil {
 		return nil
 	}
-	return []Statement{{Subject: Ordinary, Text: lang.T("the run does not show why it differs from %s: %s", r.Baseline, few(ratios))}}
+	return []Statement{{Subject: Ordinary, Cells: cells, Text: lang.T("the run does not show why it differs from %s: %s", r.Baseline, few(ratios))}}
 }
 
 // name names a cell: its probe, and its levels if the probe has more than one table.

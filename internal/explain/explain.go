@@ -112,6 +112,9 @@ func (r Premises) Known() bool {
 // New explains every network of a run.
 func New(r Premises) Explanation {
 	x := Explanation{Baseline: r.Baseline, Networks: []Network{}, Missing: r.missing()}
+	if !r.Known() && r.measured() {
+		return x
+	}
 	for _, name := range r.Networks {
 		all := r.network(name)
 		if all == nil {
@@ -132,19 +135,13 @@ func (x Explanation) Of(network string) Explanation {
 // differs from the baseline and why, and at last what both have.
 func (r Premises) network(name string) []Statement {
 	fails := r.failures(name)
-	if !r.Known() {
-		return fails
-	}
 	own, shared := r.causes(name)
 	paths := r.paths(name)
 	if s, ok := r.ordinary(name, own, shared); ok && paths == nil {
 		return slices.Concat(fails, []Statement{s}, r.hypotheses(name))
 	}
 	all := slices.Concat(own, paths, r.costs(name), r.sharing(name), r.parts(name), r.bounds(name))
-	if len(all) == 0 {
-		all = r.unexplained(name)
-	}
-	all = slices.Concat(fails, all, shared, r.hypotheses(name))
+	all = slices.Concat(fails, all, r.unexplained(name, all), shared, r.hypotheses(name))
 	for i, s := range all {
 		if s.Subject != Hypothesis {
 			all[i].Verdict = r.verdict(s)
