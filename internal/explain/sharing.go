@@ -27,12 +27,12 @@ const (
 )
 
 // sharing explains why TCP keeps more of a path than UDP: many segments share one pass through the stack,
-// and an overlay costs per pass. Both streams must be of one program that sends as fast as it can, lose nothing, and
+// and an overlay costs per pass. Both streams must be of weir's engine, send as fast as they can, lose nothing, and
 // have no other limit than a thread that is full: otherwise passes are not what holds UDP back.
 func (r Premises) sharing(network string) []Statement {
 	for _, udp := range r.passes(network, "udp") {
 		for _, tcp := range r.passes(network, "tcp") {
-			if tcp.row.Observed["tool"] != udp.row.Observed["tool"] || !agree(tcp.table.Levels, udp.table.Levels) ||
+			if !agree(tcp.table.Levels, udp.table.Levels) ||
 				tcp.row.Observed["streams"] != udp.row.Observed["streams"] || !tcp.size.Bounded() || tcp.size.Lo < leastSharing*udp.size.Hi || !r.full(udp.cell) {
 				continue
 			}
@@ -75,7 +75,7 @@ func (r Premises) shares(network string, tcp, udp pass) (s Statement, ok bool) {
 	for _, p := range []pass{tcp, udp} {
 		s.Evidence = append(s.Evidence, lang.T("%s: %s per packet on the sender's first device, median of %d blocks", r.Short(p.table.Probe), measured(p.size, "byte"), p.size.N))
 	}
-	if _, varied := udp.table.Config["send"]; !varied && udp.row.Observed["send"] == "single" && udp.row.Observed["tool"] == engine {
+	if _, varied := udp.table.Config["send"]; !varied && udp.row.Observed["send"] == "single" {
 		s.Test = &finding.Test{Text: lang.T("Refuted if UDP whose datagrams share passes (UDP_SEGMENT) gains less than %s×", fixed(sharedGain, 2)),
 			Options: map[string]string{"send": "gso"}, Metric: "throughput", Factor: sharedGain}
 	}
@@ -142,10 +142,10 @@ func (r Premises) ratio(of, to cell) stat.Interval {
 }
 
 // passes returns the cells of a protocol's streams without another limit, those whose packets carry most first. GSO
-// is not compared: UDP shares passes then, too.
+// is not compared: UDP shares passes then, too. Nor are foreign tools, whose pace no trial records.
 func (r Premises) passes(network, protocol string) (all []pass) {
 	for _, c := range r.cells(network) {
-		if c.table.Metric != "throughput" || c.row.Observed["send"] == "gso" || c.row.Observed["tool"] == "" || r.limited(c) {
+		if c.table.Metric != "throughput" || c.row.Observed["send"] == "gso" || c.row.Observed["tool"] != engine || r.limited(c) {
 			continue
 		}
 		var sizes []float64

@@ -112,6 +112,8 @@ var watchedCases = []watchedCase{
 		o.fail(9)
 	}},
 	{rule: "loss-not-located", protocol: "udp", change: func(o observed) { o.fail(300) }, want: "3 % [3, 3] of what was sent was lost, and no counter says where"},
+	{rule: "reordered", protocol: "udp", change: func(o observed) { o.set("reordered", "1", 0.011) }, want: "1.1 % [1.1, 1.1] of the datagrams arrived after later ones"},
+	{protocol: "udp", name: "a loss that the search of a capacity allows", change: func(o observed) { o.fail(40); o.set("capacity", "packet/s", 1e5) }},
 	{rule: "queue-limited", protocol: "tcp", change: func(o observed) {
 		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Packets: sentPackets, Overlimits: 3000, Drops: 4}
 	}, want: "a queueing discipline (tbf) on h1 eth0 limits the rate: it held packets back 36,000 times and dropped 48 of 120,048", place: "h1 eth0"},
