@@ -24,6 +24,15 @@ func (r Row) Evidence() []Observed {
 	return r.counted.observed
 }
 
+// WithoutValue returns the evidence of the row's trials that failed or are invalid, by block and then by name: what
+// their paths were like.
+func (r Row) WithoutValue() []Observed {
+	if r.sample == nil {
+		return nil
+	}
+	return r.sample.failed
+}
+
 // BaseEvidence returns the evidence of the baseline's trials that count, in the blocks that it shares with the
 // row; none for the baseline itself.
 func (r Row) BaseEvidence() (out []Observed) {
@@ -62,6 +71,11 @@ func (r *Run) observe(all map[string]*evidence.Trial, settings map[string]*evide
 			for _, t := range s.ok {
 				if e := all[t.Trial]; e != nil {
 					s.observed = append(s.observed, Observed{t, e, cmp.Or(settings[t.Trial], settings[e.Settings])})
+				}
+			}
+			for _, t := range s.trials {
+				if e := all[t.Trial]; e != nil && (t.status == record.Failed || t.status == record.Invalid) {
+					s.failed = append(s.failed, Observed{t.Result, e, cmp.Or(settings[t.Trial], settings[e.Settings])})
 				}
 			}
 		}

@@ -36,6 +36,7 @@ type Sample struct {
 	names          []named // of ok trials' values, in order
 	values         map[string]Series
 	observed       []Observed // of ok
+	failed         []Observed // of those that failed or are invalid
 }
 
 type named struct{ name, unit string }

@@ -97,7 +97,7 @@ type Rule struct {
 func Rules() []Rule {
 	return []Rule{emulated, cpusMoved, distance, unpaired, uncompared, fewBlocks, disturbed, notOK,
 		sameCPU, cpuLimit, contention,
-		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, filteredAtInput, socketBuffer, unlocated, reordered,
+		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, noFit, filteredAtInput, socketBuffer, unlocated, reordered,
 		linkLimited, queueLimited, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU,
 		receiveWindow, sendBuffer, spurious, slowResponses, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
 		oneCPU, fullThread, toolLimited, cpuModes, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}

@@ -16,12 +16,16 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// path records the path's properties and the arithmetic ceiling of a link.
-func (s *Setup) path(r *record.Result, m probe.Measured) {
+// sizes records what fits the path, of a trial that failed too: packets that do not fit can be why.
+func (s *Setup) sizes(r *record.Result) {
 	r.Observed["path.mtu"] = strconv.Itoa(s.Plan.Path.MTU)
 	if !s.Plan.Path.Found {
 		r.Observed["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead + s.Plan.Path.Tag)
 	}
+}
+
+// path records the path's properties and the arithmetic ceiling of a link.
+func (s *Setup) path(r *record.Result, m probe.Measured) {
 	if hosts := s.Plan.Crossed(s.Client, s.Server); hosts != nil {
 		r.Observed["path.hosts"] = strings.Join(hosts, " ")
 	}
