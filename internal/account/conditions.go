@@ -53,13 +53,11 @@ func (c Contents) paths() []byte {
 func foundVersions(results []record.Result) []byte {
 	all := map[string]map[string]bool{}
 	for _, r := range results {
-		for k, v := range r.Observed {
-			if strings.HasSuffix(k, ".version") || strings.HasPrefix(k, "cluster.") || k == "cni.plugins" {
-				if all[k] == nil {
-					all[k] = map[string]bool{}
-				}
-				all[k][v] = true
+		for k, v := range r.Observed.Products() {
+			if all[k] == nil {
+				all[k] = map[string]bool{}
 			}
+			all[k][v] = true
 		}
 	}
 	found := map[string]string{}

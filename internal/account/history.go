@@ -44,13 +44,13 @@ func (c Contents) past() (p past, ok bool) {
 
 // cell identifies a row of a table.
 func (p past) cell(t *analysis.Table, row *analysis.Row) history.Cell {
-	return history.Cell{Probe: t.Probe, Network: row.Network, Baseline: p.study.Baseline, Levels: t.Config, Metric: t.Metric,
+	return history.Cell{Probe: t.Probe, Network: row.Network, Baseline: p.study.Baseline, Levels: t.Config, Metric: string(t.Metric),
 		Setup: setup(p.study, t.Probe, row.Network, p.study.Baseline)}
 }
 
 // ofContrast identifies a row of a contrast.
 func (p past) ofContrast(c analysis.Contrast, row analysis.ContrastRow) history.Cell {
-	return history.Cell{Probe: row.Probe, Network: row.Network, Baseline: c.Name(row.Of), Levels: row.Config, Metric: row.Metric,
+	return history.Cell{Probe: row.Probe, Network: row.Network, Baseline: c.Name(row.Of), Levels: row.Config, Metric: string(row.Metric),
 		Setup: setup(p.study, row.Probe, row.Network, c.To[analysis.Network], c.To[analysis.Probe], c.Per[analysis.Network], c.Per[analysis.Probe])}
 }
 

@@ -135,7 +135,7 @@ func Mostly(all []Observed, holds func(Observed) bool) (stat.Interval, bool) {
 
 // RatioOf returns the ratio of another value of the row to the baseline's in the same block, with an interval that holds
 // by itself; N is 0 without one.
-func (r Row) RatioOf(name string) stat.Interval {
+func (r Row) RatioOf(name record.Quantity) stat.Interval {
 	if r.base == nil || r.counted == nil {
 		return stat.Interval{}
 	}

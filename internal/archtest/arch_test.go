@@ -17,11 +17,13 @@ const module = "github.com/weir-bench/weir/"
 // layers, so two packages of one layer never see each other: network never sees probe, probe never
 // sees target, report never sees lab.
 var layers = [][]string{
+	// The format of results, and their vocabulary.
+	{"record"},
 	// What prints and reads text.
 	{"internal/strictyaml"},
 	{"internal/lang"},
 	// Data and packages that stand alone.
-	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
+	{"claims", "figures", "schema", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
 	{"internal/facts", "internal/evidence", "internal/prose"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
@@ -35,7 +37,7 @@ var layers = [][]string{
 	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/profile", "internal/packettrace"},
 	{"internal/explain"},
 	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/history"},
-	{"internal/experiment"},
+	{"internal/experiment", "internal/labtest"},
 	{"internal/catalog"},
 	// Everything that a run says, and what shows it.
 	{"internal/account"},
@@ -49,7 +51,9 @@ var layers = [][]string{
 }
 
 var only = map[string][]string{
-	"github.com/vishvananda/netlink":            {"internal/engine/sock"},
+	"github.com/vishvananda/netlink":            {"internal/engine/sock", "internal/distance"},
+	"github.com/vishvananda/netlink/nl":         {"internal/distance"},
+	"github.com/google/nftables":                {"internal/distance"},
 	"github.com/vishvananda/netns":              nil,
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
 	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/confine", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/distance", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local", "internal/profile", "internal/packettrace", "internal/redirect", "internal/xsk"},
@@ -63,7 +67,7 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	// Experiments and trials know a target only by the seam.
-	module + "internal/target/lab":    {"internal/cli", "bench"},
+	module + "internal/target/lab":    {"internal/cli", "internal/labtest", "bench"},
 	module + "internal/target/vm":     {"internal/target/lab", "internal/cli"},
 	module + "internal/target/agent":  {"internal/target/lab", "internal/target/vm", "internal/target/remote", "internal/target/ssh", "internal/target/kube"},
 	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/cli"},

@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/labtest"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/topo"
-	"github.com/weir-bench/weir/internal/trial"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -68,7 +67,7 @@ func TestStreamsOfDatagramsInTheLab(t *testing.T) {
 				for _, of := range []probe.Probe{&probe.UDPRate{Streams: 4}, &probe.UDPStream{Streams: 2, Size: 1000, Send: "gso"}} {
 					r := run(p, of)
 					got, _ := r.Get("delivered")
-					if own, ok := r.Get("cpu.own.server"); r.Status != record.OK || got.Value == 0 || !ok || own.Value <= 0 || r.Observed["streams"] == "" {
+					if own, ok := r.Value(record.Quantity("cpu.own").At("server")); r.Status != record.OK || got.Value == 0 || !ok || own.Value <= 0 || r.Observed["streams"] == "" {
 						t.Errorf("%+v: %s %s: %g delivered, %g cores, %v", of, r.Status, r.Reason, got.Value, own.Value, r.Observed)
 					}
 				}
@@ -81,30 +80,12 @@ func TestStreamsOfDatagramsInTheLab(t *testing.T) {
 func datagramRuns(t *testing.T, name string, v6 bool) (d network.Driver, tp topo.Topology, p plan.Plan, run func(p plan.Plan, with probe.Probe, first ...plan.Step) record.Result) {
 	t.Helper()
 	d = Networks[name].New()
-	tp, err := topo.New(Networks[name].Spec(d, topo.Spec{IPv6: v6, PodsIPv6: v6}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, err = network.Build(d, tp); err != nil {
-		t.Fatal(err)
-	}
-	site, e := up(t, tp, p)
-	client, server, err := p.Between("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tp, p = labtest.Plan(t, d, Networks[name].Spec(d, topo.Spec{IPv6: v6, PodsIPv6: v6}))
+	built := labtest.Up(t, tp, p, "")
 	return d, tp, p, func(p plan.Plan, with probe.Probe, first ...plan.Step) record.Result {
 		t.Helper()
-		if err := site.Apply(t.Context(), first); err != nil {
-			t.Fatal(err)
-		}
-		r, err := trial.Run(t.Context(), trial.Setup{
-			Probe: with, Client: client, Server: server, Site: site, Engines: e, Plan: p,
-			Duration: 50 * time.Millisecond, Raw: func(string, []byte) error { return nil },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		labtest.Apply(t, built.Site, first...)
+		built.Plan = p
+		return labtest.Run(t, built, with)
 	}
 }

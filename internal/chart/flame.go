@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // A Flame is a flame graph: a frame's width is its share of the whole, below it is what it calls, and its color
@@ -70,7 +72,7 @@ func (v Flame) SVG() (string, error) {
 		for _, b := range boxes {
 			if shadeStep(b.Shade) == step {
 				c.add(inked("d", flameInk(step))+" stroke-width=\".7\"", fmt.Sprintf("<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"><title>%s</title></rect>",
-					px(b.x), px(float64(b.depth)*flameRow), px(b.w), px(flameRow-1), escape(b.Title)))
+					px(b.x), px(float64(b.depth)*flameRow), px(b.w), px(flameRow-1), foreign.XML(b.Title)))
 			}
 		}
 	}

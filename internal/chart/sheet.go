@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 )
 
@@ -83,7 +84,7 @@ func (v Sheet) SVG() (string, error) {
 	w, h := px(math.Ceil(whole+2*margin)), px(math.Ceil(y+10+margin))
 	return plain(fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\" viewBox=\"0 0 %s %s\" role=\"img\" aria-label=\"%s\" font-family=\"%s\">\n"+
 		"<rect width=\"%s\" height=\"%s\" %s/>\n<g transform=\"translate(%s %s)\" stroke=\"none\">\n%s</g>\n</svg>\n",
-		w, h, w, h, escape(v.Title+" "+v.Subtitle), fonts, w, h, inked("a", inkBG), px(margin), px(margin/2), c.b.String())), nil
+		w, h, w, h, foreign.XML(v.Title+" "+v.Subtitle), fonts, w, h, inked("a", inkBG), px(margin), px(margin/2), c.b.String())), nil
 }
 
 // A placed drawing is scaled to the width of a sheet.

@@ -16,10 +16,16 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
+// A comparing is what the flags of weir compare say.
+type comparing struct {
+	bound, format, junit string
+	json                 bool
+}
+
+var compareFormats = []string{"text", "md", "json", "github"}
+
 func compareCommand() *cobra.Command {
-	var bound, format, junit string
-	var asJSON bool
-	names := []string{"text", "md", "json", "github"}
+	var f comparing
 	c := &cobra.Command{
 		Use:   "compare BEFORE AFTER | compare BEFORE... -- AFTER...",
 		Short: "Compare runs before and after a change; exit 1 on a regression",
@@ -47,67 +53,78 @@ runs cannot tell is skipped. docs/ci.md has complete examples.`,
   weir compare old-1 old-2 old-3 -- new-1 new-2 new-3
   weir compare before after --junit weir.xml`,
 		Args: args(cobra.MinimumNArgs(2)),
-		RunE: func(cmd *cobra.Command, as []string) error {
-			if asJSON {
-				format = "json"
-			}
-			if !slices.Contains(names, format) {
-				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
-			}
-			most, err := unit.ParsePercent(bound)
-			if err != nil {
-				return usage("--max-regression: %w", err)
-			}
-			cut := cmd.ArgsLenAtDash()
-			if cut < 0 && len(as) == 2 {
-				cut = 1
-			}
-			if cut < 1 || cut == len(as) {
-				return usage("cannot tell which of %d directories are before and which after: separate them with --, as in: weir compare old-1 old-2 -- new-1 new-2", len(as))
-			}
-			a, err := loadSide(as[:cut])
-			if err != nil {
-				return err
-			}
-			b, err := loadSide(as[cut:])
-			if err != nil {
-				return err
-			}
-			cmp := analysis.Compare(a.runs, b.runs, most)
-			cmp.Differ = facts.Differ(append(a.facts, b.facts...))
-			if d, ok := analysis.CoresDiffer(append(slices.Clone(a.runs), b.runs...)); ok {
-				cmp.Differ = append(cmp.Differ, d)
-			}
-			cases := export.Changes(cmp)
-			switch format {
-			case "json":
-				err = printJSON(os.Stdout, cmp)
-			case "github":
-				err = export.Annotations(os.Stdout, "weir compare", cases)
-			default:
-				err = formats[format](os.Stdout, spoken(several.Comparison(cmp)))
-			}
-			if err := errors.Join(err, writeJUnit(junit, "weir compare", cases)); err != nil {
-				return exit(exitEnvironment, err)
-			}
-			var worse []string
-			for _, c := range cmp.Changes {
-				if c.Worse {
-					worse = append(worse, c.String())
-				}
-			}
-			if len(worse) > 0 {
-				return fmt.Errorf("worse by more than %s: %s", bound, strings.Join(worse, "; "))
-			}
-			return nil
-		},
+		RunE: func(c *cobra.Command, as []string) error { return f.run(as, c.ArgsLenAtDash()) },
 	}
-	c.Flags().StringVar(&bound, "max-regression", "0%", "largest regression to tolerate")
-	c.Flags().StringVar(&format, "format", "text", "text, md, json or github (annotations)")
-	c.Flags().StringVar(&junit, "junit", "", "also write a test case per cell to this file, as JUnit XML")
-	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output (--format json)")
-	_ = c.RegisterFlagCompletionFunc("format", complete(names))
+	c.Flags().StringVar(&f.bound, "max-regression", "0%", "largest regression to tolerate")
+	c.Flags().StringVar(&f.format, "format", "text", "text, md, json or github (annotations)")
+	c.Flags().StringVar(&f.junit, "junit", "", "also write a test case per cell to this file, as JUnit XML")
+	c.Flags().BoolVar(&f.json, "json", false, "print machine-readable output (--format json)")
+	_ = c.RegisterFlagCompletionFunc("format", complete(compareFormats))
 	return c
+}
+
+// run compares the directories before those from cut on with these; cut is -1 if the user did not separate them.
+func (f comparing) run(as []string, cut int) error {
+	if f.json {
+		f.format = "json"
+	}
+	if !slices.Contains(compareFormats, f.format) {
+		return usage("unknown format %q: want %s", f.format, strings.Join(compareFormats, ", "))
+	}
+	most, err := unit.ParsePercent(f.bound)
+	if err != nil {
+		return usage("--max-regression: %w", err)
+	}
+	if cut < 0 && len(as) == 2 {
+		cut = 1
+	}
+	if cut < 1 || cut == len(as) {
+		return usage("cannot tell which of %d directories are before and which after: separate them with --, as in: weir compare old-1 old-2 -- new-1 new-2", len(as))
+	}
+	a, err := loadSide(as[:cut])
+	if err != nil {
+		return err
+	}
+	b, err := loadSide(as[cut:])
+	if err != nil {
+		return err
+	}
+	return f.print(compareSides(a, b, most))
+}
+
+func compareSides(a, b side, most float64) analysis.Comparison {
+	cmp := analysis.Compare(a.runs, b.runs, most)
+	cmp.Differ = facts.Differ(append(a.facts, b.facts...))
+	if d, ok := analysis.CoresDiffer(append(slices.Clone(a.runs), b.runs...)); ok {
+		cmp.Differ = append(cmp.Differ, d)
+	}
+	return cmp
+}
+
+// print prints a comparison, and fails if a cell is worse.
+func (f comparing) print(cmp analysis.Comparison) (err error) {
+	cases := export.Changes(cmp)
+	switch f.format {
+	case "json":
+		err = printJSON(os.Stdout, cmp)
+	case "github":
+		err = export.Annotations(os.Stdout, "weir compare", cases)
+	default:
+		err = formats[f.format](os.Stdout, spoken(several.Comparison(cmp)))
+	}
+	if err := errors.Join(err, writeJUnit(f.junit, "weir compare", cases)); err != nil {
+		return exit(exitEnvironment, err)
+	}
+	var worse []string
+	for _, c := range cmp.Changes {
+		if c.Worse {
+			worse = append(worse, c.String())
+		}
+	}
+	if len(worse) > 0 {
+		return fmt.Errorf("worse by more than %s: %s", f.bound, strings.Join(worse, "; "))
+	}
+	return nil
 }
 
 // A side is the runs before, or those after.

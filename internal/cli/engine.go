@@ -20,16 +20,16 @@ func engineCommand() *cobra.Command {
 		Use:   "engine serve|run|ping",
 		Short: "Measure between two machines by hand",
 		Long: `The traffic generator of weir's own probes, for two machines that exist already: serve
-on one, run on the other.`,
+on one, run on the other. It prints JSON lines.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return usage("missing command: want serve, run or ping; see %s --help", c.CommandPath())
 		},
-		Example: "  weir engine serve                       # prints the command for the other machine:\n  WEIR_TOKEN=… weir engine run tcp-stream HOST",
+		Example: "  weir engine serve                       # prints its token, for the other machine:\n  WEIR_TOKEN=… weir engine run tcp-stream ADDR",
 	}
 	c.AddCommand(
 		engineDoes("serve [ADDR][:PORT]", "Answer the measurements of other machines", false),
-		engineDoes("run WORKLOAD HOST[:PORT]", "Measure the path to a machine that runs weir engine serve", false),
+		engineDoes("run WORKLOAD ADDR[:PORT]", "Measure the path to a machine that runs weir engine serve", false),
 		engineDoes("ping ADDR", "Measure the time of ICMP echoes", false),
 		engineDoes("reach ADDR:PORT", "Prove that the path carries a packet of a size", true),
 		engineDoes("hog --share SHARE", "Take a share of the CPU time", true),

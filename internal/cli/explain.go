@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"slices"
 	"strings"
@@ -14,10 +15,14 @@ import (
 	"github.com/weir-bench/weir/internal/store"
 )
 
+// An explaining is what the flags of weir explain say.
+type explaining struct {
+	refutation
+	json, md, behind, test bool
+}
+
 func explainCommand(version string) *cobra.Command {
-	r := refutation{version: version}
-	var network string
-	var asJSON, md, behind, test, keep bool
+	e := explaining{refutation: refutation{version: version}}
 	c := &cobra.Command{
 		Use:   "explain DIR",
 		Short: "Say why each network of a run costs what it costs",
@@ -43,54 +48,58 @@ the commands that remove the cause there.`,
   weir explain results --test --hypothesis mine.json`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, as []string) error {
-			switch {
-			case asJSON && md:
-				return usage("--json and --md cannot be combined")
-			case !test && (r.fast || c.Flags().Changed("blocks") || c.Flags().Changed("max-time") || r.hypotheses != ""):
-				return usage("--fast, --blocks, --max-time and --hypothesis are for --test: add it")
-			case c.Flags().Changed("blocks") && c.Flags().Changed("max-time"):
-				return usage("--max-time limits the blocks that weir plans, and --blocks says how many; leave one out")
-			case r.maxTime <= 0:
-				return usage("invalid --max-time %v: want more than 0s", r.maxTime)
-			case r.blocks < 1 || r.blocks > mostBlocks:
-				return usage("invalid --blocks %d: want 1 to %d", r.blocks, mostBlocks)
-			}
-			rep, err := explained(as[0], keep)
-			if err != nil {
-				return err
-			}
-			if all := rep.Analysis.Networks; network != "" && !slices.Contains(all, network) {
-				return usage("--network %s: %s has no such network, only %s", network, as[0], strings.Join(all, ", "))
-			}
-			r.dir, r.rep, r.keep, r.network = as[0], rep, keep, network
-			if c.Flags().Changed("blocks") {
-				r.maxTime = 0
-			}
-			if test {
-				return r.run(c.Context(), asJSON, md)
-			}
-			warn(rep.Problems...)
-			page, x := section.Explanation(rep, network, behind)
-			switch {
-			case asJSON:
-				return printJSON(os.Stdout, x)
-			case md:
-				return render.Markdown(os.Stdout, spoken(page))
-			}
-			return render.Text(os.Stdout, spoken(page), width())
+			return e.run(c.Context(), as[0], c.Flags().Changed("blocks"), c.Flags().Changed("max-time"))
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&md, "md", false, "print Markdown")
-	c.Flags().StringVar(&network, "network", "", "explain only this network")
-	c.Flags().BoolVarP(&behind, "evidence", "v", false, "also print the evidence behind each statement, and statements beyond the first six")
-	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
-	c.Flags().BoolVar(&test, "test", false, "run what could refute each statement, in a lab on this machine")
-	c.Flags().BoolVar(&r.fast, "fast", false, "with --test: short windows")
-	c.Flags().IntVar(&r.blocks, "blocks", 8, "with --test: passes through the cells of each run; unless you give it, weir adds as many as the verdict needs")
-	c.Flags().DurationVar(&r.maxTime, "max-time", 3*time.Minute, "with --test: time limit of each run")
-	c.Flags().StringVar(&r.hypotheses, "hypothesis", "", "with --test: JSON file with findings of your own to test instead (docs/adr/0043)")
+	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&e.md, "md", false, "print Markdown")
+	c.Flags().StringVar(&e.network, "network", "", "explain only this network")
+	c.Flags().BoolVarP(&e.behind, "evidence", "v", false, "also print the evidence behind each statement, and statements beyond the first six")
+	c.Flags().BoolVar(&e.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
+	c.Flags().BoolVar(&e.test, "test", false, "run what could refute each statement, in a lab on this machine")
+	c.Flags().BoolVar(&e.fast, "fast", false, "with --test: short windows")
+	c.Flags().IntVar(&e.blocks, "blocks", 8, "with --test: passes through the cells of each run; unless you give it, weir adds as many as the verdict needs")
+	c.Flags().DurationVar(&e.maxTime, "max-time", 3*time.Minute, "with --test: time limit of each run")
+	c.Flags().StringVar(&e.hypotheses, "hypothesis", "", "with --test: JSON file with findings of your own to test instead (docs/adr/0043)")
 	return c
+}
+
+// run explains the run in a directory, or tests what it says. blocksGiven and timeGiven say which flags the user gave.
+func (e explaining) run(ctx context.Context, dir string, blocksGiven, timeGiven bool) (err error) {
+	switch {
+	case e.json && e.md:
+		return usage("--json and --md cannot be combined")
+	case !e.test && (e.fast || blocksGiven || timeGiven || e.hypotheses != ""):
+		return usage("--fast, --blocks, --max-time and --hypothesis are for --test: add it")
+	case blocksGiven && timeGiven:
+		return usage("--max-time limits the blocks that weir plans, and --blocks says how many; leave one out")
+	case e.maxTime <= 0:
+		return usage("invalid --max-time %v: want more than 0s", e.maxTime)
+	case e.blocks < 1 || e.blocks > mostBlocks:
+		return usage("invalid --blocks %d: want 1 to %d", e.blocks, mostBlocks)
+	}
+	if e.rep, err = explained(dir, e.keep); err != nil {
+		return err
+	}
+	if all := e.rep.Analysis.Networks; e.network != "" && !slices.Contains(all, e.network) {
+		return usage("--network %s: %s has no such network, only %s", e.network, dir, strings.Join(all, ", "))
+	}
+	e.dir = dir
+	if blocksGiven {
+		e.maxTime = 0
+	}
+	if e.test {
+		return e.refutation.run(ctx, e.json, e.md)
+	}
+	warn(e.rep.Problems...)
+	page, x := section.Explanation(e.rep, e.network, e.behind)
+	switch {
+	case e.json:
+		return printJSON(os.Stdout, x)
+	case e.md:
+		return render.Markdown(os.Stdout, spoken(page))
+	}
+	return render.Text(os.Stdout, spoken(page), width())
 }
 
 // mostBlocks is the most blocks of a study.

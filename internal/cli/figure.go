@@ -21,8 +21,6 @@ import (
 
 func figureCommand(version string) *cobra.Command {
 	d := drawing{reproduction: reproduction{version: version}}
-	var all bool
-	var spread, format string
 	c := &cobra.Command{
 		Use:   "figure [FIGURE…]",
 		Short: "Repeat the figures and tables of published documents, and draw them",
@@ -45,45 +43,15 @@ what is missing there. --from DIR measures nothing.`,
 			fs, _ := figure.Shipped() // a mistake in the files is reported when they are used
 			return complete(figureIDs(fs))(c, as, toComplete)
 		},
-		RunE: func(c *cobra.Command, as []string) error {
-			shipped, err := figure.Shipped()
-			if err != nil {
-				return err
-			}
-			d.look.SD = spread == "sd"
-			switch {
-			case spread != "interval" && spread != "sd":
-				return usage("--spread %q: want interval or sd", spread)
-			case d.json && d.md:
-				return usage("--json and --md cannot be combined")
-			case all && len(as) > 0:
-				return usage("--all draws every figure; it cannot be combined with names of figures")
-			case d.from != nil && (d.dir != "" || d.fast):
-				return usage("--from draws existing results; it cannot be combined with --results or --fast")
-			case len(as) == 0 && !all:
-				return listFigures(shipped, d.json)
-			}
-			if d.figures = shipped; !all {
-				if d.figures, err = chooseFigures(shipped, as); err != nil {
-					return err
-				}
-			}
-			if err := pictureFormat(format, d.out); err != nil {
-				return err
-			}
-			if len(d.figures) > 1 && d.oneFile() {
-				return usage("-o %s: %d figures need a directory", d.out, len(d.figures))
-			}
-			return d.run(c.Context())
-		},
+		RunE: func(c *cobra.Command, as []string) error { return d.choose(c.Context(), as) },
 	}
-	c.Flags().BoolVar(&all, "all", false, "draw every figure")
+	c.Flags().BoolVar(&d.all, "all", false, "draw every figure")
 	c.Flags().BoolVar(&d.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
 	c.Flags().StringArrayVar(&d.from, "from", nil, "results directory, or directory of several runs, to draw instead of measuring; repeatable")
 	c.Flags().StringVar(&d.dir, "results", "", "directory for the results of each study (default weir-results/figure-TIME)")
 	c.Flags().StringVarP(&d.out, "output", "o", "", "file for the picture, or directory for several (default FIGURE.svg)")
-	c.Flags().StringVar(&format, "format", "", "svg, of which rsvg-convert makes png and pdf")
-	c.Flags().StringVar(&spread, "spread", "interval", "interval: median and interval; sd: mean and standard deviation")
+	c.Flags().StringVar(&d.format, "format", "", "svg, of which rsvg-convert makes png and pdf")
+	c.Flags().StringVar(&d.spread, "spread", "interval", "interval: median and interval; sd: mean and standard deviation")
 	c.Flags().BoolVar(&d.look.Absolute, "absolute", false, "draw values in their unit instead of ratios")
 	c.Flags().BoolVar(&d.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	c.Flags().BoolVar(&d.json, "json", false, "print JSON")
@@ -97,9 +65,45 @@ what is missing there. --from DIR measures nothing.`,
 type drawing struct {
 	reproduction
 	figures []figure.Figure
+	all     bool
 	from    []string
 	out     string
+	format  string // "" or svg
+	spread  string
 	look    figure.Look
+}
+
+// choose checks the flags, and draws the figures that the user names.
+func (d *drawing) choose(ctx context.Context, names []string) error {
+	shipped, err := figure.Shipped()
+	if err != nil {
+		return err
+	}
+	d.look.SD = d.spread == "sd"
+	switch {
+	case d.spread != "interval" && d.spread != "sd":
+		return usage("--spread %q: want interval or sd", d.spread)
+	case d.json && d.md:
+		return usage("--json and --md cannot be combined")
+	case d.all && len(names) > 0:
+		return usage("--all draws every figure; it cannot be combined with names of figures")
+	case d.from != nil && (d.dir != "" || d.fast):
+		return usage("--from draws existing results; it cannot be combined with --results or --fast")
+	case len(names) == 0 && !d.all:
+		return listFigures(shipped, d.json)
+	}
+	if d.figures = shipped; !d.all {
+		if d.figures, err = chooseFigures(shipped, names); err != nil {
+			return err
+		}
+	}
+	if err := pictureFormat(d.format, d.out); err != nil {
+		return err
+	}
+	if len(d.figures) > 1 && d.oneFile() {
+		return usage("-o %s: %d figures need a directory", d.out, len(d.figures))
+	}
+	return d.run(ctx)
 }
 
 // oneFile reports whether out is a file, not a directory.

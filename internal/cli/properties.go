@@ -76,7 +76,7 @@ func measured(networks []item, dir string) ([]item, error) {
 func performances(r *analysis.Run, network string) (ps []performance) {
 	for _, t := range r.Tables {
 		row, _ := t.Row(network) // without trials, its numbers are zero
-		p := performance{Probe: t.Probe, Levels: t.Levels, Metric: t.Metric, Unit: t.Unit, Value: row.Value, Ratio: row.Ratio, Baseline: r.Baseline}
+		p := performance{Probe: t.Probe, Levels: t.Levels, Metric: string(t.Metric), Unit: t.Unit, Value: row.Value, Ratio: row.Ratio, Baseline: r.Baseline}
 		if row.Value.N == 0 {
 			p.Metric = ""
 		}

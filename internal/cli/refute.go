@@ -106,7 +106,7 @@ func (r *refutation) statements() (out []explain.Statement, _ error) {
 		if len(f.Cells) == 0 || f.Test == nil || f.Test.Metric == "" || !(f.Test.Factor > 0) || f.Test.Factor == 1 {
 			return nil, usage("--hypothesis %s: finding %d needs cells, and a test with a metric and a factor above 0 and not 1", r.hypotheses, i+1)
 		}
-		if !explain.Printable(string(f.Text), string(f.Test.Text), f.Test.Metric) {
+		if !foreign.Printable(string(f.Text), string(f.Test.Text), string(f.Test.Metric)) {
 			return nil, usage("--hypothesis %s: finding %d has characters that do not print, such as a line break, in a text", r.hypotheses, i+1)
 		}
 		if r.network == "" || f.Cells[0].Network == r.network {

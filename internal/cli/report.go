@@ -32,10 +32,16 @@ var formats = map[string]func(io.Writer, *doc.Document) error{
 	"json":    render.JSON,
 }
 
+// A reporting is what the flags of weir report say.
+type reporting struct {
+	format, out, only, figure string
+	keep                      bool
+}
+
+var reportFormats = []string{"text", "html", "md", "summary", "csv", "ratios", "json", "gobench", "openmetrics", "customBiggerIsBetter", "customSmallerIsBetter"}
+
 func reportCommand() *cobra.Command {
-	var format, out, only, figure string
-	var keep bool
-	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json", "gobench", "openmetrics", "customBiggerIsBetter", "customSmallerIsBetter"}
+	var f reporting
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write the report of stored results again, or one about several runs",
@@ -65,73 +71,88 @@ describes them and the columns of csv and ratios.`,
   weir report results --format gobench | benchstat -col /network -`,
 		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(c *cobra.Command, as []string) error {
-			switch {
-			case figure == "list":
-				return listPictures(as, keep)
-			case figure != "":
-				if !c.Flags().Changed("format") {
-					format = ""
-				}
-				if !c.Flags().Changed("output") {
-					out = ""
-				}
-				return drawPicture(as, keep, figure, format, out)
-			case slices.Contains(pictures, format):
-				return usage("--format %s needs --figure: --figure list shows the names", format)
-			}
-			var err error
-			if format, err = documentFormat(format, c.Flags().Changed("format"), out, names); err != nil {
-				return err
-			}
-			if len(as) > 1 {
-				return writeTogether(as, keep, format, only, out)
-			}
-			if only != "" && (format == "csv" || format == "ratios" || exports[format] != nil) {
-				return usage("--section does not work with --format %s, which has no sections", format)
-			}
-			runs, err := store.Runs(as[0])
-			if err != nil {
-				if len(newResults(as, false).runs) > 0 {
-					err = fmt.Errorf("%w; weir index %s makes a page of the runs below it", err, as[0])
-				}
-				return usage("cannot read results from %w", err)
-			}
-			if exports[format] != nil {
-				return writeExport(runs, keep, format, out)
-			}
-			if series := runs[0] != as[0]; series && format == "csv" {
-				return usage("--format csv needs a single run, such as %s", runs[0])
-			} else if series && only != "" {
-				return usage("--section needs a single run, such as %s", runs[0])
-			} else if series {
-				page, err := poolSeries(as[0], runs, keep)
-				if err != nil {
-					return err
-				}
-				return writeDocument(page, format, out)
-			}
-			rep, err := loadInside(as[0], keep)
-			if err != nil {
-				return err
-			}
-			warn(rep.Problems...)
-			if format == "csv" { // trials, without any analysis
-				return writeTo(out, func(w io.Writer) error { return render.CSV(w, rep.Results) })
-			}
-			page := section.Report(rep)
-			if known := page.IDs(); only != "" && !page.Only(only) {
-				return usage("the report of %s has no section %q: it has %s", as[0], only, strings.Join(known, ", "))
-			}
-			return writeDocument(page, format, out)
+			return f.run(as, c.Flags().Changed("format"), c.Flags().Changed("output"))
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg; default: that of -o, such as report.html")
-	c.Flags().StringVar(&figure, "figure", "", "draw this figure alone; list shows their names")
-	c.Flags().StringVar(&only, "section", "", "write this section alone, such as costs")
-	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
-	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
-	_ = c.RegisterFlagCompletionFunc("format", complete(append(names, "svg")))
+	c.Flags().StringVar(&f.format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg; default: that of -o, such as report.html")
+	c.Flags().StringVar(&f.figure, "figure", "", "draw this figure alone; list shows their names")
+	c.Flags().StringVar(&f.only, "section", "", "write this section alone, such as costs")
+	c.Flags().StringVarP(&f.out, "output", "o", "-", "file to write")
+	c.Flags().BoolVar(&f.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
+	_ = c.RegisterFlagCompletionFunc("format", complete(append(slices.Clone(reportFormats), "svg")))
 	return c
+}
+
+// run writes the report of directories. formatGiven and outGiven say which flags the user gave.
+func (f reporting) run(as []string, formatGiven, outGiven bool) (err error) {
+	switch {
+	case f.figure == "list":
+		return listPictures(as, f.keep)
+	case f.figure != "":
+		if !formatGiven {
+			f.format = ""
+		}
+		if !outGiven {
+			f.out = ""
+		}
+		return drawPicture(as, f.keep, f.figure, f.format, f.out)
+	case slices.Contains(pictures, f.format):
+		return usage("--format %s needs --figure: --figure list shows the names", f.format)
+	}
+	if f.format, err = documentFormat(f.format, formatGiven, f.out, reportFormats); err != nil {
+		return err
+	}
+	if len(as) > 1 {
+		return writeTogether(as, f.keep, f.format, f.only, f.out)
+	}
+	if f.only != "" && (f.format == "csv" || f.format == "ratios" || exports[f.format] != nil) {
+		return usage("--section does not work with --format %s, which has no sections", f.format)
+	}
+	runs, err := store.Runs(as[0])
+	switch {
+	case err != nil:
+		if len(newResults(as, false).runs) > 0 {
+			err = fmt.Errorf("%w; weir index %s makes a page of the runs below it", err, as[0])
+		}
+		return usage("cannot read results from %w", err)
+	case exports[f.format] != nil:
+		return writeExport(runs, f.keep, f.format, f.out)
+	case runs[0] != as[0]:
+		return f.series(as[0], runs)
+	}
+	return f.single(as[0])
+}
+
+// series writes the pooled report of the runs in a directory.
+func (f reporting) series(dir string, runs []string) error {
+	switch {
+	case f.format == "csv":
+		return usage("--format csv needs a single run, such as %s", runs[0])
+	case f.only != "":
+		return usage("--section needs a single run, such as %s", runs[0])
+	}
+	page, err := poolSeries(dir, runs, f.keep)
+	if err != nil {
+		return err
+	}
+	return writeDocument(page, f.format, f.out)
+}
+
+// single writes the report of one run.
+func (f reporting) single(dir string) error {
+	rep, err := loadInside(dir, f.keep)
+	if err != nil {
+		return err
+	}
+	warn(rep.Problems...)
+	if f.format == "csv" { // trials, without any analysis
+		return writeTo(f.out, func(w io.Writer) error { return render.CSV(w, rep.Results) })
+	}
+	page := section.Report(rep)
+	if known := page.IDs(); f.only != "" && !page.Only(f.only) {
+		return usage("the report of %s has no section %q: it has %s", dir, f.only, strings.Join(known, ", "))
+	}
+	return writeDocument(page, f.format, f.out)
 }
 
 // load reads a results directory, complete or not, and analyzes it. With keep, disturbed trials count even if the study

@@ -20,11 +20,7 @@ import (
 
 func reproduceCommand(version string) *cobra.Command {
 	r := reproduction{version: version}
-	var all bool
-	var from []string
-	var many seriesFlags
-	var elsewhere string
-	var kube bool
+	var f reproducing
 	c := &cobra.Command{
 		Use:   "reproduce [CLAIM…]",
 		Short: "Test published figures on this machine",
@@ -47,54 +43,65 @@ between runs, which no single run can show.`,
 		ValidArgsFunction: func(c *cobra.Command, as []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			return complete(claimNames())(c, as, toComplete) // lazily, not whenever weir starts
 		},
-		RunE: func(c *cobra.Command, as []string) error {
-			shipped, err := claim.Shipped()
-			if err != nil {
-				return err
-			}
-			switch {
-			case elsewhere != "" || kube || asPlugin() && (all || len(as) > 0):
-				return usage("claims are about networks that weir builds, on this machine: run weir itself, without --ssh and --kube; weir run measures machines that exist")
-			case r.json && r.md:
-				return usage("--json and --md cannot be combined")
-			case all && len(as) > 0:
-				return usage("--all tests every claim; it cannot be combined with names of claims")
-			case from != nil && (r.dir != "" || r.fast || c.Flags().Changed("runs") || c.Flags().Changed("every")):
-				return usage("--from tests existing results; it cannot be combined with -o, --fast, --runs or --every")
-			case len(as) == 0 && !all && from == nil:
-				return listClaims(shipped, r.json)
-			}
-			if len(as) > 0 {
-				if shipped, err = choose(shipped, as); err != nil {
-					return err
-				}
-			}
-			if from != nil {
-				return r.existing(shipped, from, len(as) > 0)
-			}
-			if err := many.check(c); err != nil {
-				return err
-			}
-			r.Series = store.Series{Runs: many.runs, Every: many.every}
-			return r.run(c.Context(), shipped)
-		},
+		RunE: func(c *cobra.Command, as []string) error { return f.run(c, &r, as) },
 	}
-	c.Flags().BoolVar(&all, "all", false, "test every claim")
+	c.Flags().BoolVar(&f.all, "all", false, "test every claim")
 	c.Flags().BoolVar(&r.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
-	c.Flags().StringArrayVar(&from, "from", nil, "results directory, or directory of several runs, to test claims on instead of measuring; repeatable")
+	c.Flags().StringArrayVar(&f.from, "from", nil, "results directory, or directory of several runs, to test claims on instead of measuring; repeatable")
 	c.Flags().StringVarP(&r.dir, "output", "o", "", "directory for the results of each study (default weir-results/reproduce-TIME)")
 	c.Flags().BoolVar(&r.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	c.Flags().BoolVar(&r.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&r.md, "md", false, "print the verdicts as Markdown")
 	c.Flags().StringVar(&r.junit, "junit", "", "also write a test case per claim to this file, as JUnit XML")
-	c.Flags().StringVar(&elsewhere, "ssh", "", "")
-	c.Flags().BoolVar(&kube, "kube", false, "")
+	c.Flags().StringVar(&f.elsewhere, "ssh", "", "")
+	c.Flags().BoolVar(&f.kube, "kube", false, "")
 	_ = c.Flags().MarkHidden("ssh")
 	_ = c.Flags().MarkHidden("kube")
-	many.register(c)
+	f.many.register(c)
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("from")
 	return c
+}
+
+// A reproducing is what the flags of weir reproduce say beyond the reproduction.
+type reproducing struct {
+	all       bool
+	from      []string // results that exist
+	many      seriesFlags
+	elsewhere string // refused, and so is kube
+	kube      bool
+}
+
+func (f reproducing) run(c *cobra.Command, r *reproduction, as []string) error {
+	shipped, err := claim.Shipped()
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.elsewhere != "" || f.kube || asPlugin() && (f.all || len(as) > 0):
+		return usage("claims are about networks that weir builds, on this machine: run weir itself, without --ssh and --kube; weir run measures machines that exist")
+	case r.json && r.md:
+		return usage("--json and --md cannot be combined")
+	case f.all && len(as) > 0:
+		return usage("--all tests every claim; it cannot be combined with names of claims")
+	case f.from != nil && (r.dir != "" || r.fast || c.Flags().Changed("runs") || c.Flags().Changed("every")):
+		return usage("--from tests existing results; it cannot be combined with -o, --fast, --runs or --every")
+	case len(as) == 0 && !f.all && f.from == nil:
+		return listClaims(shipped, r.json)
+	}
+	if len(as) > 0 {
+		if shipped, err = choose(shipped, as); err != nil {
+			return err
+		}
+	}
+	if f.from != nil {
+		return r.existing(shipped, f.from, len(as) > 0)
+	}
+	if err := f.many.check(c); err != nil {
+		return err
+	}
+	r.Series = store.Series{Runs: f.many.runs, Every: f.many.every}
+	return r.run(c.Context(), shipped)
 }
 
 func claimNames() []string {

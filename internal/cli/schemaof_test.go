@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding"
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -35,7 +36,7 @@ type generator struct {
 // schemaOf returns the schema of v. With strict, it refuses keys that v lacks.
 func schemaOf(t *testing.T, name, title string, v any, strict bool) map[string]any {
 	g := generator{t: t, strict: strict, defs: map[string]any{}, docs: map[string]string{}, parsed: map[string]bool{}}
-	s := map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://" + module + "schema/1/" + name + ".json", "title": title}
+	s := map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": fmt.Sprintf("https://%sschema/%d/%s.json", module, version(v), name), "title": title}
 	if all, ok := v.(oneOf); ok {
 		var like []any
 		for _, one := range all {
@@ -51,6 +52,9 @@ func schemaOf(t *testing.T, name, title string, v any, strict bool) map[string]a
 
 // formatVersions are the formats of documents that have one.
 var formatVersions = map[string]int{"record.Result": record.Format, "report.Document": render.Format, "analysis.Comparison": analysis.ComparisonFormat}
+
+// version is the format of a document; 1 if it does not have one.
+func version(v any) int { return max(1, formatVersions[strings.TrimPrefix(fmt.Sprintf("%T", v), "*")]) }
 
 // override returns the schema of a field whose Go type says less than is true; nil for others.
 func (g *generator) override(typ, field string) map[string]any {
@@ -216,8 +220,9 @@ func (g *generator) summary(t reflect.Type) map[string]any {
 	const name = "analysis.Summary"
 	if _, known := g.defs[name]; !known {
 		number, text := map[string]any{"type": "number"}, map[string]any{"type": "string"}
-		s := map[string]any{"type": "object", "description": g.doc(t, ""), "required": []string{"n", "name", "unit"},
-			"properties": map[string]any{"name": text, "unit": text, "median": number, "mean": number, "sd": number, "n": map[string]any{"type": "integer"}, "missing": text}}
+		properties := map[string]any{"name": text, "unit": text, "median": number, "mean": number, "sd": number, "n": map[string]any{"type": "integer"}, "missing": text}
+		g.fields(reflect.TypeFor[record.About](), properties, map[string]bool{})
+		s := map[string]any{"type": "object", "description": g.doc(t, ""), "required": []string{"n", "name", "unit"}, "properties": properties}
 		if g.strict {
 			s["additionalProperties"] = false
 		}

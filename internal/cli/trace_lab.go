@@ -35,9 +35,6 @@ const (
 	tracedReach  = 5 * time.Second
 )
 
-// stampedPath is the value that the sockets' stamps give (ADR 15).
-const stampedPath = "rtt.path"
-
 // tracing is how networks are traced.
 type tracing struct {
 	at          place
@@ -135,7 +132,7 @@ func (x *traced) round(ctx context.Context) (r packettrace.Round, err error) {
 	if err != nil {
 		return r, err
 	}
-	if v, ok := plain.Get(stampedPath); ok {
+	if v, ok := plain.Get(record.RTTPath); ok {
 		r.Stamps = v.Value
 	}
 	if x.at.machines == nil { // else the taps measure it
@@ -167,7 +164,7 @@ func (x *traced) record(ctx context.Context, r *packettrace.Round) (err error) {
 	for d := firstTraced; ; d *= 3 {
 		err = by(ctx, r, func() error {
 			result, err := x.measure(ctx, firstTraced/2, d)
-			if v, ok := result.Get(stampedPath); ok {
+			if v, ok := result.Get(record.RTTPath); ok {
 				r.StampsTraced = v.Value
 			}
 			return err
@@ -314,7 +311,7 @@ func (x *traced) counted(ctx context.Context, r packettrace.Recording) (packettr
 	if err != nil {
 		return t, err
 	}
-	requests, ok := result.Get("requests")
+	requests, ok := result.Get(record.Requests)
 	if !ok || requests.Value == 0 {
 		return t, fmt.Errorf("%w: %s", packettrace.ErrNothing, result.Reason)
 	}

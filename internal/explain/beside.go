@@ -7,6 +7,8 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // leastBeside is the least share of a CPU, more than on the baseline, that makes a thread of the kernel part of a cost.
@@ -23,15 +25,14 @@ func (r Premises) beside(all []cost) lang.Text {
 	for _, c := range all {
 		for _, f := range r.Findings {
 			if f.Rule == "service-in-path" && f.Number != nil && about(f.Cells, c.cell) {
-				parts = append(parts, lang.T("%s (%s)", lang.T("%s %s per packet", f.Subject, value(f.Number.Value.Center, "s")), r.name(c.cell)))
+				parts = append(parts, lang.T("%s (%s)", lang.T("%s %s per packet", f.Subject, unit.Format(f.Number.Value.Center, "s")), r.name(c.cell)))
 			}
 		}
 		base, _ := c.table.Row(r.Baseline)
 		for _, t := range c.row.Threads() {
-			process, thread, _ := strings.Cut(t.Name, "/")
 			more := t.Share.Center - share(base, t)
-			if rate := rateOf(c); rate > 0 && more >= leastBeside && (slices.Contains(kernelCarries, process) || strings.HasPrefix(thread, "vhost")) {
-				parts = append(parts, lang.T("%s (%s)", lang.T("%s %s", finding.Describe(t).Subject, value(more/rate, "s")), r.name(c.cell)))
+			if rate := rateOf(c); rate > 0 && more >= leastBeside && (slices.Contains(kernelCarries, t.Program) || strings.HasPrefix(t.Thread, "vhost")) {
+				parts = append(parts, lang.T("%s (%s)", lang.T("%s %s", finding.Describe(t).Subject, unit.Format(more/rate, "s")), r.name(c.cell)))
 			}
 		}
 	}
@@ -44,7 +45,7 @@ func (r Premises) beside(all []cost) lang.Text {
 // share returns the share of a CPU that the thread of a name and place used on another row.
 func share(of analysis.Row, t analysis.Thread) float64 {
 	for _, x := range of.Threads() {
-		if x.Name == t.Name && x.Place == t.Place {
+		if x.Name() == t.Name() && x.Place == t.Place {
 			return x.Share.Center
 		}
 	}
@@ -53,7 +54,8 @@ func share(of analysis.Row, t analysis.Thread) float64 {
 
 // rateOf returns the units of work per second that a cost is per, as its sentence counts them.
 func rateOf(c cost) float64 {
-	names := map[string][]string{"cpu.own.per.packet": {"sent", "packet.rate"}, "cpu.own.per.transaction": {"transactions"}, "cpu.own.per.bit": {"throughput"}}
+	names := map[record.Quantity][]record.Quantity{record.CPUOwnPerPacket: {record.Sent, record.PacketRate}, record.CPUOwnPerTransaction: {record.Transactions},
+		record.CPUOwnPerBit: {record.Throughput}}
 	for _, name := range names[c.row.Own.Name] {
 		if v, ok := c.row.Get(name); ok {
 			return v.Median / works[c.row.Own.Name].by

@@ -7,6 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -134,9 +135,9 @@ func (r Premises) others(rest []clause) lang.Text {
 // plain formats the estimate of a number: a share in percent.
 func plain(n *finding.Number) string {
 	if n.Unit == "1" {
-		return fixed(100*n.Value.Center, 1) + " %"
+		return prose.Fixed(100*n.Value.Center, 1) + " %"
 	}
-	return measured(bare(n.Value), n.Unit)
+	return prose.Measured(bare(n.Value), n.Unit)
 }
 
 // mostSoftirqs is the share of a host's receive softirqs from which one CPU does all of them.
@@ -220,13 +221,13 @@ func (r Premises) ordinary(network string, own, shared []Statement) (Statement, 
 			return Statement{}, false
 		case c.row.Detectable > narrow:
 			noisy = append(noisy, r.name(c))
-			evidence = append(evidence, lang.T("%s: %s of %s", r.name(c), times(c.row.Ratio), r.Baseline))
+			evidence = append(evidence, lang.T("%s: %s of %s", r.name(c), prose.Times(c.row.Ratio), r.Baseline))
 		default:
 			hidden = max(hidden, c.row.Detectable)
-			same = append(same, r.name(c)+lang.Text(" "+times(c.row.Ratio)))
+			same = append(same, r.name(c)+lang.Text(" "+prose.Times(c.row.Ratio)))
 		}
 		if c.row.Own.Ratio.Bounded() {
-			evidence = append(evidence, lang.T("%s: %s %s of %s", r.name(c), quantity(c.row.Own.Name), times(c.row.Own.Ratio), r.Baseline))
+			evidence = append(evidence, lang.T("%s: %s %s of %s", r.name(c), quantity(c.row.Own.Name), prose.Times(c.row.Own.Ratio), r.Baseline))
 		}
 	}
 	var text lang.Text
@@ -283,7 +284,7 @@ func (r Premises) unexplained(network string, said []Statement) []Statement {
 	for _, c := range r.cells(network) {
 		known := slices.ContainsFunc(said, func(s Statement) bool { return s.Rule != "loss-not-located" && about(s.Cells, c) })
 		if c.row.Ratio.Bounded() && !c.row.Same && !known {
-			ratios = append(ratios, r.name(c)+lang.Text(" "+times(c.row.Ratio)))
+			ratios = append(ratios, r.name(c)+lang.Text(" "+prose.Times(c.row.Ratio)))
 			cells = append(cells, c.table.Cell(*c.row))
 		}
 	}
@@ -296,7 +297,7 @@ func (r Premises) unexplained(network string, said []Statement) []Statement {
 // name names a cell: its probe, and its levels if the probe has more than one table.
 func (r Premises) name(c cell) lang.Text {
 	name := lang.Text(r.Short(c.table.Probe))
-	if l := levels(c.table.Levels); l != "" {
+	if l := prose.Levels(c.table.Levels); l != "" {
 		name += lang.T(" (%s)", l)
 	}
 	return name

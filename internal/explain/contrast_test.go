@@ -55,8 +55,8 @@ func TestPathOfResponses(t *testing.T) {
 		if r.Config["network"] == "macvlan" {
 			path *= 37
 		}
-		r.Values = append([]record.Value{{Name: "rtt", Unit: "s", Value: 60e-6 * math.Exp(math.Sin(float64(i)))}}, record.Value{Name: "rtt.path", Unit: "s", Value: path},
-			record.Value{Name: "rtt.wake", Unit: "s", Value: 30e-6}, record.Value{Name: "rtt.app", Unit: "s", Value: 12e-6})
+		r.Values = append([]record.Value{{Name: record.RTT, Unit: "s", Value: 60e-6 * math.Exp(math.Sin(float64(i)))}}, record.Value{Name: record.RTTPath, Unit: "s", Value: path},
+			record.Value{Name: record.RTTWake, Unit: "s", Value: 30e-6}, record.Value{Name: record.RTTApp, Unit: "s", Value: 12e-6})
 	}
 	got := said(run(rs, o), "macvlan")
 	if !strings.Contains(got, "A response spends 642 µs on the path (median) instead of host's 17.3 µs, 37.0") || strings.Contains(got, "too noisy") || strings.Contains(got, "o difference") {

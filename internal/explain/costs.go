@@ -7,20 +7,23 @@ import (
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // kibibyte is 1024 bytes in bits: CPU time per bit is too small to picture.
 const kibibyte = 8 * 1024
 
 // works names the work that a cost is per, and how many units of the stored value make one.
-var works = map[string]struct {
+var works = map[record.Quantity]struct {
 	name lang.Text
 	by   float64
 }{
-	"cpu.own.per.packet":      {lang.T("a datagram"), 1},
-	"cpu.own.per.transaction": {lang.T("a request"), 1},
-	"cpu.own.per.bit":         {lang.T("a KiB"), kibibyte},
+	record.CPUOwnPerPacket:      {lang.T("a datagram"), 1},
+	record.CPUOwnPerTransaction: {lang.T("a request"), 1},
+	record.CPUOwnPerBit:         {lang.T("a KiB"), kibibyte},
 }
 
 // A cost is the CPU time of a cell per unit of work, and the baseline's.
@@ -40,7 +43,7 @@ func (r Premises) costsOf(network string) (out []cost) {
 		if i := c.row.Own.Ratio; !ok || !known || network == r.Baseline || !i.Bounded() || i.Contains(1) {
 			continue
 		}
-		out = append(out, cost{c, work.name, scaled(c.row.Own.Value, work.by), scaled(base.Own.Value, work.by)})
+		out = append(out, cost{c, work.name, c.row.Own.Value.Scaled(work.by), base.Own.Value.Scaled(work.by)})
 	}
 	return out
 }
@@ -68,7 +71,7 @@ func (r Premises) costs(network string) []Statement {
 		of[key] = append(of[key], c)
 		s.Cells = append(s.Cells, c.table.Cell(*c.row))
 		s.Evidence = append(s.Evidence, lang.T("%s: %s takes %s on %s and %s on %s; medians of %d blocks, by the clocks of the engine's threads at both ends",
-			r.name(c.cell), c.work, measured(c.here, "s"), network, measured(c.there, "s"), r.Baseline, c.row.Own.Value.N))
+			r.name(c.cell), c.work, prose.Measured(c.here, "s"), network, prose.Measured(c.there, "s"), r.Baseline, c.row.Own.Value.N))
 	}
 	var clauses []lang.Text
 	for i, key := range keys {
@@ -95,18 +98,18 @@ func (r Premises) bytes(network string, s *Statement) lang.Text {
 		if m.Network != network || m.End != costmodel.Sender || m.Kind != costmodel.UDP || m.Refused != "" {
 			continue
 		}
-		each, resolved := measured(scaled(m.Byte, 1024), "s"), m.Byte.Lo > 0
+		each, resolved := prose.Measured(m.Byte.Scaled(1024), "s"), m.Byte.Lo > 0
 		perKiB := lang.T("%s per KiB", each)
 		if !resolved {
 			perKiB = lang.T("no resolved cost per byte")
 		}
 		s.Evidence = append(s.Evidence, lang.T("model of the sender, %s: %s per packet and %s; held-out sizes are %.1f %% off on average, at most %.1f %%",
-			m.Kind, measured(m.Pass, "s"), perKiB, 100*m.MeanError, 100*m.LargestError))
+			m.Kind, prose.Measured(m.Pass, "s"), perKiB, 100*m.MeanError, 100*m.LargestError))
 		switch {
 		case !resolved:
 			return lang.T(". The cost is per packet: the run shows none per byte")
 		case m.Even.Bounded():
-			return lang.T(". 1 KiB more costs its sender %s: the bytes cost as much as the packet from %s on", each, measured(m.Even, "byte"))
+			return lang.T(". 1 KiB more costs its sender %s: the bytes cost as much as the packet from %s on", each, prose.Measured(m.Even, "byte"))
 		case m.Pass.Lo > m.Byte.Hi*m.Largest():
 			return lang.T(". The cost is per packet, not per byte: 1 KiB more costs its sender %s", each)
 		}
@@ -122,14 +125,14 @@ func (r Premises) clause(of []cost, first bool) lang.Text {
 		in = lang.T(" (%s)", r.Short(c.table.Probe))
 	}
 	if len(of) == 1 {
-		here, there := value(c.here.Center, "s"), value(c.there.Center, "s")
+		here, there := unit.Format(c.here.Center, "s"), unit.Format(c.there.Center, "s")
 		if first {
-			return lang.T("%s costs the ends' own threads %s of CPU time instead of %s's %s, %s%s", c.work, here, r.Baseline, there, times(c.ratio()), in)
+			return lang.T("%s costs the ends' own threads %s of CPU time instead of %s's %s, %s%s", c.work, here, r.Baseline, there, prose.Times(c.ratio()), in)
 		}
-		return lang.T("%s %s instead of %s, %s%s", c.work, here, there, times(c.ratio()), in)
+		return lang.T("%s %s instead of %s, %s%s", c.work, here, there, prose.Times(c.ratio()), in)
 	}
 	order := func(a, b cost) int { return cmp.Compare(a.ratio().Center, b.ratio().Center) }
-	lo, hi := fixed(slices.MinFunc(of, order).ratio().Center, 2), fixed(slices.MaxFunc(of, order).ratio().Center, 2)
+	lo, hi := prose.Fixed(slices.MinFunc(of, order).ratio().Center, 2), prose.Fixed(slices.MaxFunc(of, order).ratio().Center, 2)
 	over := lang.T(" under %d conditions%s", len(of), in)
 	if n := probesOf(of); n > 1 {
 		over = lang.T(" across %d probes", n)

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 // most is how many statements a network gets. Further ones are in Network.More.
@@ -85,17 +86,17 @@ func (s Statement) String() string { return s.Say().String() }
 
 // Say returns the statement, what would refute it, and the verdict if a run tried to.
 func (s Statement) Say() lang.Text {
-	parts := []lang.Text{sentence(s.Text)}
+	parts := []lang.Text{prose.Sentence(s.Text)}
 	switch {
 	case s.Test != nil:
-		parts = append(parts, sentence(s.Test.Text))
+		parts = append(parts, prose.Sentence(s.Test.Text))
 	case s.Untestable != "":
-		parts = append(parts, sentence(lang.T("No run of weir can refute it: %s", s.Untestable)))
+		parts = append(parts, prose.Sentence(lang.T("No run of weir can refute it: %s", s.Untestable)))
 	}
 	if s.Verdict != nil {
 		parts = append(parts, s.Verdict.Say())
 	}
-	return sentences(parts...)
+	return prose.Sentences(parts...)
 }
 
 // Known reports whether a run has what explanations need. Runs of older versions and imported results do
@@ -112,7 +113,7 @@ func (r Premises) Known() bool {
 // New explains every network of a run.
 func New(r Premises) Explanation {
 	x := Explanation{Baseline: r.Baseline, Networks: []Network{}, Missing: r.missing()}
-	if !r.Known() && r.measured() {
+	if !r.Known() && r.anyValue() {
 		return x
 	}
 	for _, name := range r.Networks {

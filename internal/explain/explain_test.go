@@ -18,6 +18,7 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
@@ -59,22 +60,19 @@ func built(networks ...string) ([]record.Result, analysis.Options) {
 				r := record.Result{Format: record.Format, Trial: fmt.Sprintf("b%03d-%s-%s", block, n, probe), Block: block, Status: record.OK, Elapsed: 1,
 					Start: time.Unix(int64(len(rs)), 0), Config: map[string]string{"network": n, "probe": probe},
 					Observed: map[string]string{"tool": "weir engine", "size": "1400", "send": "single", "recv": "single", "streams": "1"}}
-				add := func(name, unit string, v float64) {
-					r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
-				}
-				add("throughput", "bit/s", 8*1400/cost)
-				add("cpu.own.client", "core", 1)
-				add("cpu.own.server", "core", 0.4)
+				add := func(q record.Quantity, unit string, v float64) { r.Values = append(r.Values, q.Whole().Value(unit, v)) }
+				add(record.Throughput, "bit/s", 8*1400/cost)
+				r.Values = append(r.Values, record.CPUOwn.At("client").Value("core", 1), record.CPUOwn.At("server").Value("core", 0.4))
 				e := &evidence.Trial{Format: evidence.Format, Protocol: "udp", Seconds: 1, Sender: evidence.End{Host: "m"}, Receiver: evidence.End{Host: "m"},
 					Hosts: map[string]sample.Counters{"m": {"softirq.cpu0.net_rx": 9000, "softirq.cpu1.net_rx": float64(rnd.IntN(90)), "cpu0.idle": 0.004, "cpu1.idle": 0.6}}, Path: []evidence.Hop{{In: "h1p1", Dev: "eth0", Out: true, Data: evidence.Flow{Packets: 1000, Bytes: 1000 * 1442}}}}
 				if probe == "tcp-stream" {
 					r.Observed["size"], r.Observed["mss"] = "131072", "1448"
-					add("cpu.own.per.bit", "s/bit", 1.4*cost/1400/8)
+					add(record.CPUOwnPerBit, "s/bit", 1.4*cost/1400/8)
 					e.Protocol, e.Path[0].Data.Bytes = "tcp", 1000*m.tcpSize*math.Exp(0.02*rnd.NormFloat64())
 				} else {
-					add("sent", "packet/s", 1/cost)
-					add("delivered", "packet/s", 1/cost)
-					add("cpu.own.per.packet", "s/packet", 1.4*cost)
+					add(record.Sent, "packet/s", 1/cost)
+					add(record.Delivered, "packet/s", 1/cost)
+					add(record.CPUOwnPerPacket, "s/packet", 1.4*cost)
 				}
 				o.Evidence[r.Trial] = e
 				rs = append(rs, r)
@@ -117,7 +115,7 @@ func lost() finding.Finding {
 		Text: lang.T("segmentation is lost at %s %s: %s B per packet on %s, %s B on %s, %s times as many packets",
 			"h1", "eth0", "48,880", "vx0", "1,512", "eth0", "32"),
 		Number: one("packets", "1", 30, 34), Evidence: []lang.Text{"tx-udp_tnl-segmentation is off there"},
-		Test: &finding.Test{Text: "Refuted if switching it on does not give TCP at least 1.5× its throughput", Fix: []plan.Step{switchOn}, Metric: "throughput", Factor: 1.5}}
+		Test: &finding.Test{Text: "Refuted if switching it on does not give TCP at least 1.5× its throughput", Fix: []plan.Step{switchOn}, Metric: record.Throughput, Factor: 1.5}}
 }
 
 func text(x Explanation, l *lang.Language) []byte {
@@ -252,10 +250,10 @@ func TestVerdictIsOnTheNumberStated(t *testing.T) {
 		e.Window, e.Sender.CPU, e.Sender.Wait = 1, 0.6, 0.39
 		for j := range rs[i].Values {
 			v := &rs[i].Values[j]
-			if v.Name == "cpu.own.client" {
+			if v.Key() == record.CPUOwn.At("client") {
 				v.Value *= 0.6
 			}
-			if rs[i].Config["network"] == "bridged" && !strings.Contains(v.Name, ".per.") {
+			if rs[i].Config["network"] == "bridged" && !v.Name.In(record.CPUOwnPerBit, record.CPUOwnPerPacket) {
 				v.Value /= 2 // it had half of the time, so less arrived
 			}
 		}
@@ -264,7 +262,7 @@ func TestVerdictIsOnTheNumberStated(t *testing.T) {
 	said := r.bounds("vxlan-overlay")[0].Text.String()
 	for _, b := range r.whatIfs("vxlan-overlay") {
 		gain, delivered := b.Gained()
-		if delivered || b.Verdict != costmodel.Stands || !strings.Contains(said, times(gain)+" in work per CPU time") {
+		if delivered || b.Verdict != costmodel.Stands || !strings.Contains(said, prose.Times(gain)+" in work per CPU time") {
 			t.Errorf("%s: judged %v, %s; the sentence: %s", b.Probe, gain, b.Verdict, said)
 		}
 	}

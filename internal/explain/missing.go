@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/record"
 )
 
 // missing names what the run lacks for an explanation, each with the command that would measure it.
@@ -13,7 +15,7 @@ func (r Premises) missing() (out []lang.Text) {
 	switch {
 	case r.Unpaired:
 		return []lang.Text{lang.T("These results are imported: nothing observed the path or the CPU time. weir run -n host,vxlan-overlay measures both.")}
-	case !r.measured():
+	case !r.anyValue():
 		return []lang.Text{lang.T("No trial of this run has a value, so there is nothing to explain.")}
 	case !r.Known():
 		return []lang.Text{lang.T("This run has no evidence of its path: an older version of weir measured it. weir run -n %s measures it again, with evidence.", networks)}
@@ -31,17 +33,17 @@ func (r Premises) missing() (out []lang.Text) {
 		counted = true
 		bounded = bounded || row.Value.Bounded()
 		clocks = clocks || row.Own.Value.N > 0
-		if row.Own.Value.N == 0 && row.Observed["tool"] != engine && !slices.Contains(foreign, lang.Text(t.Probe)) {
+		if row.Own.Value.N == 0 && record.Tool.Of(row.Observed) != record.Engine && !slices.Contains(foreign, lang.Text(t.Probe)) {
 			foreign = append(foreign, lang.Text(t.Probe))
 		}
 	}
 	switch {
 	case len(foreign) == 0:
 	case clocks:
-		out = append(out, lang.T("%s: no CPU time per packet, because only weir's engine reads the clocks of its threads.", list(foreign)))
+		out = append(out, lang.T("%s: no CPU time per packet, because only weir's engine reads the clocks of its threads.", prose.And(foreign)))
 	default:
 		out = append(out, lang.T("%s: no CPU time per packet, because only weir's engine reads the clocks of its threads. weir run -n %s -p tcp-stream,udp-stream measures it.",
-			list(foreign), networks))
+			prose.And(foreign), networks))
 	}
 	if counted && !bounded {
 		out = append(out, lang.T("%d blocks are too few for intervals, and without an interval weir says nothing about a difference. weir run -n %s --blocks 8 measures enough.", r.Blocks, networks))
@@ -49,8 +51,8 @@ func (r Premises) missing() (out []lang.Text) {
 	return out
 }
 
-// measured reports whether a trial of the run has a value.
-func (r Premises) measured() bool {
+// anyValue reports whether a trial of the run has a value.
+func (r Premises) anyValue() bool {
 	for _, row := range r.Rows() {
 		if row.Counted() > 0 {
 			return true

@@ -8,7 +8,9 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // A pass is what one packet carries on the sender's first device.
@@ -33,7 +35,7 @@ func (r Premises) sharing(network string) []Statement {
 	for _, udp := range r.passes(network, "udp") {
 		for _, tcp := range r.passes(network, "tcp") {
 			if !agree(tcp.table.Levels, udp.table.Levels) ||
-				tcp.row.Observed["streams"] != udp.row.Observed["streams"] || !tcp.size.Bounded() || tcp.size.Lo < leastSharing*udp.size.Hi || !r.full(udp.cell) {
+				record.Streams.Of(tcp.row.Observed) != record.Streams.Of(udp.row.Observed) || !tcp.size.Bounded() || tcp.size.Lo < leastSharing*udp.size.Hi || !r.full(udp.cell) {
 				continue
 			}
 			if s, ok := r.shares(network, tcp, udp); ok {
@@ -59,31 +61,28 @@ func (r Premises) shares(network string, tcp, udp pass) (s Statement, ok bool) {
 	s = Statement{Subject: Sharing, Cells: []analysis.Cell{udp.table.Cell(*udp.row), tcp.table.Cell(*tcp.row)},
 		Number: &finding.Number{Name: lang.T("bytes per pass, TCP"), Unit: "byte", Value: tcp.size}}
 	names := []lang.Text{lang.Text(r.Short(tcp.table.Probe)), lang.Text(r.Short(udp.table.Probe))}
-	share := lang.T("%s share a pass through the stack in TCP, %s in UDP", measured(bare(tcp.size), "byte"), measured(bare(udp.size), "byte"))
+	share := lang.T("%s share a pass through the stack in TCP, %s in UDP", prose.Measured(bare(tcp.size), "byte"), prose.Measured(bare(udp.size), "byte"))
 	t, u := tcp.row.Ratio, udp.row.Ratio
 	switch both := r.ratio(tcp.cell, udp.cell); {
 	case network != r.Baseline && t.Bounded() && u.Bounded():
 		if t.Lo <= u.Hi || !r.unlimitedBaseline(tcp, udp) {
 			return s, false // both keep as much, or the baseline's numbers have another reason
 		}
-		s.Text = lang.T("%s keeps %s of %s's throughput, %s %s: %s", names[0], times(t), r.Baseline, names[1], times(u), share)
+		s.Text = lang.T("%s keeps %s of %s's throughput, %s %s: %s", names[0], prose.Times(t), r.Baseline, names[1], prose.Times(u), share)
 	case both.Bounded() && both.Lo > 1:
-		s.Text = lang.T("%s carries %s of what %s carries: %s", names[0], times(both), names[1], share)
+		s.Text = lang.T("%s carries %s of what %s carries: %s", names[0], prose.Times(both), names[1], share)
 	default:
 		return s, false
 	}
 	for _, p := range []pass{tcp, udp} {
-		s.Evidence = append(s.Evidence, lang.T("%s: %s per packet on the sender's first device, median of %d blocks", r.Short(p.table.Probe), measured(p.size, "byte"), p.size.N))
+		s.Evidence = append(s.Evidence, lang.T("%s: %s per packet on the sender's first device, median of %d blocks", r.Short(p.table.Probe), prose.Measured(p.size, "byte"), p.size.N))
 	}
-	if _, varied := udp.table.Config["send"]; !varied && udp.row.Observed["send"] == "single" {
-		s.Test = &finding.Test{Text: lang.T("Refuted if UDP whose datagrams share passes (UDP_SEGMENT) gains less than %s×", fixed(sharedGain, 2)),
-			Options: map[string]string{"send": "gso"}, Metric: "throughput", Factor: sharedGain}
+	if _, varied := udp.table.Config["send"]; !varied && record.Send.Of(udp.row.Observed) == "single" {
+		s.Test = &finding.Test{Text: lang.T("Refuted if UDP whose datagrams share passes (UDP_SEGMENT) gains less than %s×", prose.Fixed(sharedGain, 2)),
+			Options: map[string]string{"send": "gso"}, Metric: record.Throughput, Factor: sharedGain}
 	}
 	return s, true
 }
-
-// engine is what weir's own probes observe as their tool.
-const engine = "weir engine"
 
 // unlimitedBaseline reports whether the baseline's streams of the same tables have no limit but a full thread.
 func (r Premises) unlimitedBaseline(all ...pass) bool {
@@ -96,10 +95,8 @@ func (r Premises) unlimitedBaseline(all ...pass) bool {
 // limited reports whether a stream loses packets, keeps a rate that it was given, or has a cause of its own: anything
 // but a full thread.
 func (r Premises) limited(c cell) bool {
-	for _, key := range []string{"rate", "bitrate", "bandwidth"} {
-		if v := c.row.Observed[key]; v != "" && v != "0" || c.table.Config[key] != "" {
-			return true
-		}
+	if record.Rate.In(c.row.Observed) || c.table.Config["rate"] != "" {
+		return true
 	}
 	if load := c.table.Config["load"]; load != "" && load != "idle" || c.row.Lost.N > 0 && !(c.row.Lost.Hi < mostLost && c.row.Lost.Center < mostLost) {
 		return true
@@ -145,7 +142,7 @@ func (r Premises) ratio(of, to cell) stat.Interval {
 // is not compared: UDP shares passes then, too. Nor are foreign tools, whose pace no trial records.
 func (r Premises) passes(network, protocol string) (all []pass) {
 	for _, c := range r.cells(network) {
-		if c.table.Metric != "throughput" || c.row.Observed["send"] == "gso" || c.row.Observed["tool"] != engine || r.limited(c) {
+		if c.table.Metric != record.Throughput || record.Send.Of(c.row.Observed) == "gso" || record.Tool.Of(c.row.Observed) != record.Engine || r.limited(c) {
 			continue
 		}
 		var sizes []float64

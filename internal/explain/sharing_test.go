@@ -42,7 +42,7 @@ func TestSharingNeedsNoOtherReason(t *testing.T) {
 
 func loseHalf(r *record.Result, here bool) {
 	for i := range r.Values {
-		if here && r.Values[i].Name == "delivered" {
+		if here && r.Values[i].Name == record.Delivered {
 			r.Values[i].Value /= 2
 		}
 	}

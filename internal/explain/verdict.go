@@ -10,7 +10,9 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -112,20 +114,20 @@ func (v Verdict) Say() lang.Text {
 	case v.Broken:
 		return lang.T("Tested: with the change %s: %s.", lang.Stored(string(v.Reason)), v.Outcome.Say())
 	case v.oneSided() && (v.AtLeast == 0 || v.AtMost > 0 && (v.Outcome == Refuted) == (v.Test.Factor > 1)):
-		return lang.T("Tested: %s is at most %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), fixed(v.AtMost, 2), v.Outcome.Say())
+		return lang.T("Tested: %s is at most %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), prose.Fixed(v.AtMost, 2), v.Outcome.Say())
 	case v.oneSided():
-		return lang.T("Tested: %s is at least %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), fixed(v.AtLeast, 2), v.Outcome.Say())
+		return lang.T("Tested: %s is at least %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), prose.Fixed(v.AtLeast, 2), v.Outcome.Say())
 	case v.Ratio.N == 0:
 		return lang.T("Tested: %s: %s.", lang.Stored(string(v.Reason)), v.Outcome.Say())
 	case v.Test.AtMost:
-		return lang.T("Tested: it gained %s: %s.", times(v.Ratio), v.Outcome.Say())
+		return lang.T("Tested: it gained %s: %s.", prose.Times(v.Ratio), v.Outcome.Say())
 	}
-	return lang.T("Tested: %s %s of what was found: %s.", v.Quantity(), times(v.Ratio), v.Outcome.Say())
+	return lang.T("Tested: %s %s of what was found: %s.", v.Quantity(), prose.Times(v.Ratio), v.Outcome.Say())
 }
 
 // Statement returns what was tested, with its verdict.
 func (v Verdict) Statement() lang.Text {
-	return sentences(sentence(v.Text), sentence(v.Test.Text), v.Say())
+	return prose.Sentences(prose.Sentence(v.Text), prose.Sentence(v.Test.Text), v.Say())
 }
 
 // Quantity names the value that the fix changes.
@@ -139,9 +141,9 @@ func (v Verdict) Quantity() lang.Text {
 // Predicted formats the least change that the statement predicts.
 func (v Verdict) Predicted() string {
 	if v.Test.Factor < 1 || v.Test.AtMost {
-		return "≤ " + fixed(v.Test.Factor, 2) + "×"
+		return "≤ " + prose.Fixed(v.Test.Factor, 2) + "×"
 	}
-	return "≥ " + fixed(v.Test.Factor, 2) + "×"
+	return "≥ " + prose.Fixed(v.Test.Factor, 2) + "×"
 }
 
 // verdictsFormat is the version of the file of verdicts. A reader refuses any other.
@@ -171,7 +173,7 @@ func ParseVerdicts(b []byte) ([]Verdict, error) {
 		if !slices.Contains([]Outcome{Stands, Refuted, Open, NotReproduced}, v.Outcome) {
 			return nil, fmt.Errorf("verdict %d is %q, none of those that weir gives", i+1, v.Outcome)
 		}
-		if !Printable(string(v.Text), string(v.Test.Text), v.Test.Metric, string(v.Reason), v.Dir) {
+		if !foreign.Printable(string(v.Text), string(v.Test.Text), string(v.Test.Metric), string(v.Reason), v.Dir) {
 			return nil, fmt.Errorf("verdict %d has characters that do not print", i+1)
 		}
 	}

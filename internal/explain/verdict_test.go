@@ -7,7 +7,9 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // between is an interval around its middle.
@@ -57,7 +59,7 @@ func TestJudge(t *testing.T) {
 
 func TestVerdictsRoundTrip(t *testing.T) {
 	want := []Verdict{{Subject: Cause, Rule: "segmentation-lost", Place: "h1 eth0", Cell: analysis.Cell{Probe: "tcp-stream", Network: "vx", Levels: map[string]string{"mtu": "1500"}},
-		Text: "lost", Test: finding.Test{Text: "Refuted if nothing changes", Metric: "throughput", Factor: 1.5}, Ratio: between(1.4, 1.7), Outcome: Stands, Dir: "tests/x"}}
+		Text: "lost", Test: finding.Test{Text: "Refuted if nothing changes", Metric: record.Throughput, Factor: 1.5}, Ratio: between(1.4, 1.7), Outcome: Stands, Dir: "tests/x"}}
 	b, err := EncodeVerdicts(want)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +81,7 @@ func TestVerdictsRoundTrip(t *testing.T) {
 // A verdict of another version is judged by what this version predicts, unless it is of another change.
 func TestJudgedAgain(t *testing.T) {
 	cell := analysis.Cell{Probe: "tcp-stream", Network: "vx"}
-	old := finding.Test{Text: "Refuted if …", Metric: "throughput", Factor: 1.5}
+	old := finding.Test{Text: "Refuted if …", Metric: record.Throughput, Factor: 1.5}
 	r := Premises{Verdicts: []Verdict{{Subject: Cause, Rule: "x", Cell: cell, Test: old, Ratio: between(1.2, 1.3), Outcome: Refuted}}}
 	for name, c := range map[string]struct {
 		change func(*finding.Test)
@@ -124,7 +126,7 @@ func FuzzParseVerdicts(f *testing.F) {
 			return
 		}
 		for _, v := range vs {
-			if s := v.String(); !Printable(s) {
+			if s := v.String(); !foreign.Printable(s) {
 				t.Errorf("the sentence of a verdict does not print: %q", s)
 			}
 		}

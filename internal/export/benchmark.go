@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // A benchmark is an entry of the files that github-action-benchmark reads with the tools
@@ -31,10 +32,10 @@ func benchmarks(w io.Writer, runs []*account.Account, lower bool) error {
 	out := []benchmark{}
 	for _, n := range numbers(runs) {
 		i := n.interval
-		if lowerIsBetter(n.unit) != lower || math.IsInf(i.Center, 0) || math.IsNaN(i.Center) { // JSON has neither
+		if n.metric.LowerIsBetter(n.unit) != lower || math.IsInf(i.Center, 0) || math.IsNaN(i.Center) { // JSON has neither
 			continue
 		}
-		b := benchmark{Name: oneLine(n.String() + ", " + n.metric), Unit: n.unit, Value: i.Center, Extra: fmt.Sprintf("n=%d", i.N)}
+		b := benchmark{Name: foreign.Line(n.String() + ", " + string(n.metric)), Unit: n.unit, Value: i.Center, Extra: fmt.Sprintf("n=%d", i.N)}
 		if n.Compared != "" {
 			b.Unit = "ratio"
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -29,9 +30,9 @@ func OpenMetrics(w io.Writer, runs []*account.Account) error {
 	for _, n := range numbers(runs) {
 		labels := n.labels()
 		if n.Compared == "" {
-			m.estimate(n.metric, n.unit, estimate, labels, n)
+			m.estimate(string(n.metric), n.unit, estimate, labels, n)
 		} else {
-			m.estimate("to_base", "1", "a value ÷ that of the cell with which it is compared", append(labels, fact{"metric", n.metric}), n)
+			m.estimate("to_base", "1", "a value ÷ that of the cell with which it is compared", append(labels, fact{"metric", string(n.metric)}), n)
 		}
 	}
 	trials := map[string]float64{}
@@ -140,8 +141,6 @@ func (n number) labels() []fact {
 	return out
 }
 
-var labelEscape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-
 // block returns labels as a sample has them.
 func block(labels []fact) string {
 	if len(labels) == 0 {
@@ -149,7 +148,7 @@ func block(labels []fact) string {
 	}
 	var all []string
 	for _, l := range labels {
-		all = append(all, l.key+`="`+labelEscape.Replace(strings.ToValidUTF8(l.value, "\uFFFD"))+`"`)
+		all = append(all, l.key+`="`+foreign.Label(l.value)+`"`)
 	}
 	return "{" + strings.Join(all, ",") + "}"
 }

@@ -3,6 +3,7 @@ package finding
 import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 var backlogDrop = Rule{
@@ -14,7 +15,7 @@ var backlogDrop = Rule{
 		"packets that the CPUs process would be counted once for every device of the path." + majority,
 	Check: lost(atBacklog, func(t *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{
-			Text:   lang.T("the backlog of the CPU that receives for %s was full: it dropped %s of %s packets (%s)", l.place, count(l.lost), count(l.of), percent(l.Share)),
+			Text:   lang.T("the backlog of the CPU that receives for %s was full: it dropped %s of %s packets (%s)", l.place, prose.Thousands(l.lost), prose.Thousands(l.of), prose.PercentWithin(l.Share)),
 			Remedy: lang.T("raise net.core.netdev_max_backlog, or give the packets of that CPU to more CPUs"),
 		}
 		if d, ok := deviceOf(settings(r), l.hop.In, l.hop.Dev); ok && len(d.RPS) > 0 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/record"
 )
 
 // unbalanced is how many times as many packets can be missing between devices as the ends lost: their windows differ.
@@ -70,12 +71,12 @@ func unexplained(o analysis.Observed, all []gap) float64 {
 		}
 		return max(0, again-counted)
 	}
-	lost, known := o.Get("loss")
+	lost, known := o.Get(record.Loss)
 	if !known {
 		return 0
 	}
 	total := lost.Value * entered(o.Evidence)
-	if dropped, known := o.Get("loss.socket"); known {
+	if dropped, known := o.Get(record.LossSocket); known {
 		socket = dropped.Value * entered(o.Evidence)
 	}
 	return max(0, total-socket-counted)
@@ -85,7 +86,7 @@ func unexplained(o analysis.Observed, all []gap) float64 {
 // joined on the way, or others had them. If the probe does not report its loss, only counters of drops count.
 func effective(o analysis.Observed, g gap) bool {
 	if o.Evidence.Protocol != "tcp" {
-		v, known := o.Get("loss")
+		v, known := o.Get(record.Loss)
 		return known && v.Value >= 0.3*g.lost/g.of || !known && !g.missing
 	}
 	return retransmitted(o.Evidence) > 0.1*g.lost
@@ -102,7 +103,7 @@ func retransmitted(t *evidence.Trial) float64 {
 
 // answers reports whether a trial's probe asks and waits for replies, which must arrive, too.
 func answers(o analysis.Observed) bool {
-	_, asks := o.Get("transactions")
+	_, asks := o.Get(record.Transactions)
 	return asks || o.Evidence.Protocol == "icmp"
 }
 

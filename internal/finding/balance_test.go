@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/record"
 )
 
 // A loss is located only where counters balance with what the ends lost: packets of others that join or leave the
@@ -21,7 +22,7 @@ func TestLossesBalance(t *testing.T) {
 		g.Packets += packets
 	}
 	requests := func(o observed) {
-		o.set("transactions", "1/s", 1e5)
+		o.set(record.Transactions, "1/s", 1e5)
 		for i := range o.Path {
 			o.Path[i].Back = o.Path[i].Data
 		}
@@ -36,8 +37,8 @@ func TestLossesBalance(t *testing.T) {
 		{"a bystander beside a small socket buffer", "udp", func(o observed) {
 			leave(o, 300)
 			o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Nodes["h2p1"]["udp.InDatagrams"] = 7000, 3000
-			o.set("loss", "1", 0.7)
-			o.set("loss.socket", "1", 0.7)
+			o.set(record.Loss, "1", 0.7)
+			o.set(record.LossSocket, "1", 0.7)
 		}, []string{"the receive buffer in h2p1 was full"}},
 		{"a bystander beside a loss of the path", "udp", func(o observed) {
 			leave(o, 900)
@@ -46,8 +47,8 @@ func TestLossesBalance(t *testing.T) {
 		{"a policer and a small socket buffer", "udp", func(o observed) {
 			o.lose(4, 3000)
 			o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Nodes["h2p1"]["udp.InDatagrams"] = 2000, 5000
-			o.set("loss", "1", 0.5)
-			o.set("loss.socket", "1", 0.2)
+			o.set(record.Loss, "1", 0.5)
+			o.set(record.LossSocket, "1", 0.2)
 		}, []string{"vanished between h1 eth0 and h2 eth0", "the receive buffer in h2p1 was full"}},
 		{"segments that were joined after a detour", "tcp", func(o observed) {
 			for i := 6; i < len(o.Path); i++ {
@@ -70,7 +71,7 @@ func TestLossesBalance(t *testing.T) {
 			for _, name := range []string{"ip.InReceives", "ip.InDelivers", "udp.InDatagrams"} {
 				o.Nodes["h1p1"][name] *= 0.95
 			}
-			o.set("loss", "1", 0.05)
+			o.set(record.Loss, "1", 0.05)
 		}, []string{"on the replies' way: 6,000 of 120,000 packets (5 % [5, 5]) vanished between h2 eth0 and h1 eth0"}},
 	} {
 		var found []string

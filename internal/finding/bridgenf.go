@@ -7,6 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 var bridgeNF = Rule{
@@ -52,7 +53,7 @@ func netfilter(r *analysis.Row) (Finding, bool) {
 	return Finding{Severity: Note, Number: &Number{lang.T("CPU time, on ÷ off"), "1", cost},
 		Text:   lang.T("bridges pass packets to netfilter: that costs %.2f× the CPU time %s [%.2f, %.2f]", cost.Center, perWork(r), cost.Lo, cost.Hi),
 		Remedy: lang.T("without rules that need it, switch it off: sysctl net.bridge.bridge-nf-call-iptables=0"),
-		Test:   &Test{Text: lang.T("Refuted if switching it off saves less than %s %% of the CPU time %s", digits(100*(1-1/cost.Lo)), perWork(r)), Metric: r.Own.Name, Factor: 1 / cost.Lo}}, true
+		Test:   &Test{Text: lang.T("Refuted if switching it off saves less than %s %% of the CPU time %s", prose.Short(100*(1-1/cost.Lo)), perWork(r)), Metric: r.Own.Name, Factor: 1 / cost.Lo}}, true
 }
 
 // onlyHere returns the steps that switch off what a row has on and its baseline off, if the devices of their

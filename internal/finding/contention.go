@@ -6,6 +6,8 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/record"
 )
 
 const (
@@ -43,7 +45,7 @@ var contention = Rule{
 				continue
 			}
 			f := Finding{Severity: Warning, Place: node, Subject: end.name, Shared: base.N > 0 && !more(share, base), Number: &Number{lang.T("time that the %s waited for a CPU", end.name), "1", share},
-				Text:   lang.T("the %s in %s waited %s of the time for a CPU that other threads used", end.name, node, percent(share)),
+				Text:   lang.T("the %s in %s waited %s of the time for a CPU that other threads used", end.name, node, prose.PercentWithin(share)),
 				Remedy: lang.T("stop other programs on the machine, or give the ends CPUs of their own")}
 			if level := t.Config["stress"]; level != "" && level != "0" && level != "0%" {
 				f.Text += lang.T(": the study's stress of %s", level)
@@ -62,8 +64,8 @@ var contention = Rule{
 func others(r *analysis.Row) (cores float64, known bool) {
 	n := 0.0
 	for _, o := range r.Evidence() {
-		used, ok := o.Get("cpu.used")
-		own, engine := o.Get("cpu.own")
+		used, ok := o.Get(record.CPUUsed)
+		own, engine := o.Get(record.CPUOwn)
 		if ok && engine {
 			n++
 			cores += (used.Value - own.Value - cores) / n

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/record"
 )
 
 // What both networks have explains no difference between them: it hides no finding that only one has, and is marked.
@@ -23,13 +24,13 @@ func TestSharedCauses(t *testing.T) {
 	} {
 		rs, o := watched("tcp", func(o observed) {
 			o.Receiver.Wait, o.Sender.TCP.RwndLimited = c.here, c.window
-			o.set("cpu.used", "core", 1.9)
+			o.set(record.CPUUsed, "core", 1.9)
 		})
 		for i := range rs {
 			if r := &rs[i]; r.Config["network"] == "host" {
 				e := o.Evidence[r.Trial]
 				e.Receiver.Wait, e.Sender.TCP.RwndLimited = c.there, c.closed
-				set(r, "cpu.used", 1.9)
+				set(r, record.CPUUsed, 1.9)
 			}
 		}
 		of := func(all []Finding, rule string) []Finding {

@@ -4,6 +4,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 // stopped is the least share of periods in which a CPU limit stops an end to count.
@@ -35,7 +36,7 @@ var cpuLimit = Rule{
 				who = lang.T("ends")
 			}
 			out = append(out, Finding{Severity: Warning, Place: e.Node, Subject: who, Number: &Number{lang.T("periods in which the limit stopped the %s", who), "1", share},
-				Text:       lang.T("the CPU limit of a control group stopped the %s in %s of its periods", who, percent(share)),
+				Text:       lang.T("the CPU limit of a control group stopped the %s in %s of its periods", who, prose.PercentWithin(share)),
 				Remedy:     lang.T("remove the limit (cpu.max; in Kubernetes the container's CPU limit, and a LimitRange that sets one), and keep requests"),
 				Untestable: lang.T("weir changes no limit that it did not set; the study in a group without a limit is the test")})
 		}

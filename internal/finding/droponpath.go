@@ -6,6 +6,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 var dropOnPath = Rule{
@@ -15,7 +16,7 @@ var dropOnPath = Rule{
 		"Counts of devices are compared only where packets have one size: elsewhere they were cut or joined. A drop shows again at the devices before it in the same call, so the last device in a row is named. " +
 		"Without retransmissions or missing answers at the ends nothing is reported. 0.2 %, because devices also count other packets, such as ARP." + majority,
 	Check: lost(atDevice, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
-		f := Finding{Text: lang.T("%s of %s packets (%s) %s", count(l.lost), count(l.of), percent(l.Share), l.verb)}
+		f := Finding{Text: lang.T("%s of %s packets (%s) %s", prose.Thousands(l.lost), prose.Thousands(l.of), prose.PercentWithin(l.Share), l.verb)}
 		if program := behind(r, l); program != "" && !l.missing {
 			f.Remedy = lang.T("%s does not take them from there fast enough: give it more CPU time, or send less", program)
 			f.Untestable = lang.T("weir cannot make that program faster")

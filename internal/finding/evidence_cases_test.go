@@ -65,7 +65,7 @@ var watchedCases = []watchedCase{
 	{protocol: "udp", name: "the study's own loss", change: func(o observed) {
 		o.lose(4, 300)
 		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "netem", Packets: 9700, Drops: 300}
-		o.Observed["path.loss"] = "3%"
+		o.Observed["path.loss"] = "0.03"
 	}},
 	{rule: "backlog-drop", protocol: "udp", change: func(o observed) {
 		o.lose(1, 50)
@@ -102,7 +102,7 @@ var watchedCases = []watchedCase{
 		o.fail(100)
 	}, want: "the receive buffer in h2p1 was full", place: "h2p1", also: []string{"contention"}},
 	{protocol: "udp", name: "of a program that waits", rule: "contention", change: func(o observed) {
-		o.set("cpu.used", "core", 1.9)
+		o.set(record.CPUUsed, "core", 1.9)
 		o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Receiver.Wait = 100, 0.02
 		o.Observed["rcvbuf"] = "8388608"
 		o.fail(100)
@@ -112,8 +112,8 @@ var watchedCases = []watchedCase{
 		o.fail(9)
 	}},
 	{rule: "loss-not-located", protocol: "udp", change: func(o observed) { o.fail(300) }, want: "3 % [3, 3] of what was sent was lost, and no counter says where"},
-	{rule: "reordered", protocol: "udp", change: func(o observed) { o.set("reordered", "1", 0.011) }, want: "1.1 % [1.1, 1.1] of the datagrams arrived after later ones"},
-	{protocol: "udp", name: "a loss that the search of a capacity allows", change: func(o observed) { o.fail(40); o.set("capacity", "packet/s", 1e5) }},
+	{rule: "reordered", protocol: "udp", change: func(o observed) { o.set(record.Reordered, "1", 0.011) }, want: "1.1 % [1.1, 1.1] of the datagrams arrived after later ones"},
+	{protocol: "udp", name: "a loss that the search of a capacity allows", change: func(o observed) { o.fail(40); o.set(record.Capacity, "packet/s", 1e5) }},
 	{rule: "queue-limited", protocol: "tcp", change: func(o observed) {
 		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Packets: sentPackets, Overlimits: 3000, Drops: 4}
 	}, want: "a queueing discipline (tbf) on h1 eth0 limits the rate: it held packets back 36,000 times and dropped 48 of 120,048", place: "h1 eth0"},
@@ -218,18 +218,18 @@ var watchedCases = []watchedCase{
 	}},
 	{rule: "many-rules", protocol: "udp", change: func(o observed) {
 		o.place("h2", func(p *evidence.Place) { n := 1000; p.Rules = &n })
-		o.set("cpu.own.per.bit", "s/bit", 1.3e-9)
+		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
 	}, want: "h2 has 1,000 packet-filter rules, and with them packets take 1.30× the CPU time per bit", place: "h2"},
 	{protocol: "udp", name: "rules without effect", change: func(o observed) {
 		o.place("h2", func(p *evidence.Place) { n := 1000; p.Rules = &n })
 	}},
 	{protocol: "udp", name: "some rules", change: func(o observed) {
 		o.place("h2", func(p *evidence.Place) { n := 99; p.Rules = &n })
-		o.set("cpu.own.per.bit", "s/bit", 1.3e-9)
+		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
 	}},
 	{rule: "bridge-nf", protocol: "udp", change: func(o observed) {
 		o.place("h1", func(p *evidence.Place) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
-		o.set("cpu.own.per.bit", "s/bit", 1.3e-9)
+		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
 	}, want: "bridges pass packets to netfilter: that costs 1.30× the CPU time per bit", place: "h1"},
 	{protocol: "udp", name: "bridge-nf without effect", change: func(o observed) {
 		o.place("h1", func(p *evidence.Place) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
@@ -239,21 +239,21 @@ var watchedCases = []watchedCase{
 	{rule: "cpu-limit", protocol: "tcp", change: func(o observed) {
 		o.Hosts["lab"]["quota.periods"], o.Hosts["lab"]["quota.throttled"] = 10, 9
 		o.Receiver.Wait, o.Sender.TCP.RwndLimited = 0.02, 0.03
-		o.set("cpu.used", "core", 1.9)
+		o.set(record.CPUUsed, "core", 1.9)
 	}, want: "the CPU limit of a control group stopped the ends in 90 % [90, 90] of its periods", place: "h1p1"},
 	{protocol: "tcp", name: "a limit that is seldom reached", change: func(o observed) {
 		o.Hosts["lab"]["quota.periods"], o.Hosts["lab"]["quota.throttled"] = 100, 4
 	}},
 	{rule: "contention", protocol: "tcp", change: func(o observed) {
 		o.Receiver.Wait = 0.02
-		o.set("cpu.used", "core", 1.9)
+		o.set(record.CPUUsed, "core", 1.9)
 		o.Sender.TCP.Retransmitted, o.Sender.TCP.RwndLimited = 6000, 0.03
 	}, want: "the receiver in h2p1 waited 40 % [40, 40] of the time for a CPU that other threads used", place: "h2p1"},
 	{protocol: "udp", name: "waits for idle CPUs", change: func(o observed) { o.Sender.Wait, o.Receiver.Wait = 0.0024, 0.0085 }},
 	{protocol: "udp", name: "waits that nobody causes", change: func(o observed) {
 		o.Receiver.Wait = 0.02
-		o.set("cpu.used", "core", 1.75)
-		o.set("cpu.own", "core", 1.5)
+		o.set(record.CPUUsed, "core", 1.75)
+		o.set(record.CPUOwn, "core", 1.5)
 	}},
 	{rule: "receive-window", protocol: "tcp", change: func(o observed) { o.Sender.TCP.RwndLimited = 0.03 }, want: "the receiver's window held TCP back for 60 % [60, 60] of its busy time", place: "h2p1"},
 	{rule: "receive-window", protocol: "tcp", name: "of a small buffer", change: func(o observed) {
@@ -289,34 +289,34 @@ var watchedCases = []watchedCase{
 	}, there: func(r *record.Result) { responses(r, 1, 9000, 0) }, want: "of 2,280 responses, 1,080 took 200 ms or longer"},
 	{rule: "service-in-path", protocol: "udp", change: func(o observed) {
 		o.Carriers = map[string][]string{"h1": {"ovs-vswitchd"}}
-		o.set("cpu.ovs-vswitchd", "core", 0.73)
+		o.uses("ovs-vswitchd", 0.73)
 	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
 	{rule: "service-in-path", protocol: "udp", name: "relay", change: func(o observed) {
 		o.Carriers = map[string][]string{"h1": {"weir-relay"}}
 		if o.Block < 12 { // in the last block it hardly ran
-			o.set("thread.h1.weir-relay", "core", 0.33)
+			o.thread("h1", "weir-relay", "", 0.33)
 		}
 	}, want: "weir-relay in h1 carries the packets in user space: 2.75 µs of CPU time per packet", place: "h1"},
 	{rule: "service-in-path", protocol: "udp", name: "that drops at its device", change: func(o observed) {
 		o.lose(2, 3000)
 		o.hop("h1", "vx0").Data.Drops = 3000
 		o.Carriers = map[string][]string{"h1": {"ovs-vswitchd"}}
-		o.set("cpu.ovs-vswitchd", "core", 0.8)
-		o.set("thread.h1.ovs-vswitchd/handler", "core", 0.4)
-		o.set("thread.h1.ovs-vswitchd", "core", 0.33)
+		o.uses("ovs-vswitchd", 0.8)
+		o.thread("h1", "ovs-vswitchd", "handler", 0.4)
+		o.thread("h1", "ovs-vswitchd", "", 0.33)
 	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1", also: []string{"drop-on-path"}},
 	{rule: "service-in-path", protocol: "udp", name: "that drops at a veth's other end", change: func(o observed) {
 		o.lose(1, 3000)
 		o.hop("h1p1", "eth0").Data.Drops = 3000
 		o.Carriers = map[string][]string{"h1": {"ovs-vswitchd"}}
-		o.set("cpu.ovs-vswitchd", "core", 0.8)
-		o.set("thread.h1.ovs-vswitchd", "core", 0.73)
+		o.uses("ovs-vswitchd", 0.8)
+		o.thread("h1", "ovs-vswitchd", "", 0.73)
 	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1", also: []string{"drop-on-path"}},
 	{protocol: "udp", name: "a guest that computes", change: func(o observed) {
-		o.set("cpu.qemu-system-x86", "core", 1.2)
-		o.set("thread.h1.qemu-system-x86/CPU_0/TCG", "core", 0.8)
+		o.uses("qemu-system-x86", 1.2)
+		o.thread("h1", "qemu-system-x86", "CPU_0/TCG", 0.8)
 	}},
-	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.set("cpu.dockerd", "core", 0.009) }},
+	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.uses("dockerd", 0.009) }},
 	{rule: "tool-limited", protocol: "tcp", change: func(observed) {}, want: "as fast as host, and the engine client is full in both", also: []string{"full-thread"}},
 	{rule: "unlike-plan", protocol: "udp", name: "of a device", change: func(o observed) {
 		o.place("h1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"p1 qdisc": {"tbf", "noqueue"}} })

@@ -12,6 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // A Finding is a conclusion with its evidence.
@@ -61,9 +62,9 @@ type Test struct {
 	// interval lies beyond 1 on that side and the ratio is Factor or more than that, is refuted if it excludes Factor, and is open
 	// otherwise. With AtMost, Factor is the most: the finding is refuted if the interval lies above it,
 	// and stands if the ratio does not.
-	Metric string  `json:"metric"`
-	Factor float64 `json:"factor"`
-	AtMost bool    `json:"atMost,omitempty"`
+	Metric record.Quantity `json:"metric"`
+	Factor float64         `json:"factor"`
+	AtMost bool            `json:"atMost,omitempty"`
 }
 
 func (f Finding) String() string { return f.Say().String() }

@@ -9,6 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // A gap is packets that one trial lost at one step of its path: sender → every device → IP → socket → program.
@@ -148,7 +149,7 @@ func (l *ladder) last() *gap { return &l.gaps[len(l.gaps)-1] }
 // queues adds what queueing disciplines dropped, except by the study's own loss between hosts.
 func (l *ladder) queues() {
 	for i, h := range l.path {
-		if q := h.Queue; h.Out && q != nil && q.Drops > 0 && !(q.Kind == "netem" && l.o.Observed["path.loss"] != "") {
+		if q := h.Queue; h.Out && q != nil && q.Drops > 0 && !(q.Kind == "netem" && record.PathLoss.In(l.o.Observed)) {
 			l.add(atQueue, 2*i, q.Drops, h.Data.Packets+q.Drops, "", lang.T("its queueing discipline is %s", q.Kind))
 		}
 	}
@@ -187,7 +188,7 @@ func (l *ladder) devices() {
 // counts adds packets that are missing between devices without a drop counter that shows them. Only counts of
 // packets of about one size can be compared: elsewhere they were cut, joined or belong to others.
 func (l *ladder) counts() {
-	if l.o.Observed["path.loss"] != "" {
+	if record.PathLoss.In(l.o.Observed) {
 		return // by the study, perhaps in a program that no counter shows
 	}
 	ref, last := -1, lastCounting(l.path)
@@ -266,7 +267,7 @@ var encapsulating = []string{"vxlan", "geneve", "a program", "docker", "felix", 
 // planned returns the MTU that the plan needs at hop i of a trial's path, 0 if it is unknown, and how many of
 // these bytes encapsulation adds there.
 func planned(o analysis.Observed, i int) (mtu, overhead float64) {
-	if mtu = number(o.Observed["path.mtu"]); mtu == 0 {
+	if mtu = float64(record.PathMTU.Of(o.Observed)); mtu == 0 {
 		return 0, 0
 	}
 	inside := false
@@ -276,7 +277,7 @@ func planned(o analysis.Observed, i int) (mtu, overhead float64) {
 		}
 	}
 	if inside {
-		overhead = number(o.Observed["path.overhead"])
+		overhead = float64(record.PathOverhead.Of(o.Observed))
 	}
 	return mtu + overhead, overhead
 }
@@ -305,7 +306,7 @@ func (l *ladder) receiver() {
 		return
 	}
 	octets := c["netstat.InOctets"] + c["ip6.InOctets"]
-	if last := l.path[n-1]; last.In == t.Receiver.Node && octets > 0 && sameSize(last.Data.Size(), octets/in) && l.o.Observed["path.loss"] == "" {
+	if last := l.path[n-1]; last.In == t.Receiver.Node && octets > 0 && sameSize(last.Data.Size(), octets/in) && !record.PathLoss.In(l.o.Observed) {
 		lost := last.Data.Packets - in - l.counted(2*(n-1), 2*n)
 		l.add(atDevice, 2*n-1, lost, last.Data.Packets, lang.T("reached %s %s and did not reach IP", last.In, last.Dev), lang.T("a filter at ingress takes packets there"))
 		l.last().missing = true

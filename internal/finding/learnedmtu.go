@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/record"
 )
 
 var learnedMTU = Rule{
@@ -15,7 +16,7 @@ var learnedMTU = Rule{
 		"One smaller than the plan's makes TCP's segments smaller and larger datagrams fragment, even after its cause is gone. What it learned expires; an MTU without an end was stated on the route. An absolute rule: the plan states the MTU. " +
 		"It must hold in more than half of the blocks, of at least three.",
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		plannedMTU, overhead := number(r.Observed["path.mtu"]), number(r.Observed["path.overhead"])
+		plannedMTU, overhead := float64(record.PathMTU.Of(r.Observed)), float64(record.PathOverhead.Of(r.Observed))
 		var at, to string
 		var mtu int
 		var stated bool

@@ -7,6 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 // many is the number of packet-filter rules from which they are reported.
@@ -43,10 +44,10 @@ var manyRules = Rule{
 		f := Finding{Severity: Note, Place: at, Remedy: lang.T("use sets or maps instead of lists of rules"), Test: lessCPU(r, 0.98, flush(own, at)...)}
 		if costs {
 			f.Number = &Number{lang.T("CPU time, with the rules ÷ without"), "1", cost}
-			f.Text = lang.T("%s has %s packet-filter rules, and with them packets take %.2f× the CPU time %s [%.2f, %.2f]", at, count(rules.Center), cost.Center, perWork(r), cost.Lo, cost.Hi)
+			f.Text = lang.T("%s has %s packet-filter rules, and with them packets take %.2f× the CPU time %s [%.2f, %.2f]", at, prose.Thousands(rules.Center), cost.Center, perWork(r), cost.Lo, cost.Hi)
 		} else {
 			f.Number = &Number{lang.T("time of the path, with the rules ÷ without"), "1", path}
-			f.Text = lang.T("%s has %s packet-filter rules, and with them the path takes %.2f× the time [%.2f, %.2f]", at, count(rules.Center), path.Center, path.Lo, path.Hi)
+			f.Text = lang.T("%s has %s packet-filter rules, and with them the path takes %.2f× the time [%.2f, %.2f]", at, prose.Thousands(rules.Center), path.Center, path.Lo, path.Hi)
 		}
 		return []Finding{f}
 	}),

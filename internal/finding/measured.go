@@ -1,17 +1,16 @@
 package finding
 
 import (
-	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // majority ends the Doc of rules that analysis.Exceeds decides.
@@ -49,7 +48,7 @@ func lost(rule string, describe func(*analysis.Table, *analysis.Row, *loss) Find
 			}
 			f.Severity, f.Place = Warning, l.place
 			f.Number = &Number{Name: lang.T("lost"), Unit: "1", Value: l.Share}
-			f.Evidence = append([]lang.Text{lang.T("%s of %s packets, in %d blocks", count(l.lost), count(l.of), l.Share.N)}, f.Evidence...)
+			f.Evidence = append([]lang.Text{lang.T("%s of %s packets, in %d blocks", prose.Thousands(l.lost), prose.Thousands(l.of), l.Share.N)}, f.Evidence...)
 			if l.why != "" {
 				f.Evidence = append(f.Evidence, l.why)
 			}
@@ -78,11 +77,11 @@ func (f *Finding) lessLoss(t *analysis.Table, r *analysis.Row) {
 	switch {
 	case f.Test == nil:
 	case r.Lost.N > 0:
-		f.Test.Metric, f.Test.Factor = "loss", 0.5
+		f.Test.Metric, f.Test.Factor = record.Loss, 0.5
 		f.Test.Text = lang.T("Refuted if removing the cause does not halve the loss")
 	case strings.HasSuffix(t.Unit, "/s"):
 		f.Test.Metric, f.Test.Factor = t.Metric, 1.05
-		f.Test.Text = lang.T("Refuted if removing the cause adds less than 5 %% %s", lang.Stored(t.Metric))
+		f.Test.Text = lang.T("Refuted if removing the cause adds less than 5 %% %s", lang.Quantity(t.Metric))
 	default:
 		f.Test = nil
 	}
@@ -98,44 +97,16 @@ func lessCPU(r *analysis.Row, factor float64, fix ...plan.Step) *Test {
 
 func perWork(r *analysis.Row) lang.Text {
 	switch r.Own.Name {
-	case "cpu.own.per.packet":
+	case record.CPUOwnPerPacket:
 		return lang.T("per packet")
-	case "cpu.own.per.transaction":
+	case record.CPUOwnPerTransaction:
 		return lang.T("per transaction")
 	}
 	return lang.T("per bit")
 }
 
-// count writes a number of things with a comma after every three digits.
-func count(n float64) string {
-	s := strconv.FormatFloat(math.Round(n), 'f', 0, 64)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// percent writes a share with its interval.
-func percent(i stat.Interval) string {
-	text := digits(100*i.Center) + " %"
-	if i.Bounded() {
-		text += fmt.Sprintf(" [%s, %s]", digits(100*i.Lo), digits(100*i.Hi))
-	}
-	return text
-}
-
-// digits writes a number with two significant digits, or as an integer.
-func digits(v float64) string {
-	if math.Abs(v) >= 10 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
-}
-
-var number = analysis.Number
-
 // threads returns the number of threads that an end's times add up.
-func threads(o analysis.Observed) float64 { return max(1, number(o.Observed["streams"])) }
+func threads(o analysis.Observed) float64 { return float64(max(1, record.Streams.Of(o.Observed))) }
 
 // receiverBusy returns the share of a CPU that each of the receiver's threads used, and whether they are full:
 // then the program is the limit, not its buffer.

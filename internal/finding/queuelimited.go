@@ -1,12 +1,15 @@
 package finding
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 const (
@@ -59,8 +62,8 @@ func shaped(t *analysis.Table, r *analysis.Row, i int, rate, burst float64) (f F
 	})
 	slower := r.Ratio.Bounded() && r.Ratio.Hi < 1
 	pace := paced(t, r)
-	carried, _ := r.Get("throughput")
-	window, timed := r.Get("window")
+	carried, _ := r.Get(record.Throughput)
+	window, timed := r.Get(record.Window)
 	bursts := rate > 0 && timed && burst > rate/8*window.Median/10
 	switch {
 	case times < leastLost:
@@ -77,18 +80,18 @@ func shaped(t *analysis.Table, r *analysis.Row, i int, rate, burst float64) (f F
 		return f, false
 	}
 	f = Finding{Severity: Warning, Place: h.In + " " + h.Dev,
-		Text:     lang.T("a queueing discipline (%s) on %s %s limits the rate: it held packets back %s times and dropped %s of %s", h.Queue.Kind, h.In, h.Dev, count(times), count(dropped), count(packets)),
-		Evidence: []lang.Text{lang.T("%s times per packet in %d blocks", digits(share.Center), share.N)},
+		Text:     lang.T("a queueing discipline (%s) on %s %s limits the rate: it held packets back %s times and dropped %s of %s", h.Queue.Kind, h.In, h.Dev, prose.Thousands(times), prose.Thousands(dropped), prose.Thousands(packets)),
+		Evidence: []lang.Text{lang.T("%s times per packet in %d blocks", prose.Short(share.Center), share.N)},
 		Remedy:   lang.T("remove its limit, or compare CPU time instead"),
 		Number:   &Number{Name: lang.T("times held back per packet"), Unit: "1", Value: share},
 	}
 	if rate > 0 {
-		f.Text = lang.T("a queueing discipline (%s) on %s %s limits the rate to %s: it held packets back %s times and dropped %s of %s", h.Queue.Kind, h.In, h.Dev, unit.Format(rate, "bit/s"), count(times), count(dropped), count(packets))
+		f.Text = lang.T("a queueing discipline (%s) on %s %s limits the rate to %s: it held packets back %s times and dropped %s of %s", h.Queue.Kind, h.In, h.Dev, unit.Format(rate, "bit/s"), prose.Thousands(times), prose.Thousands(dropped), prose.Thousands(packets))
 	}
 	if bursts {
 		f.Text += lang.T("; before, it lets %s pass at once, so trials depend on what was sent before them", unit.Format(burst, "byte"))
 	}
-	if t.Metric == "throughput" {
+	if t.Metric == record.Throughput {
 		f.Test = &Test{Text: lang.T("Refuted if removing it adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02,
 			Fix: []plan.Step{{In: h.In, Rate: &plan.Rate{Dev: h.Dev}}}}
 	}
@@ -97,13 +100,9 @@ func shaped(t *analysis.Table, r *analysis.Row, i int, rate, burst float64) (f F
 
 // paced returns the rate that the probe keeps by itself, bit/s; 0 if it sends as fast as it can.
 func paced(t *analysis.Table, r *analysis.Row) float64 {
-	for _, key := range []string{"rate", "bitrate", "bandwidth"} {
-		if v := number(r.Observed[key]); v > 0 {
-			return v
-		}
-		if v := number(t.Config[key]); v > 0 {
-			return v
-		}
+	level, err := strconv.ParseFloat(t.Config["rate"], 64)
+	if err != nil {
+		level = 0
 	}
-	return 0
+	return max(record.Rate.Of(r.Observed), level)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/record"
 )
 
 // A queue that holds packets back limits a stream only if the stream would be faster without it.
@@ -13,7 +14,7 @@ func TestQueueLimitsTheRate(t *testing.T) {
 		return func(o observed) {
 			o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "htb", Packets: sentPackets, Overlimits: 3000}
 			o.device("h1", "eth0", func(d *evidence.Device) { d.Qdisc, d.Limit, d.Burst = "htb", limit, burst })
-			o.set("window", "s", 0.05)
+			o.set(record.Window, "s", 0.05)
 		}
 	}
 	with := func(f func(observed), more func(observed)) func(observed) {

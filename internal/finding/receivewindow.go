@@ -1,12 +1,15 @@
 package finding
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/record"
 )
 
 // amplest is the largest buffer of TCP's that can be what holds a stream on a path without delay back, bytes: the kernel's
@@ -23,7 +26,11 @@ func largestBuffer(r *analysis.Row, node, key string) float64 {
 	if len(f) == 0 {
 		return 0
 	}
-	return number(f[len(f)-1])
+	n, err := strconv.ParseFloat(f[len(f)-1], 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // scaling returns the setting of window scaling at the ends, "0" if one of them has none; "" if unknown.
@@ -55,14 +62,14 @@ var receiveWindow = Rule{
 		}
 		node := r.Evidence()[0].Evidence.Receiver.Node
 		f := Finding{Severity: Warning, Place: node, Number: &share,
-			Text: lang.T("the receiver's window held TCP back for %s of its busy time", percent(share.Value))}
-		size, most := number(r.Observed["rcvbuf"]), largestBuffer(r, node, "net.ipv4.tcp_rmem")
+			Text: lang.T("the receiver's window held TCP back for %s of its busy time", prose.PercentWithin(share.Value))}
+		size, most := float64(record.RcvBuf.Of(r.Observed)), largestBuffer(r, node, "net.ipv4.tcp_rmem")
 		switch {
 		case scaling(r) == "0":
 			f.certain = true
 			f.Text += lang.T(": window scaling is off, so no window is larger than 64 kB")
 			f.Remedy = lang.T("switch window scaling on at both ends (net.ipv4.tcp_window_scaling)")
-			if t.Metric == "throughput" {
+			if t.Metric == record.Throughput {
 				f.Test = &Test{Text: lang.T("Refuted if window scaling adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02}
 				for _, in := range []string{r.Evidence()[0].Evidence.Sender.Node, node} {
 					f.Test.Fix = append(f.Test.Fix, plan.Step{In: in, Sysctl: &plan.Sysctl{Key: "net.ipv4.tcp_window_scaling", Value: "1"}})
@@ -70,11 +77,11 @@ var receiveWindow = Rule{
 			}
 			return []Finding{f}
 		case size > 0 && size < usualTCP:
-			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer has %s bytes", count(size))), true
+			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer has %s bytes", prose.Thousands(size))), true
 		case most > 0 && most < amplest:
-			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer can grow to %s bytes", count(most))), true
+			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer can grow to %s bytes", prose.Thousands(most))), true
 		case most > 0: // the buffer is as large as usual: who does not empty it is not known
-			f.Text += lang.T(", although its buffer can grow to %s bytes: its program does not read fast enough, and why is not known", count(most))
+			f.Text += lang.T(", although its buffer can grow to %s bytes: its program does not read fast enough, and why is not known", prose.Thousands(most))
 			f.Remedy = lang.T("look at what the receiving program waits for")
 			f.Untestable = lang.T("weir cannot make the receiving program read faster")
 			return []Finding{f}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // working is the least share of a CPU that a program uses for packets, above what it uses without: less is not resolved.
@@ -41,9 +43,9 @@ func (p service) finding(run *analysis.Run, r *analysis.Row) Finding {
 	}
 	f.Text += lang.T(": %s of CPU time per packet", unit.Format(each.Center, "s"))
 	f.Number = &Number{lang.T("%s's CPU time per packet", p.name), "s/packet", each}
-	f.Evidence = []lang.Text{lang.T("%s: %s of a CPU in %d blocks", strings.Join(p.values, ", "), percent(share), share.N)}
+	f.Evidence = []lang.Text{lang.T("%s: %s of a CPU in %d blocks", joined(p.values), prose.PercentWithin(share), share.N)}
 	part, _ := analysis.Exceeds(all, 0, func(o analysis.Observed) (float64, float64) {
-		own, _ := o.Get("cpu.own")
+		own, _ := o.Get(record.CPUOwn)
 		path := own.Value + beyond(o) // with the other programs, almost all that the path uses, whatever else uses the machine
 		for _, x := range services(all) {
 			if x.place != p.place || x.name != p.name {
@@ -52,7 +54,7 @@ func (p service) finding(run *analysis.Run, r *analysis.Row) Finding {
 		}
 		return beyond(o), path
 	})
-	whole := strings.Replace(r.Own.Name, ".own.", ".", 1) // of the machine: the program is no thread of the engine
+	whole := machineCost[r.Own.Name] // of the machine: the program is no thread of the engine
 	switch kernel := inKernel[r.Network]; {
 	case kernel == "":
 	case whole == "" || part.N == 0:
@@ -94,15 +96,27 @@ func (p service) idle(run *analysis.Run, r *analysis.Row) float64 {
 // differs: frames of pods between two hosts, in UDP. A network under another name, or with options, is not here.
 var inKernel = map[string]string{"relay": "vxlan-overlay", "flannel-udp": "flannel-vxlan", "weave-sleeve": "weave"}
 
+// machineCost is the machine's cost per work of each cost of the ends' own threads.
+var machineCost = map[record.Quantity]record.Quantity{record.CPUOwnPerPacket: record.CPUPerPacket,
+	record.CPUOwnPerTransaction: record.CPUPerTransaction, record.CPUOwnPerBit: record.CPUPerBit}
+
 // A service is a program that carries packets in a place, and the values that hold its CPU time.
 type service struct {
 	place, name string
-	values      []string
+	values      []record.Key
+}
+
+func joined(keys []record.Key) string {
+	var all []string
+	for _, k := range keys {
+		all = append(all, k.String())
+	}
+	return strings.Join(all, ", ")
 }
 
 func (p service) cores(o analysis.Observed) (sum float64) {
-	for _, name := range p.values {
-		v, _ := o.Get(name)
+	for _, k := range p.values {
+		v, _ := o.Value(k)
 		sum += v.Value
 	}
 	return sum
@@ -125,21 +139,18 @@ func services(trials []analysis.Observed) (all []service) {
 	for i, p := range all {
 		alone := !slices.ContainsFunc(all, func(x service) bool { return x.name == p.name && x.place != p.place })
 		if p.values == nil && alone {
-			all[i].values = []string{"cpu." + p.name}
+			all[i].values = []record.Key{record.CPUProgram.Thread("", p.name, "")}
 		}
 	}
 	return all
 }
 
 // threadsOf lists the values of a program's threads in a place.
-func threadsOf(trials []analysis.Observed, place, program string) (values []string) {
+func threadsOf(trials []analysis.Observed, place, program string) (values []record.Key) {
 	for _, o := range trials {
 		for _, v := range o.Values {
-			stored, ok := strings.CutPrefix(v.Name, "thread.")
-			at, name, _ := strings.Cut(stored, ".")
-			name, _, _ = strings.Cut(name, "/")
-			if ok && at == place && name == program && !slices.Contains(values, v.Name) {
-				values = append(values, v.Name)
+			if v.Name == record.CPUThread && v.Place == place && v.Program == program && !slices.Contains(values, v.Key()) {
+				values = append(values, v.Key())
 			}
 		}
 	}
@@ -149,12 +160,12 @@ func threadsOf(trials []analysis.Observed, place, program string) (values []stri
 // packetRate returns the packets per second that a trial's ends sent: of a stream those of its data, of requests all that
 // the sender's device counted in both directions, at least one each way.
 func packetRate(o analysis.Observed) float64 {
-	if v, ok := o.Get("packet.rate"); ok {
-		sent, _ := o.Get("sent")
+	if v, ok := o.Get(record.PacketRate); ok {
+		sent, _ := o.Get(record.Sent)
 		return max(v.Value, sent.Value)
 	}
 	rate := 0.0
-	if v, ok := o.Get("transactions"); ok {
+	if v, ok := o.Get(record.Transactions); ok {
 		rate = 2 * v.Value
 	}
 	if o.Evidence.Seconds > 0 && len(o.Evidence.Path) > 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/record"
 )
 
 // Only programs that the plan declares carry packets, and what they use without packets is no cost of one.
@@ -15,24 +16,24 @@ func TestServiceInPath(t *testing.T) {
 		change func(observed)
 		want   string // "" for no finding
 	}{
-		{"a daemon beside the path", func(o observed) { o.set("cpu.containerd", "core", 0.5) }, ""},
-		{"the clock of a foreign tool", func(o observed) { o.set("cpu.tool.sender", "core", 0.9) }, ""},
-		{"a manager that is not declared", func(o observed) { o.set("cpu.ovs-vswitchd", "core", 0.5) }, ""},
+		{"a daemon beside the path", func(o observed) { o.uses("containerd", 0.5) }, ""},
+		{"the clock of a foreign tool", func(o observed) { o.Values = append(o.Values, record.CPUTool.At("client").Value("core", 0.9)) }, ""},
+		{"a manager that is not declared", func(o observed) { o.uses("ovs-vswitchd", 0.5) }, ""},
 		{"idle wake-ups beside few packets", func(o observed) {
 			o.Carriers = vswitchd
-			o.set("cpu.ovs-vswitchd", "core", 0.02)
-			o.set("packet.rate", "packet/s", 58)
+			o.uses("ovs-vswitchd", 0.02)
+			o.set(record.PacketRate, "packet/s", 58)
 		}, "ovs-vswitchd in h1 carries the packets in user space"},
 		{"packets that were lost", func(o observed) {
 			o.Carriers = vswitchd
-			o.set("cpu.ovs-vswitchd", "core", 0.83)
-			o.set("sent", "packet/s", 4e5)
-			o.set("packet.rate", "packet/s", 8e4)
+			o.uses("ovs-vswitchd", 0.83)
+			o.set(record.Sent, "packet/s", 4e5)
+			o.set(record.PacketRate, "packet/s", 8e4)
 		}, "ovs-vswitchd in h1 carries the packets in user space: 2 µs of CPU time per packet"},
 		{"a switch by AF_XDP", func(o observed) {
 			o.Carriers = map[string][]string{"h1": {"weir-redirect-af-xdp"}, "h2": {"weir-redirect-af-xdp"}}
-			o.set("thread.h1.weir-redirect-af-xdp", "core", 0.13)
-			o.set("thread.h2.weir-redirect-af-xdp", "core", 0.23)
+			o.thread("h1", "weir-redirect-af-xdp", "", 0.13)
+			o.thread("h2", "weir-redirect-af-xdp", "", 0.23)
 		}, "weir-redirect-af-xdp in h1 carries the packets in user space: 1 µs of CPU time per packet; weir-redirect-af-xdp in h2 carries the packets in user space: 2 µs of CPU time per packet"},
 	} {
 		var found []string

@@ -3,8 +3,10 @@ package finding
 import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 const (
@@ -21,24 +23,24 @@ var slowResponses = Rule{
 		"It counts those of 200 ms, 1 s and 3 s or longer. Where TCP sent segments again, these are the kernel's timers: the least retransmission timeout is 200 ms (TCP_RTO_MIN, include/net/tcp.h), a lost SYN is sent again after 1 s (TCP_TIMEOUT_INIT), and once more after 3 s. Loops with a rate of their own are left out, and so are waits for a CPU, unless the timers are named." + majority + certainly,
 	Check: func(run *analysis.Run) []Finding {
 		return measured(func(t *analysis.Table, r *analysis.Row) []Finding {
-			if r.Hist == nil || r.Observed["rate"] != "" || number(r.Observed["streams"]) > 1 {
+			if r.Hist == nil || record.Rate.In(r.Observed) || record.Streams.Of(r.Observed) > 1 {
 				return nil
 			}
 			share, ok := beyondMedian(r.Evidence())
 			base, _ := beyondMedian(r.BaseEvidence())
-			if !ok || !clearly(share, waitsFor) || base.N > 0 && !more(share, base) || r.BaseEvidence() == nil && r.Observed["tool"] != "weir engine" {
+			if !ok || !clearly(share, waitsFor) || base.N > 0 && !more(share, base) || r.BaseEvidence() == nil && record.Tool.Of(r.Observed) != record.Engine {
 				return nil
 			}
-			done, _ := r.Get("transactions")
+			done, _ := r.Get(record.Transactions)
 			f := Finding{Severity: Warning, Number: &Number{lang.T("time beyond the median response"), "1", share},
-				Text:       lang.T("%s transactions per second, where the median response time of %s allows %s", digits(done.Median), unit.Format(r.Value.Center, "s"), count(1/r.Value.Center)),
+				Text:       lang.T("%s transactions per second, where the median response time of %s allows %s", prose.Short(done.Median), unit.Format(r.Value.Center, "s"), prose.Thousands(1/r.Value.Center)),
 				Untestable: lang.T("no cause is known that a run could remove")}
-			if there, has := t.Row(run.Baseline); has && r.RatioOf("transactions").Bounded() {
-				i, was := r.RatioOf("transactions"), 0.0
-				if v, ok := there.Get("transactions"); ok {
+			if there, has := t.Row(run.Baseline); has && r.RatioOf(record.Transactions).Bounded() {
+				i, was := r.RatioOf(record.Transactions), 0.0
+				if v, ok := there.Get(record.Transactions); ok {
 					was = v.Median
 				}
-				f.Text += lang.T("; %s's %s: %s× [%s, %s]", run.Baseline, count(was), digits(i.Center), digits(i.Lo), digits(i.Hi))
+				f.Text += lang.T("; %s's %s: %s× [%s, %s]", run.Baseline, prose.Thousands(was), prose.Short(i.Center), prose.Short(i.Lo), prose.Short(i.Hi))
 			}
 			slow, named := timers(r)
 			f.Text, f.certain = f.Text+slow, named
@@ -50,8 +52,8 @@ var slowResponses = Rule{
 // beyondMedian returns the share of the time in which a closed loop did not answer at its median.
 func beyondMedian(all []analysis.Observed) (stat.Interval, bool) {
 	return analysis.ShareExceeds(all, waitsFor, func(o analysis.Observed) (part, whole float64) {
-		done, a := o.Get("transactions")
-		rtt, b := o.Get("rtt")
+		done, a := o.Get(record.Transactions)
+		rtt, b := o.Get(record.RTT)
 		if !a || !b {
 			return 0, 0
 		}
@@ -75,7 +77,7 @@ func timers(r *analysis.Row) (text lang.Text, named bool) {
 	if n[0] == 0 || r.Value.Center > 0.2/shortest {
 		return "", false
 	}
-	text = lang.T("; of %s responses, %s took 200 ms or longer, %s of them 1 s and %s 3 s", count(float64(all)), count(float64(n[0])), count(float64(n[1])), count(float64(n[2])))
+	text = lang.T("; of %s responses, %s took 200 ms or longer, %s of them 1 s and %s 3 s", prose.Thousands(float64(all)), prose.Thousands(float64(n[0])), prose.Thousands(float64(n[1])), prose.Thousands(float64(n[2])))
 	again := 0.0
 	for _, o := range r.Evidence() {
 		again += retransmitted(o.Evidence) + retransmitted(reversed(o.Evidence))

@@ -24,10 +24,10 @@ func responses(r *record.Result, s float64, fast, slow int64) {
 	if err != nil {
 		panic(err) // of a histogram that was made above
 	}
-	values := []record.Value{{Name: "rtt", Unit: "s", Value: float64(h.ValueAtQuantile(50)) / 1e9, Hist: string(b)},
-		{Name: "transactions", Unit: "1/s", Value: float64(fast+slow) / (s + float64(slow))}}
+	values := []record.Value{{Name: record.RTT, Unit: "s", Value: float64(h.ValueAtQuantile(50)) / 1e9, Hist: string(b)},
+		{Name: record.Transactions, Unit: "1/s", Value: float64(fast+slow) / (s + float64(slow))}}
 	for _, v := range r.Values {
-		if v.Name != "throughput" && v.Name != "packet.rate" && v.Name != "cpu.own.per.bit" {
+		if !v.Name.In(record.Throughput, record.PacketRate, record.CPUOwnPerBit) {
 			values = append(values, v)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 var smallMTUDrop = Rule{
@@ -15,7 +16,7 @@ var smallMTUDrop = Rule{
 		d, _ := deviceOf(settings(r), l.hop.In, l.hop.Dev)
 		return Finding{
 			Text: lang.T("%s drops packets that do not fit its MTU of %d: %s of %s (%s); the path needs %.0f there",
-				l.place, d.MTU, count(l.lost), count(l.of), percent(l.Share), l.need),
+				l.place, d.MTU, prose.Thousands(l.lost), prose.Thousands(l.of), prose.PercentWithin(l.Share), l.need),
 			Remedy: lang.T("set the same MTU at both ends of the link"),
 			Test:   &Test{Fix: []plan.Step{{In: l.hop.In, Set: &plan.Set{Dev: l.hop.Dev, MTU: int(l.need)}}}},
 		}

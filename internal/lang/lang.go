@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/weir-bench/weir/record"
 )
 
 // A Text is a sentence, or several with plain text between them. It concatenates, compares and is empty as a
@@ -51,6 +53,18 @@ func Stored(s string) Text {
 		return Text(s)
 	}
 	return Text(open + s + shut)
+}
+
+// Note is a note of a trial.
+func Note(n record.Note) Text {
+	format, args := n.Format()
+	return T(format, args...)
+}
+
+// Quantity names what a number measures.
+func Quantity(q record.Quantity) Text {
+	d, _ := q.Defined()
+	return Stored(d.Word)
 }
 
 // text formats one argument and keeps the marks of a Text.

@@ -5,12 +5,14 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 	"sync"
 
 	"golang.org/x/text/language"
 
 	"github.com/weir-bench/weir/internal/strictyaml"
+	"github.com/weir-bench/weir/record"
 )
 
 //go:embed zh/*.yaml
@@ -23,7 +25,14 @@ type Language struct {
 }
 
 // Chinese is Simplified Chinese.
-var Chinese = &Language{"zh-CN", sync.OnceValue(func() map[string]string { return catalog("zh/*.yaml") })}
+var Chinese = &Language{"zh-CN", sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for _, d := range record.Quantities() {
+		all[d.Word] = d.Chinese
+	}
+	maps.Copy(all, catalog("zh/*.yaml"))
+	return all
+})}
 
 // Code names the language in an HTML attribute.
 func (l *Language) Code() string {

@@ -8,9 +8,52 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 )
 
-// List joins the parts of a sentence; alternatives joins parts that have commas of their own.
-func List(parts []string) string         { return strings.Join(parts, string(lang.T(", "))) }
-func Alternatives(parts []string) string { return strings.Join(parts, string(lang.T("; "))) }
+// List joins the parts of a sentence; Alternatives joins parts that have commas of their own.
+func List[T ~string](parts []T) T         { return join(parts, lang.T(", ")) }
+func Alternatives[T ~string](parts []T) T { return join(parts, lang.T("; ")) }
+
+// Sentences joins whole sentences; empty ones leave no gap.
+func Sentences[T ~string](parts ...T) T { return join(NonEmpty(parts...), lang.T(" ")) }
+
+// And joins parts as prose does: "a, b and c".
+func And[T ~string](parts []T) T {
+	if n := len(parts); n > 1 {
+		return T(lang.T("%s and %s", lang.Text(List(parts[:n-1])), lang.Text(parts[n-1])))
+	}
+	return List(parts)
+}
+
+func join[T ~string](parts []T, between lang.Text) T {
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteString(string(between))
+		}
+		b.WriteString(string(p))
+	}
+	return T(b.String())
+}
+
+// NonEmpty leaves out empty parts.
+func NonEmpty[T ~string](all ...T) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(s T) bool { return s == "" })
+}
+
+// Sentence ends a text with a full stop and begins it with a capital, unless it begins with a name: eth0 is no Eth0.
+func Sentence(s lang.Text) lang.Text {
+	s = lang.Text(strings.TrimSpace(string(s)))
+	begun := s
+	if !lang.BeginsWithName(s) {
+		begun = lang.Capital(s)
+	}
+	if english := s.String(); english == "" || strings.HasSuffix(english, ".") {
+		return begun
+	}
+	return lang.T("%s.", begun)
+}
+
+// Capital makes the first letter a capital, in languages that have them.
+func Capital(s string) string { return string(lang.Capital(lang.Text(s))) }
 
 // Levels formats factor levels: "offload off, size 1400".
 func Levels(m map[string]string) string {
@@ -27,6 +70,18 @@ func Comma(name, more string) string {
 		return name
 	}
 	return string(lang.T("%s, %s", name, more))
+}
+
+// Machines joins names: "a and b", "a, b and c", and "50 machines" if they are too many for a sentence.
+func Machines(all []string) string {
+	const most = 6
+	switch n := len(all); {
+	case n == 0:
+		return string(lang.T("machines"))
+	case n > most:
+		return Count(n, "machine")
+	}
+	return And(all)
 }
 
 // Count is a number of things: "1 block", "12 blocks". The nouns are those of its table.
@@ -56,27 +111,4 @@ var nouns = map[string]struct {
 	"machine":         {lang.T("1 machine"), func(n int) lang.Text { return lang.T("%d machines", n) }},
 	"period":          {lang.T("1 period"), func(n int) lang.Text { return lang.T("%d periods", n) }},
 	"pair":            {lang.T("1 pair"), func(n int) lang.Text { return lang.T("%d pairs", n) }},
-}
-
-// Sentences joins whole sentences; empty ones leave no gap.
-func Sentences(parts ...string) string { return strings.Join(NonEmpty(parts...), string(lang.T(" "))) }
-
-func Capital(s string) string { return string(lang.Capital(lang.Text(s))) }
-
-func NonEmpty(all ...string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == "" })
-}
-
-// And joins names: "a and b", "a, b and c", and "50 machines" if they are too many for a sentence.
-func And(all []string) string {
-	switch n := len(all); {
-	case n == 0:
-		return string(lang.T("machines"))
-	case n == 1:
-		return all[0]
-	case n > 6:
-		return Count(n, "machine")
-	default:
-		return string(lang.T("%s and %s", List(all[:n-1]), all[n-1]))
-	}
 }

@@ -7,19 +7,29 @@ package prose
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
 )
 
-// Digits returns the decimals that the intervals support and their ends need.
+// Digits returns the decimals that the intervals of ratios support and their ends need: three digits of large ones.
 func Digits(is ...stat.Interval) int {
-	d := 2
+	most := 0
 	for _, i := range is {
-		if i.N > 0 && (math.Abs(i.Center) < 0.1 || i.Bounded() && i.Hi-i.Lo < 0.03) {
+		d := 2
+		switch {
+		case i.N == 0:
+		case i.Center >= 100:
+			d = 0
+		case i.Center >= 10:
+			d = 1
+		case math.Abs(i.Center) < 0.1 || i.Bounded() && i.Hi-i.Lo < 0.03:
 			d = 3
 		}
+		most = max(most, d)
 	}
-	return d
+	return most
 }
 
 // Fixed has a fixed number of decimals.
@@ -67,3 +77,60 @@ func RatioInterval(i stat.Interval) string {
 
 // Trim has at most five digits, and no trailing zeros.
 func Trim(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
+
+// Ratio is a ratio: "2.22×". Times adds its interval: "2.22× [2.15, 2.30]".
+func Ratio(i stat.Interval) string { return Fixed(i.Center, Digits(i)) + "×" }
+func Times(i stat.Interval) string { return Ratio(i) + RatioInterval(i) }
+
+// Measured is a value in a base unit with its interval: "1.57 [1.32, 1.98] µs". Both have as many digits as the interval
+// supports. A cost in seconds per something has the unit of the seconds: the sentence says what it is per.
+func Measured(i stat.Interval, base string) string {
+	if per, ok := strings.CutPrefix(base, "s/"); ok && per != "" {
+		base = "s"
+	}
+	factor, label := unit.Scale(math.Max(math.Abs(i.Center), math.Abs(i.Hi)), base)
+	i = i.Scaled(factor)
+	text, digits := "", unit.Decimals(3, 1, i.Center)
+	if half := (i.Hi - i.Lo) / 2; i.Bounded() && half > 0 && !math.IsInf(half, 1) {
+		digits = min(3, Supported(half))
+	}
+	if text = Fixed(i.Center, digits); i.Bounded() {
+		text += " " + Bracket(i, digits)
+	}
+	return strings.TrimSpace(text + " " + label)
+}
+
+// Supported returns the decimals that an interval's half width supports: its first digit, or its first two if the
+// first is a 1 or 2; as many as there are without a width.
+func Supported(half float64) int {
+	if !(half > 0) || math.IsInf(half, 1) {
+		return math.MaxInt
+	}
+	return max(0, -int(math.Floor(math.Log10(half/3))))
+}
+
+// Thousands is a number of things with a comma after every three digits.
+func Thousands(n float64) string {
+	s := strconv.FormatFloat(math.Round(n), 'f', 0, 64)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// PercentWithin is a share with its interval: "97 % [95, 98]".
+func PercentWithin(i stat.Interval) string {
+	text := Short(100*i.Center) + " %"
+	if i.Bounded() {
+		text += " [" + Short(100*i.Lo) + ", " + Short(100*i.Hi) + "]"
+	}
+	return text
+}
+
+// Short is a number with two significant digits, or an integer.
+func Short(v float64) string {
+	if math.Abs(v) >= 10 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}

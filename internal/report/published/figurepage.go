@@ -11,10 +11,9 @@ import (
 
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/prose"
-	"github.com/weir-bench/weir/internal/report/render"
-	"github.com/weir-bench/weir/internal/stat"
 )
 
 // FigurePage writes a Markdown table per document with a row for each figure. drawn has the files of the
@@ -41,7 +40,7 @@ func FigurePage(w io.Writer, rs []figure.Result, drawn map[string]string, l *lan
 // A figurePage writes Markdown in a language.
 type figurePage struct{ l *lang.Language }
 
-func (p figurePage) text(s string) string { return render.EscapeMarkdown(p.in(s)) }
+func (p figurePage) text(s string) string { return foreign.Markdown(p.in(s)) }
 func (p figurePage) in(s string) string   { return lang.Text(s).In(p.l) }
 
 func (p figurePage) place(r figure.Result, picture string) string {
@@ -64,7 +63,7 @@ func (p figurePage) command(r figure.Result) string {
 		case strings.HasPrefix(one, "weir "):
 			parts = append(parts, "`"+one+"`")
 		case one != "":
-			parts = append(parts, render.EscapeMarkdown(one))
+			parts = append(parts, foreign.Markdown(one))
 		}
 	}
 	return p.in(prose.List(parts))
@@ -75,7 +74,7 @@ func pageHere(r figure.Result) string {
 	for _, c := range r.Comparisons {
 		here := say("not measured")
 		if c.Here.N > 0 {
-			here = ratioWithin(c.Here)
+			here = prose.Times(c.Here)
 		}
 		parts = append(parts, say("%s ÷ %s: published %s×, here %s", c.Of, c.To, prose.Fixed(c.Published, 2), here))
 	}
@@ -87,7 +86,7 @@ func pageHere(r figure.Result) string {
 			if h.Adds {
 				of = say("the sum of its segments")
 			}
-			parts = append(parts, say("%s %s over %d hops: %s %s", h.Network, h.Probe, h.Segments, ratioWithin(h.Ratio), of))
+			parts = append(parts, say("%s %s over %d hops: %s %s", h.Network, h.Probe, h.Segments, prose.Times(h.Ratio), of))
 		}
 	}
 	if len(r.Comparisons)+len(r.Chains) == 0 && len(r.Points) > 0 {
@@ -100,11 +99,6 @@ func pageHere(r figure.Result) string {
 		parts = append(parts, word(r.Cannot))
 	}
 	return prose.Alternatives(parts)
-}
-
-// ratioWithin formats a ratio with its interval: "0.68× [0.65, 0.71]".
-func ratioWithin(i stat.Interval) string {
-	return prose.Fixed(i.Center, prose.Digits(i)) + "×" + prose.RatioInterval(i)
 }
 
 // verdict is that against the published numbers.

@@ -99,7 +99,19 @@ func figureTable(r figure.Result) doc.Table {
 			return doc.Cell{Text: "[" + unit.Format(p.Value.Lo, p.Unit) + ", " + unit.Format(p.Value.Hi, p.Unit) + "]"}
 		}))
 	}
-	cs = append(cs, doc.Layout(doc.Column{Head: say("mark"), Keep: 9}, ps, func(p figure.Point) doc.Cell {
+	cs = append(cs, markColumn(r), doc.Layout(doc.Column{Head: say("blocks"), Kind: "blocks", Keep: 3}, values(func(p figure.Point) stat.Interval { return p.Value }), func(i stat.Interval) doc.Cell {
+		return doc.Cell{Text: prose.Trim(float64(i.N)), Value: doc.Number(float64(i.N))}
+	}))
+	t := doc.Tabulate(r.ID+" table", cs...)
+	if len(r.To) > 0 {
+		t.Title = say("Ratios are to %s, in the same block", r.ToName())
+	}
+	return t
+}
+
+// markColumn has the published values of each cell.
+func markColumn(r figure.Result) doc.Filled {
+	return doc.Layout(doc.Column{Head: say("mark"), Keep: 9}, r.Points, func(p figure.Point) doc.Cell {
 		var parts []string
 		for _, m := range p.Marks {
 			switch {
@@ -110,20 +122,13 @@ func figureTable(r figure.Result) doc.Table {
 			}
 		}
 		return doc.Cell{Text: prose.List(parts)}
-	}), doc.Layout(doc.Column{Head: say("blocks"), Kind: "blocks", Keep: 3}, values(func(p figure.Point) stat.Interval { return p.Value }), func(i stat.Interval) doc.Cell {
-		return doc.Cell{Text: prose.Trim(float64(i.N)), Value: doc.Number(float64(i.N))}
-	}))
-	t := doc.Tabulate(r.ID+" table", cs...)
-	if len(r.To) > 0 {
-		t.Title = say("Ratios are to %s, in the same block", r.ToName())
-	}
-	return t
+	})
 }
 
 func figureHops(r figure.Result) doc.Table {
 	t := doc.Tabulate(r.ID+" hops",
 		doc.Names("network", r.Chains, func(h figure.Hop) string { return h.Network }),
-		doc.Layout(doc.Column{Head: say("value"), Left: true, Keep: 8}, r.Chains, func(h figure.Hop) doc.Cell { return doc.Cell{Text: h.Probe + " " + h.Metric} }),
+		doc.Layout(doc.Column{Head: say("value"), Left: true, Keep: 8}, r.Chains, func(h figure.Hop) doc.Cell { return doc.Cell{Text: h.Probe + " " + string(h.Metric)} }),
 		doc.Layout(doc.Column{Head: say("hops"), Keep: 9}, r.Chains, func(h figure.Hop) doc.Cell { return doc.Cell{Text: prose.Trim(float64(h.Segments))} }),
 		doc.Layout(doc.Column{Head: say("measured"), Keep: 9}, r.Chains, func(h figure.Hop) doc.Cell {
 			return doc.Cell{Text: unit.Format(h.Value.Center, h.Unit), Value: doc.Number(h.Value.Center)}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/record"
 )
@@ -31,7 +32,7 @@ func CSV(w io.Writer, results []record.Result) error {
 	for _, k := range more {
 		head = append(head, "asked."+k)
 	}
-	_ = out.Write(append(head, "name", "unit", "value", "missing")) // Flush reports errors
+	fields(out, append(head, "name", "unit", "value", "missing", "host", "place", "end", "program", "thread")...)
 	for _, x := range results {
 		line := []string{x.Trial, strconv.Itoa(x.Block), string(x.Status), x.Reason, x.Config[analysis.Network], x.Config[analysis.Probe]}
 		for _, k := range more {
@@ -50,16 +51,25 @@ func CSV(w io.Writer, results []record.Result) error {
 			default:
 				number = strconv.FormatFloat(v.Value, 'g', -1, 64)
 			}
-			_ = out.Write(append(slices.Clone(line), v.Name, v.Unit, number, missing))
+			fields(out, append(slices.Clip(line), string(v.Name), v.Unit, number, missing, v.Host, v.Place, v.End, v.Program, v.Thread)...)
 		}
 	}
 	out.Flush()
 	return out.Error()
 }
 
+// fields writes a line that a spreadsheet takes for text and numbers, never for formulas. Flush reports errors.
+func fields(out *csv.Writer, all ...string) {
+	safe := make([]string, len(all))
+	for i, f := range all {
+		safe[i] = foreign.Cell(f)
+	}
+	_ = out.Write(safe)
+}
+
 // Format is the version of a document's JSON. Within a version fields are only added: a reader of the
 // version reads the JSON of every later weir if it ignores keys that it does not know.
-const Format = 1
+const Format = 2
 
 // JSON writes a document with its numbers in base units, and the whole analysis, in English whatever its language.
 func JSON(w io.Writer, d *doc.Document) error {

@@ -22,12 +22,12 @@ func markdown(w io.Writer, d *doc.Document, m doc.Medium) error {
 	d = d.Printed()
 	b := &mdPage{lang: d.Lang}
 	if d.Title != "" {
-		fmt.Fprintf(b, "# %s\n\n", EscapeMarkdown(d.Heading()))
+		fmt.Fprintf(b, "# %s\n\n", foreign.Markdown(d.Heading()))
 		census := d.Census
 		if d.Question != "" {
 			census = b.in(string(lang.T("%s: %s", d.Title, census)))
 		}
-		fmt.Fprintf(b, "%s\n", EscapeMarkdown(census))
+		fmt.Fprintf(b, "%s\n", foreign.Markdown(census))
 		paragraph(b, d.Where)
 		bullets(b, d.Warnings)
 	}
@@ -49,7 +49,7 @@ func (p *mdPage) in(s string) string { return lang.Text(s).In(p.lang) }
 
 func mdSection(w *mdPage, s doc.Section, level, title string) {
 	if title != "" && !s.Box {
-		fmt.Fprintf(w, "\n%s %s\n", level, EscapeMarkdown(title))
+		fmt.Fprintf(w, "\n%s %s\n", level, foreign.Markdown(title))
 	}
 	paragraph(w, s.About)
 	var lines []string
@@ -84,7 +84,7 @@ func mdSection(w *mdPage, s doc.Section, level, title string) {
 
 func paragraph(w io.Writer, s string) {
 	if s != "" {
-		fmt.Fprintf(w, "\n%s\n", EscapeMarkdown(s))
+		fmt.Fprintf(w, "\n%s\n", foreign.Markdown(s))
 	}
 }
 
@@ -93,7 +93,7 @@ func bullets(w io.Writer, lines []string) {
 		if i == 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "- %s\n", EscapeMarkdown(l))
+		fmt.Fprintf(w, "- %s\n", foreign.Markdown(l))
 	}
 }
 
@@ -104,13 +104,13 @@ func mdTable(w *mdPage, t doc.Table) {
 		if c.Left {
 			align = ":--"
 		}
-		head, rule = append(head, EscapeMarkdown(w.in(prose.Comma(c.Head, c.Unit)))), append(rule, align)
+		head, rule = append(head, foreign.Markdown(w.in(prose.Comma(c.Head, c.Unit)))), append(rule, align)
 	}
 	rows := [][]string{head, rule}
 	for _, r := range t.Rows {
 		var cells []string
 		for _, c := range r.Cells {
-			cells = append(cells, EscapeMarkdown(c.Text))
+			cells = append(cells, foreign.Markdown(c.Text))
 		}
 		rows = append(rows, cells)
 	}
@@ -118,8 +118,3 @@ func mdTable(w *mdPage, t doc.Table) {
 		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
 	}
 }
-
-var mdEscape = strings.NewReplacer(`\`, `\\`, `|`, `\|`, "`", "\\`", `*`, `\*`, `_`, `\_`, `<`, `&lt;`, `~`, `\~`, "\n", " ", "\r", " ")
-
-// EscapeMarkdown escapes Markdown in a name.
-func EscapeMarkdown(s string) string { return mdEscape.Replace(s) }

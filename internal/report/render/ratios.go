@@ -11,6 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // A ratioLine is one ratio with the cell that it divides.
@@ -18,7 +19,8 @@ type ratioLine struct {
 	analysis.Cell
 	config     map[string]string // all factors except network and probe
 	compared   string            // "network bridge ÷ host"
-	name, unit string
+	name       record.Quantity
+	unit       string
 	value      stat.Interval
 	ratio      stat.Interval
 	difference stat.Interval
@@ -45,13 +47,13 @@ func ratiosOfRun(r *analysis.Run) (lines []ratioLine) {
 		}
 		l := ratioLine{Cell: t.Cell(*row), config: t.Config, compared: "network " + row.Network + " ÷ " + r.Baseline,
 			name: t.Metric, unit: t.Unit, value: row.Value, ratio: row.Ratio}
-		lines = append(lines, l, l.with("rtt.path", "s", row.Path), l.with(row.Own.Name, row.Own.Unit, row.Own.Ratio))
+		lines = append(lines, l, l.with(record.RTTPath, "s", row.Path), l.with(row.Own.Name, row.Own.Unit, row.Own.Ratio))
 	}
 	for _, c := range r.Contrasts {
 		for _, x := range c.Rows {
 			l := ratioLine{Cell: x.Cell, config: levels(x.Config, x.Of), compared: c.Name(x.Of),
 				name: x.Metric, unit: x.Unit, value: x.Value, ratio: x.Ratio, difference: x.Difference, missing: x.Missing}
-			lines = append(lines, l, l.with("rtt.path", "s", x.Path))
+			lines = append(lines, l, l.with(record.RTTPath, "s", x.Path))
 		}
 	}
 	return lines
@@ -61,7 +63,7 @@ func pooledRatios(p *analysis.Pooled) (lines []ratioLine) {
 	add := func(c analysis.PooledCell, compared string, of map[string]string) {
 		l := ratioLine{Cell: c.Cell, config: levels(c.Config, of), compared: compared, name: c.Metric, unit: c.Unit,
 			value: c.Value.Interval, ratio: c.Ratio.Interval, tau: exact(c.Ratio.Tau)}
-		path := l.with("rtt.path", "s", c.Path.Interval)
+		path := l.with(record.RTTPath, "s", c.Path.Interval)
 		path.tau = exact(c.Path.Tau)
 		lines = append(lines, l, path)
 	}
@@ -79,7 +81,7 @@ func pooledRatios(p *analysis.Pooled) (lines []ratioLine) {
 }
 
 // with returns l for another value of the same cells; only its ratio is known.
-func (l ratioLine) with(name, unit string, ratio stat.Interval) ratioLine {
+func (l ratioLine) with(name record.Quantity, unit string, ratio stat.Interval) ratioLine {
 	l.name, l.unit, l.ratio, l.missing, l.value, l.difference = name, unit, ratio, "", stat.Interval{}, stat.Interval{}
 	return l
 }
@@ -107,17 +109,16 @@ func writeRatios(w io.Writer, lines []ratioLine) error {
 		head = append(head, "asked."+k)
 	}
 	out := csv.NewWriter(w)
-	// Flush reports errors.
-	_ = out.Write(append(head, "name", "unit", "value", "ratio", "lo", "hi", "confidence", "n", "tau", "difference", "difference.lo", "difference.hi", "missing"))
+	fields(out, append(head, "name", "unit", "value", "ratio", "lo", "hi", "confidence", "n", "tau", "difference", "difference.lo", "difference.hi", "missing")...)
 	for _, l := range lines {
 		line := []string{l.compared, l.Network, l.Probe}
 		for _, k := range more {
 			line = append(line, l.config[k])
 		}
 		n := strconv.Itoa(l.ratio.N)
-		line = append(append(line, l.name, l.unit), three(l.value)[0])
+		line = append(append(line, string(l.name), l.unit), three(l.value)[0])
 		line = append(append(line, three(l.ratio)...), bounded(l.ratio, l.ratio.Confidence), n, l.tau)
-		_ = out.Write(append(append(line, three(l.difference)...), l.missing))
+		fields(out, append(append(line, three(l.difference)...), l.missing)...)
 	}
 	out.Flush()
 	return out.Error()

@@ -6,9 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report/doc"
 )
@@ -59,7 +58,7 @@ func (t terminal) section(s doc.Section) {
 		}
 		indent := ""
 		if s.Title != "" && !s.Box {
-			fmt.Fprintln(t, plain(s.Title))
+			fmt.Fprintln(t, foreign.Plain(s.Title))
 			indent = "  "
 		}
 		t.wrap(indent, s.About)
@@ -82,7 +81,7 @@ func (t terminal) section(s doc.Section) {
 	}
 	for _, l := range strings.Split(s.Code, "\n") {
 		if l != "" {
-			fmt.Fprintln(t, "    "+plain(l))
+			fmt.Fprintln(t, "    "+foreign.Plain(l))
 		}
 	}
 	for _, p := range s.Parts {
@@ -98,9 +97,9 @@ func (t terminal) table(x doc.Table) {
 	cs := slices.Clone(x.Columns)
 	g := make(grid, len(cs))
 	for i, c := range cs {
-		g[i] = []string{short(plain(c.Head), lastName), plain(c.Unit)}
+		g[i] = []string{short(foreign.Plain(c.Head), lastName), foreign.Plain(c.Unit)}
 		for _, r := range x.Rows {
-			g[i] = append(g[i], plain(r.Cells[i].Text))
+			g[i] = append(g[i], foreign.Plain(r.Cells[i].Text))
 		}
 	}
 	for total(cs, g) > t.width {
@@ -193,20 +192,10 @@ func short(s string, n int) string {
 	return string(r[:from]) + "…" + string(r[to:])
 }
 
-// plain keeps a string from moving the cursor, breaking a line or reversing what follows.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
-
 // wrap writes s in lines that fit, with later lines indented; nothing for "".
 func (t terminal) wrap(indent, s string) {
 	line, begun := indent, false
-	for _, word := range strings.Fields(strings.ReplaceAll(plain(s), " %", "\x00%")) {
+	for _, word := range strings.Fields(strings.ReplaceAll(foreign.Plain(s), " %", "\x00%")) {
 		word = strings.ReplaceAll(word, "\x00", " ") // a number keeps its sign
 		for i, piece := range lang.Pieces(word) {
 			space := " "

@@ -85,8 +85,8 @@ func trial(rnd *rand.Rand, n, block int, network, probe string, drift float64) r
 	} else {
 		r.Observed["gro"] = "on"
 	}
-	add := func(name, unit string, v float64) {
-		r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: Round(v)})
+	add := func(q record.Quantity, unit string, v float64) {
+		r.Values = append(r.Values, q.Whole().Value(unit, Round(v)))
 	}
 	perPacket, unit, packets := about(m.perPacket, 0.03), "s/packet", 0.0
 	switch probe {
@@ -136,11 +136,11 @@ func trial(rnd *rand.Rand, n, block int, network, probe string, drift float64) r
 		add("loss", "1", 0)
 		packets, perPacket, unit = 0.97/r.Values[0].Value, 8*perPacket, "s/transaction"
 	}
-	add("cpu.per."+unit[2:], unit, perPacket)
+	add(record.Quantity("cpu.per."+unit[2:]), unit, perPacket)
 	busy := perPacket * packets
 	add("cpu.busy", "core", busy)
 	for i, mode := range []string{"user", "system", "softirq", "irq", "steal", "guest"} {
-		add("cpu."+mode, "core", busy*[]float64{0.09, 0.5 - 0.12*m.perPacket/2.31e-6, 0.4 + 0.12*m.perPacket/2.31e-6, 0.01, 0.002, 0}[i])
+		add(record.Quantity("cpu."+mode), "core", busy*[]float64{0.09, 0.5 - 0.12*m.perPacket/2.31e-6, 0.4 + 0.12*m.perPacket/2.31e-6, 0.01, 0.002, 0}[i])
 	}
 	return r
 }
@@ -174,6 +174,6 @@ func spoil(r *record.Result) {
 		r.Status, r.Reason, r.Values, r.Observed = record.Skipped, "the study was interrupted before this trial", nil, nil
 	case "7 host udp-rate": // the machine stalled
 		r.Values[0].Value = Round(0.31 * r.Values[0].Value)
-		r.Warnings = []string{"the clock of the client stood still for 1.9 s"}
+		r.Notes = []record.Note{record.NoteText.With("the clock of the client stood still for 1.9 s")}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report/doc"
@@ -79,7 +80,7 @@ func Chinese(t testing.TB, d *doc.Document) {
 	}
 	for _, a := range allowed {
 		if a != "" && !lang.Text(a).Marked() {
-			s = regexp.MustCompile("(?i)"+regexp.QuoteMeta(render.EscapeMarkdown(a))).ReplaceAllString(s, "")
+			s = regexp.MustCompile("(?i)"+regexp.QuoteMeta(foreign.Markdown(a))).ReplaceAllString(s, "")
 		}
 	}
 	left := sentence3.FindAllString(s, -1)

@@ -10,6 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // sweeps draws the curves of one probe along its numeric factor.
@@ -87,7 +88,7 @@ func curvePoint(x float64, v stat.Interval, factor float64) chart.CurvePoint {
 func (s source) matrices(m analysis.Matrix) (out []doc.Figure) {
 	for _, n := range s.p.Networks {
 		values := map[[2]string]stat.Interval{}
-		base, metric := "", ""
+		base, metric := "", record.Quantity("")
 		for at, t := range m.Tables {
 			if r, ok := t.Row(n); ok && r.Value.N > 0 {
 				base, metric = t.Unit, t.Metric

@@ -12,6 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // answerSection has a sentence per comparison that the study states and per network that is compared, and a
@@ -55,7 +56,7 @@ func Datapath(r *account.Account) []string {
 	out := []string{say("One machine is a datapath bench: both ends share its CPUs and no NIC is involved. " +
 		"These numbers are datapath cost, not network throughput.")}
 	for _, x := range r.Results {
-		if x.Observed["cost"] != "" {
+		if record.AtOnce.In(x.Observed) {
 			return append(out, say("Several pairs of hosts were measured at once and shared the machine. Absolute figures describe a shared machine, "+
 				"not one pair alone, and CPU time cannot be attributed to a pair. With one-at-a-time, every pair has the machine to itself."))
 		}
@@ -225,7 +226,7 @@ func (s source) clauses(network string) string {
 func clause(rows []analysis.Row, of string) string {
 	if len(rows) == 1 {
 		r := rows[0]
-		s := prose.Fixed(r.Ratio.Center, prose.Digits(r.Ratio)) + "×" + of
+		s := prose.Ratio(r.Ratio) + of
 		if r.Same {
 			s = say("no difference shown ~")
 		}

@@ -45,8 +45,7 @@ func (s source) ownCosts(network string) string {
 		if rows == nil {
 			continue
 		}
-		unit := strings.TrimPrefix(rows[0].Own.Name, "cpu.own.per.")
-		parts = append(parts, say("per %s (%s) %s", word(unit), s.Short(tables[0].Probe), clause(rows, of)))
+		parts = append(parts, say("per %s (%s) %s", word(strings.TrimPrefix(rows[0].Own.Unit, "s/")), s.Short(tables[0].Probe), clause(rows, of)))
 		of = ""
 	}
 	return sentence(parts)

@@ -2,7 +2,6 @@ package section
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -12,6 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // color returns the color of a network, the same in all charts; 0 for the baseline.
@@ -66,7 +66,7 @@ func (s source) ratioChart(t analysis.Table) *doc.Figure {
 	if rows == nil {
 		return nil
 	}
-	title := say("%s ÷ %s (%s)", MetricName(t.Metric), s.p.Baseline, Better(t.Unit))
+	title := say("%s ÷ %s (%s)", MetricName(t.Metric), s.p.Baseline, Better(t.Metric, t.Unit))
 	caption := say("Ratio to %s", s.p.Baseline)
 	return &doc.Figure{ID: "ratio", Caption: caption,
 		Chart: chart.Ratios{Rows: rows, Baseline: s.p.Baseline, Axis: title, Alt: s.describe(caption, t, alt)}}
@@ -155,15 +155,15 @@ func (s source) ladderChart(t analysis.Table) *doc.Figure {
 	for _, r := range t.Rows {
 		g := chart.Group{Name: r.Network, Color: s.color(r.Network)}
 		before := 0.0 // mean of the step above
-		for _, name := range []string{"offered", "sent", "received", "delivered"} {
-			if v, ok := r.Get(name); ok {
-				step := chart.Step{Name: word(name), Value: v.Median}
+		for _, q := range []record.Quantity{record.Offered, record.Sent, record.Received, record.Delivered} {
+			if v, ok := r.Get(q); ok {
+				step := chart.Step{Name: word(string(q)), Value: v.Median}
 				if before > 0 {
 					step.Lost = 1 - v.Mean/before
 				}
 				g.Steps = append(g.Steps, step)
 				before, base = v.Mean, v.Unit
-				if name == "delivered" {
+				if q == record.Delivered {
 					delivered = max(delivered, v.Median)
 				}
 			}
@@ -191,7 +191,7 @@ func (s source) ladderChart(t analysis.Table) *doc.Figure {
 func (s source) costChart(t analysis.Table) *doc.Figure {
 	var costs []analysis.Cost
 	var networks, alt []string
-	shown := map[string]bool{} // modes with a visible part in any bar
+	shown := map[record.Quantity]bool{} // modes with a visible part in any bar
 	top := 0.0
 	for _, r := range t.Rows {
 		c, ok := r.Cost()
@@ -218,8 +218,13 @@ func (s source) costChart(t analysis.Table) *doc.Figure {
 			}
 		}
 	}
-	modes := slices.DeleteFunc(slices.Clone(analysis.ModeNames), func(m string) bool { return !shown[m] })
-	caption := say("CPU time %s", word(strings.ReplaceAll(strings.TrimPrefix(costs[0].Name, "cpu."), ".", " ")))
+	var modes []string
+	for _, m := range analysis.ModeNames {
+		if shown[m] {
+			modes = append(modes, MetricName(m))
+		}
+	}
+	caption := prose.Capital(MetricName(costs[0].Name))
 	return &doc.Figure{ID: "cpu", Caption: caption, Note: prose.Alternatives(s.remarks(t, finding.CPUModes)),
 		Chart: chart.Cost{Bars: bars, Names: modes, Axis: say("%s, both ends", label), Alt: s.describe(caption, t, alt)}}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // clients is the number of clients that load one server at once. A probe's metric is one client's.
@@ -12,16 +13,16 @@ const clients = "clients"
 var clientsNote = say("All clients run at once against one server, each on a separate host. The numbers are those of one client; " +
 	"all clients is their sum, and least and most are the smallest and the largest share of one client.")
 
-func hasClients(t analysis.Table) bool { return unitOf(t.Rows, "clients.delivered") != "" }
+func hasClients(t analysis.Table) bool { return unitOf(t.Rows, record.ClientsDelivered) != "" }
 
 // clientColumns are the total, the least and largest share of a client, and a client's jitter.
 func clientColumns(rows []analysis.Row) []doc.Filled {
-	base := unitOf(rows, "clients.delivered")
+	base := unitOf(rows, record.ClientsDelivered)
 	if base == "" {
 		return nil
 	}
-	return []doc.Filled{doc.Numbers("all clients", base, 8, rows, middle("clients.delivered")), doc.Share("least", 6, rows, middle("clients.least")),
-		doc.Share("most", 6, rows, middle("clients.most")), doc.Numbers("jitter", "s", 7, rows, middle("jitter"))}
+	return []doc.Filled{doc.Numbers("all clients", base, 8, rows, middle(record.ClientsDelivered)), doc.Share("least", 6, rows, middle(record.ClientsLeast)),
+		doc.Share("most", 6, rows, middle(record.ClientsMost)), doc.Numbers("jitter", "s", 7, rows, middle(record.Jitter))}
 }
 
 // clientSweeps draws the total and one client's tail, jitter and loss over the number of clients.
@@ -31,7 +32,7 @@ func (s source) clientSweeps(w analysis.Sweep) (out []doc.Figure) {
 	}
 	together := ""
 	for _, t := range w.Tables {
-		if u := unitOf(t.Rows, "clients.delivered"); u != "" {
+		if u := unitOf(t.Rows, record.ClientsDelivered); u != "" {
 			together = u
 		}
 	}
@@ -40,11 +41,11 @@ func (s source) clientSweeps(w analysis.Sweep) (out []doc.Figure) {
 		id, title, axis, base string
 		get                   func(analysis.Row) (float64, bool)
 	}{
-		{"total", say("%s of all clients together", rate), rate, together, middle("clients.delivered")},
+		{"total", say("%s of all clients together", rate), rate, together, middle(record.ClientsDelivered)},
 		{"p99", say("99th percentile of one client's response time"), "p99", "s", func(r analysis.Row) (float64, bool) { return r.Percentile(0.99) }},
-		{"jitter", say("jitter of one client"), say("jitter"), "s", middle("jitter")},
+		{"jitter", say("jitter of one client"), say("jitter"), "s", middle(record.Jitter)},
 		{"loss", say("loss of one client's datagrams"), say("loss, %"), "1", func(r analysis.Row) (float64, bool) {
-			if _, sent := r.Get("sent"); !sent {
+			if _, sent := r.Get(record.Sent); !sent {
 				return 0, false
 			}
 			v, ok := r.Loss()

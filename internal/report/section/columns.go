@@ -8,6 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // columns lays out the table of one probe under one combination of levels.
@@ -39,10 +40,10 @@ func columns(t analysis.Table, baseline string) []doc.Filled {
 		}))
 	}
 	out = append(out, cpuColumns(rows, baseline)...)
-	out = append(out, doc.Numbers("packet", "byte", 2, rows, middle("packet.size")))
+	out = append(out, doc.Numbers("packet", "byte", 2, rows, middle(record.PacketSize)))
 	// The background load took a share of the CPUs, and delivered a rate.
-	out = append(out, doc.Share("CPU taken", 6, rows, middle("stress.taken")),
-		doc.Numbers("load", unitOf(rows, "load.delivered"), 6, rows, middle("load.delivered")))
+	out = append(out, doc.Share("CPU taken", 6, rows, middle(record.StressTaken)),
+		doc.Numbers("load", unitOf(rows, record.LoadDelivered), 6, rows, middle(record.LoadDelivered)))
 	out = append(out, clientColumns(rows)...)
 	return append(out, doc.Layout(doc.Column{Head: say("ok"), Kind: "blocks", Keep: 8}, rows, func(r analysis.Row) doc.Cell {
 		return doc.Cell{Text: fmt.Sprintf("%d/%d", r.Counted(), r.Trials()), Value: doc.Number(float64(r.Counted()))}
@@ -65,17 +66,17 @@ func percentile(head string, keep int, rows []analysis.Row, p float64) []doc.Fil
 }
 
 // middle gets the median over blocks of a named value.
-func middle(name string) func(analysis.Row) (float64, bool) {
+func middle(q record.Quantity) func(analysis.Row) (float64, bool) {
 	return func(r analysis.Row) (float64, bool) {
-		s, ok := r.Get(name)
+		s, ok := r.Get(q)
 		return s.Median, ok
 	}
 }
 
 // unitOf returns the unit of a named value, "" if no row has it.
-func unitOf(rows []analysis.Row, name string) (unit string) {
+func unitOf(rows []analysis.Row, q record.Quantity) (unit string) {
 	for _, r := range rows {
-		if s, ok := r.Get(name); ok {
+		if s, ok := r.Get(q); ok {
 			unit = s.Unit
 		}
 	}

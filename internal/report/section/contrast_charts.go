@@ -65,7 +65,7 @@ func (c comparison) quotient(r contrasted) string {
 	if rel := c.relative(); rel != "" {
 		text = prose.Comma(text, "÷ "+rel)
 	} else {
-		text = say("%s (%s)", text, Better(r.Unit))
+		text = say("%s (%s)", text, Better(r.Metric, r.Unit))
 	}
 	return text
 }
@@ -74,7 +74,7 @@ func (c comparison) quotient(r contrasted) string {
 func (s source) contrastRatios(c comparison, rows []contrasted, alt func(string) string) *doc.Figure {
 	out := &doc.Figure{Caption: say("Ratio")}
 	row := func(r contrasted, name string) chart.Row {
-		label := prose.Fixed(r.Ratio.Center, prose.Digits(r.Ratio)) + "×"
+		label := prose.Ratio(r.Ratio)
 		if r.Same {
 			label = "~ " + label
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/record"
 )
 
 // mostListed is the number of ratios that a sentence gives one by one. Of more, it gives the extremes.
@@ -106,20 +105,11 @@ func factorOf(r contrasted) string {
 	if r.Ratio.N == 0 {
 		return ""
 	}
-	d := prose.Digits(r.Ratio)
-	switch {
-	case r.Ratio.Center >= 100:
-		d = 0
-	case r.Ratio.Center >= 10:
-		d = 1
-	}
-	text := prose.Fixed(r.Ratio.Center, d) + "×"
+	text := prose.Ratio(r.Ratio)
 	if r.Same {
 		text += " ~"
 	}
-	if r.Ratio.Bounded() {
-		text += " " + prose.Bracket(r.Ratio, d)
-	}
+	text += prose.RatioInterval(r.Ratio)
 	if marks := marksOf(nil, r.Stalled, r.BaseStalled); marks != nil {
 		text += say(" (%s)", prose.List(marks))
 	}
@@ -289,7 +279,7 @@ func (v verb) of(object string) string {
 }
 
 func verbOf(r contrasted) verb {
-	switch lower := record.LowerIsBetter(r.Unit); {
+	switch lower := r.Metric.LowerIsBetter(r.Unit); {
 	case r.Ratio.N == 0:
 		return has
 	case r.Same:

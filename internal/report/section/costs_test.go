@@ -16,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/report/reporttest"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -46,10 +47,10 @@ func costRun(pass map[string]float64, levels ...string) *account.Account {
 						x.Config["bridge-nf"] = level
 					}
 					for _, v := range []record.Value{{Name: "throughput", Unit: "bit/s", Value: rate * size * 8}, {Name: "sent", Unit: "packet/s", Value: rate},
-						{Name: "delivered", Unit: "packet/s", Value: rate}, {Name: "window", Unit: "s", Value: 1}, {Name: "cpu.own.client", Unit: "core", Value: 0.99},
-						{Name: "cpu.own.server", Unit: "core", Value: rate * (0.5e-6 + 0.1e-9*size)}, {Name: "thread.h1.weir-engine-agent", Unit: "core", Value: 0.99},
-						{Name: "thread.h2.weir-engine-serve", Unit: "core", Value: rate * (0.5e-6 + 0.1e-9*size)}} {
-						x.Values = append(x.Values, record.Value{Name: v.Name, Unit: v.Unit, Value: reporttest.Round(v.Value)})
+						{Name: "delivered", Unit: "packet/s", Value: rate}, {Name: "window", Unit: "s", Value: 1}, record.CPUOwn.At("client").Value("core", 0.99),
+						record.CPUOwn.At("server").Value("core", rate*(0.5e-6+0.1e-9*size)), record.CPUThread.Thread("h1", sample.EngineClient, "").Value("core", 0.99),
+						record.CPUThread.Thread("h2", sample.EngineServer, "").Value("core", rate*(0.5e-6+0.1e-9*size))} {
+						x.Values = append(x.Values, v.Key().Value(v.Unit, reporttest.Round(v.Value)))
 					}
 					r.Results = append(r.Results, x)
 				}

@@ -6,20 +6,8 @@ import (
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/prose"
-	"github.com/weir-bench/weir/internal/report/doc"
-	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
-
-// within formats a quantity with its interval: "1.57 µs [1.32, 1.98]".
-func within(i stat.Interval, base string, by float64) string {
-	i.Center, i.Lo, i.Hi = i.Center*by, i.Lo*by, i.Hi*by
-	if !i.Bounded() {
-		return unit.Format(i.Center, base)
-	}
-	factor, label, digits := doc.InOneUnit(base, []float64{i.Center})
-	return prose.Fixed(i.Center*factor, digits) + " " + label + " " + prose.Bracket(stat.Interval{Lo: i.Lo * factor, Hi: i.Hi * factor}, digits)
-}
 
 // busiest names a thread and its share of a CPU.
 func busiest(b *costmodel.Busy) string {
@@ -49,14 +37,14 @@ func closest(b costmodel.Bound) string {
 // whatIf says what encapsulation costs, what a path without it would give, and which run refutes that.
 func whatIf(b costmodel.Bound) string {
 	by, noun := perUnit(b.Unit)
-	parts := []string{say("Encapsulation costs the sender %s per %s", within(b.Encapsulation, "s", by), noun)}
+	parts := []string{say("Encapsulation costs the sender %s per %s", prose.Measured(b.Encapsulation.Scaled(by), "s"), noun)}
 	if b.Cost.N > 0 {
-		parts[0] = say("Of the %s that a %s costs the sender, encapsulation takes %s", unit.Format(b.Cost.Center*by, "s"), noun, within(b.Encapsulation, "s", by))
+		parts[0] = say("Of the %s that a %s costs the sender, encapsulation takes %s", unit.Format(b.Cost.Center*by, "s"), noun, prose.Measured(b.Encapsulation.Scaled(by), "s"))
 	}
 	switch {
 	case b.Bridging.N == 0:
 	case resolved(b.Bridging):
-		parts[0] += say(", and veths and bridges %s", within(b.Bridging, "s", by))
+		parts[0] += say(", and veths and bridges %s", prose.Measured(b.Bridging.Scaled(by), "s"))
 	default:
 		parts[0] += say("; veths and bridges are %s, at most %s", notResolved, unit.Format(b.Bridging.Hi*by, "s"))
 	}
@@ -80,7 +68,7 @@ func whatIf(b costmodel.Bound) string {
 		}
 	}
 	if b.Saved.Lo > 0 {
-		parts = append(parts, say("At %s a host would save %s", rate(b), within(b.Saved, "core", 1)))
+		parts = append(parts, say("At %s a host would save %s", rate(b), prose.Measured(b.Saved, "core")))
 	}
 	if b.Why == "" && b.Sum.N == 0 && b.Cost.N > 0 {
 		parts = append(parts, say("The run lacks bridge, which checks the sum of the segments"))
@@ -114,20 +102,16 @@ func refuting(b costmodel.Bound) string {
 	if !delivered {
 		what = say(" of work per CPU time")
 	}
-	did := prose.Fixed(gained.Center, 2) + "×"
-	if gained.Bounded() {
-		did += " " + prose.Bracket(gained, 2)
-	}
 	test := say("Refuted if bridging without VXLAN (%s) gains more than %s×%s", costmodel.Without, prose.Fixed(b.Free.Hi, 2), what)
 	if b.Verdict == "" {
 		return test
 	}
-	return say("%s: it gained %s. %s", test, did, word(prose.Capital(string(b.Verdict))))
+	return say("%s: it gained %s. %s", test, prose.Times(gained), word(prose.Capital(string(b.Verdict))))
 }
 
 func hook(h costmodel.Hook) string {
 	by, noun := perUnit(h.Unit)
-	text := say("bridge-nf costs the sender %s per %s with no rule loaded", within(h.Extra, "s", by), noun)
+	text := say("bridge-nf costs the sender %s per %s with no rule loaded", prose.Measured(h.Extra.Scaled(by), "s"), noun)
 	if h.Share.Bounded() {
 		text += say(": %.0f %% [%.0f, %.0f] of what %s adds to host", 100*h.Share.Center, 100*h.Share.Lo, 100*h.Share.Hi, h.Network)
 	}
@@ -147,7 +131,7 @@ func refusals(models []costmodel.Model) (out []string) {
 // crossings says where the costs of two networks meet.
 func crossings(all []costmodel.Crossing) (out []string) {
 	for _, c := range all {
-		out = append(out, say("Above %s the %s on %s costs more than on %s, below it less.", within(c.Bytes, "byte", 1), word(c.End), c.A, c.B))
+		out = append(out, say("Above %s the %s on %s costs more than on %s, below it less.", prose.Measured(c.Bytes, "byte"), word(c.End), c.A, c.B))
 	}
 	return out
 }
@@ -161,7 +145,7 @@ func promise(m costmodel.Model, wakes []costmodel.Wake) []string {
 		}
 		text := say("%s on %s take %s the model's CPU time at both ends together, because they wake threads", traffic[w.Kind].name, w.Network, timesWithin(w.Factor))
 		if w.Refused == "" {
-			text += say(": %s more per %s predicts them within %.1f %%", within(w.Extra, "s", 1), traffic[w.Kind].pass, 100*w.LargestError)
+			text += say(": %s more per %s predicts them within %.1f %%", prose.Measured(w.Extra, "s"), traffic[w.Kind].pass, 100*w.LargestError)
 		} else {
 			text += say(" (%s)", w.Refused)
 		}

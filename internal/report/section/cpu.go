@@ -8,10 +8,11 @@ import (
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // cpuNames are the machine's costs, in the order of their columns.
-var cpuNames = []string{"cpu.per.packet", "cpu.per.transaction", "cpu.per.bit"}
+var cpuNames = []record.Quantity{record.CPUPerPacket, record.CPUPerTransaction, record.CPUPerBit}
 
 // unresolved stands for a cost that the counters cannot distinguish from 0.
 var unresolved = say("unresolved")
@@ -56,7 +57,7 @@ func costAndInterval(head string, keep int, rows []analysis.Row, get func(analys
 		}
 	}
 	factor, label, digits := doc.InOneUnit(base, vs)
-	digits = min(digits, supported(narrowest*factor))
+	digits = min(digits, prose.Supported(narrowest*factor))
 	value := doc.Layout(doc.Column{Head: word(head), Unit: label, Base: base, Keep: keep}, rows, func(r analysis.Row) (c doc.Cell) {
 		switch i, _, ok := get(r); {
 		case ok && i.N == 0:
@@ -76,18 +77,9 @@ func costAndInterval(head string, keep int, rows []analysis.Row, get func(analys
 	})}
 }
 
-// supported returns the decimals that an interval's half width supports: its first digit, or its first
-// two if the first is a 1 or 2.
-func supported(half float64) int {
-	if !(half > 0) || math.IsInf(half, 1) {
-		return math.MaxInt
-	}
-	return max(0, -int(math.Floor(math.Log10(half/3))))
-}
-
 // cpuNotes say which rows have a cost that is not printed.
 func cpuNotes(r analysis.Row) []string {
-	if slices.ContainsFunc(cpuNames, func(name string) bool { c, _ := r.CostPer(name); return c.Unresolved }) {
+	if slices.ContainsFunc(cpuNames, func(q record.Quantity) bool { c, _ := r.CostPer(q); return c.Unresolved }) {
 		return []string{unresolvedNote}
 	}
 	return nil

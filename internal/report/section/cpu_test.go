@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/reporttest"
 	"github.com/weir-bench/weir/record"
@@ -20,20 +21,20 @@ func byIdle(r *account.Account, change func(x *record.Result)) {
 		if !ok {
 			continue
 		}
-		work := map[string]float64{}
+		work := map[record.Quantity]float64{}
 		for _, v := range x.Values {
 			work[v.Name] = v.Value
 		}
-		add := func(name, unit string, v float64) {
-			x.Values = append(slices.Clip(x.Values), record.Value{Name: name, Unit: unit, Value: v})
+		add := func(q record.Quantity, unit string, v float64) {
+			x.Values = append(slices.Clip(x.Values), q.Whole().Value(unit, v))
 		}
 		used := busy.Value * 8 / 7
 		add("cpu.used", "core", used+0.01)
 		add("cpu.used.baseline", "core", 0.01)
 		add("cpu.accounted", "1", 0.9-0.001*float64(x.Block%3))
-		for of, unit := range map[string]string{"packet.rate": "packet", "transactions": "transaction", "throughput": "bit"} {
+		for of, unit := range map[record.Quantity]string{"packet.rate": "packet", "transactions": "transaction", "throughput": "bit"} {
 			if work[of] > 0 {
-				add("cpu.own.per."+unit, "s/"+unit, used/2/work[of])
+				add(record.Quantity("cpu.own.per."+unit), "s/"+unit, used/2/work[of])
 			}
 		}
 		if change != nil {
@@ -89,7 +90,7 @@ func TestUnresolvedCPU(t *testing.T) {
 	if !strings.Contains(text, " unresolved ") || !strings.Contains(strings.Join(strings.Fields(text), " "), "bridge: "+doc.English(unresolvedNote)) {
 		t.Errorf("a nearly idle cell has a cost:\n%s", text)
 	}
-	if csv := write(t, writers["csv"], r); strings.Contains(csv, "-0.125") || strings.Contains(csv, "1.25e-15") || !strings.Contains(csv, "cpu.user,core,,below what the counters resolve\n") {
+	if csv := write(t, writers["csv"], r); strings.Contains(csv, "-0.125") || strings.Contains(csv, "1.25e-15") || !strings.Contains(csv, "cpu.user,core,,below what the counters resolve,") {
 		t.Error("the CSV has a negative time, or no reason for its absence")
 	}
 	if js := write(t, writers["json"], r); strings.Contains(js, "-0.125") || strings.Contains(js, "1.25e-15") || !strings.Contains(js, `"missing": "below what the counters resolve"`) {
@@ -99,12 +100,12 @@ func TestUnresolvedCPU(t *testing.T) {
 
 func TestSupportedDigits(t *testing.T) {
 	for half, want := range map[float64]int{0.06: 2, 0.6: 1, 1.2: 1, 2.5: 1, 3.5: 0, 40: 0, 0.012: 3} {
-		if got := supported(half); got != want {
+		if got := prose.Supported(half); got != want {
 			t.Errorf("half a width of %v: %d decimals, want %d", half, got, want)
 		}
 	}
 	for _, half := range []float64{0, -1} {
-		if got := fmt.Sprint(min(3, supported(half))); got != "3" {
+		if got := fmt.Sprint(min(3, prose.Supported(half))); got != "3" {
 			t.Errorf("%v: %s decimals", half, got)
 		}
 	}

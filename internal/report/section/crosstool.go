@@ -41,7 +41,7 @@ func toolTitle(a analysis.Agreement) string {
 	if a.Datagram != "" {
 		s += say(", datagrams of %s bytes", a.Datagram)
 	}
-	return say("%s: %s", prose.Comma(s, prose.Levels(a.Levels)), Better(a.Unit))
+	return say("%s: %s", prose.Comma(s, prose.Levels(a.Levels)), Better(a.Tables[0].Metric, a.Unit))
 }
 
 // toolColumns shows the value of every network, and its ratio unless it is the baseline.

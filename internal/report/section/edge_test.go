@@ -72,7 +72,7 @@ var edges = []struct {
 			y.Trial, y.Config = x.Trial+"-2", map[string]string{"network": x.Config["network"], "probe": x.Config["probe"], "pair": "h3-h4"}
 			r.Results = append(r.Results, y)
 		}
-		r.Results[0].Observed = map[string]string{"cost": "not measured: 2 pairs at once"}
+		r.Results[0].Observed = record.Observed{record.AtOnce.Key(): "2"}
 	}, "Absolute figures describe a shared machine"},
 	{"link rate", func(r *account.Account) {
 		for i := range r.Results {
@@ -87,7 +87,7 @@ var edges = []struct {
 		r.Hosts = map[string][]byte{hostile: []byte(`{"kernel":"<script>"}`), "broken": []byte("{")}
 		for i := range r.Results {
 			x := &r.Results[i]
-			x.Reason, x.Trial, x.Warnings = hostile, x.Trial+hostile, []string{hostile}
+			x.Reason, x.Trial, x.Notes = hostile, x.Trial+hostile, []record.Note{record.NoteText.With(hostile), {Code: hostile, Args: []string{hostile}}}
 			x.Config[hostile] = hostile
 			if x.Config["network"] == "bridge" {
 				x.Config["network"] = hostile
@@ -133,7 +133,7 @@ var edges = []struct {
 	{"every trial warns and differs", func(r *account.Account) {
 		for i := range r.Results {
 			x := &r.Results[i]
-			x.Warnings = []string{fmt.Sprintf("warning %d", i)}
+			x.Notes = []record.Note{record.NoteText.With(fmt.Sprintf("warning %d", i))}
 			if x.Observed != nil {
 				x.Observed["port"] = fmt.Sprint(40000 + i)
 			}

@@ -73,31 +73,6 @@ func (s source) fall(g analysis.Gap, title string) chart.Fall {
 	return f
 }
 
-// times formats a ratio and marks one that shows no difference.
-func times(i stat.Interval) string {
-	s := prose.Fixed(i.Center, gapDigits(i)) + "×"
-	if i.Contains(1) {
-		return "~ " + s
-	}
-	return s
-}
-
-// timesWithin is times with the interval, if any.
-func timesWithin(i stat.Interval) string {
-	if !i.Bounded() {
-		return times(i)
-	}
-	return times(i) + " " + prose.Bracket(i, gapDigits(i))
-}
-
-// gapDigits keeps three digits of large ratios.
-func gapDigits(i stat.Interval) int {
-	if i.Center >= 10 {
-		return 1
-	}
-	return prose.Digits(i)
-}
-
 // changes names what the step to mode i changes, including steps of unmeasured modes in between.
 func changes(g analysis.Gap, i int) string {
 	var parts []string
@@ -198,6 +173,17 @@ func checked(c analysis.Check) string {
 	case analysis.CheckGRO:
 		return say("GRO alone, with one send per datagram, carries %s of the rate without it. "+
 			"Only packets that arrive together can be merged.", ratio)
+	}
+	return ""
+}
+
+// times is a ratio, and marks one that shows no difference; timesWithin adds its interval.
+func times(i stat.Interval) string       { return unlike(i) + prose.Ratio(i) }
+func timesWithin(i stat.Interval) string { return unlike(i) + prose.Times(i) }
+
+func unlike(i stat.Interval) string {
+	if i.Contains(1) {
+		return "~ "
 	}
 	return ""
 }

@@ -114,7 +114,7 @@ func Machines(runs ...map[string][]byte) (out []doc.Fact) {
 		default:
 			var each []string
 			for _, k := range x.of.Keys {
-				name := say("%s: ", prose.And(x.of.Of[k]))
+				name := say("%s: ", prose.Machines(x.of.Of[k]))
 				if slices.Equal(x.of.Of[k], x.of.Of[x.of.Keys[0]]) && slices.Equal(x.of.Of[k], x.of.Of[x.of.Keys[1]]) {
 					name = "" // the same hosts, at different times
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // hopSection has a part for each probe and value, with rows by network and number of segments.
@@ -29,7 +30,7 @@ func hopSection(s source) []doc.Section {
 		slices.SortStableFunc(g, func(a, b analysis.Chain) int {
 			return slices.Index(s.p.Networks, a.Network) - slices.Index(s.p.Networks, b.Network)
 		})
-		id := strings.Join([]string{"hops", g[0].Probe, g[0].Metric, prose.Levels(g[0].Levels)}, " ")
+		id := strings.Join([]string{"hops", g[0].Probe, string(g[0].Metric), prose.Levels(g[0].Levels)}, " ")
 		x.Parts = append(x.Parts, doc.Section{ID: id, Title: title, Figures: []doc.Figure{s.hopChart(g, id)},
 			Tables: []doc.Table{doc.Tabulate(id+" table", hopColumns(g)...)}, Notes: hopNotes(g)})
 	}
@@ -42,7 +43,7 @@ func (s source) hopClause(network string) string {
 	hops := 0
 	for _, c := range s.p.Chains {
 		last := c.Spans[len(c.Spans)-1]
-		if c.Network != network || c.Metric == "rtt.path" || len(c.Levels) > 0 || last.Ratio.N == 0 || hops > 0 && hops != last.Segments {
+		if c.Network != network || c.Metric == record.RTTPath || len(c.Levels) > 0 || last.Ratio.N == 0 || hops > 0 && hops != last.Segments {
 			continue
 		}
 		hops = last.Segments
@@ -120,7 +121,7 @@ func hopNotes(g []analysis.Chain) []string {
 			sum = say("The values are means over requests, which add up exactly; medians would not.")
 		}
 		ends := say("pods, programs and wake-ups")
-		if c.Metric == "rtt.path" {
+		if c.Metric == record.RTTPath {
 			ends = say("pods")
 		}
 		out = []string{prose.Sentences(say("The sum adds the segments, each measured alone, in the same block."), sum),

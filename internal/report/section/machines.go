@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // Where says between which machines a run measured networks that exist; "" for the lab.
@@ -25,7 +26,7 @@ func Where(r *account.Account) string {
 	for _, m := range r.Machines {
 		all = append(all, m.Name)
 	}
-	names := prose.And(all)
+	names := prose.Machines(all)
 	if r.Target.Kube == nil {
 		return say("measured between %s over SSH", names)
 	}
@@ -73,9 +74,9 @@ type described struct {
 func (s source) described() (out []described) {
 	used := map[string]string{} // device by machine, of the network nearest to the hardware
 	for r := range s.p.Results() {
-		for _, key := range []string{analysis.ClientAt, analysis.ServerAt} {
-			if name, dev, ok := cutLast(r.Observed[key]); ok && (used[name] == "" || r.Config[analysis.Network] == "host") {
-				used[name] = dev
+		for _, e := range endsOf(r) {
+			if e.host != "" && (used[e.host] == "" || r.Config[analysis.Network] == "host") {
+				used[e.host] = e.device
 			}
 		}
 	}
@@ -95,13 +96,13 @@ func (s source) described() (out []described) {
 	return out
 }
 
-// cutLast splits "node1 eth0".
-func cutLast(s string) (machine, dev string, ok bool) {
-	i := strings.LastIndexByte(s, ' ')
-	if i < 0 {
-		return "", "", false
-	}
-	return s[:i], s[i+1:], true
+// An endAt is the machine and the device of an end, on networks that were found.
+type endAt struct{ host, device string }
+
+// endsOf returns the client's and the server's.
+func endsOf(r *record.Result) [2]endAt {
+	o := r.Observed
+	return [2]endAt{{record.ClientHost.Of(o), record.ClientDevice.Of(o)}, {record.ServerHost.Of(o), record.ServerDevice.Of(o)}}
 }
 
 func onlyPhysical(devices map[string]facts.Device) (nic string) {
@@ -196,7 +197,7 @@ func machineTable(ms []described) doc.Table {
 		}
 	}
 	for n, row := range rows {
-		name := doc.Cell{Text: prose.And(named[n])}
+		name := doc.Cell{Text: prose.Machines(named[n])}
 		if len(named[n]) > 6 {
 			name.More = named[n]
 		}
@@ -259,15 +260,12 @@ func machineNotes(ms []described) []string {
 	return out
 }
 
-// clusterKey begins the keys of what a target found about a cluster.
-const clusterKey = "cluster."
-
 // cluster returns what the target found about the cluster, once.
 func (s source) cluster() (out []doc.Fact) {
 	found := map[string]string{}
 	for r := range s.p.Results() {
-		for k, v := range r.Observed {
-			if name, ok := strings.CutPrefix(k, clusterKey); ok && found[name] == "" {
+		for name, v := range r.Observed.Cluster() {
+			if found[name] == "" {
 				found[name] = v
 			}
 		}

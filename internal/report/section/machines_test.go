@@ -56,7 +56,7 @@ func foundRun(t testing.TB, machines int, blocks, rounds int) *account.Account {
 		if block%2 == 0 {
 			from, to = b, a
 		}
-		x.Observed["path.client"], x.Observed["path.server"] = fmt.Sprintf("node%d %s", from, dev), fmt.Sprintf("node%d %s", to, dev)
+		x.Observed.Observe(record.ClientHost.Is(fmt.Sprint("node", from)), record.ClientDevice.Is(dev), record.ServerHost.Is(fmt.Sprint("node", to)), record.ServerDevice.Is(dev))
 		x.Observed["swapped"] = fmt.Sprint(block%2 == 0)
 		if machines > 2 {
 			x.Config["pair"] = fmt.Sprintf("h%d-h%d", a, b)

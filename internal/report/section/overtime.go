@@ -9,6 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -62,7 +63,8 @@ func (s source) overTime(o analysis.OverTime, id string) doc.Figure {
 	if len(o.Threads) > 0 {
 		threads := chart.Panel{Axis: say("threads, % of a CPU"), Top: 100}
 		for i, c := range o.Threads {
-			label := strings.TrimSpace(c.Place + " " + string(finding.Describe(analysis.Thread{Name: c.Name}).Name))
+			program, thread := sample.Program(c.Name)
+			label := strings.TrimSpace(c.Place + " " + string(finding.Describe(analysis.Thread{Program: program, Thread: thread}).Name))
 			threads.Lines = append(threads.Lines, timeLine(c, label, i+1, 100))
 			alt = append(alt, say("%s %.0f %% of a CPU", label, 100*c.Mean))
 		}

@@ -93,8 +93,8 @@ func TestFullThread(t *testing.T) {
 	for i := range r.Results {
 		x := &r.Results[i]
 		if x.Config["network"] == "vxlan-overlay" {
-			x.Values = append(x.Values, record.Value{Name: "thread.h2.qemu-system-x86_64/CPU_0/KVM", Unit: "core", Value: 0.995},
-				record.Value{Name: "thread.h1.<b>evil", Unit: "core", Value: 1.5})
+			x.Values = append(x.Values, record.CPUThread.Thread("h2", "qemu-system-x86_64", "CPU_0/KVM").Value("core", 0.995),
+				record.CPUThread.Thread("h1", "<b>evil", "").Value("core", 1.5))
 		}
 	}
 	r = reporttest.Again(r)
@@ -122,7 +122,7 @@ func TestNoOverTime(t *testing.T) {
 	for i := range r.Results {
 		var old []record.Value
 		for _, v := range r.Results[i].Values {
-			if !strings.HasPrefix(v.Name, "thread.") && !strings.HasPrefix(v.Name, "cpu.own") {
+			if !v.Name.In(record.CPUThread, record.CPUOwn, record.CPUOwnPerBit, record.CPUOwnPerPacket, record.CPUOwnPerTransaction) {
 				old = append(old, v)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/record"
 )
 
 // overview returns all ratios of a run, networks by probes. It returns false if a probe has several
@@ -100,7 +99,7 @@ func overviewCell(t analysis.Table, r analysis.Row) doc.Cell {
 	c := doc.RatioCell(r.Ratio, d)
 	c.Small = say("no interval")
 	if r.Ratio.Bounded() {
-		c.Small, c.Shade = prose.Bracket(r.Ratio, d), shade(r.Ratio, t.Unit)
+		c.Small, c.Shade = prose.Bracket(r.Ratio, d), shade(r.Ratio, t.Metric.LowerIsBetter(t.Unit))
 		c.Bounds(r.Ratio)
 	}
 	if r.Same {
@@ -111,12 +110,12 @@ func overviewCell(t analysis.Table, r analysis.Row) doc.Cell {
 }
 
 // shade returns the distance of a ratio from 1, in -1..1; positive is good.
-func shade(i stat.Interval, u string) float64 {
+func shade(i stat.Interval, lower bool) float64 {
 	if i.Contains(1) || i.Center <= 0 {
 		return 0
 	}
 	strength := min(1, math.Abs(math.Log2(i.Center)))
-	if (i.Center < 1) != record.LowerIsBetter(u) {
+	if (i.Center < 1) != lower {
 		return -strength
 	}
 	return strength

@@ -7,6 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // pathSection shows the MTU of each network and the rate that its headers leave.
@@ -18,7 +19,7 @@ func pathSection(s source) []doc.Section {
 		var mtu, overhead, link, ceilings, distance []string
 		for _, t := range s.p.Tables {
 			r, _ := t.Row(n) // a row without trials observed nothing
-			mtu, overhead = addNew(mtu, r.Observed["path.mtu"]), addNew(overhead, r.Observed["path.overhead"])
+			mtu, overhead = addNew(mtu, r.Observed[record.PathMTU.Key()]), addNew(overhead, r.Observed[record.PathOverhead.Key()])
 			distance = addNew(distance, distanceOf(r.Observed))
 			if v := r.Wire.Link; v > 0 {
 				link = addNew(link, unit.Format(v, "bit/s"))
@@ -57,18 +58,19 @@ func pathSection(s source) []doc.Section {
 }
 
 // distanceOf describes what packets met between the hosts of a row's ends, each way; "" if nothing.
-func distanceOf(observed map[string]string) string {
-	delay := observed["path.delay"]
-	if delay == "" {
+func distanceOf(o record.Observed) string {
+	delay, ok := record.PathDelay.Get(o)
+	if !ok {
 		return ""
 	}
-	if j := observed["path.jitter"]; j != "0s" {
-		delay += " ± " + j
+	text := delay.String()
+	if j := record.PathJitter.Of(o); j > 0 {
+		text += " ± " + j.String()
 	}
-	if l := observed["path.loss"]; l != "0%" {
-		delay += say(", loss %s", l)
+	if l := record.PathLoss.Of(o); l > 0 {
+		text += say(", loss %s", unit.Percent(l))
 	}
-	return say("%s (%s)", delay, observed["delay.by"])
+	return say("%s (%s)", text, record.DelayBy.Of(o))
 }
 
 func addNew(list []string, s string) []string {

@@ -73,9 +73,9 @@ func (s source) heading(t analysis.Table) string {
 	case m == "":
 		return of
 	case strings.HasSuffix(doc.English(s.Title(t.Probe)), doc.English(m)): // "UDP packet rate" names the metric
-		return say("%s: %s", of, Better(t.Unit))
+		return say("%s: %s", of, Better(t.Metric, t.Unit))
 	}
-	return say("%s: %s, %s", of, m, Better(t.Unit))
+	return say("%s: %s, %s", of, m, Better(t.Metric, t.Unit))
 }
 
 // about describes a probe and its number.
@@ -84,7 +84,7 @@ func (s source) about(t analysis.Table) string {
 	if t.Metric == "" {
 		return of
 	}
-	of = prose.Sentences(of, say("%s: %s.", prose.Capital(MetricName(t.Metric)), Better(t.Unit)))
+	of = prose.Sentences(of, say("%s: %s.", prose.Capital(MetricName(t.Metric)), Better(t.Metric, t.Unit)))
 	if hasSplit(t) {
 		of = prose.Sentences(of, splitNote)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // splitParts are the parts of a response time, in time order.
@@ -80,13 +81,13 @@ func splitColumns(rows []analysis.Row, baseline string) []doc.Filled {
 
 // scheduleColumns are those of an open loop with late requests or stalls.
 func scheduleColumns(rows []analysis.Row) []doc.Filled {
-	mean := func(name string) func(analysis.Row) (float64, bool) {
+	mean := func(q record.Quantity) func(analysis.Row) (float64, bool) {
 		return func(r analysis.Row) (float64, bool) {
-			s, ok := r.Get(name)
-			return s.Mean, ok && slices.ContainsFunc(rows, func(r analysis.Row) bool { s, _ := r.Get(name); return s.Mean > 0 })
+			s, ok := r.Get(q)
+			return s.Mean, ok && slices.ContainsFunc(rows, func(r analysis.Row) bool { s, _ := r.Get(q); return s.Mean > 0 })
 		}
 	}
-	return []doc.Filled{doc.Share("late", 7, rows, mean("late")), doc.Numbers("stalls", "", 7, rows, mean("stalls"))}
+	return []doc.Filled{doc.Share("late", 7, rows, mean(record.Late)), doc.Numbers("stalls", "", 7, rows, mean(record.Stalls))}
 }
 
 // pathClause is the ratio of the network's part of the response time.
@@ -94,7 +95,7 @@ func pathClause(r analysis.Row) string {
 	if r.Path.N == 0 {
 		return ""
 	}
-	s := prose.Fixed(r.Path.Center, prose.Digits(r.Path)) + "×"
+	s := prose.Ratio(r.Path)
 	if r.Path.Contains(1) {
 		s = "~"
 	}

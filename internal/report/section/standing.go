@@ -11,7 +11,6 @@ import (
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
-	"github.com/weir-bench/weir/record"
 )
 
 // Above manyMachines, a matrix has too many cells to read, and a table too many rows: only the machines
@@ -134,7 +133,7 @@ func (s source) slowness(t analysis.Standing, h analysis.HostStanding) string {
 
 // parts names what a client and a server do under a probe.
 func parts(t analysis.Standing) (client, server string) {
-	if record.LowerIsBetter(t.Unit) {
+	if t.Metric.LowerIsBetter(t.Unit) {
 		return say("client"), say("server")
 	}
 	return say("sender"), say("receiver")
@@ -166,7 +165,7 @@ func bestAndWorst(t analysis.Standing) (best, worst *analysis.HostStanding, boun
 		}
 		bounded = bounded || h.Ratio.Bounded()
 		better := func(than *analysis.HostStanding) bool {
-			return than == nil || (h.Ratio.Center > than.Ratio.Center) != record.LowerIsBetter(t.Unit)
+			return than == nil || (h.Ratio.Center > than.Ratio.Center) != t.Metric.LowerIsBetter(t.Unit)
 		}
 		if better(best) {
 			best = h
@@ -230,7 +229,7 @@ func byRatio(t analysis.Standing) []analysis.HostStanding {
 	hosts := slices.Clone(t.Hosts)
 	slices.SortStableFunc(hosts, func(a, b analysis.HostStanding) int {
 		order := cmp.Compare(a.Ratio.Center, b.Ratio.Center)
-		if record.LowerIsBetter(t.Unit) {
+		if t.Metric.LowerIsBetter(t.Unit) {
 			order = -order
 		}
 		return cmp.Or(cmp.Compare(min(b.Ratio.N, 1), min(a.Ratio.N, 1)), order)

@@ -10,6 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 const (
@@ -105,7 +106,7 @@ func threadColumns(rows []busy) []doc.Filled {
 			}
 			return ""
 		}),
-		text("name", func(b busy) string { return b.Name }),
+		text("name", func(b busy) string { return b.Name() }),
 	}
 }
 
@@ -129,5 +130,5 @@ func inUse(rows []analysis.Row) []doc.Filled {
 			i, cpus, ok := r.InUse()
 			return i.Center / cpus, ok
 		}),
-		doc.Numbers("before the run", "core", 6, rows, middle("cpu.used.baseline"))}
+		doc.Numbers("before the run", "core", 6, rows, middle(record.CPUUsedBaseline))}
 }

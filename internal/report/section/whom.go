@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/record"
 )
 
 // whoAndWhom draws the networks between two machines, or between each of several, with the same as lines
@@ -27,16 +29,16 @@ func (s source) whoAndWhom() (doc.Figure, []doc.Line) {
 			if r.Config[analysis.Network] != n {
 				continue
 			}
-			if mtu := r.Observed["path.mtu"]; mtu != "" {
-				mtus[mtu] = true
+			if mtu, ok := record.PathMTU.Get(r.Observed); ok {
+				mtus[strconv.Itoa(mtu)] = true
 			}
-			ends := [2]string{r.Observed[analysis.ClientAt], r.Observed[analysis.ServerAt]}
-			if r.Observed["swapped"] == "true" {
+			ends := endsOf(r)
+			if record.Swapped.Of(r.Observed) {
 				ends[0], ends[1] = ends[1], ends[0]
 			}
 			for i, e := range ends {
-				if name, dev, ok := cutLast(e); ok {
-					at[i], devices[i][dev] = name, true
+				if e.host != "" {
+					at[i], devices[i][e.device] = e.host, true
 				}
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/report/reporttest"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -28,16 +29,16 @@ func withEvidence(t *testing.T) *account.Account {
 		}
 		for j, v := range x.Values {
 			switch v.Name {
-			case "loss", "loss.socket":
+			case record.Loss, record.LossSocket:
 				x.Values[j].Value = 0
-			case "delivered", "received":
-				if sent, ok := x.Get("sent"); ok {
+			case record.Delivered, record.Received:
+				if sent, ok := x.Get(record.Sent); ok {
 					x.Values[j].Value = sent.Value
 				}
 			}
 		}
 		if x.Status == record.OK {
-			r.Results[i].Values = append(x.Values, record.Value{Name: "thread.h1." + analysis.EngineClient, Unit: "core", Value: 0.99})
+			r.Results[i].Values = append(x.Values, record.CPUThread.Thread("h1", sample.EngineClient, "").Value("core", 0.99))
 		}
 		e := &evidence.Trial{Format: evidence.Format, Protocol: "udp", Path: []evidence.Hop{{In: "h1", Dev: "eth0", Out: true, Data: evidence.Flow{Packets: 10, Bytes: 14_420}}}}
 		if x.Config["probe"] == "tcp-stream" {

@@ -63,7 +63,7 @@ func first(r *account.Account, p *analysis.Pooled) []string {
 		}
 		probe = c.Probe
 		ratio := p.RatioOver(c, places(len(c.PerRun)))
-		text := prose.Fixed(ratio.Center, prose.Digits(ratio)) + "×"
+		text := prose.Ratio(ratio)
 		if ratio.Contains(1) {
 			text = "~"
 		}

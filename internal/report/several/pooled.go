@@ -145,7 +145,7 @@ func (s several) clauses(network string) string {
 	if parts == nil {
 		return ""
 	}
-	if c := probes.Of[probes.Keys[0]][0]; !record.LowerIsBetter(c.Unit) && c.Verdict != analysis.NoDifference {
+	if c := probes.Of[probes.Keys[0]][0]; !c.Metric.LowerIsBetter(c.Unit) && c.Verdict != analysis.NoDifference {
 		parts[0] = say("carries %s", parts[0])
 	}
 	runs := s.over(s.p.Runs)
@@ -159,11 +159,11 @@ func (s several) clauses(network string) string {
 func (s several) clause(cells []analysis.PooledCell, whose string) string {
 	c := cells[0]
 	what := s.words.Short(c.Probe)
-	if c.Metric == "throughput" {
+	if c.Metric == record.Throughput {
 		what = say("%s throughput", what)
 	}
 	of := func(ratio string) string { return say("%s of %s %s", ratio, whose, what) }
-	if record.LowerIsBetter(c.Unit) {
+	if c.Metric.LowerIsBetter(c.Unit) {
 		of = func(ratio string) string { return say("takes %s times %s %s", ratio, whose, what) }
 	}
 	if len(cells) == 1 {
@@ -222,6 +222,20 @@ func (s several) ratios() doc.Section {
 		x.About = say("The runs hold no results.")
 		return x
 	}
+	x.Tables = []doc.Table{doc.Tabulate("pooled-ratios", s.ratioColumns(of)...)}
+	for i, c := range of {
+		x.Tables[0].Rows[i].Network = c.Network
+	}
+	x.Figures = s.forests(of)
+	for _, c := range of {
+		for _, w := range c.Ratio.Warnings {
+			x.Notes = append(x.Notes, say("%s: %s", s.name(c), w))
+		}
+	}
+	return x
+}
+
+func (s several) ratioColumns(of []analysis.PooledCell) []doc.Filled {
 	get := func(f func(analysis.PooledCell) (string, float64)) func(analysis.PooledCell) doc.Cell {
 		return func(c analysis.PooledCell) doc.Cell {
 			text, v := f(c)
@@ -231,11 +245,10 @@ func (s several) ratios() doc.Section {
 			return doc.Cell{Text: text, Value: doc.Number(v)}
 		}
 	}
-	cs := []doc.Filled{s.cells(of)}
-	cs = append(cs, doc.Ratios(of, s.divisor(), func(c analysis.PooledCell) (stat.Interval, bool) {
+	cs := append([]doc.Filled{s.cells(of)}, doc.Ratios(of, s.divisor(), func(c analysis.PooledCell) (stat.Interval, bool) {
 		return c.Ratio.Interval, c.Verdict == analysis.NoDifference
 	})...)
-	cs = append(cs,
+	return append(cs,
 		doc.Layout(doc.Column{Head: say("over"), Left: true, Keep: 8}, of, func(c analysis.PooledCell) doc.Cell {
 			if c.Ratio.N == 0 {
 				return doc.Cell{}
@@ -264,17 +277,6 @@ func (s several) ratios() doc.Section {
 			}
 			return unit.Format(c.Value.Center, c.Unit), c.Value.Center
 		})))
-	x.Tables = []doc.Table{doc.Tabulate("pooled-ratios", cs...)}
-	for i, c := range of {
-		x.Tables[0].Rows[i].Network = c.Network
-	}
-	x.Figures = s.forests(of)
-	for _, c := range of {
-		for _, w := range c.Ratio.Warnings {
-			x.Notes = append(x.Notes, say("%s: %s", s.name(c), w))
-		}
-	}
-	return x
 }
 
 // budget lists the standard uncertainties of every pooled number.

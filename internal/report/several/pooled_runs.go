@@ -41,7 +41,7 @@ func (s several) forests(of []analysis.PooledCell) (out []doc.Figure) {
 		if c.Compared != "" {
 			divisor, of = say("no difference"), say("ratio")
 		}
-		f := chart.Forest{Baseline: divisor, Axis: say("%s %s (%s)", section.MetricName(c.Metric), of, section.Better(c.Unit))}
+		f := chart.Forest{Baseline: divisor, Axis: say("%s %s (%s)", section.MetricName(c.Metric), of, section.Better(c.Metric, c.Unit))}
 		var alt []string
 		for _, c := range cells {
 			g := s.forest(c)
@@ -121,6 +121,12 @@ func (s several) perRun() doc.Section {
 		left("weir", 5, func(i int) string { return s.fact(i, "weir") }),
 		left("kernel", 5, func(i int) string { return s.fact(i, "kernel") }))}
 	x.Tables[0].Columns[0].Whole = true
+	x.Parts = []doc.Section{s.eachRun()}
+	return x
+}
+
+// eachRun is the table of every cell in every run.
+func (s several) eachRun() doc.Section {
 	type line struct {
 		c analysis.PooledCell
 		i int
@@ -157,8 +163,7 @@ func (s several) perRun() doc.Section {
 	if len(lines) > mostLines {
 		media = []doc.Medium{doc.Page}
 	}
-	x.Parts = []doc.Section{{ID: "each", In: media, Title: say("every cell in every run"), About: say("Every interval covers its own run only."), Tables: []doc.Table{each}, Fold: true}}
-	return x
+	return doc.Section{ID: "each", In: media, Title: say("every cell in every run"), About: say("Every interval covers its own run only."), Tables: []doc.Table{each}, Fold: true}
 }
 
 // fact returns a fact of a run's hosts, with all values if hosts differ.

@@ -140,7 +140,7 @@ func (t combined) span(cells []analysis.PooledCell, l lane) string {
 	for _, c := range cells {
 		if i := t.p.RatioOver(c, l.runs); i.N > 0 {
 			lo, hi = min(lo, i.Center), max(hi, i.Center)
-			text = prose.Fixed(i.Center, prose.Digits(i)) + "×"
+			text = prose.Ratio(i)
 		}
 	}
 	if hi > lo {
@@ -171,7 +171,7 @@ func (s several) scale(c analysis.PooledCell) (one, axis string) {
 	if c.Compared != "" {
 		one, of = say("no difference"), say("ratio")
 	}
-	return one, say("%s %s (%s)", section.MetricName(c.Metric), of, section.Better(c.Unit))
+	return one, say("%s %s (%s)", section.MetricName(c.Metric), of, section.Better(c.Metric, c.Unit))
 }
 
 // sideChart has a group of rows for each network, a row for each lane.
@@ -183,7 +183,7 @@ func (t combined) sideChart(cells []analysis.PooledCell, caption string) doc.Cha
 		group := chart.RowGroup{Name: c.Network}
 		for _, l := range t.lanes {
 			if i := t.p.RatioOver(c, l.runs); i.N > 0 {
-				label := prose.Fixed(i.Center, prose.Digits(i)) + "×"
+				label := prose.Ratio(i)
 				group.Rows = append(group.Rows, section.ChartRow(l.name, doc.Color(t.p.Networks, t.p.Baseline, c.Network), i, 1, label))
 				alt = append(alt, fmt.Sprintf("%s %s %s", c.Network, l.name, label))
 			}

@@ -142,7 +142,7 @@ func (t *combined) arrange(directories int, of []int) {
 			}
 			t.lanes = append(t.lanes, l)
 		}
-		t.why = say("%s: the runs are of %s", t.view.words(), prose.And(all))
+		t.why = say("%s: the runs are of %s", t.view.words(), prose.Machines(all))
 	case directories == 2:
 		t.view = beforeAfter
 		for g := range directories {
@@ -215,7 +215,7 @@ func machineOf(r *account.Account) (key, name string) {
 	if keys == nil {
 		return "", ""
 	}
-	name = prose.And(names)
+	name = prose.Machines(names)
 	if r.Target.Kube != nil {
 		keys = append(keys, r.Target.Kube.Context)
 		name = say("%s of %s", strings.TrimSpace("cluster "+r.Target.Kube.Context), name)

@@ -1,4 +1,4 @@
-package explain
+package prose
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func TestNamesKeepTheirCase(t *testing.T) {
 		"Stored in an older version.":                            "stored in an older version",
 		"12 of 24 trials have no value: 12 of 12 of UDP failed.": lang.T("%d of %d trials have no value: %s", 12, 24, "12 of 12 of UDP failed"),
 	} {
-		if got := sentence(text).String(); got != want {
+		if got := Sentence(text).String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
