@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"internal/strictyaml"},
 	{"internal/lang"},
 	// Data and packages that stand alone.
-	{"claims", "figures", "schema", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
+	{"claims", "figures", "schema", "internal/failure", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
 	{"internal/facts", "internal/evidence", "internal/prose"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
@@ -46,6 +46,9 @@ var layers = [][]string{
 	{"internal/report/published"},
 	{"internal/report/section", "internal/report/reporttest"},
 	{"internal/report/several"},
+	{"internal/place"},
+	// What commands do, and the command line.
+	{"internal/job"},
 	{"internal/cli"},
 	{"cmd/weir", "bench", "packaging"},
 }
@@ -65,13 +68,14 @@ var only = map[string][]string{
 	"github.com/goccy/go-yaml/parser":           {"internal/strictyaml"},
 	"golang.org/x/text/language":                {"internal/lang"},
 	"github.com/spf13/cobra":                    {"internal/cli"},
+	"github.com/spf13/pflag":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	// Experiments and trials know a target only by the seam.
-	module + "internal/target/lab":    {"internal/cli", "internal/labtest", "bench"},
-	module + "internal/target/vm":     {"internal/target/lab", "internal/cli"},
+	module + "internal/target/lab":    {"internal/place", "internal/job", "internal/cli", "internal/labtest", "bench"},
+	module + "internal/target/vm":     {"internal/target/lab", "internal/job", "internal/cli"},
 	module + "internal/target/agent":  {"internal/target/lab", "internal/target/vm", "internal/target/remote", "internal/target/ssh", "internal/target/kube"},
-	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/cli"},
-	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/cli"},
+	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/place", "internal/job", "internal/cli"},
+	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/place", "internal/job"},
 	"github.com/creack/pty":           {"internal/terminal"},
 }
 

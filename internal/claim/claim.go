@@ -266,6 +266,11 @@ var readShipped = sync.OnceValues(func() ([]Claim, error) {
 	return all, errors.Join(append(errs, unique(all))...)
 })
 
+// Index returns the place of the claim with an ID; -1: none has it.
+func Index(claims []Claim, id string) int {
+	return slices.IndexFunc(claims, func(c Claim) bool { return c.ID == id })
+}
+
 // ShippedStudy returns a study that weir ships.
 func ShippedStudy(name string) (study.Study, error) {
 	file := name + ".yaml"

@@ -11,21 +11,22 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/export"
-	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// A comparing is what the flags of weir compare say.
-type comparing struct {
+var compareFormats = []string{"text", "md", "json", "github"}
+
+// compareFlags say what is a regression, and how to print changes.
+type compareFlags struct {
 	bound, format, junit string
 	json                 bool
 }
 
-var compareFormats = []string{"text", "md", "json", "github"}
-
 func compareCommand() *cobra.Command {
-	var f comparing
+	var f compareFlags
 	c := &cobra.Command{
 		Use:   "compare BEFORE AFTER | compare BEFORE... -- AFTER...",
 		Short: "Compare runs before and after a change; exit 1 on a regression",
@@ -53,7 +54,7 @@ runs cannot tell is skipped. docs/ci.md has complete examples.`,
   weir compare old-1 old-2 old-3 -- new-1 new-2 new-3
   weir compare before after --junit weir.xml`,
 		Args: args(cobra.MinimumNArgs(2)),
-		RunE: func(c *cobra.Command, as []string) error { return f.run(as, c.ArgsLenAtDash()) },
+		RunE: func(c *cobra.Command, as []string) error { return f.compare(as, c.ArgsLenAtDash()) },
 	}
 	c.Flags().StringVar(&f.bound, "max-regression", "0%", "largest regression to tolerate")
 	c.Flags().StringVar(&f.format, "format", "text", "text, md, json or github (annotations)")
@@ -63,8 +64,8 @@ runs cannot tell is skipped. docs/ci.md has complete examples.`,
 	return c
 }
 
-// run compares the directories before those from cut on with these; cut is -1 if the user did not separate them.
-func (f comparing) run(as []string, cut int) error {
+// compare compares directories, of which those before the change are cut by a -- from those after it; < 0: there is none.
+func (f *compareFlags) compare(dirs []string, cut int) error {
 	if f.json {
 		f.format = "json"
 	}
@@ -75,48 +76,21 @@ func (f comparing) run(as []string, cut int) error {
 	if err != nil {
 		return usage("--max-regression: %w", err)
 	}
-	if cut < 0 && len(as) == 2 {
+	if cut < 0 && len(dirs) == 2 {
 		cut = 1
 	}
-	if cut < 1 || cut == len(as) {
-		return usage("cannot tell which of %d directories are before and which after: separate them with --, as in: weir compare old-1 old-2 -- new-1 new-2", len(as))
+	if cut < 1 || cut == len(dirs) {
+		return usage("cannot tell which of %d directories are before and which after: separate them with --, as in: weir compare old-1 old-2 -- new-1 new-2", len(dirs))
 	}
-	a, err := loadSide(as[:cut])
+	changes, err := job.Compare(dirs[:cut], dirs[cut:], most, tell)
 	if err != nil {
 		return err
 	}
-	b, err := loadSide(as[cut:])
-	if err != nil {
-		return err
-	}
-	return f.print(compareSides(a, b, most))
-}
-
-func compareSides(a, b side, most float64) analysis.Comparison {
-	cmp := analysis.Compare(a.runs, b.runs, most)
-	cmp.Differ = facts.Differ(append(a.facts, b.facts...))
-	if d, ok := analysis.CoresDiffer(append(slices.Clone(a.runs), b.runs...)); ok {
-		cmp.Differ = append(cmp.Differ, d)
-	}
-	return cmp
-}
-
-// print prints a comparison, and fails if a cell is worse.
-func (f comparing) print(cmp analysis.Comparison) (err error) {
-	cases := export.Changes(cmp)
-	switch f.format {
-	case "json":
-		err = printJSON(os.Stdout, cmp)
-	case "github":
-		err = export.Annotations(os.Stdout, "weir compare", cases)
-	default:
-		err = formats[f.format](os.Stdout, spoken(several.Comparison(cmp)))
-	}
-	if err := errors.Join(err, writeJUnit(f.junit, "weir compare", cases)); err != nil {
-		return exit(exitEnvironment, err)
+	if err := f.print(changes); err != nil {
+		return failure.Environment.Of(err)
 	}
 	var worse []string
-	for _, c := range cmp.Changes {
+	for _, c := range changes.Changes {
 		if c.Worse {
 			worse = append(worse, c.String())
 		}
@@ -127,26 +101,15 @@ func (f comparing) print(cmp analysis.Comparison) (err error) {
 	return nil
 }
 
-// A side is the runs before, or those after.
-type side struct {
-	runs  []*analysis.Run
-	facts []map[string][]byte // of each run
-}
-
-// loadSide reads the runs that dirs stand for.
-func loadSide(dirs []string) (s side, err error) {
-	runs, err := runDirs(dirs)
-	if err != nil {
-		return s, err
+func (f *compareFlags) print(changes analysis.Comparison) (err error) {
+	cases := export.Changes(changes)
+	switch f.format {
+	case "json":
+		err = printJSON(os.Stdout, changes)
+	case "github":
+		err = export.Annotations(os.Stdout, "weir compare", cases)
+	default:
+		err = formats[f.format](os.Stdout, spoken(several.Comparison(changes)))
 	}
-	for _, run := range runs {
-		rep, err := load(run, false)
-		if err != nil {
-			return s, err
-		}
-		warn(rep.Problems...)
-		s.runs = append(s.runs, rep.Analysis)
-		s.facts = append(s.facts, rep.Conditions())
-	}
-	return s, nil
+	return errors.Join(err, writeJUnit(f.junit, "weir compare", cases))
 }

@@ -2,27 +2,35 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/explain"
+	"github.com/weir-bench/weir/internal/job"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/report/section"
-	"github.com/weir-bench/weir/internal/store"
 )
 
-// An explaining is what the flags of weir explain say.
-type explaining struct {
-	refutation
-	json, md, behind, test bool
+// explainFlags say what to explain, and how to test that.
+type explainFlags struct {
+	network, hypotheses                string
+	json, md, behind, keep, test, fast bool
+	blocks                             int
+	maxTime                            time.Duration
 }
 
 func explainCommand(version string) *cobra.Command {
-	e := explaining{refutation: refutation{version: version}}
+	var f explainFlags
 	c := &cobra.Command{
 		Use:   "explain DIR",
 		Short: "Say why each network of a run costs what it costs",
@@ -47,72 +55,126 @@ the commands that remove the cause there.`,
   weir explain results --test --fast
   weir explain results --test --hypothesis mine.json`,
 		Args: args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, as []string) error {
-			return e.run(c.Context(), as[0], c.Flags().Changed("blocks"), c.Flags().Changed("max-time"))
-		},
+		RunE: func(c *cobra.Command, as []string) error { return f.explain(c, as[0], version) },
 	}
-	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
-	c.Flags().BoolVar(&e.md, "md", false, "print Markdown")
-	c.Flags().StringVar(&e.network, "network", "", "explain only this network")
-	c.Flags().BoolVarP(&e.behind, "evidence", "v", false, "also print the evidence behind each statement, and statements beyond the first six")
-	c.Flags().BoolVar(&e.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
-	c.Flags().BoolVar(&e.test, "test", false, "run what could refute each statement, in a lab on this machine")
-	c.Flags().BoolVar(&e.fast, "fast", false, "with --test: short windows")
-	c.Flags().IntVar(&e.blocks, "blocks", 8, "with --test: passes through the cells of each run; unless you give it, weir adds as many as the verdict needs")
-	c.Flags().DurationVar(&e.maxTime, "max-time", 3*time.Minute, "with --test: time limit of each run")
-	c.Flags().StringVar(&e.hypotheses, "hypothesis", "", "with --test: JSON file with findings of your own to test instead (docs/adr/0043)")
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&f.md, "md", false, "print Markdown")
+	c.Flags().StringVar(&f.network, "network", "", "explain only this network")
+	c.Flags().BoolVarP(&f.behind, "evidence", "v", false, "also print the evidence behind each statement, and statements beyond the first six")
+	c.Flags().BoolVar(&f.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
+	c.Flags().BoolVar(&f.test, "test", false, "run what could refute each statement, in a lab on this machine")
+	c.Flags().BoolVar(&f.fast, "fast", false, "with --test: short windows")
+	c.Flags().IntVar(&f.blocks, "blocks", 8, "with --test: passes through the cells of each run; unless you give it, weir adds as many as the verdict needs")
+	c.Flags().DurationVar(&f.maxTime, "max-time", 3*time.Minute, "with --test: time limit of each run")
+	c.Flags().StringVar(&f.hypotheses, "hypothesis", "", "with --test: JSON file with findings of your own to test instead (docs/adr/0043)")
 	return c
-}
-
-// run explains the run in a directory, or tests what it says. blocksGiven and timeGiven say which flags the user gave.
-func (e explaining) run(ctx context.Context, dir string, blocksGiven, timeGiven bool) (err error) {
-	switch {
-	case e.json && e.md:
-		return usage("--json and --md cannot be combined")
-	case !e.test && (e.fast || blocksGiven || timeGiven || e.hypotheses != ""):
-		return usage("--fast, --blocks, --max-time and --hypothesis are for --test: add it")
-	case blocksGiven && timeGiven:
-		return usage("--max-time limits the blocks that weir plans, and --blocks says how many; leave one out")
-	case e.maxTime <= 0:
-		return usage("invalid --max-time %v: want more than 0s", e.maxTime)
-	case e.blocks < 1 || e.blocks > mostBlocks:
-		return usage("invalid --blocks %d: want 1 to %d", e.blocks, mostBlocks)
-	}
-	if e.rep, err = explained(dir, e.keep); err != nil {
-		return err
-	}
-	if all := e.rep.Analysis.Networks; e.network != "" && !slices.Contains(all, e.network) {
-		return usage("--network %s: %s has no such network, only %s", e.network, dir, strings.Join(all, ", "))
-	}
-	e.dir = dir
-	if blocksGiven {
-		e.maxTime = 0
-	}
-	if e.test {
-		return e.refutation.run(ctx, e.json, e.md)
-	}
-	warn(e.rep.Problems...)
-	page, x := section.Explanation(e.rep, e.network, e.behind)
-	switch {
-	case e.json:
-		return printJSON(os.Stdout, x)
-	case e.md:
-		return render.Markdown(os.Stdout, spoken(page))
-	}
-	return render.Text(os.Stdout, spoken(page), width())
 }
 
 // mostBlocks is the most blocks of a study.
 const mostBlocks = 100_000
 
-// explained reads the results of a single run and the verdicts on them.
-func explained(dir string, keep bool) (*account.Account, error) {
-	runs, err := store.Runs(dir)
+func (f *explainFlags) check(c *cobra.Command) error {
+	switch {
+	case f.json && f.md:
+		return usage("--json and --md cannot be combined")
+	case !f.test && (f.fast || c.Flags().Changed("blocks") || c.Flags().Changed("max-time") || f.hypotheses != ""):
+		return usage("--fast, --blocks, --max-time and --hypothesis are for --test: add it")
+	case c.Flags().Changed("blocks") && c.Flags().Changed("max-time"):
+		return usage("--max-time limits the blocks that weir plans, and --blocks says how many; leave one out")
+	case f.maxTime <= 0:
+		return usage("invalid --max-time %v: want more than 0s", f.maxTime)
+	case f.blocks < 1 || f.blocks > mostBlocks:
+		return usage("invalid --blocks %d: want 1 to %d", f.blocks, mostBlocks)
+	}
+	return nil
+}
+
+// explain explains the run in dir, or tests what is said about it.
+func (f *explainFlags) explain(c *cobra.Command, dir, version string) error {
+	if err := f.check(c); err != nil {
+		return err
+	}
+	a, err := job.Single(dir, f.keep)
 	if err != nil {
-		return nil, usage("cannot read results from %w", err)
+		return err
 	}
-	if runs[0] != dir {
-		return nil, usage("%s holds a series of %d runs, and an explanation is of one; give one of them, such as %s", dir, len(runs), runs[0])
+	if all := a.Analysis.Networks; f.network != "" && !slices.Contains(all, f.network) {
+		return usage("--network %s: %s has no such network, only %s", f.network, dir, strings.Join(all, ", "))
 	}
-	return load(dir, keep)
+	if f.test {
+		o := job.RefuteOptions{Caller: caller(version), Account: a, Network: f.network, Hypotheses: f.hypotheses, Fast: f.fast, Keep: f.keep, Blocks: f.blocks, MaxTime: f.maxTime}
+		if c.Flags().Changed("blocks") {
+			o.MaxTime = 0
+		}
+		return f.refute(c.Context(), o)
+	}
+	tell.Warn(a.Problems...)
+	page, x := section.Explanation(a, f.network, f.behind)
+	return f.print(page, x)
+}
+
+// print prints a page, or in JSON what it says.
+func (f *explainFlags) print(page *doc.Document, says any) error {
+	switch {
+	case f.json:
+		return printJSON(os.Stdout, says)
+	case f.md:
+		return render.Markdown(os.Stdout, spoken(page))
+	}
+	return render.Text(os.Stdout, spoken(page), width())
+}
+
+// refute runs what can refute the statements about a run, or prints how the user does so.
+func (f *explainFlags) refute(ctx context.Context, o job.RefuteOptions) error {
+	r, err := job.PlanRefutation(o)
+	switch {
+	case err != nil:
+		return err
+	case len(r.Statements) == 0:
+		tell.Warn(lang.T("nothing to test: no run could refute what weir explain %s says", o.Account.Dir))
+		return nil
+	case o.Account.Target.Exists():
+		return printByHand(r)
+	}
+	return place.Lab.Enter(ctx, func() error {
+		verdicts, err := r.Run(ctx)
+		if err != nil {
+			return err
+		}
+		if err := f.print(section.Verdicts(verdicts), verdicts); err != nil {
+			return err
+		}
+		refuted := 0
+		for _, v := range verdicts {
+			if v.Outcome == explain.Refuted {
+				refuted++
+			}
+		}
+		if refuted > 0 {
+			return fmt.Errorf("%d of %d statements are refuted", refuted, len(verdicts))
+		}
+		return nil
+	})
+}
+
+// printByHand prints what the user would run on machines that weir does not change.
+func printByHand(r *job.Refutation) error {
+	all, err := r.ByHand()
+	if err != nil {
+		return err
+	}
+	dir := r.Account.Dir
+	fmt.Println(said(lang.T("weir changes nothing on %s. To test a statement, remove the supposed cause yourself:", place.About(r.Account.Target))))
+	for _, t := range all {
+		fmt.Printf("\n%s: %s\n", t.Cells[0].Network, t.Statement)
+		for _, s := range t.Steps {
+			fmt.Printf("  %s\n    %s\n", said(lang.T("on %s:", s.Where)), strings.Join(s.Commands, "\n    "))
+		}
+		for _, with := range t.Measure {
+			fmt.Println("  " + said(lang.T("measure with %s", with)))
+		}
+	}
+	file := plan.ShellWord(filepath.Join(dir, "study.yaml"))
+	fmt.Printf("\n%s\n    weir run %s -o after\n    weir compare %s after\n", said(lang.T("Then measure again and compare:")), file, plan.ShellWord(dir))
+	return nil
 }

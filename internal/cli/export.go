@@ -15,20 +15,6 @@ var exports = map[string]func(io.Writer, []*account.Account) error{
 	"customSmallerIsBetter": export.SmallerIsBetter,
 }
 
-// writeExport writes a run, or the runs of a series together. See writeTo.
-func writeExport(dirs []string, keep bool, format, out string) error {
-	var runs []*account.Account
-	for _, dir := range dirs {
-		rep, err := load(dir, keep)
-		if err != nil {
-			return err
-		}
-		warn(rep.Problems...)
-		runs = append(runs, rep)
-	}
-	return writeTo(out, func(w io.Writer) error { return exports[format](w, runs) })
-}
-
 // writeJUnit writes the checks of a command to the file that --junit names; "" is none.
 func writeJUnit(file, suite string, cases []export.Case) error {
 	if file == "" {

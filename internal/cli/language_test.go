@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 )
 
@@ -19,8 +20,8 @@ func inChinese(t *testing.T) {
 // What `weir list` says about networks, probes, factors, studies and claims is in the catalog.
 func TestListsInChinese(t *testing.T) {
 	inChinese(t)
-	for _, name := range catalog.Names(lists) {
-		items, err := lists[name]()
+	for _, name := range catalog.Names(job.Lists) {
+		items, err := job.Lists[name]()
 		if err != nil {
 			t.Fatal(err)
 		}

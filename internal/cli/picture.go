@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report/doc"
 )
 
 // writePicture writes an SVG to a file, or to stdout if that is "-".
 func writePicture(file, svg string) error {
-	return exit(exitEnvironment, writeTo(file, func(w io.Writer) error { _, err := io.WriteString(w, svg); return err }))
+	return failure.Environment.Of(writeTo(file, func(w io.Writer) error { _, err := io.WriteString(w, svg); return err }))
 }
 
 // drawPicture draws a figure of the report of some directories, or of a document with their results.
@@ -44,17 +46,17 @@ func figureOf(dirs []string, keep bool, id string) (svg string, err error) {
 		return "", err
 	}
 	if i := slices.Index(figureIDs(shipped), id); i >= 0 {
-		from := newResults(dirs, keep)
-		r, err := from.figure(shipped[i])
+		from := job.NewResults(dirs, keep, tell)
+		r, err := from.Figure(shipped[i])
 		if err != nil {
 			return "", err
 		}
 		if r.Size() == 0 {
-			return "", exit(exitEnvironment, fmt.Errorf("nothing was measured: %s; weir figure %s measures it", from.nothing(shipped[i:i+1]), id))
+			return "", failure.Environment.Errorf("nothing was measured: %s; weir figure %s measures it", from.Nothing(shipped[i:i+1]), id)
 		}
 		return r.SVG(figure.Look{}, language)
 	}
-	page, err := document(dirs, keep)
+	page, err := job.Document(dirs, keep)
 	if err != nil {
 		return "", err
 	}
@@ -81,13 +83,13 @@ func listPictures(dirs []string, keep bool) error {
 		return err
 	}
 	rows := [][]lang.Text{{lang.T("figure"), lang.T("caption")}}
-	from := newResults(dirs, keep)
+	from := job.NewResults(dirs, keep, tell)
 	for _, f := range shipped {
-		if f.Measured() && slices.ContainsFunc(from.of(f.Study.Name), func(one storedRun) bool { return covers(one.study, []figure.Figure{f}) }) {
+		if f.Measured() && from.Covers(f) {
 			rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Stored(f.Caption) + lang.T(" (%s, %s)", f.Document, lang.Stored(f.Place))})
 		}
 	}
-	page, err := document(dirs, keep)
+	page, err := job.Document(dirs, keep)
 	if err != nil && len(rows) == 1 { // a directory of many studies has no report of its own
 		return err
 	}

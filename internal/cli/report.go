@@ -9,14 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/account"
-	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/report/section"
@@ -32,16 +31,17 @@ var formats = map[string]func(io.Writer, *doc.Document) error{
 	"json":    render.JSON,
 }
 
-// A reporting is what the flags of weir report say.
-type reporting struct {
+// reportFormats are those of a report, and of exports for other tools.
+var reportFormats = []string{"text", "html", "md", "summary", "csv", "ratios", "json", "gobench", "openmetrics", "customBiggerIsBetter", "customSmallerIsBetter"}
+
+// reportFlags say what to write of results.
+type reportFlags struct {
 	format, out, only, figure string
 	keep                      bool
 }
 
-var reportFormats = []string{"text", "html", "md", "summary", "csv", "ratios", "json", "gobench", "openmetrics", "customBiggerIsBetter", "customSmallerIsBetter"}
-
 func reportCommand() *cobra.Command {
-	var f reporting
+	var f reportFlags
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write the report of stored results again, or one about several runs",
@@ -70,9 +70,7 @@ describes them and the columns of csv and ratios.`,
   weir report results --format ratios > ratios.csv
   weir report results --format gobench | benchstat -col /network -`,
 		Args: args(cobra.MinimumNArgs(1)),
-		RunE: func(c *cobra.Command, as []string) error {
-			return f.run(as, c.Flags().Changed("format"), c.Flags().Changed("output"))
-		},
+		RunE: func(c *cobra.Command, as []string) error { return f.write(c, as) },
 	}
 	c.Flags().StringVar(&f.format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg; default: that of -o, such as report.html")
 	c.Flags().StringVar(&f.figure, "figure", "", "draw this figure alone; list shows their names")
@@ -83,101 +81,95 @@ describes them and the columns of csv and ratios.`,
 	return c
 }
 
-// run writes the report of directories. formatGiven and outGiven say which flags the user gave.
-func (f reporting) run(as []string, formatGiven, outGiven bool) (err error) {
+func (f *reportFlags) write(c *cobra.Command, dirs []string) (err error) {
 	switch {
 	case f.figure == "list":
-		return listPictures(as, f.keep)
+		return listPictures(dirs, f.keep)
 	case f.figure != "":
-		if !formatGiven {
-			f.format = ""
-		}
-		if !outGiven {
-			f.out = ""
-		}
-		return drawPicture(as, f.keep, f.figure, f.format, f.out)
+		return f.draw(c, dirs)
 	case slices.Contains(pictures, f.format):
 		return usage("--format %s needs --figure: --figure list shows the names", f.format)
 	}
-	if f.format, err = documentFormat(f.format, formatGiven, f.out, reportFormats); err != nil {
+	if f.format, err = documentFormat(f.format, c.Flags().Changed("format"), f.out, reportFormats); err != nil {
 		return err
 	}
-	if len(as) > 1 {
-		return writeTogether(as, f.keep, f.format, f.only, f.out)
+	if len(dirs) > 1 {
+		return f.together(dirs)
 	}
 	if f.only != "" && (f.format == "csv" || f.format == "ratios" || exports[f.format] != nil) {
 		return usage("--section does not work with --format %s, which has no sections", f.format)
 	}
-	runs, err := store.Runs(as[0])
-	switch {
-	case err != nil:
-		if len(newResults(as, false).runs) > 0 {
-			err = fmt.Errorf("%w; weir index %s makes a page of the runs below it", err, as[0])
+	runs, err := store.Runs(dirs[0])
+	if err != nil {
+		if !job.NewResults(dirs, false, tell).Empty() {
+			err = fmt.Errorf("%w; weir index %s makes a page of the runs below it", err, dirs[0])
 		}
 		return usage("cannot read results from %w", err)
+	}
+	switch series := runs[0] != dirs[0]; {
 	case exports[f.format] != nil:
-		return writeExport(runs, f.keep, f.format, f.out)
-	case runs[0] != as[0]:
-		return f.series(as[0], runs)
-	}
-	return f.single(as[0])
-}
-
-// series writes the pooled report of the runs in a directory.
-func (f reporting) series(dir string, runs []string) error {
-	switch {
-	case f.format == "csv":
+		return f.export(runs)
+	case series && f.format == "csv":
 		return usage("--format csv needs a single run, such as %s", runs[0])
-	case f.only != "":
+	case series && f.only != "":
 		return usage("--section needs a single run, such as %s", runs[0])
+	case series:
+		page, err := job.Document(dirs, f.keep)
+		if err != nil {
+			return err
+		}
+		return writeDocument(page, f.format, f.out)
 	}
-	page, err := poolSeries(dir, runs, f.keep)
-	if err != nil {
-		return err
-	}
-	return writeDocument(page, f.format, f.out)
+	return f.one(dirs[0])
 }
 
-// single writes the report of one run.
-func (f reporting) single(dir string) error {
-	rep, err := loadInside(dir, f.keep)
+// draw draws one figure. Without a flag, format and file are those of pictures.
+func (f *reportFlags) draw(c *cobra.Command, dirs []string) error {
+	if !c.Flags().Changed("format") {
+		f.format = ""
+	}
+	if !c.Flags().Changed("output") {
+		f.out = ""
+	}
+	return drawPicture(dirs, f.keep, f.figure, f.format, f.out)
+}
+
+// one writes the report of one run, or one section of it.
+func (f *reportFlags) one(dir string) error {
+	a, err := job.LoadInside(dir, f.keep)
 	if err != nil {
 		return err
 	}
-	warn(rep.Problems...)
+	tell.Warn(a.Problems...)
 	if f.format == "csv" { // trials, without any analysis
-		return writeTo(f.out, func(w io.Writer) error { return render.CSV(w, rep.Results) })
+		return writeTo(f.out, func(w io.Writer) error { return render.CSV(w, a.Results) })
 	}
-	page := section.Report(rep)
+	page := section.Report(a)
 	if known := page.IDs(); f.only != "" && !page.Only(f.only) {
 		return usage("the report of %s has no section %q: it has %s", dir, f.only, strings.Join(known, ", "))
 	}
 	return writeDocument(page, f.format, f.out)
 }
 
-// load reads a results directory, complete or not, and analyzes it. With keep, disturbed trials count even if the study
-// excludes them.
-func load(dir string, keep bool) (*account.Account, error) {
-	return read(dir, account.Options{KeepDisturbed: keep})
-}
-
-// loadInside is load for reports and figures of one run, which also show what its trials sampled inside their windows.
-func loadInside(dir string, keep bool) (*account.Account, error) {
-	return read(dir, account.Options{KeepDisturbed: keep, Depth: account.Inside})
-}
-
-func read(dir string, o account.Options) (*account.Account, error) {
-	// The results of a long run dominate memory until the end; the garbage collector's default
-	// would let as much garbage pile up again.
-	debug.SetGCPercent(50)
-	a, err := account.Read(dir, o)
-	return a, exit(exitUsage, err)
-}
-
-func warn(problems ...lang.Text) {
-	for _, p := range problems {
-		say("weir: " + p)
+// together writes one page about the runs of several directories.
+func (f *reportFlags) together(dirs []string) error {
+	if formats[f.format] == nil || f.format == "ratios" || f.only != "" {
+		return usage("--section, and formats other than text, html, md, summary and json, need a single directory, such as %s", dirs[0])
 	}
+	page, err := job.Together(dirs, f.keep)
+	if err != nil {
+		return err
+	}
+	return writeDocument(page, f.format, f.out)
+}
+
+// export writes a run, or the runs of a series together.
+func (f *reportFlags) export(dirs []string) error {
+	runs, err := job.LoadAll(dirs, f.keep, tell)
+	if err != nil {
+		return err
+	}
+	return writeTo(f.out, func(w io.Writer) error { return exports[f.format](w, runs) })
 }
 
 // writeTo writes to stdout if out is "" or "-", or else to the file out, whose old content stays until the new one is
@@ -202,20 +194,7 @@ func writeTo(out string, write func(io.Writer) error) (err error) {
 		}
 	}
 	if file := (*fs.PathError)(nil); errors.As(err, &file) {
-		err = exit(exitEnvironment, err)
+		err = failure.Environment.Of(err)
 	}
 	return err
-}
-
-func writeReports(d interface{ File(string, []byte) error }, page *doc.Document) error {
-	for _, f := range []string{"html", "md"} {
-		var b bytes.Buffer
-		if err := formats[f](&b, spoken(page)); err != nil {
-			return err
-		}
-		if err := d.File("report."+f, b.Bytes()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

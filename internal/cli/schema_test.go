@@ -24,6 +24,7 @@ import (
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report/doc"
@@ -54,11 +55,11 @@ var documents = map[string]struct {
 	"compare":   {"A comparison of runs: weir compare --json", analysis.Comparison{}},
 	"reproduce": {"Published figures and what results say about them: weir reproduce --json", []claim.Outcome{}},
 	"explain":   {"What limits each network: weir explain --json", explain.Explanation{}},
-	"doctor":    {"What can run on a machine: weir doctor --json", []diagnosis{}},
-	"plan":      {"A line of weir plan --json, or with --ssh all of it", oneOf{plan.Step{}, endLine{}, pathLine{}, lineLine{}, expectLine{}, machinesPlan{}}},
+	"doctor":    {"What can run on a machine: weir doctor --json", []job.Diagnosis{}},
+	"plan":      {"A line of weir plan --json, or with --ssh all of it", oneOf{plan.Step{}, endLine{}, pathLine{}, lineLine{}, expectLine{}, job.MachinesPlan{}}},
 	"trace":     {"The paths of packets: weir trace --json", []packettrace.Trace{}},
 	"figure":    {"Figures: weir figure FIGURE… --json, and without figures the list of them", oneOf{[]figure.Result{}, []listedFigure{}}},
-	"list":      {"Networks, probes, factors, studies or claims: weir list --json", []item{}},
+	"list":      {"Networks, probes, factors, studies or claims: weir list --json", []job.Item{}},
 	"version":   {"This program: weir version --json", build{}},
 }
 
@@ -94,7 +95,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// removed lists the keys that the new schema lacks, or for which it has another type.
+// removed job.Lists the keys that the new schema lacks, or for which it has another type.
 func removed(t *testing.T, old, now []byte) (out []string) {
 	if old == nil {
 		return nil
@@ -196,7 +197,7 @@ func TestRecordedRunsAreValid(t *testing.T) {
 	}
 	var all []claim.Outcome
 	for name, dir := range recordedRuns(t) {
-		rep, err := load(dir, false)
+		rep, err := job.Load(dir, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,8 +222,8 @@ func TestRecordedRunsAreValid(t *testing.T) {
 		all = append(all, c.Cannot("these results do not test it"))
 	}
 	validate(t, valid["reproduce"], "claims", encoded(all))
-	validate(t, valid["doctor"], "diagnoses", encoded([]diagnosis{{facts.Check{Name: "lab", Detail: "forbidden", Fix: "allow it"}, true}, {Check: facts.Check{OK: true}}}))
-	for name, list := range lists {
+	validate(t, valid["doctor"], "diagnoses", encoded([]job.Diagnosis{{Check: facts.Check{Name: "lab", Detail: "forbidden", Fix: "allow it"}, Needed: true}, {Check: facts.Check{OK: true}}}))
+	for name, list := range job.Lists {
 		items, err := list()
 		if err != nil {
 			t.Fatal(err)

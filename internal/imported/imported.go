@@ -15,6 +15,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -267,6 +268,14 @@ func Clean(s string) string {
 		s = strings.ToValidUTF8(s[:maxShown], "") + " …"
 	}
 	return s
+}
+
+// Shown returns a path for a terminal: quoted if it holds control characters.
+func Shown(path string) string {
+	if Clean(path) == path {
+		return path
+	}
+	return strconv.Quote(path)
 }
 
 // escapes are the terminal's colors, which sockperf prints even to a file.

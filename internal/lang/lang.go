@@ -18,6 +18,13 @@ import (
 // string does; String and In make it readable. A string without marks is a Text that all languages share.
 type Text string
 
+// A Teller tells people what work does while it goes on, a line at a time and in their language.
+type Teller interface {
+	Say(Text)     // what happens
+	Warn(...Text) // what is wrong, although the work goes on
+	Note(Text)    // what differs from what they can expect
+}
+
 // Marks frame a sentence in a Text: open, format, then sep and an argument for each argument, close. Unicode
 // reserves these code points for use inside a program (noncharacters, The Unicode Standard 23.7).
 const (
@@ -85,6 +92,14 @@ func Join(all []Text, between Text) Text {
 		b.WriteString(string(t))
 	}
 	return Text(b.String())
+}
+
+// Texts are strings that all languages share.
+func Texts(ss []string) (all []Text) {
+	for _, s := range ss {
+		all = append(all, Text(s))
+	}
+	return all
 }
 
 // Capital makes the first letter of a text a capital, in languages that have them.

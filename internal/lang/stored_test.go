@@ -100,7 +100,7 @@ func TestQuestionsInChinese(t *testing.T) {
 // What weir doctor says of a machine is in the catalog: the details and remedies that the source has as sentences.
 func TestChecksInChinese(t *testing.T) {
 	found, all := 0, entries(t)
-	for _, name := range []string{"../facts/check.go", "../target/vm/check.go", "../cli/doctor_machines.go", "../cli/history.go", "../cli/profile.go"} {
+	for _, name := range []string{"../facts/check.go", "../target/vm/check.go", "../job/doctor.go", "../job/doctor_machines.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)

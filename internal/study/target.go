@@ -25,6 +25,9 @@ type Target struct {
 // Exists reports whether t is anything but the lab.
 func (t Target) Exists() bool { return len(t.SSH) > 0 || t.Kube != nil }
 
+// InCluster reports whether a coordinator in the cluster carries out the run.
+func (t Target) InCluster() bool { return t.Kube != nil && t.Kube.InCluster }
+
 // A Kube is a Kubernetes cluster.
 type Kube struct {
 	Context   string // of the kubeconfig; "" is the current one
