@@ -213,7 +213,7 @@ func (s *Sample) ownCost() (name named, costs Series) {
 		}
 	}
 	for _, of := range []record.Quantity{record.CPUOwnPerPacket, record.CPUOwnPerTransaction, record.CPUOwnPerBit} {
-		costs, n := s.cores.seriesOf(usable, of)
+		costs, n := s.cores.seriesBy(usable, of, ownCostOf)
 		if delivered, _ := s.cores.seriesOf(usable, record.Delivered); of == record.CPUOwnPerPacket && delivered.Len() == 0 {
 			continue // TCP does not choose its packets
 		}
@@ -226,13 +226,31 @@ func (s *Sample) ownCost() (name named, costs Series) {
 
 // seriesOf returns the value called name of results, which must be sorted by block.
 func (c *Cores) seriesOf(results []*record.Result, name record.Quantity) (Series, named) {
+	return c.seriesBy(results, name, func(r *record.Result, v record.Value) float64 { return v.Value })
+}
+
+// seriesBy is seriesOf with a number of each value.
+func (c *Cores) seriesBy(results []*record.Result, name record.Quantity, of func(*record.Result, record.Value) float64) (Series, named) {
 	places, at := c.placesOf(results)
 	m, n := newMeans(places, at), named{}
 	for i, r := range results {
 		if v, ok := r.Get(name); ok {
-			m.add(i, v.Value)
+			m.add(i, of(r, v))
 			n = named{v.Name, v.Unit}
 		}
 	}
 	return m.series(), n
+}
+
+// ownCostOf returns an own cost as trials of this version store it. Older ones divided the time of both ends by the
+// datagrams that were delivered, so that a loss looked like a cost.
+func ownCostOf(r *record.Result, v record.Value) float64 {
+	sent, a := r.Get(record.Sent)
+	received, b := r.Get(record.Received)
+	client, c := r.Value(record.CPUOwn.At("client"))
+	server, d := r.Value(record.CPUOwn.At("server"))
+	if v.Name != record.CPUOwnPerPacket || !a || !b || !c || !d || sent.Value <= 0 || received.Value <= 0 {
+		return v.Value
+	}
+	return client.Value/sent.Value + server.Value/received.Value
 }

@@ -51,7 +51,7 @@ func TestOwnCostOfAStream(t *testing.T) {
 		if rs[i].Block == 3 {
 			cost = -1
 		}
-		rs[i].Values = append(rs[i].Values, record.Value{Name: "cpu.own.per.packet", Unit: "s/packet", Value: 1e-6},
+		rs[i].Values = append(rs[i].Values, record.Value{Name: record.CPUOwnPerPacket, Unit: "s/packet", Value: 1e-6},
 			record.Value{Name: "cpu.own.per.bit", Unit: "s/bit", Value: cost})
 	}
 	r := row(t, New(rs, Options{Baseline: "host"}), 0, "bridge")
@@ -131,5 +131,17 @@ func TestCostByIdle(t *testing.T) {
 		if b, err := json.Marshal(s); err != nil || strings.Contains(string(b), "median") == tc.unresolved || strings.Contains(string(b), BelowSteps) != tc.unresolved {
 			t.Errorf("%s: JSON %s, %v", tc.name, b, err)
 		}
+	}
+}
+
+// Trials of older versions stored the cost of a datagram per one that was delivered. Their loss is no cost here, either.
+func TestOwnCostOfOldTrials(t *testing.T) {
+	r := &record.Result{Values: []record.Value{{Name: record.Sent, Value: 2e5}, {Name: record.Received, Value: 1e5}, record.CPUOwn.At("client").Value("core", 1), record.CPUOwn.At("server").Value("core", 0.4)}}
+	v := record.Value{Name: record.CPUOwnPerPacket, Value: 1.4e-4}
+	if got := ownCostOf(r, v); math.Abs(got-9e-6) > 1e-12 {
+		t.Errorf("%g, want 9 µs", got)
+	}
+	if got := ownCostOf(&record.Result{}, v); got != v.Value {
+		t.Errorf("%g, want what was stored", got)
 	}
 }

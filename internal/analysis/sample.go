@@ -35,6 +35,7 @@ type Sample struct {
 	names          []valued // of ok trials' values, in order
 	values         map[record.Key]Series
 	observed       []Observed // of ok
+	failed         []Observed // of those that failed or are invalid
 }
 
 // named is a metric, and valued any value, with their units.

@@ -112,11 +112,15 @@ func observe(r *record.Result) (t Traffic, size Size, x cost, ok bool) {
 	throughput, stream := r.Get(record.Throughput)
 	transactions, closed := r.Get(record.Transactions)
 	_, lossy := r.Get(record.Loss)
-	out, in := 0.0, 0.0 // passes per second
+	received, counted := r.Get(record.Received)
+	out, in, took := 0.0, 0.0, 0.0 // passes per second, and those that reached the receiver's socket ÷ those delivered
 	switch {
 	case datagrams && arrived:
 		t.Kind = UDP
 		out, in = sent.Value, delivered.Value
+		if counted && in > 0 {
+			took = received.Value / in
+		}
 		switch batch := float64(record.Batch.Of(o)); {
 		case record.Rate.In(o):
 			t.Kind = Paced
@@ -137,7 +141,7 @@ func observe(r *record.Result) (t Traffic, size Size, x cost, ok bool) {
 	if mtu := float64(record.PathMTU.Of(o)); t.Kind != TCP && mtu > 0 && bytes+headers > mtu || !(out > 0 && in > 0) {
 		return t, size, x, false
 	}
-	return t, size, cost{client.Value / out, server.Value / in, in}, true
+	return t, size, cost{client.Value / out, server.Value / (in * max(1, took)), in}, true
 }
 
 // levels writes factor levels in a fixed order.

@@ -2,10 +2,8 @@ package explain
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
-	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
@@ -51,7 +49,8 @@ func (r Premises) costsOf(network string) (out []cost) {
 }
 
 // costs says how much CPU time the engine's threads use for a packet, against the baseline. Their clocks
-// include the softirqs on top of them, and hardly depend on other programs.
+// include the softirqs on top of them, and hardly depend on other programs. Threads besides them that carry the
+// packets are named beside.
 func (r Premises) costs(network string) []Statement {
 	all := r.costsOf(network)
 	if all == nil {
@@ -78,7 +77,7 @@ func (r Premises) costs(network string) []Statement {
 	for i, key := range keys {
 		clauses = append(clauses, r.clause(of[key], i == 0))
 	}
-	s.Text = lang.Join(clauses, lang.T("; ")) + r.bytes(network, &s)
+	s.Text = lang.Join(clauses, lang.T("; ")) + r.beside(all) + r.bytes(network, &s)
 	return []Statement{s}
 }
 
@@ -128,7 +127,7 @@ func (r Premises) clause(of []cost, first bool) lang.Text {
 	if len(of) == 1 {
 		here, there := unit.Format(c.here.Center, "s"), unit.Format(c.there.Center, "s")
 		if first {
-			return lang.T("%s costs %s of CPU time at both ends instead of %s's %s, %s%s", c.work, here, r.Baseline, there, prose.Times(c.ratio()), in)
+			return lang.T("%s costs the ends' own threads %s of CPU time instead of %s's %s, %s%s", c.work, here, r.Baseline, there, prose.Times(c.ratio()), in)
 		}
 		return lang.T("%s %s instead of %s, %s%s", c.work, here, there, prose.Times(c.ratio()), in)
 	}
@@ -139,7 +138,7 @@ func (r Premises) clause(of []cost, first bool) lang.Text {
 		over = lang.T(" across %d probes", n)
 	}
 	if first {
-		return lang.T("%s costs %s× to %s× %s's CPU time at both ends%s", c.work, lo, hi, r.Baseline, over)
+		return lang.T("%s costs the ends' own threads %s× to %s× %s's CPU time%s", c.work, lo, hi, r.Baseline, over)
 	}
 	return lang.T("%s %s× to %s×%s", c.work, lo, hi, over)
 }
@@ -147,88 +146,9 @@ func (r Premises) clause(of []cost, first bool) lang.Text {
 // bare is an estimate without its interval, which is in the evidence: the ratio has one of its own.
 func bare(i stat.Interval) stat.Interval { return stat.Interval{Center: i.Center, N: i.N} }
 
-// A pass is what one packet carries on the sender's first device.
-type pass struct {
-	cell
-	size stat.Interval // bytes with headers, median over blocks
-}
-
-// leastSharing is how many times as much a pass must carry under TCP to explain why TCP is cheaper.
-const leastSharing = 2
-
-// sharing explains why TCP keeps more of a path than UDP: many segments share one pass through the stack,
-// and an overlay costs per pass.
-func (r Premises) sharing(network string) []Statement {
-	tcp, udp := r.passes(network, "tcp"), r.passes(network, "udp")
-	if tcp == nil || udp == nil || !tcp.size.Bounded() || tcp.size.Lo < leastSharing*udp.size.Hi {
-		return nil
-	}
-	s := Statement{Subject: Sharing, Cells: []analysis.Cell{tcp.table.Cell(*tcp.row), udp.table.Cell(*udp.row)},
-		Number: &finding.Number{Name: lang.T("bytes per pass, TCP"), Unit: "byte", Value: tcp.size}}
-	share := lang.T("%s share a pass through the stack in TCP, %s in UDP", prose.Measured(bare(tcp.size), "byte"), prose.Measured(bare(udp.size), "byte"))
-	t, u := tcp.row.Ratio, udp.row.Ratio
-	switch both := r.ratio(tcp.cell, udp.cell); {
-	case network != r.Baseline && t.Bounded() && u.Bounded():
-		if t.Lo <= u.Hi {
-			return nil // both keep as much
-		}
-		s.Text = lang.T("TCP keeps %s of %s's throughput, UDP %s: %s", prose.Times(t), r.Baseline, prose.Times(u), share)
-	case both.Bounded() && both.Lo > 1:
-		s.Text = lang.T("TCP carries %s of what UDP carries: %s", prose.Times(both), share)
-	default:
-		return nil
-	}
-	for _, p := range []*pass{tcp, udp} {
-		s.Evidence = append(s.Evidence, lang.T("%s: %s per packet on the sender's first device, median of %d blocks", r.Short(p.table.Probe), prose.Measured(p.size, "byte"), p.size.N))
-	}
-	if _, varied := tcp.table.Config["offload"]; !varied {
-		s.Test = &finding.Test{Text: lang.T("Refuted if TCP keeps more than %s× of its throughput without segmentation offload", prose.Fixed(unshared, 2)),
-			Levels: map[string]string{"offload": "off"}, Metric: record.Throughput, Factor: unshared}
-	}
-	return []Statement{s}
-}
-
-// ratio returns the throughput of one cell ÷ another's in the same blocks.
-func (r Premises) ratio(of, to cell) stat.Interval {
-	var all []analysis.Series
-	for _, c := range []cell{to, of} {
-		config := maps.Clone(c.table.Config)
-		if config == nil {
-			config = map[string]string{}
-		}
-		config[analysis.Network], config[analysis.Probe] = c.row.Network, c.table.Probe
-		sample := r.Sample(config)
-		if sample == nil {
-			return stat.Interval{}
-		}
-		all = append(all, sample.Values(c.table.Metric))
-	}
-	_, v := analysis.Common(all...)
-	return stat.Ratio(v[0], v[1], oneByOne)
-}
-
-// unshared is the most that a TCP stream keeps of its throughput when its segments pass one by one, if
-// sharing passes is what makes it fast. Published streams without it keep half (claim tso-doubles-tcp).
-const unshared = 0.8
-
-// passes returns the cell of a protocol's stream whose packets carry most, nil if the network has none. GSO is
-// not compared: UDP shares passes then, too.
-func (r Premises) passes(network, protocol string) (most *pass) {
-	for _, c := range r.cells(network) {
-		if c.table.Metric != record.Throughput || record.Send.Of(c.row.Observed) == "gso" {
-			continue
-		}
-		var sizes []float64
-		for _, o := range c.row.Evidence() {
-			if path := o.Evidence.Path; o.Evidence.Protocol == protocol && len(path) > 0 && path[0].Data.Packets > 0 {
-				sizes = append(sizes, path[0].Data.Size())
-			}
-		}
-		if p := (pass{c, stat.Median(sizes, oneByOne)}); p.size.N > 0 && (most == nil || p.size.Center > most.size.Center) {
-			most = &p
-		}
-	}
-	return most
+func scaled(i stat.Interval, by float64) stat.Interval {
+	i.Center, i.Lo, i.Hi = i.Center*by, i.Lo*by, i.Hi*by
+	return i
 }
 
 // oneByOne is the confidence of intervals that are not compared.

@@ -55,6 +55,8 @@ const (
 	Sharing  Subject = "sharing"  // why TCP and UDP differ: the bytes that share a pass through the stack
 	Parts    Subject = "parts"    // what of a network's cost is encapsulation, bridges, netfilter
 	Bound    Subject = "bound"    // what removing a part could gain at most
+	Path     Subject = "path"     // how the parts of response times differ from the baseline's
+	Failure  Subject = "failure"  // trials without a value
 	Ordinary Subject = "ordinary" // nothing to explain
 	// Hypothesis is a statement of the user, which only a refuting run says anything about.
 	Hypothesis Subject = "hypothesis"
@@ -74,6 +76,10 @@ type Statement struct {
 	Verdict    *Verdict  `json:"verdict,omitempty"`
 	// Evidence is what the statement rests on, for readers who ask.
 	Evidence []lang.Text `json:"evidence,omitempty"`
+	// Shared means that the baseline has the same cause to the same degree.
+	Shared bool `json:"-"`
+
+	about lang.Text // what the text is about, of findings that say so
 }
 
 func (s Statement) String() string { return s.Say().String() }
@@ -107,7 +113,7 @@ func (r Premises) Known() bool {
 // New explains every network of a run.
 func New(r Premises) Explanation {
 	x := Explanation{Baseline: r.Baseline, Networks: []Network{}, Missing: r.missing()}
-	if !r.Known() {
+	if !r.Known() && r.anyValue() {
 		return x
 	}
 	for _, name := range r.Networks {
@@ -126,16 +132,17 @@ func (x Explanation) Of(network string) Explanation {
 	return x
 }
 
-// network returns the statements about one network in the order of their importance.
+// network returns the statements about one network in the order of their importance: what has no value at all, what
+// differs from the baseline and why, and at last what both have.
 func (r Premises) network(name string) []Statement {
-	causes := r.causes(name)
-	if s, ok := r.ordinary(name, causes); ok {
-		return append([]Statement{s}, r.hypotheses(name)...)
+	fails := r.failures(name)
+	own, shared := r.causes(name)
+	paths := r.paths(name)
+	if s, ok := r.ordinary(name, own, shared); ok && paths == nil {
+		return slices.Concat(fails, []Statement{s}, r.hypotheses(name))
 	}
-	all := slices.Concat(causes, r.costs(name), r.sharing(name), r.parts(name), r.bounds(name), r.hypotheses(name))
-	if len(all) == 0 {
-		return r.unexplained(name)
-	}
+	all := slices.Concat(own, paths, r.costs(name), r.sharing(name), r.parts(name), r.bounds(name))
+	all = slices.Concat(fails, all, r.unexplained(name, all), shared, r.hypotheses(name))
 	for i, s := range all {
 		if s.Subject != Hypothesis {
 			all[i].Verdict = r.verdict(s)
@@ -207,12 +214,16 @@ func (r Premises) cells(network string) (out []cell) {
 
 // in names cells of a network in parentheses, "" if they are all that it has.
 func (r Premises) in(network string, cells []analysis.Cell) lang.Text {
-	all := r.cells(network)
-	if len(cells) >= len(all) {
+	if len(cells) >= len(r.cells(network)) {
 		return ""
 	}
+	return r.named(cells)
+}
+
+// named names cells of one network in parentheses.
+func (r Premises) named(cells []analysis.Cell) lang.Text {
 	tables := map[string]int{} // of a probe
-	for _, c := range all {
+	for _, c := range r.cells(cells[0].Network) {
 		tables[c.table.Probe]++
 	}
 	var probes []string

@@ -17,6 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/record"
 )
 
 // fixedName names the network, and the probe, without the supposed cause.
@@ -221,8 +222,51 @@ func Read(s Statement, run *analysis.Run, findings []finding.Finding) Verdict {
 		v.Ratio, v.Reason = row.Ratio, cmp.Or(lang.Text(row.Missing), v.Reason)
 		v.AtLeast, v.AtMost = row.Ends(run.Each)
 	}
+	v.readFailures(run)
 	v.judge(shown)
 	return v
+}
+
+// readFailures notes that no trial with the change has a value, because its programs failed or its packets did not arrive.
+func (v *Verdict) readFailures(run *analysis.Run) {
+	found, failed, broken := 0, 0, 0
+	var reason lang.Text
+	for t, row := range run.Rows() {
+		switch changed := v.changes(t, row); {
+		case changed && row.Counted() > 0:
+			return
+		case changed:
+			for _, p := range row.Points {
+				if failed++; p.Status == record.Failed || p.Status == record.Invalid {
+					broken++
+					reason = why(p)
+				}
+			}
+		case row.Network == v.Cell.Network:
+			found += row.Counted()
+		}
+	}
+	if v.Broken = found > 0 && broken > 0 && broken == failed; v.Broken {
+		v.Reason = lang.T("none of %d trials has a value: %s", failed, reason)
+	}
+}
+
+// changes reports whether a row of a refuting run is without the supposed cause.
+func (v *Verdict) changes(t *analysis.Table, row *analysis.Row) bool {
+	switch {
+	case v.Test.Network != "":
+		return row.Network == v.Test.Network
+	case len(v.Test.Fix) > 0:
+		return strings.HasPrefix(row.Network, fixedName) && row.Network != v.Cell.Network
+	case len(v.Test.Options) > 0:
+		return strings.HasPrefix(t.Probe, fixedName) && t.Probe != v.Cell.Probe && row.Network == v.Cell.Network
+	}
+	for factor, level := range v.Test.Levels {
+		if t.Config[factor] != level || row.Network != v.Cell.Network {
+			return false
+		}
+	}
+	return len(v.Test.Levels) > 0
 }
 
 // Commands returns the commands of sh(1) that remove the supposed cause of a statement on machines that

@@ -37,8 +37,11 @@ type Verdict struct {
 	Ratio   stat.Interval `json:"ratio"` // Test.Metric, fixed ÷ found in the same block; N is 0 without one
 	// AtLeast and AtMost are the ends of the median ratio's interval where Ratio has none, because what was found is 0
 	// in some blocks; 0 for an end that does not exist.
-	AtLeast float64   `json:"atLeast,omitempty"`
-	AtMost  float64   `json:"atMost,omitempty"`
+	AtLeast float64 `json:"atLeast,omitempty"`
+	AtMost  float64 `json:"atMost,omitempty"`
+	// Broken means that no trial with the change has a value, while those without it have: the network needs what the
+	// statement blames.
+	Broken  bool      `json:"broken,omitempty"`
 	Outcome Outcome   `json:"outcome"`
 	Reason  lang.Text `json:"reason,omitempty"` // why the ratio is missing
 	Dir     string    `json:"dir"`              // results of the run, below those that it tests
@@ -58,7 +61,7 @@ func Judge(t finding.Test, ratio stat.Interval, shown bool) Outcome {
 		return Outcome(costmodel.Within(ratio, t.Factor))
 	case more && ratio.Hi < t.Factor, !more && ratio.Lo > t.Factor:
 		return Refuted
-	case more && ratio.Lo > 1, !more && ratio.Hi < 1:
+	case more && ratio.Lo > 1 && ratio.Center >= t.Factor, !more && ratio.Hi < 1 && ratio.Center <= t.Factor:
 		return Stands
 	}
 	return Open
@@ -69,8 +72,13 @@ func (v *Verdict) judge(shown bool) {
 	ratio := v.Ratio
 	if v.oneSided() && !v.Test.AtMost {
 		ratio = stat.Interval{Lo: v.AtLeast, Hi: cmp.Or(v.AtMost, math.Inf(1)), Confidence: 1}
+		if ratio.Center = ratio.Lo; v.Test.Factor < 1 { // the end that decides
+			ratio.Center = ratio.Hi
+		}
 	}
-	v.Outcome = Judge(v.Test, ratio, shown)
+	if v.Outcome = Judge(v.Test, ratio, shown); v.Broken && shown {
+		v.Outcome = Refuted
+	}
 }
 
 // oneSided reports whether only the ends of the median ratio can decide.
@@ -103,6 +111,8 @@ func (v Verdict) Say() lang.Text {
 	switch {
 	case v.Outcome == NotReproduced:
 		return lang.T("Tested: the network, built anew, does not show it: not reproduced.")
+	case v.Broken:
+		return lang.T("Tested: with the change %s: %s.", lang.Stored(string(v.Reason)), v.Outcome.Say())
 	case v.oneSided() && (v.AtLeast == 0 || v.AtMost > 0 && (v.Outcome == Refuted) == (v.Test.Factor > 1)):
 		return lang.T("Tested: %s is at most %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), prose.Fixed(v.AtMost, 2), v.Outcome.Say())
 	case v.oneSided():

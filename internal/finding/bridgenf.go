@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/prose"
@@ -61,12 +60,11 @@ func netfilter(r *analysis.Row) (Finding, bool) {
 // paths are the same.
 func onlyHere(r *analysis.Row) (off []plan.Step) {
 	own, base := r.Evidence(), r.BaseEvidence()
-	if len(own) == 0 || len(base) == 0 {
+	if !sameDevices(r) {
 		return nil
 	}
 	a, b := own[len(own)-1], base[len(base)-1]
-	same := slices.EqualFunc(a.Evidence.Path, b.Evidence.Path, func(x, y evidence.Hop) bool { return x.In == y.In && x.Dev == y.Dev })
-	if !same || a.Settings == nil || b.Settings == nil {
+	if a.Settings == nil || b.Settings == nil {
 		return nil
 	}
 	for _, node := range slices.Sorted(maps.Keys(a.Settings.Places)) {

@@ -18,7 +18,7 @@ var checksumOff = Rule{
 		}
 		s := settings(r)
 		off := checksums(s, at)
-		if !ok || len(off) == 0 || t.Config["offload"] == "off" || loaded(t) {
+		if !ok || len(off) == 0 || byPlan(s, at, off) || t.Config["offload"] == "off" || loaded(t) {
 			return nil
 		}
 		f := Finding{Severity: Note, Place: at.In + " " + at.Dev, Number: &size,

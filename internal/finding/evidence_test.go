@@ -75,7 +75,7 @@ func (o observed) fail(packets float64) {
 		o.Nodes["h1p1"]["tcp.RetransSegs"] += packets
 		return
 	}
-	o.set("loss", "1", packets/o.Path[0].Data.Packets)
+	o.set(record.Loss, "1", packets/o.Path[0].Data.Packets)
 }
 
 // resize gives hops from one on packets of another size, in total as many bytes.
@@ -186,7 +186,12 @@ func TestWatchedRules(t *testing.T) {
 						e := o.Evidence[rs[i].Trial]
 						e.Path = e.Path[3:5]
 					}
-					set(&rs[i], "throughput", 1e9*(1+0.01*float64(i/2%3))*(1+0.001*float64(i%2)*float64(i/2%2-i/4%2)))
+					set(&rs[i], record.Throughput, 1e9*(1+0.01*float64(i/2%3))*(1+0.001*float64(i%2)*float64(i/2%2-i/4%2)))
+				}
+			}
+			for i := range rs {
+				if c.there != nil && rs[i].Config["network"] == "host" {
+					c.there(&rs[i])
 				}
 			}
 			text := ""
@@ -289,7 +294,7 @@ func TestPrecedence(t *testing.T) {
 	number := &Number{}
 	for cause, effects := range explains {
 		for _, effect := range effects {
-			got := explained([]Finding{{Rule: effect, Cells: cell("a")}, {Rule: cause, Cells: cell("a")}, {Rule: effect, Cells: cell("b")}})
+			got := explained(&analysis.Run{}, []Finding{{Rule: effect, Cells: cell("a")}, {Rule: cause, Cells: cell("a"), Number: number}, {Rule: effect, Cells: cell("b")}})
 			if len(got) != 2 || got[0].Rule != cause || got[1].Cells[0].Network != "b" {
 				t.Errorf("%s explains %s: %+v", cause, effect, got)
 			}
@@ -311,7 +316,7 @@ func TestPrecedence(t *testing.T) {
 		if c.place != "" {
 			all = append(all, Finding{Rule: atDevice, Cells: cell("a"), Place: c.place, Number: number})
 		}
-		if got := len(explained(all)) == len(all); got != c.stays {
+		if got := len(explained(&analysis.Run{}, all)) == len(all); got != c.stays {
 			t.Errorf("%s: stays %v", c.name, got)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 var filteredAtInput = Rule{
 	ID:    atInput,
 	Title: "Packets reach IP and are not delivered",
-	Doc: "The first loss on the path is more than 0.2 % of packets that IP received in the receiver's network namespace (InReceives) and did not deliver (InDelivers), without fragments that await others and packets that were forwarded. " +
+	Doc: "More than 0.2 % of packets that IP received in the receiver's network namespace (InReceives) and did not deliver (InDelivers), without fragments that await others and packets that were forwarded. " +
 		"Netfilter's input hook lies between the two (ip_local_deliver, net/ipv4/ip_input.c) and counts nothing." + majority,
 	Check: lost(atInput, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{

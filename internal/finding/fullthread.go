@@ -20,7 +20,7 @@ var fullThread = Rule{
 	Doc: "A thread runs on one CPU at a time, so one that uses 95 % of a CPU or more cannot do more, however idle the other CPUs are; nor can the engine's client if it uses 90 % and waits for its CPU the rest of the time. The time of a thread includes the softirqs that ran on top of it, which in a lab is most of the path. " +
 		"Threads that only load a CPU as a condition of the trial, and ends that poll, are left out.",
 	Check: rows(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		var names, evidence []lang.Text
+		var names, subjects, evidence []lang.Text
 		for _, t := range r.Threads() {
 			if !t.Full || idles(t, r) || len(names) == mostFull {
 				continue
@@ -29,19 +29,22 @@ var fullThread = Rule{
 			if !t.WholeCPU() {
 				name = lang.T("%s and never idle", name)
 			}
-			names = append(names, name)
-			evidence = append(evidence, lang.T("%s in %s: median of %d blocks", t.Name(), placeOf(t), t.Share.N))
+			names, subjects = append(names, name), append(subjects, Describe(t).Subject)
+			evidence = append(evidence, lang.T("%s in %s: median of %d blocks", t.Name, placeOf(t), t.Share.N))
 			if line := receives(r, t); line != "" {
 				evidence = append(evidence, line)
 			}
 		}
+		f := Finding{Severity: Note, Subject: lang.Join(subjects, lang.T("; ")), Evidence: evidence}
 		switch len(names) {
 		case 0:
 			return nil
 		case 1:
-			return []Finding{{Severity: Note, Text: lang.T("%s: that thread is the limit", names[0]), Evidence: evidence}}
+			f.Text = lang.T("%s: that thread is the limit", names[0])
+		default:
+			f.Text = lang.T("%s: these threads are the limit", lang.Join(names, lang.T("; ")))
 		}
-		return []Finding{{Severity: Note, Text: lang.T("%s: these threads are the limit", lang.Join(names, lang.T("; "))), Evidence: evidence}}
+		return []Finding{f}
 	}),
 }
 

@@ -34,23 +34,28 @@ func measured(check func(*analysis.Table, *analysis.Row) []Finding) func(*analys
 	})
 }
 
-// lost turns the description of a loss into the check of a rule: it reports the first loss of the path if it is
-// of the rule's kind.
+// lost turns the description of a loss into the check of a rule: it reports the losses of the path, and of the replies'
+// path, that are of the rule's kind.
 func lost(rule string, describe func(*analysis.Table, *analysis.Row, *loss) Finding) func(*analysis.Run) []Finding {
-	return measured(func(t *analysis.Table, r *analysis.Row) []Finding {
-		l := firstLoss(r)
-		if l == nil || l.rule != rule {
-			return nil
+	return measured(func(t *analysis.Table, r *analysis.Row) (out []Finding) {
+		for _, l := range losses(r) {
+			if l.rule != rule {
+				continue
+			}
+			f := describe(t, r, l)
+			if l.back {
+				f.Text = lang.T("on the replies' way: %s", f.Text)
+			}
+			f.Severity, f.Place = Warning, l.place
+			f.Number = &Number{Name: lang.T("lost"), Unit: "1", Value: l.Share}
+			f.Evidence = append([]lang.Text{lang.T("%s of %s packets, in %d blocks", prose.Thousands(l.lost), prose.Thousands(l.of), l.Share.N)}, f.Evidence...)
+			if l.why != "" {
+				f.Evidence = append(f.Evidence, l.why)
+			}
+			f.lessLoss(t, r)
+			out = append(out, f)
 		}
-		f := describe(t, r, l)
-		f.Severity, f.Place = Warning, l.place
-		f.Number = &Number{Name: lang.T("lost"), Unit: "1", Value: l.Share}
-		f.Evidence = append([]lang.Text{lang.T("%s of %s packets, in %d blocks", prose.Thousands(l.lost), prose.Thousands(l.of), l.Share.N)}, f.Evidence...)
-		if l.why != "" {
-			f.Evidence = append(f.Evidence, l.why)
-		}
-		f.lessLoss(t, r)
-		return []Finding{f}
+		return out
 	})
 }
 
@@ -126,8 +131,10 @@ func overIPv6(t *evidence.Trial) bool {
 }
 
 // settings returns what held in the row's last trial that knows it; nil if none does.
-func settings(r *analysis.Row) *evidence.Settings {
-	for _, o := range slices.Backward(r.Evidence()) {
+func settings(r *analysis.Row) *evidence.Settings { return settingsOf(r.Evidence()) }
+
+func settingsOf(all []analysis.Observed) *evidence.Settings {
+	for _, o := range slices.Backward(all) {
 		if o.Settings != nil {
 			return o.Settings
 		}

@@ -18,7 +18,7 @@ var noSegmentation = Rule{
 			return nil
 		}
 		off := segmenting(settings(r), last(r).Evidence, first)
-		if len(off) == 0 {
+		if len(off) == 0 || byPlan(settings(r), first, off) {
 			return nil
 		}
 		f := Finding{Severity: Note, Place: first.In + " " + first.Dev, Number: &size,

@@ -11,7 +11,7 @@ import (
 var queueDrop = Rule{
 	ID:    atQueue,
 	Title: "A queue drops packets",
-	Doc: "The first loss on the path is a queueing discipline that drops more than 0.1 % of its packets: it is shorter than the bursts it gets. " +
+	Doc: "A queueing discipline on the path drops more than 0.1 % of its packets: it is shorter than the bursts it gets. " +
 		"Its counter counts nothing else, so little is enough. Drops of the study's own loss between hosts do not count." + majority,
 	Check: lost(atQueue, func(t *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{

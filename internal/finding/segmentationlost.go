@@ -17,10 +17,14 @@ var segmentationLost = Rule{
 		if c == nil || loaded(t) {
 			return nil
 		}
+		off := segmenting(settings(r), last(r).Evidence, c.after)
+		if byPlan(settings(r), c.after, off) {
+			return nil
+		}
 		f := Finding{Severity: Note, Place: c.after.In + " " + c.after.Dev, Number: &c.times,
 			Text: lang.T("segmentation is lost at %s %s: %s B per packet on %s, %s B on %s, %s times as many packets",
 				c.after.In, c.after.Dev, prose.Thousands(c.before.Data.Size()), c.before.Dev, prose.Thousands(c.after.Data.Size()), c.after.Dev, prose.Short(c.times.Value.Center))}
-		f.switchOn(r, c.after, segmenting(settings(r), last(r).Evidence, c.after))
+		f.switchOn(r, c.after, off)
 		if c.joined.Dev != "" {
 			f.Evidence = append(f.Evidence, lang.T("%s joins them again: %s B per packet on %s", c.joined.In, prose.Thousands(c.joined.Data.Size()), c.joined.Dev))
 		}

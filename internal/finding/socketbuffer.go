@@ -18,7 +18,7 @@ const (
 var socketBuffer = Rule{
 	ID:    atSocket,
 	Title: "The receiver's socket buffer drops datagrams",
-	Doc: "The first loss on the path is more than 0.1 % of datagrams that found the receive buffer of their socket full (RcvbufErrors). The counter counts nothing else, so little is enough. " +
+	Doc: "More than 0.1 % of datagrams that found the receive buffer of their socket full (RcvbufErrors). The counter counts nothing else, so little is enough. " +
 		"If the receiving program uses 90 % of a CPU, it is slower than the sender, and no buffer helps. A buffer smaller than the kernel's default, 212,992 bytes, is the cause even where the program waits for a CPU." + majority,
 	Check: lost(atSocket, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{

@@ -16,7 +16,7 @@ var spurious = Rule{
 	Doc: "TCP sent more than 0.1 % of its segments again, no device, queue, CPU or socket on the path counted drops for a tenth of them, nor do counts of neighboring devices differ, and the receiver acknowledged at least half as many segments as duplicates (D-SACK, RFC 2883): they were late or reordered, not lost. " +
 		"A preempted end does that too, so contention outranks this rule." + majority,
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		if firstLoss(r) != nil {
+		if len(losses(r)) > 0 {
 			return nil
 		}
 		again, twice, sizes := 0.0, 0.0, meanSizes(r.Evidence())

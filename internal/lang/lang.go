@@ -110,6 +110,26 @@ func Capital(t Text) Text {
 	return Text(open + upper + sep + string(t) + shut)
 }
 
+// BeginsWithName reports whether a text begins with an argument that is the same in all languages: a name of a device, a
+// program or a network, which keeps its case at the beginning of a sentence.
+func BeginsWithName(t Text) bool {
+	rest, marked := strings.CutPrefix(string(t), open)
+	if !marked {
+		return false
+	}
+	message, _ := balanced(rest)
+	parts := split(message)
+	vs := verbs(parts[0], len(parts)-1)
+	switch {
+	case parts[0] == upper && len(parts) == 2:
+		return BeginsWithName(Text(parts[1]))
+	case len(vs) == 0 || vs[0].at > 0 || vs[0].arg >= len(parts)-1:
+		return false
+	}
+	first := parts[1+vs[0].arg]
+	return !strings.HasPrefix(first, open) || BeginsWithName(Text(first))
+}
+
 func capital(s string) string {
 	_, n := utf8.DecodeRuneInString(s)
 	return strings.ToUpper(s[:n]) + s[n:]

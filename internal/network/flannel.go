@@ -144,7 +144,7 @@ func (f flannel) flanneld(t topo.Topology, h topo.Host) []plan.Step {
 		d.Makes = []string{f.dev}
 	}
 	if f.kind == "tun" {
-		d.Opens = []string{"/dev/net/tun"}
+		d.Opens, d.Carries = []string{"/dev/net/tun"}, true
 	}
 	return []plan.Step{
 		{In: h.Name, File: &plan.File{Name: file, Content: fmt.Sprintf("FLANNEL_NETWORK=%v\nFLANNEL_SUBNET=%v\n", t.PodAll, h.PodNet)}},

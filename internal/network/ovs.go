@@ -99,7 +99,7 @@ func (v vSwitch) start(h topo.Host) []plan.Step {
 			Ready: plan.Ready{Argv: vsctl("--no-wait", "init")}}},
 		{In: h.Name, Service: &plan.Service{Name: "ovs-vswitchd", Env: ovsEnv, Opens: opens,
 			Argv:  []string{"ovs-vswitchd", "unix:" + plan.Dir + "/db.sock", "--unixctl=" + plan.Dir + "/ovs-vswitchd.ctl"},
-			Ready: plan.Ready{File: plan.Dir + "/ovs-vswitchd.ctl"}}},
+			Ready: plan.Ready{File: plan.Dir + "/ovs-vswitchd.ctl"}, Carries: v.netdev}},
 	}
 }
 

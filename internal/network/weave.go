@@ -75,9 +75,9 @@ func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 			plan.Step{In: h.Name, Forwards: forwards("weaver", weaveBridge, h.Dev), Service: &plan.Service{Name: "weaver",
 				Argv:   weaver(t, i, mtu, mode.args),
 				Env:    append([]string{"CHECKPOINT_DISABLE=1"}, mode.env...), // it would ask the Internet for its latest version
-				Kernel: mode.kernel,
-				Ready:  plan.Ready{Argv: []string{"curl", "-sf", weaveStatus}, Timeout: weaveStart},
-				Makes:  []string{weaveBridge}}})
+				Kernel: mode.kernel, Carries: n.Mode == WeaveSleeve,
+				Ready: plan.Ready{Argv: []string{"curl", "-sf", weaveStatus}, Timeout: weaveStart},
+				Makes: []string{weaveBridge}}})
 		if n.Mode == WeaveEncrypted {
 			p.Steps = append(p.Steps, encrypts(h, "the router would take another path")...)
 		}

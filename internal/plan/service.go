@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -35,6 +36,24 @@ type Service struct {
 	Makes   []string `json:"makes,omitempty"` // network devices that are in the place once it is ready
 	// Forwards lists devices of the place between which it forwards packets instead of the IP stack.
 	Forwards []string `json:"forwards,omitempty"`
+	// Carries: packets between the ends pass the program itself. One that only sets up or manages what the kernel does
+	// with them, however often it wakes up, does not carry.
+	Carries bool `json:"carries,omitempty"`
+}
+
+// Program returns the name of the service's process among the threads of a machine: of this program, with its command.
+func (s Service) Program() string {
+	if len(s.Argv) == 0 {
+		return s.Name
+	}
+	name := path.Base(s.Argv[0])
+	for _, a := range s.Argv[1:min(3, len(s.Argv))] {
+		if name != "weir" && !strings.HasPrefix(name, "weir-") || strings.HasPrefix(a, "-") {
+			break
+		}
+		name += "-" + a
+	}
+	return name
 }
 
 // Ready defines when a Service is ready. Exactly one of the first three fields is set.

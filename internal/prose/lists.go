@@ -39,13 +39,17 @@ func NonEmpty[T ~string](all ...T) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(s T) bool { return s == "" })
 }
 
-// Sentence ends a text with a full stop and begins it with a capital.
+// Sentence ends a text with a full stop and begins it with a capital, unless it begins with a name: eth0 is no Eth0.
 func Sentence(s lang.Text) lang.Text {
 	s = lang.Text(strings.TrimSpace(string(s)))
-	if english := s.String(); english == "" || strings.HasSuffix(english, ".") {
-		return lang.Capital(s)
+	begun := s
+	if !lang.BeginsWithName(s) {
+		begun = lang.Capital(s)
 	}
-	return lang.T("%s.", lang.Capital(s))
+	if english := s.String(); english == "" || strings.HasSuffix(english, ".") {
+		return begun
+	}
+	return lang.T("%s.", begun)
 }
 
 // Capital makes the first letter a capital, in languages that have them.

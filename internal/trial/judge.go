@@ -14,12 +14,16 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// path records the path's properties and the arithmetic ceiling of a link.
-func (s *Setup) path(r *record.Result, m probe.Measured) {
+// sizes records what fits the path, of a trial that failed too: packets that do not fit can be why.
+func (s *Setup) sizes(r *record.Result) {
 	record.PathMTU.Put(r.Observed, s.Plan.Path.MTU)
 	if !s.Plan.Path.Found {
 		record.PathOverhead.Put(r.Observed, s.Plan.Path.Overhead+s.Plan.Path.Tag)
 	}
+}
+
+// path records the path's properties and the arithmetic ceiling of a link.
+func (s *Setup) path(r *record.Result, m probe.Measured) {
 	record.PathHosts.Put(r.Observed, s.Plan.Crossed(s.Client, s.Server))
 	if m.Protocol == "udp" {
 		record.Datagram.Put(r.Observed, m.Datagram)

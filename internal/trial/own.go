@@ -46,4 +46,18 @@ func (s *Setup) own(r *record.Result, x *execution) {
 		return
 	}
 	perWork(r, [3]record.Quantity{record.CPUOwnPerBit, record.CPUOwnPerPacket, record.CPUOwnPerTransaction}, own.Value)
+	perDatagram(r)
+}
+
+// perDatagram corrects the cost of a datagram where some are lost: the sender's threads spend theirs on each that was
+// sent, the receiver's on each that was received. Per datagram that was delivered, a loss would look like a cost.
+func perDatagram(r *record.Result) {
+	sent, a := r.Get(record.Sent)
+	received, b := r.Get(record.Received)
+	client, c := r.Value(record.CPUOwn.At("client"))
+	server, d := r.Value(record.CPUOwn.At("server"))
+	i := slices.IndexFunc(r.Values, func(v record.Value) bool { return v.Name == record.CPUOwnPerPacket })
+	if i >= 0 && a && b && c && d && sent.Value > 0 && received.Value > 0 {
+		r.Values[i].Value = client.Value/sent.Value + server.Value/received.Value
+	}
 }

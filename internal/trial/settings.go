@@ -57,9 +57,21 @@ func (s *Setup) readSettings(ctx context.Context) (_ *evidence.Settings, whole b
 			whole = false
 		}
 		places[i].Unlike = s.unlike(name, places[i])
+		s.planned(name, places[i])
 		found.Places[name] = places[i]
 	}
 	return found, whole
+}
+
+// planned adds the features that the plan of the network sets to the devices of a place. Steps that a study adds (also)
+// are not of the plan's own.
+func (s *Setup) planned(name string, p evidence.Place) {
+	for _, e := range s.Plan.Expect {
+		if d, ok := p.Devices[e.Dev]; ok && e.In == name && len(e.Offload) > 0 {
+			d.Planned = e.Offload
+			p.Devices[e.Dev] = d
+		}
+	}
 }
 
 // devices lists the devices of a place that are on the path, those of bridges included.

@@ -231,6 +231,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) probe.Measur
 	m, err := s.Probe.Parse(probe.Output{
 		Client: x.client.stdout.Bytes(), ClientErr: x.client.stderr.Bytes(),
 		Server: x.server.stdout.Bytes(), ServerErr: x.server.stderr.Bytes(), Found: !s.Site.Private})
+	s.sizes(r)
 	if x.err != nil {
 		r.Status, r.Reason = record.Failed, errors.Join(x.err, x.backgroundErr).Error()
 		// Some tools print their reason on stdout.
