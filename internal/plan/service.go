@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 )
@@ -38,22 +37,7 @@ type Service struct {
 	Forwards []string `json:"forwards,omitempty"`
 	// Carries: packets between the ends pass the program itself. One that only sets up or manages what the kernel does
 	// with them, however often it wakes up, does not carry.
-	Carries bool `json:"carries,omitempty"`
-}
-
-// Program returns the name of the service's process among the threads of a machine: of this program, with its command.
-func (s Service) Program() string {
-	if len(s.Argv) == 0 {
-		return s.Name
-	}
-	name := path.Base(s.Argv[0])
-	for _, a := range s.Argv[1:min(3, len(s.Argv))] {
-		if name != "weir" && !strings.HasPrefix(name, "weir-") || strings.HasPrefix(a, "-") {
-			break
-		}
-		name += "-" + a
-	}
-	return name
+	Carries bool `json:"-"`
 }
 
 // Ready defines when a Service is ready. Exactly one of the first three fields is set.

@@ -41,11 +41,22 @@ func comm(root fs.FS, file string) (string, error) {
 // belong to users, and are left out.
 func program(args []byte, comm string) string {
 	argv := strings.Split(string(args), "\x00")
+	if name := NameOf(argv); name != "" && name != "exe" {
+		return name
+	}
+	return comm
+}
+
+// NameOf names a process by the first of its arguments; "" if they do not tell.
+func NameOf(argv []string) string {
+	if len(argv) == 0 {
+		return ""
+	}
 	name := path.Base(strings.TrimPrefix(argv[0], "-"))
 	name, _, _ = strings.Cut(name, " ") // a program that changed its arguments
 	name = strings.TrimSuffix(name, ":")
-	if name == "" || name == "." || name == "/" || name == "exe" {
-		return comm
+	if name == "." || name == "/" {
+		return ""
 	}
 	if name != "weir" && !strings.HasPrefix(name, "weir-") || len(argv) < 2 || !isCommand(argv[1]) {
 		return word(name)

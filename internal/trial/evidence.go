@@ -74,7 +74,7 @@ func carriers(p plan.Plan) (all map[string][]string) {
 		if all == nil {
 			all = map[string][]string{}
 		}
-		all[step.In] = append(all[step.In], step.Service.Program())
+		all[step.In] = append(all[step.In], sample.NameOf(step.Service.Argv))
 	}
 	return all
 }
