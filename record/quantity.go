@@ -126,7 +126,7 @@ var (
 	CPUPerPacket         = define("cpu.per.packet", "s/packet", Lower, "CPU time per packet", "每包 CPU 时间", "Time in which the CPUs of both ends' machines were not idle, beyond their idle use, per packet of packet.rate.")
 	CPUPerTransaction    = define("cpu.per.transaction", "s/transaction", Lower, "CPU time per transaction", "每次事务的 CPU 时间", "The same per transaction.")
 	CPUPerBit            = define("cpu.per.bit", "s/bit", Lower, "CPU time per bit", "每比特 CPU 时间", "The same per bit of throughput.")
-	CPUOwnPerPacket      = define("cpu.own.per.packet", "s/packet", Lower, "own CPU time per packet", "每包自身 CPU 时间", "CPU time of the ends' own threads, by their clocks, per packet of packet.rate.")
+	CPUOwnPerPacket      = define("cpu.own.per.packet", "s/packet", Lower, "own CPU time per packet", "每包自身 CPU 时间", "CPU time of the ends' own threads, by their clocks: the sender's per datagram sent, the receiver's per datagram received; over TCP, per packet of packet.rate.")
 	CPUOwnPerTransaction = define("cpu.own.per.transaction", "s/transaction", Lower, "own CPU time per transaction", "每次事务的自身 CPU 时间", "The same per transaction.")
 	CPUOwnPerBit         = define("cpu.own.per.bit", "s/bit", Lower, "own CPU time per bit", "每比特自身 CPU 时间", "The same per bit of throughput.")
 	CPUOwn               = define("cpu.own", "core", Neither, "the ends' own threads", "两端自身线程", "CPU time of the engine's threads at both ends, by their clocks, softirqs on top included; with an end, of that end.")

@@ -18,7 +18,7 @@ func TestOthersAddToACost(t *testing.T) {
 		if r.Config["network"] == "vxlan-overlay" {
 			idle = 0.33
 		}
-		r.Values = append(r.Values, record.CPUThread.Thread("", "ksoftirqd", "1").Value("core", idle), record.CPUThread.Thread("h1", "python3", "").Value("core", 10 * idle))
+		r.Values = append(r.Values, record.CPUThread.Thread("", "ksoftirqd", "1").Value("core", idle), record.CPUThread.Thread("h1", "python3", "").Value("core", 10*idle))
 	}
 	switching := finding.Finding{Rule: "service-in-path", Cells: cellsOf("vxlan-overlay", "udp-stream"), Place: "h1", Subject: "flanneld in h1", Text: "carries",
 		Number: one("CPU time per packet", "s/packet", 20e-6, 20e-6)}

@@ -17,7 +17,7 @@ var dropOnPath = Rule{
 		"Without retransmissions or missing answers at the ends nothing is reported. 0.2 %, because devices also count other packets, such as ARP." + majority,
 	Check: lost(atDevice, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{Text: lang.T("%s of %s packets (%s) %s", prose.Thousands(l.lost), prose.Thousands(l.of), prose.PercentWithin(l.Share), l.verb)}
-		if program := behind(r, l); program != "" && !l.missing {
+		if program := behind(r, l); program != "" && (!l.missing || l.hop.By != "") {
 			f.Remedy = lang.T("%s does not take them from there fast enough: give it more CPU time, or send less", program)
 			f.Untestable = lang.T("weir cannot make that program faster")
 			return f

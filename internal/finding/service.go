@@ -42,6 +42,9 @@ func (p service) finding(run *analysis.Run, r *analysis.Row) Finding {
 		return f
 	}
 	f.Text += lang.T(": %s of CPU time per packet", unit.Format(each.Center, "s"))
+	if r.Lost.N > 0 && r.Lost.Center > fewLost {
+		f.Text += lang.T(" that was sent, lost ones included")
+	}
 	f.Number = &Number{lang.T("%s's CPU time per packet", p.name), "s/packet", each}
 	f.Evidence = []lang.Text{lang.T("%s: %s of a CPU in %d blocks", joined(p.values), prose.PercentWithin(share), share.N)}
 	part, _ := analysis.Exceeds(all, 0, func(o analysis.Observed) (float64, float64) {
@@ -68,6 +71,9 @@ func (p service) finding(run *analysis.Run, r *analysis.Row) Finding {
 }
 
 const (
+	// fewLost is the largest share of packets that can be lost where a cost of a program is per packet: with more, the
+	// program had fewer than were sent, and the text says so.
+	fewLost = 0.05
 	// mostIdle is the most that a daemon uses for its own wake-ups where no quiet cell shows it, cores: Open vSwitch
 	// takes 2 % of a CPU.
 	mostIdle = 0.03
