@@ -21,7 +21,8 @@ import (
 // LookFailed is the exit status of a look at a run that failed itself. A run has none as high.
 const LookFailed = 99
 
-// Lead runs the study of the pod's Secret with the agents that join, with the results in dir. Whoever brings the results home reports.
+// Lead runs the study of the pod's Secret with the agents that join, and keeps the results in dir: whoever brings them
+// home reports.
 func Lead(ctx context.Context, o Caller, dir string) error {
 	l, err := net.Listen("tcp", kube.CoordinatorAddr(os.Getenv("WEIR_POD_IP")))
 	if err != nil {

@@ -42,7 +42,7 @@ func NewResults(dirs []string, keep bool, tell lang.Teller) *Results {
 			if err != nil || !e.IsDir() {
 				return nil
 			}
-			if Started(path) {
+			if started(path) {
 				if s, err := StoredStudy(path); err == nil {
 					r.runs = append(r.runs, storedRun{path, s})
 				}

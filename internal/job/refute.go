@@ -141,7 +141,7 @@ func (r *Refutation) plan(statements []explain.Statement) (runs []refuting, _ er
 // another reports whether a directory holds a run of another test, such as that of an earlier hypothesis about
 // the same cell. Blocks and windows can differ: an interrupted run continues with its own.
 func another(dir string, s study.Study) (bool, error) {
-	if !Started(dir) {
+	if !started(dir) {
 		return false, nil
 	}
 	stored, err := StoredStudy(dir)
@@ -193,12 +193,12 @@ func (r *Refutation) Run(ctx context.Context) (verdicts []explain.Verdict, _ err
 // network with a fault says nothing about how much runs of healthy ones differ.
 func (r *Refutation) measure(ctx context.Context, x refuting) (_ *account.Account, err error) {
 	one := runner{RunOptions{Caller: r.Caller, At: place.Lab, Study: x.study, Dir: filepath.Join(r.Account.Dir, x.dir), ResumeCmd: r.again(), Ratios: explain.Deciding}}
-	if Started(one.Dir) {
+	if started(one.Dir) {
 		one.Resume = one.Dir
 		if one.Study, err = StoredStudy(one.Dir); err != nil {
 			return nil, err
 		}
-		done, err := Finished(one.Dir)
+		done, err := finished(one.Dir)
 		if err != nil {
 			return nil, failure.Environment.Of(err)
 		}

@@ -49,7 +49,7 @@ func PlanReproduction(o ReproduceOptions) (*Reproduction, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.Dir == "" || !Started(r.runner(s, 1).Dir) { // trials that exist need no programs
+		if r.Dir == "" || !started(r.runner(s, 1).Dir) { // trials that exist need no programs
 			why, err := notInstalled(s, c)
 			if err != nil {
 				return nil, err
@@ -150,7 +150,7 @@ func (r *Reproduction) runner(s study.Study, n int) *runner {
 			one.Study.Seed += uint64(n - 1)
 		}
 	}
-	if Started(one.Dir) {
+	if started(one.Dir) {
 		one.Resume = one.Dir
 	}
 	return one
@@ -177,7 +177,7 @@ func (r *Reproduction) prepare() (todo []int, _ error) {
 	}
 	for n := 1; n <= r.Series.Runs; n++ {
 		for _, s := range r.Studies {
-			done, err := Finished(r.runner(s, n).Dir)
+			done, err := finished(r.runner(s, n).Dir)
 			if err != nil {
 				return nil, err
 			}
@@ -192,13 +192,13 @@ func (r *Reproduction) prepare() (todo []int, _ error) {
 
 // completeStudy runs the trials that a run lacks, by its own study, and stores its report. A finished run can stay as it
 // is.
-func (c Caller) completeStudy(ctx context.Context, one *runner, keep, finished bool) (err error) {
+func (c Caller) completeStudy(ctx context.Context, one *runner, keep, keepFinished bool) (err error) {
 	if one.Resume != "" {
-		done, err := Finished(one.Dir)
+		done, err := finished(one.Dir)
 		if err != nil {
 			return failure.Environment.Of(err)
 		}
-		if done && finished {
+		if done && keepFinished {
 			return nil
 		}
 		c.Tell.Say(lang.T("%s holds results; completing them with their own study", one.Dir))

@@ -105,8 +105,8 @@ const (
 	goodbye     = 150 * time.Second // a cluster is asked to remove everything within two minutes
 )
 
-// Connected calls f while m is connected. It needs no namespaces and no privilege.
-func Connected(ctx context.Context, m Machines, tell lang.Teller, f func() error) error {
+// connected calls f while m is connected. It needs no namespaces and no privilege.
+func connected(ctx context.Context, m Machines, tell lang.Teller, f func() error) error {
 	defer leave(m, tell)
 	err := m.Connect(ctx)
 	wrong := (*kube.UsageError)(nil)

@@ -33,8 +33,8 @@ type Place struct {
 // Lab is where every command builds and measures that names no other machines.
 var Lab = Place{lab.Target{}, lab.Kernel, inLab, others, nil}
 
-// Of returns the place of a study's target. Programs are those that weir sends to machines, which tell hears of. Its
-// errors are about the study.
+// Of returns the place of a study's target. Machines of another architecture get one of the programs. Its errors are
+// about the study.
 func Of(s study.Study, programs remote.Programs, tell lang.Teller) (Place, error) {
 	t := s.Target
 	if !t.Exists() {
@@ -57,7 +57,7 @@ func Of(s study.Study, programs remote.Programs, tell lang.Teller) (Place, error
 	}
 	enter := func(ctx context.Context, f func() error) error {
 		tell.Say(lang.T("connecting to %s", About(t)))
-		return Connected(ctx, m, tell, f)
+		return connected(ctx, m, tell, f)
 	}
 	return Place{m, noKernel, enter, nil, m}, nil
 }
@@ -68,7 +68,7 @@ func OfCoordinator(c *kube.Coordinator, s study.Study, tell lang.Teller) (Place,
 	m := Cluster{c.Target}
 	enter := func(ctx context.Context, f func() error) error {
 		tell.Say(lang.T("waiting for the agents"))
-		return Connected(ctx, joined{c}, tell, f)
+		return connected(ctx, joined{c}, tell, f)
 	}
 	return Place{c, noKernel, enter, nil, m}, m.Want(s)
 }
@@ -77,7 +77,7 @@ func OfCoordinator(c *kube.Coordinator, s study.Study, tell lang.Teller) (Place,
 func Attached(k study.Kube, job string, tell lang.Teller) Place {
 	k.InCluster = true
 	m := Cluster{&kube.Target{Kube: k, Warn: warning(tell)}}
-	enter := func(ctx context.Context, f func() error) error { return Connected(ctx, adopted{m, job}, tell, f) }
+	enter := func(ctx context.Context, f func() error) error { return connected(ctx, adopted{m, job}, tell, f) }
 	return Place{m, noKernel, enter, nil, m}
 }
 

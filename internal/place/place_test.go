@@ -90,7 +90,7 @@ func TestConnected(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c.m.closed = make(chan struct{})
 			called, heard := false, new(told)
-			err := Connected(t.Context(), c.m, heard, func() error { called = true; return broken })
+			err := connected(t.Context(), c.m, heard, func() error { called = true; return broken })
 			if called != c.calls || failure.Status(err) != c.kind || len(*heard) != c.told {
 				t.Errorf("%+v: called %v, %v, told %q", c.m, called, err, *heard)
 			}
