@@ -146,10 +146,5 @@ func (r Premises) clause(of []cost, first bool) lang.Text {
 // bare is an estimate without its interval, which is in the evidence: the ratio has one of its own.
 func bare(i stat.Interval) stat.Interval { return stat.Interval{Center: i.Center, N: i.N} }
 
-func scaled(i stat.Interval, by float64) stat.Interval {
-	i.Center, i.Lo, i.Hi = i.Center*by, i.Lo*by, i.Hi*by
-	return i
-}
-
 // oneByOne is the confidence of intervals that are not compared.
 const oneByOne = 0.95

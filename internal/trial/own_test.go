@@ -45,11 +45,8 @@ func TestChangedNumberOfCPUs(t *testing.T) {
 
 // A loss is no cost: each end's time is per datagram that it handled.
 func TestOwnPerDatagram(t *testing.T) {
-	r := &record.Result{}
-	for _, v := range []record.Value{{Name: record.Sent, Value: 2e5}, {Name: record.Received, Value: 1e5}, {Name: record.PacketRate, Value: 1e4},
-		record.CPUOwn.At("client").Value("core", 1), record.CPUOwn.At("server").Value("core", 0.4), {Name: record.CPUOwnPerPacket, Value: 1.4e-4}} {
-		r.Values = append(r.Values, v)
-	}
+	r := &record.Result{Values: []record.Value{{Name: record.Sent, Value: 2e5}, {Name: record.Received, Value: 1e5}, {Name: record.PacketRate, Value: 1e4},
+		record.CPUOwn.At("client").Value("core", 1), record.CPUOwn.At("server").Value("core", 0.4), {Name: record.CPUOwnPerPacket, Value: 1.4e-4}}}
 	perDatagram(r)
 	if v, _ := r.Get(record.CPUOwnPerPacket); math.Abs(v.Value-9e-6) > 1e-12 {
 		t.Errorf("%g s per datagram, want 5 µs of the sender and 4 µs of the receiver", v.Value)
