@@ -41,6 +41,7 @@ func (a Also) Plan(t topo.Topology) (plan.Plan, error) {
 		}
 		p.Steps = append(p.Steps, s)
 	}
+	p.Added = a.Steps
 	return changeMTUs(t, p, a.Steps), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -67,10 +68,17 @@ func (s *Setup) readSettings(ctx context.Context) (_ *evidence.Settings, whole b
 // are not of the plan's own.
 func (s *Setup) planned(name string, p evidence.Place) {
 	for _, e := range s.Plan.Expect {
-		if d, ok := p.Devices[e.Dev]; ok && e.In == name && len(e.Offload) > 0 {
-			d.Planned = e.Offload
-			p.Devices[e.Dev] = d
+		d, ok := p.Devices[e.Dev]
+		if !ok || e.In != name || len(e.Offload) == 0 {
+			continue
 		}
+		d.Planned = maps.Clone(e.Offload)
+		for _, added := range s.Plan.Added {
+			if o := added.Offload; o != nil && added.In == name && o.Dev == e.Dev {
+				maps.DeleteFunc(d.Planned, func(f string, _ bool) bool { _, also := o.Features[f]; return also })
+			}
+		}
+		p.Devices[e.Dev] = d
 	}
 }
 
