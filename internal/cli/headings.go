@@ -87,7 +87,7 @@ func printTopics(w io.Writer, run *cobra.Command, hs ...heading) error {
 		if h.about != "" && len(hs) == 1 {
 			b.WriteString(h.about + "\n\n")
 		}
-		fmt.Fprintf(&b, "%s, flags of weir run:\n%s\n", h.title, usages(run, h.flags))
+		b.WriteString(h.title + ", flags of weir run:\n" + usages(run, h.flags) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -50,7 +50,7 @@ func TestRanItself(t *testing.T) {
 		{"/proc/self/exe\x00init\x00", "runc:[1:CHILD]", "/usr/bin/runc", "runc:[1:CHILD]"},
 		{"/proc/self/exe\x00init\x00", "exe", "/usr/bin/runc", "runc"},
 		{"/proc/self/exe\x00init\x00", "exe", "/tmp/a b (deleted)", "a_b"},
-		{"/proc/self/exe\x00host\x00", "exe", "/home/me/weir", "weir-host"},
+		{"/proc/self/exe\x00host\x00", "exe", "/usr/bin/weir", "weir-host"},
 		{"/proc/self/exe\x00init\x00", "exe", "", "exe"},
 	} {
 		if got := program([]byte(c.args), c.comm, func() string { return c.file }); got != c.want {
