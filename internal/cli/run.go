@@ -17,6 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
 )
 
 // runFlags say what to run, and where the results go.
@@ -35,19 +36,7 @@ func runCommand(version string) *cobra.Command {
 		Short: "Build the networks or find them, measure them, and report",
 		Long: `Run a study: a YAML file, or the name of a shipped one (weir list studies).
 Without a study and without -n it runs the default one: plain hosts, a bridge and
-a VXLAN overlay on this machine, in about a minute. Flags change the study.
-
-With --ssh or --kube, weir builds nothing and measures networks that exist: between
-machines, or between the nodes and pods of a cluster. It uses your own ssh or
-kubectl with their configuration, and changes nothing there. kubectl weir run, the
-plugin, implies --kube. -n names networks, as always; the namespace is -N. With
---in-cluster, a coordinator in the cluster carries out the run, for hundreds of
-nodes, and --attach brings the results home later.
-
-The interval of one run covers only that run. --runs 5 --every 10m runs the study
-five times, ten minutes from start to start, and pools the runs: the pooled
-intervals also cover differences between runs. Each run is an ordinary results
-directory below -o: 001, 002 and so on.`,
+a VXLAN overlay on this machine, in about a minute. Flags change the study.` + "\n\n" + aboutMachines + " " + aboutKube + "\n\n" + aboutSeries,
 		Example: `  weir run
   weir run -n host,vxlan-overlay -p tcp-stream,udp-stream --blocks 10 --duration 1s -o results
   weir run -n host,routed,vxlan-overlay -p tcp-stream -f mtu=1500,9000
@@ -57,7 +46,7 @@ directory below -o: 001, 002 and so on.`,
   weir run --kube --in-cluster --image registry.example/weir:1 --nodes all --pairs all --rounds 12
   weir run --runs 5 --every 10m
   weir run --resume results`,
-		Args:              args(cobra.MaximumNArgs(1)),
+		Args:              oneStudy,
 		ValidArgsFunction: complete(job.StudyNames()),
 		RunE: func(c *cobra.Command, as []string) error {
 			if f.study.target.attach != "" {
@@ -85,7 +74,12 @@ func (f *runFlags) run(c *cobra.Command, as []string, version string) error {
 	if err != nil {
 		return err
 	}
-	run := func() error { return f.print(job.Run(c.Context(), o)) }
+	run := func() error {
+		if one := o.Study.Networks[0]; o.Resume == "" && comparesNothing(o.Study) {
+			tell.Note(lang.T("nothing is compared: %s is the only network; add another to see what it costs, such as -n %s", one.Name, "host,"+beside(one.Kind)))
+		}
+		return f.print(job.Run(c.Context(), o))
+	}
 	if o.VM != nil { // it has a lab of its own
 		return run()
 	}
@@ -137,6 +131,19 @@ func (f *runFlags) options(c *cobra.Command, as []string, version string) (o job
 		o.VM = &job.VM{Machine: f.vm.machine, Stdout: os.Stdout, Stderr: os.Stderr}
 	}
 	return o, nil
+}
+
+// comparesNothing reports whether a study in the lab has one network and one level of everything.
+func comparesNothing(s study.Study) bool {
+	return len(s.Networks) == 1 && len(s.Compare) == 0 && len(s.Factors) == 0 && !s.AllPairs && !s.Target.Exists()
+}
+
+// beside names a network to compare with host, which is one if that is not host itself.
+func beside(kind string) string {
+	if kind == "host" {
+		return "vxlan-overlay"
+	}
+	return kind
 }
 
 // check refuses flags that contradict each other.
