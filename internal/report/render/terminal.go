@@ -60,6 +60,8 @@ func write(w io.Writer, d *doc.Document, width int, color bool, rest func(termin
 	}
 	if rest != nil {
 		rest(t, d, sections)
+	} else {
+		t.wrap("", d.Census)
 	}
 	_, err := w.Write(t.Bytes())
 	return err

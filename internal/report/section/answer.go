@@ -2,7 +2,6 @@ package section
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/account"
@@ -12,8 +11,6 @@ import (
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
-	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/record"
 )
 
 // answerSection is what a reader sees first, and a terminal shows of a run: what the run says, the numbers, why, and what
@@ -214,25 +211,6 @@ func often(all map[string]int) (reason string) {
 	return reason
 }
 
-// alone answers for the only network of a run, with which nothing can be compared.
-func (s source) alone() (out []string) {
-	var parts []string
-	for _, t := range s.p.Tables {
-		if len(s.p.Tables) > mostTold {
-			break
-		}
-		if r, ok := t.Row(s.p.Networks[0]); ok && r.Value.N > 0 {
-			parts = append(parts, prose.Comma(say("%s %s", Value(s.Words, t.Probe, t.Metric), prose.Measured(r.Value, t.Unit)), prose.Levels(t.Levels)))
-		}
-	}
-	if text := s.spans(); text != "" {
-		out = append(out, text)
-	} else if parts != nil {
-		out = append(out, say("%s: %s.", s.p.Networks[0], prose.Alternatives(parts)))
-	}
-	return append(out, say("There is nothing to compare this network with; -n %s,NETWORK measures both.", s.p.Networks[0]))
-}
-
 // because is the first statement of the explanation of the network that differs most; "" if it has none that explains it.
 func (s source) because() string {
 	var far Effect
@@ -325,42 +303,6 @@ func (s source) lead() string {
 	return ""
 }
 
-// Datapath explains what a run on one machine measures.
-func Datapath(r *account.Account) []string {
-	if r.Unpaired {
-		return []string{say("These results are imported: weir did not measure them, and knows of their machines, networks and order only what the files say. " +
-			"Nothing proves which path the packets took.")}
-	}
-	if r.Target.Exists() {
-		return found(r)
-	}
-	out := []string{say("One machine is a datapath bench: both ends share its CPUs and no NIC is involved. " +
-		"These numbers are datapath cost, not network throughput.")}
-	for _, x := range r.Results {
-		if record.AtOnce.In(x.Observed) {
-			return append(out, say("Several pairs of hosts were measured at once and shared the machine. Absolute figures describe a shared machine, "+
-				"not one pair alone, and CPU time cannot be attributed to a pair. With one-at-a-time, every pair has the machine to itself."))
-		}
-	}
-	return out
-}
-
-// found explains what a run on machines that exist measures.
-func found(r *account.Account) []string {
-	out := []string{say("weir found these networks and changed nothing: whatever else used the machines and the links between them is part of the numbers.")}
-	if len(r.Machines) == 1 {
-		out = append(out, say("All ends are on one machine and share its CPUs, and no NIC is involved: the numbers are the cost of the datapath."))
-	}
-	if r.Analysis.Pairs > 1 {
-		out = append(out, say("Disjoint pairs of machines were measured at once, and shared the links between them."))
-	}
-	return out
-}
-
-func datapathSection(s source) []doc.Section {
-	return []doc.Section{{ID: "datapath", Title: say("What was measured"), Notes: Datapath(s.Account), In: doc.Full}}
-}
-
 func byProbe(tables []analysis.Table) (out [][]analysis.Table) {
 	var probes doc.Groups[string, analysis.Table]
 	for _, t := range tables {
@@ -372,63 +314,9 @@ func byProbe(tables []analysis.Table) (out [][]analysis.Table) {
 	return out
 }
 
-// spans returns the lowest and highest values of the only network, with their conditions.
-func (s source) spans() string {
-	center := func(t analysis.Table) float64 { return t.Rows[0].Value.Center }
-	order := func(a, b analysis.Table) int { return cmp.Compare(center(a), center(b)) }
-	at := func(t analysis.Table) string {
-		return fmt.Sprintf("%s (%s)", unit.Format(center(t), t.Unit), prose.Levels(t.Levels))
-	}
-	var parts []string
-	for _, tables := range byProbe(s.p.Tables) {
-		first := tables[0]
-		tables = slices.DeleteFunc(tables, func(t analysis.Table) bool {
-			return len(t.Rows) == 0 || t.Rows[0].Value.N == 0 || t.Unit != first.Unit
-		})
-		if len(tables) == 0 {
-			continue
-		}
-		if lo, hi := at(slices.MinFunc(tables, order)), at(slices.MaxFunc(tables, order)); lo != hi {
-			parts = append(parts, say("%s %s to %s", s.Short(first.Probe), lo, hi))
-		}
-	}
-	return sentence(parts)
-}
-
 func sentence(parts []string) string {
 	if parts == nil {
 		return ""
 	}
 	return say("%s.", prose.List(parts))
-}
-
-// clause sums up one probe: one ratio, or the range over several conditions.
-func clause(rows []analysis.Row, of string) string {
-	if len(rows) == 1 {
-		r := rows[0]
-		s := prose.Ratio(r.Ratio) + of
-		if r.Same {
-			s = say("no difference shown ~")
-		}
-		return s + prose.RatioInterval(r.Ratio)
-	}
-	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
-	for _, r := range rows {
-		lo, hi = min(lo, r.Ratio.Center), max(hi, r.Ratio.Center)
-		if r.Same {
-			same++
-		}
-	}
-	if same == len(rows) {
-		return say("no difference shown ~ under any of %d conditions", len(rows))
-	}
-	span := prose.Fixed(lo, 2) + "×"
-	if to := prose.Fixed(hi, 2) + "×"; to != span {
-		span = say("%s to %s", span, to)
-	}
-	s := say("%s%s under %d conditions", span, of, len(rows))
-	if same > 0 {
-		s += say(" (no difference shown ~ under %d)", same)
-	}
-	return s
 }

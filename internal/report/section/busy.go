@@ -51,3 +51,34 @@ func (s source) ownCosts(network string) string {
 	}
 	return sentence(parts)
 }
+
+// clause sums up one probe: one ratio, or the range over several conditions.
+func clause(rows []analysis.Row, of string) string {
+	if len(rows) == 1 {
+		r := rows[0]
+		s := prose.Ratio(r.Ratio) + of
+		if r.Same {
+			s = say("no difference shown ~")
+		}
+		return s + prose.RatioInterval(r.Ratio)
+	}
+	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
+	for _, r := range rows {
+		lo, hi = min(lo, r.Ratio.Center), max(hi, r.Ratio.Center)
+		if r.Same {
+			same++
+		}
+	}
+	if same == len(rows) {
+		return say("no difference shown ~ under any of %d conditions", len(rows))
+	}
+	span := prose.Fixed(lo, 2) + "×"
+	if to := prose.Fixed(hi, 2) + "×"; to != span {
+		span = say("%s to %s", span, to)
+	}
+	s := say("%s%s under %d conditions", span, of, len(rows))
+	if same > 0 {
+		s += say(" (no difference shown ~ under %d)", same)
+	}
+	return s
+}
