@@ -42,7 +42,7 @@ var studyHeadings = []heading{
 	{"explanations", "Explanations", "", []string{"profile", "trace"}},
 	{"ssh", "Machines over SSH", aboutMachines + "\nMore is in docs/ssh.md.", []string{"ssh", "port", "program"}},
 	{"kube", "Kubernetes", aboutMachines + "\n\n" + aboutKube + "\nMore is in docs/kubernetes.md.", []string{"kube", "context", "namespace", "nodes", "image", "shell-image", "pull-secret", "tolerations", "keep", "in-cluster", "volume", "attach"}},
-	{"output", "Results", "", []string{"output", "resume", "json"}},
+	{"output", "Results", "", []string{"output", "resume", "json", "verbose"}},
 }
 
 // usages describes the flags of c with these names.

@@ -15,7 +15,9 @@ import (
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 )
@@ -27,6 +29,7 @@ type runFlags struct {
 	many        seriesFlags
 	dir, resume string
 	json, trace bool
+	verbose     bool
 }
 
 func runCommand(version string) *cobra.Command {
@@ -62,6 +65,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.` + "
 	c.Flags().StringVar(&f.study.target.attach, "attach", "", "with --kube: Job of a run that --in-cluster has started, to see its progress and bring its results home")
 	c.Flags().StringVar(&f.resume, "resume", "", "results directory of a run, or of several, to finish")
 	c.Flags().BoolVar(&f.json, "json", false, "print the tables as JSON")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the whole report, not the answer alone")
 	c.Flags().BoolVar(&f.trace, "trace", false, "after the trials, trace 100 requests through each network (weir trace)")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
@@ -192,7 +196,7 @@ func (f *runFlags) print(out *job.Outcome, err error) error {
 	if err != nil || out.Report == nil {
 		return err
 	}
-	err = printReport(out.Report, f.json, out.Dir)
+	err = f.printReport(out.Report, out.Dir)
 	if err == nil {
 		err = out.Verdict
 	}
@@ -205,20 +209,42 @@ func (f *runFlags) print(out *job.Outcome, err error) error {
 	return err
 }
 
-// printReport prints a report whose files are in dir.
-func printReport(page *doc.Document, asJSON bool, dir string) error {
-	file, format := filepath.Join(dir, "report.html"), "text"
-	if asJSON {
-		format = "json"
+// printReport prints what a report whose files are in dir answers, or all of it, and what to do next.
+func (f *runFlags) printReport(page *doc.Document, dir string) (err error) {
+	file := filepath.Join(dir, "report.html")
+	switch {
+	case f.json:
+		err = formats["json"](os.Stdout, spoken(page))
+	case f.verbose:
+		err = formats["text"](os.Stdout, spoken(page))
+	default:
+		err = render.Brief(os.Stdout, spoken(page), width(), colors())
 	}
-	err := formats[format](os.Stdout, spoken(page))
-	if err == nil && !asJSON {
+	if err == nil && !f.json {
 		_, err = fmt.Println("\n" + said(lang.T("report: %s", file)))
+	}
+	if err == nil && !f.json && !f.verbose {
+		_, err = fmt.Println(said(lang.T("next: %s", strings.Join(next(page, dir), ", "))))
 	}
 	if err != nil {
 		return failure.Check.Errorf("cannot print the report: %w; it is in %s", err, file)
 	}
 	return nil
+}
+
+// next are the commands that say more about results.
+func next(page *doc.Document, dir string) (out []string) {
+	word := plan.ShellWord(dir)
+	if slices.Contains(page.IDs(), "why") {
+		out = append(out, "weir explain "+word)
+	}
+	return append(out, "weir report "+word)
+}
+
+// colors reports whether stdout is a terminal that shows colors, and its user wants them (https://no-color.org).
+func colors() bool {
+	t := os.Getenv("TERM")
+	return os.Getenv("NO_COLOR") == "" && t != "" && t != "dumb" && term.IsTerminal(int(os.Stdout.Fd()))
 }
 
 // width returns the terminal width of stdout in columns; 100 without a terminal.

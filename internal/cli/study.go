@@ -177,6 +177,7 @@ func (f *studyFlags) comparisons(c *cobra.Command, s *study.Study) error {
 		}
 		return nil
 	}
+	s.CompareLevels(f.varied())
 	if c.Flags().Changed("networks") || c.Flags().Changed("baseline") {
 		*s = s.Against(s.Baseline, c.Flags().Changed("baseline"))
 	}
@@ -184,6 +185,15 @@ func (f *studyFlags) comparisons(c *cobra.Command, s *study.Study) error {
 		tell.Note(lang.T("%v; this comparison is left out", err))
 	}
 	return nil
+}
+
+// varied are the factors of --factor, in their order.
+func (f *studyFlags) varied() (out []string) {
+	for _, kv := range f.factors {
+		k, _, _ := strings.Cut(kv, "=")
+		out = append(out, k)
+	}
+	return out
 }
 
 // precision refuses 0, which would be none.
