@@ -2,6 +2,7 @@ package facts
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,9 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 // names the package to install and is exec.ErrNotFound. If only the version is unknown, path is
 // still set.
 func (t ToolInfo) Find(ctx context.Context) (path, version string, err error) {
-	if path = Find(t.Program); path == "" {
+	if path, err = find(t.Program); errors.As(err, new(*refused)) {
+		return "", "", err
+	} else if path == "" {
 		return "", "", &missing{t}
 	}
 	if t.VersionArgs == nil {
@@ -113,9 +116,14 @@ func (t ToolInfo) Find(ctx context.Context) (path, version string, err error) {
 // administrators' programs, which Debian omits from other users' PATH, those of CNI plugins, and
 // the one with programs that make builds. OwnPath makes PATH safe for root.
 func Find(name string) string {
+	path, _ := find(name)
+	return path
+}
+
+// find is Find, with the reason for which root does not run a program that is there.
+func find(name string) (_ string, why error) {
 	if strings.Contains(name, "/") { // a path, not a name to look for
-		path, _ := exec.LookPath(name)
-		return path
+		return LookPath(name)
 	}
 	dirs := append([]string{"", "/usr/sbin", "/sbin"}, PluginDirs()...)
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -124,11 +132,28 @@ func Find(name string) string {
 		}
 	}
 	for _, dir := range dirs {
-		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return path
+		path, err := LookPath(filepath.Join(dir, name))
+		if err == nil {
+			return path, nil
+		}
+		if errors.As(err, new(*refused)) {
+			why = cmp.Or(why, err)
 		}
 	}
-	return ""
+	return "", why
+}
+
+// Command returns where a program is to be run from: where Find finds it, and else by its name. It returns an error if
+// root must not run it.
+func Command(name string) (string, error) {
+	path, err := find(name)
+	switch {
+	case path != "":
+		return path, nil
+	case errors.As(err, new(*refused)):
+		return "", err
+	}
+	return name, nil
 }
 
 // PluginDirs returns the directories of CNI plugins: CNI_PATH, or the usual one and Debian's.
