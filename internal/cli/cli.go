@@ -95,15 +95,19 @@ func interruptible(reads bool) (context.Context, func()) {
 		if sig, ok := s.(syscall.Signal); ok {
 			cancel(&interruption{sig})
 		}
+		var late <-chan time.Time
 		if reads { // what it does knows no context, and leaves nothing behind
-			time.AfterFunc(readersEnd, func() {
-				fmt.Fprintln(os.Stderr, "weir:", context.Cause(ctx))
-				os.Exit(int(failure.Interrupted))
-			})
+			late = time.After(readersEnd)
 		}
-		if _, ok := <-sigs; ok {
-			os.Exit(int(failure.Interrupted))
+		select {
+		case _, ok := <-sigs:
+			if !ok {
+				return
+			}
+		case <-late:
+			fmt.Fprintln(os.Stderr, "weir:", context.Cause(ctx))
 		}
+		os.Exit(int(failure.Interrupted))
 	}()
 	return ctx, func() { signal.Stop(sigs); close(sigs); cancel(nil) }
 }
