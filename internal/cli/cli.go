@@ -143,6 +143,7 @@ that is measured, cannot do it; 4 interrupted, can be resumed.`,
 		listCommand(), schemaCommand(), doctorCommand(), versionCommand(version), watchCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand(), coordinateCommand(version), samplerCommand(), redirectCommand())
 	root.SetHelpCommand(helpCommand())
 	groupCommands(root)
+	decimals(root)
 	return root
 }
 
