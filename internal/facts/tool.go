@@ -61,6 +61,18 @@ func Tools() []ToolInfo {
 	}
 }
 
+// Missing returns the error of Find if the program cannot be run here, without running it.
+func (t ToolInfo) Missing() error {
+	path, err := find(t.Program)
+	switch {
+	case path != "":
+		return nil
+	case errors.As(err, new(*refused)):
+		return err
+	}
+	return &missing{t}
+}
+
 const versionTimeout = 5 * time.Second
 
 // Lookup returns one of Tools, or for other names a program of unknown package and version.
@@ -82,11 +94,10 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 // names the package to install and is exec.ErrNotFound. If only the version is unknown, path is
 // still set.
 func (t ToolInfo) Find(ctx context.Context) (path, version string, err error) {
-	if path, err = find(t.Program); errors.As(err, new(*refused)) {
+	if err := t.Missing(); err != nil {
 		return "", "", err
-	} else if path == "" {
-		return "", "", &missing{t}
 	}
+	path = Find(t.Program)
 	if t.VersionArgs == nil {
 		return path, "", nil
 	}
