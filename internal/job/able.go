@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -50,20 +51,19 @@ func ProbesUnable() map[string]string {
 func why(errs ...error) string {
 	for _, err := range errs {
 		if err != nil {
-			return lab.Briefly(err)
+			return strings.ReplaceAll(lab.Briefly(err), "\n", "; ")
 		}
 	}
 	return ""
 }
 
-// missingTool is the error of the first program that is not there.
+// missingTool is the error of the programs that are not there.
 func missingTool(tools []facts.ToolInfo) error {
+	var errs []error
 	for _, t := range tools {
-		if err := t.Missing(); err != nil {
-			return err
-		}
+		errs = append(errs, t.Missing())
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // noGuest is why a plan with guests cannot have them.
