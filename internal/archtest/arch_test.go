@@ -59,7 +59,7 @@ var only = map[string][]string{
 	"github.com/google/nftables":                {"internal/distance"},
 	"github.com/vishvananda/netns":              nil,
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
-	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/confine", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/distance", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local", "internal/profile", "internal/packettrace", "internal/redirect", "internal/xsk"},
+	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/confine", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/distance", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local", "internal/profile", "internal/packettrace", "internal/redirect", "internal/xsk", "internal/foreign"},
 	"github.com/google/pprof/profile":           {"internal/profile"},
 	"github.com/cilium/ebpf":                    {"internal/packettrace", "internal/redirect"},
 	"github.com/cilium/ebpf/asm":                {"internal/packettrace", "internal/redirect"},

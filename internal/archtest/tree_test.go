@@ -282,7 +282,7 @@ var machine = regexp.MustCompile(`os\.DirFS\("/"\)|"/(?:proc|sys)(?:/|")`)
 
 // acting are the packages that act on this machine or process. All others see machines through
 // package target, so they work with any.
-var acting = []string{"bench", "internal/cgroup", "internal/distance", "internal/engine/sock", "internal/hostns", "internal/netns",
+var acting = []string{"bench", "internal/cgroup", "internal/distance", "internal/engine/sock", "internal/foreign", "internal/hostns", "internal/netns",
 	"internal/image", "internal/nstest", "internal/profile", "internal/rootless", "internal/session", "internal/store", "internal/target/lab", "internal/target/local", "internal/target/remote", "internal/target/targettest", "internal/target/vm"}
 
 func TestMachinesAreReachedThroughTargets(t *testing.T) {

@@ -252,7 +252,8 @@ func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
 	return s
 }
 
-func (n Network) plan() (p plan.Plan, err error) {
+// Plan returns the steps of the network between as few hosts as it has.
+func (n Network) Plan() (p plan.Plan, err error) {
 	d := n.New()
 	t, err := topo.New(n.Spec(d, topo.Spec{}))
 	if err != nil {
@@ -280,7 +281,7 @@ func byProgram(tools map[string]facts.ToolInfo) []facts.ToolInfo {
 func Tools() []facts.ToolInfo {
 	found := map[string]facts.ToolInfo{}
 	for _, n := range Networks {
-		p, _ := n.plan() // a test builds each of them
+		p, _ := n.Plan() // a test builds each of them
 		for _, name := range p.Programs() {
 			found[name] = facts.Lookup(name)
 		}

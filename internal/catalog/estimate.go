@@ -137,6 +137,6 @@ func hasGuests(u study.Use) bool {
 	if err != nil {
 		return false
 	}
-	p, _ := e.plan()
+	p, _ := e.Plan()
 	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Guest != nil })
 }

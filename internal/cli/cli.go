@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +38,9 @@ func (i *interruption) Error() string {
 // Signal is for package rootless, which passes the signal on.
 func (i *interruption) Signal() syscall.Signal { return i.signal }
 
+// readersEnd bounds the end of a command that only reads.
+const readersEnd = time.Second
+
 // toStart is how many threads and processes a command needs at least.
 const toStart = 12
 
@@ -44,10 +48,10 @@ const toStart = 12
 func Main(version string, args []string) int {
 	version = releaseOf(version, buildInfo())
 	remote.Version = version
-	ctx, stop := interruptible()
-	defer stop()
 	root := Command(version)
 	root.SetArgs(args)
+	ctx, stop := interruptible(readsOnly(root, args))
+	defer stop()
 	language = lang.Of(os.Getenv) // until the flags are read
 	err := failure.Environment.Of(errors.Join(rootless.Room(toStart), ownPath(), confineReader(root, args)))
 	if err == nil {
@@ -74,8 +78,8 @@ func Main(version string, args []string) int {
 
 // interruptible returns a context that SIGINT, SIGTERM or SIGHUP cancels, unless whoever started this process
 // has it ignored, as nohup(1) does. A second signal ends the process at once, and with it, as process 1 of
-// the lab, all others.
-func interruptible() (context.Context, func()) {
+// the lab, all others. A command that only reads ends soon after the first.
+func interruptible(reads bool) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	sigs := make(chan os.Signal, 2)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
@@ -91,9 +95,19 @@ func interruptible() (context.Context, func()) {
 		if sig, ok := s.(syscall.Signal); ok {
 			cancel(&interruption{sig})
 		}
-		if _, ok := <-sigs; ok {
-			os.Exit(int(failure.Interrupted))
+		var late <-chan time.Time
+		if reads { // what it does knows no context, and leaves nothing behind
+			late = time.After(readersEnd)
 		}
+		select {
+		case _, ok := <-sigs:
+			if !ok {
+				return
+			}
+		case <-late:
+			fmt.Fprintln(os.Stderr, "weir:", context.Cause(ctx))
+		}
+		os.Exit(int(failure.Interrupted))
 	}()
 	return ctx, func() { signal.Stop(sigs); close(sigs); cancel(nil) }
 }
@@ -129,6 +143,7 @@ that is measured, cannot do it; 4 interrupted, can be resumed.`,
 		listCommand(), schemaCommand(), doctorCommand(), versionCommand(version), watchCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand(), coordinateCommand(version), samplerCommand(), redirectCommand())
 	root.SetHelpCommand(helpCommand())
 	groupCommands(root)
+	decimals(root)
 	return root
 }
 

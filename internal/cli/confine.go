@@ -15,12 +15,17 @@ import (
 // readers are the commands that only read results, which can be somebody else's, and write reports.
 var readers = []string{"compare", "explain", "import", "index", "pool", "report"}
 
-// confineReader confines this process if the command line only reads results: explain does, unless it tests.
-func confineReader(root *cobra.Command, args []string) error {
-	c, _, err := root.Find(args)
+// readsOnly reports whether the command line only reads results: explain does, unless it tests.
+func readsOnly(root *cobra.Command, args []string) bool {
+	c, _, err := root.Find(args) // cobra reports a wrong command
 	tests := slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--test") })
-	if err != nil || tests || c.Parent() != root || !slices.Contains(readers, c.Name()) {
-		return nil // cobra reports a wrong command
+	return err == nil && !tests && c.Parent() == root && slices.Contains(readers, c.Name())
+}
+
+// confineReader confines this process if the command line only reads results.
+func confineReader(root *cobra.Command, args []string) error {
+	if !readsOnly(root, args) {
+		return nil
 	}
 	return confine.Reader()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/render"
@@ -193,7 +194,7 @@ func writeTo(out string, write func(io.Writer) error) (err error) {
 			return nil
 		}
 		if info, err := os.Lstat(out); err == nil && !info.Mode().IsRegular() { // a device, a pipe, or a link that stays
-			replace = func(name string, b []byte) error { return os.WriteFile(name, b, 0o666) }
+			replace = foreign.Write
 		}
 		if err = write(&b); err == nil {
 			err = replace(out, b.Bytes())

@@ -106,6 +106,11 @@ func (f *runFlags) options(c *cobra.Command, as []string, version string) (o job
 	if f.vm.in && f.resume != "" && !inVM {
 		return o, usage("--in-vm: the run in %s was started on this machine itself; resume it without --in-vm", f.resume)
 	}
+	if !f.vm.in && !inVM {
+		if err := f.vm.refuse(c); err != nil {
+			return o, err
+		}
+	}
 	quietPipes()
 	if err := job.Patiently(c.Context(), tell, lang.T("reading the study"), func() (err error) {
 		if o.Study, err = f.study.study(c, as); f.resume != "" {

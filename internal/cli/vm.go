@@ -29,6 +29,16 @@ func (f *vmFlags) registerMachine(c *cobra.Command) {
 	_ = c.MarkFlagDirname("kernel")
 }
 
+// refuse refuses flags of a virtual machine without one: whoever forgot --in-vm would measure another machine.
+func (f *vmFlags) refuse(c *cobra.Command) error {
+	for _, name := range []string{"kernel", "vm-cpus", "vm-memory"} {
+		if c.Flags().Changed(name) {
+			return usage("--%s is for a virtual machine; add --in-vm, or leave it out", name)
+		}
+	}
+	return nil
+}
+
 const (
 	minMemory = 256 << 20 // bytes; the kernel and this program take half of it
 	maxCPUs   = 255       // limit of QEMU's machines without an interrupt remapper

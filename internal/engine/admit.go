@@ -16,6 +16,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/wire"
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // A server that is not open admits only clients that hold its token. A client proves that it holds
@@ -61,6 +62,9 @@ func (s *server) challenge(fd int, hello []byte, deadline int64) error {
 	return nil
 }
 
+// maxTokenFile bounds the file of a token, bytes.
+const maxTokenFile = 4 << 10
+
 // A tokenSource is at most one of the two flags, otherwise the environment.
 type tokenSource struct{ word, file string }
 
@@ -73,7 +77,7 @@ func (t tokenSource) read() (string, error) {
 	case t.word != "":
 		token, from = t.word, "--token"
 	case t.file != "":
-		b, err := os.ReadFile(t.file)
+		b, err := foreign.ReadFile(t.file, maxTokenFile)
 		if err != nil {
 			return "", fmt.Errorf("--token-file: %w", err)
 		}

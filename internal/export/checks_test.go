@@ -13,6 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -173,7 +174,7 @@ func TestAnnotations(t *testing.T) {
 			t.Errorf("not one command: %q", lines[i])
 		}
 		unescape := strings.NewReplacer("%25", "%", "%0D", "\r", "%0A", "\n", "%3A", ":", "%2C", ",")
-		if got, want := unescape.Replace(head), string("bcd"[i])+hostile; got != want {
+		if got, want := unescape.Replace(head), string("bcd"[i])+foreign.Text(hostile); got != want {
 			t.Errorf("title %q, want %q", got, want)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 func TestOpenMetrics(t *testing.T) {
@@ -88,7 +90,7 @@ func TestOpenMetricsEscapes(t *testing.T) {
 	samples := parsed(t, written(t, OpenMetrics, hostileRun(t)))
 	found := 0
 	for _, s := range samples {
-		if s.Labels["network"] == strings.ToValidUTF8(hostile, "\uFFFD") {
+		if s.Labels["network"] == foreign.Text(strings.ToValidUTF8(hostile, "\uFFFD")) {
 			found++
 			if s.Labels["network_"] != "x" || s.Labels["unnamed"] != "y" {
 				t.Errorf("factors %v", s.Labels)

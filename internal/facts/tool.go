@@ -2,6 +2,7 @@ package facts
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,18 @@ func Tools() []ToolInfo {
 	}
 }
 
+// Missing returns the error of Find if the program cannot be run here, without running it.
+func (t ToolInfo) Missing() error {
+	path, err := find(t.Program)
+	switch {
+	case path != "":
+		return nil
+	case errors.As(err, new(*refused)):
+		return err
+	}
+	return &missing{t}
+}
+
 const versionTimeout = 5 * time.Second
 
 // Lookup returns one of Tools, or for other names a program of unknown package and version.
@@ -81,9 +94,10 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 // names the package to install and is exec.ErrNotFound. If only the version is unknown, path is
 // still set.
 func (t ToolInfo) Find(ctx context.Context) (path, version string, err error) {
-	if path = Find(t.Program); path == "" {
-		return "", "", &missing{t}
+	if err := t.Missing(); err != nil {
+		return "", "", err
 	}
+	path = Find(t.Program)
 	if t.VersionArgs == nil {
 		return path, "", nil
 	}
@@ -113,9 +127,14 @@ func (t ToolInfo) Find(ctx context.Context) (path, version string, err error) {
 // administrators' programs, which Debian omits from other users' PATH, those of CNI plugins, and
 // the one with programs that make builds. OwnPath makes PATH safe for root.
 func Find(name string) string {
+	path, _ := find(name)
+	return path
+}
+
+// find is Find, with the reason for which root does not run a program that is there.
+func find(name string) (_ string, why error) {
 	if strings.Contains(name, "/") { // a path, not a name to look for
-		path, _ := exec.LookPath(name)
-		return path
+		return LookPath(name)
 	}
 	dirs := append([]string{"", "/usr/sbin", "/sbin"}, PluginDirs()...)
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -124,11 +143,28 @@ func Find(name string) string {
 		}
 	}
 	for _, dir := range dirs {
-		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return path
+		path, err := LookPath(filepath.Join(dir, name))
+		if err == nil {
+			return path, nil
+		}
+		if errors.As(err, new(*refused)) {
+			why = cmp.Or(why, err)
 		}
 	}
-	return ""
+	return "", why
+}
+
+// Command returns where a program is to be run from: where Find finds it, and else by its name. It returns an error if
+// root must not run it.
+func Command(name string) (string, error) {
+	path, err := find(name)
+	switch {
+	case path != "":
+		return path, nil
+	case errors.As(err, new(*refused)):
+		return "", err
+	}
+	return name, nil
 }
 
 // PluginDirs returns the directories of CNI plugins: CNI_PATH, or the usual one and Debian's.

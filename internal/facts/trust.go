@@ -2,6 +2,7 @@ package facts
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -63,6 +64,41 @@ func trusted(path string, users ...string) bool {
 			return true
 		}
 	}
+}
+
+// refused says that root does not run a program.
+type refused struct{ path string }
+
+func (r *refused) Error() string {
+	return r.path + ": root does not run it: another user owns it, can change it, or can change what leads to it; chown root it and what is above, or run weir as that user"
+}
+
+// Safe returns an error if this process is root and another user can change the program in path: the file that runs in
+// the end, the links that lead to it, and all directories above.
+func Safe(path string) error {
+	if os.Geteuid() != 0 || rootless.Unprivileged() {
+		return nil
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if !trusted(abs, "0", os.Getenv("SUDO_UID")) {
+		return &refused{path}
+	}
+	return nil
+}
+
+// LookPath is exec.LookPath for programs that are Safe.
+func LookPath(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err == nil {
+		err = Safe(path)
+	}
+	if err != nil {
+		return "", err
+	}
+	return path, nil
 }
 
 // own reports whether only this user, or the one who called sudo(8), can put programs into a directory. HOME

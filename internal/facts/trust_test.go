@@ -36,6 +36,50 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
+// Root runs no program that another user owns, wherever that is and however it is reached.
+func TestForeignProgram(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SUDO_UID", "")
+	t.Setenv("PATH", filepath.Join(dir, "bin"))
+	at := func(name string) string { return filepath.Join(dir, name) }
+	script := []byte("#!/bin/sh\ntouch " + at("ran") + "\n")
+	if err := errors.Join(os.Mkdir(at("bin"), 0o755), os.Mkdir(at("home"), 0o755), os.WriteFile(at("bin/weir-test-owned"), script, 0o755),
+		os.WriteFile(at("bin/weir-test-mine"), script, 0o755), os.WriteFile(at("home/weir-test-linked"), script, 0o755), os.Symlink(at("home/weir-test-linked"), at("bin/weir-test-linked")),
+		os.Chown(at("bin/weir-test-owned"), 1234, 1234), os.Chown(at("home"), 1234, 1234)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"weir-test-owned", "weir-test-linked"} {
+		for _, name := range []string{name, at("bin/" + name)} {
+			_, _, err := (ToolInfo{Program: name, VersionArgs: []string{"-v"}, Version: "x"}).Find(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "root does not run it") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if path := Find(name); path != "" {
+				t.Errorf("%s: found %s", name, path)
+			}
+			if _, err := Command(name); err == nil {
+				t.Errorf("%s can be run", name)
+			}
+		}
+	}
+	if _, err := os.Stat(at("ran")); err == nil {
+		t.Error("the program of another user ran as root")
+	}
+	if Find("weir-test-mine") == "" {
+		t.Error("root's own program is not found")
+	}
+	t.Setenv("SUDO_UID", "1234")
+	if Find("weir-test-owned") == "" {
+		t.Error("the program of the user who called sudo is not found")
+	}
+}
+
 // Root takes no program from a directory of another user, wherever it is listed.
 func TestOwnPath(t *testing.T) {
 	dir := t.TempDir()

@@ -14,12 +14,12 @@ import (
 
 // Line is a text that ends no line of a file of lines: what would is a space, and bytes that are not UTF-8 are U+FFFD.
 func Line(s string) string {
-	return strings.Map(func(r rune) rune {
+	return Text(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	}, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
 // Field is a Line without spaces, which end fields.
@@ -65,8 +65,9 @@ var markdown = strings.NewReplacer(`\`, `\\`, `|`, `\|`, "`", "\\`", `*`, `\*`, 
 func Markdown(s string) string { return markdown.Replace(s) }
 
 // Cell is a field of CSV that a spreadsheet takes for text, and never for a formula: one that would be begins with an
-// apostrophe (https://owasp.org/www-community/attacks/CSV_Injection). Numbers stay.
+// apostrophe (https://owasp.org/www-community/attacks/CSV_Injection). Numbers stay, and no character acts on a terminal.
 func Cell(s string) string {
+	s = Text(s)
 	if s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) {
 		return s
 	}
@@ -83,10 +84,10 @@ var (
 )
 
 // Command is the text of a workflow command of GitHub Actions, and Property one of its properties.
-func Command(s string) string  { return command.Replace(s) }
-func Property(s string) string { return property.Replace(s) }
+func Command(s string) string  { return command.Replace(Text(s)) }
+func Property(s string) string { return property.Replace(Text(s)) }
 
 var label = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 // Label is the value of a label in OpenMetrics, within its quotes.
-func Label(s string) string { return label.Replace(strings.ToValidUTF8(s, "\uFFFD")) }
+func Label(s string) string { return label.Replace(Text(strings.ToValidUTF8(s, "\uFFFD"))) }

@@ -31,8 +31,7 @@ func ReadFile(name string, limit int64) ([]byte, error) {
 
 // Open opens a file as ReadFile does. The caller bounds what it keeps of a file that grows.
 func Open(name string, limit int64) (*os.File, error) {
-	// Without O_NONBLOCK, opening a pipe waits for its writer (fifo(7)).
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -90,18 +90,19 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-const hostile = "=a\"b'c\\d<e>&]]>\x00\x01\x1b[31m\x7f\xff\xfe\r\n::error::x%0A,:\u2028\u0085\ufffe| `f` *g* _h_ ~i"
+const hostile = "=a\"b'c\\d<e>&]]>\x00\x01\x1b[31m\x7f\xff\xfe\r\n::error::x%0A,:\u2028\u202e\u0085\ufffe| `f` *g* _h_ ~i"
 
 // A text stays one text in every format: no line ends, no quote closes, nothing becomes markup, a command or a formula.
 func TestEscapes(t *testing.T) {
 	for name, c := range map[string]struct{ got, never string }{
-		"Line":     {Line(hostile), "\x00\x01\x1b\x7f\r\n\u0085\u2028"},
+		"Line":     {Line(hostile), "\x00\x01\x1b\x7f\r\n\u0085\u2028\u202e"},
 		"Field":    {Field(hostile), " \t\r\n\u0085\u2028"},
 		"XML":      {XML(hostile), "<>\"'\x00\x01\x1b\r\n\ufffe"},
 		"Markdown": {Markdown(hostile), "<\r\n"},
-		"Command":  {Command(hostile), "\r\n"},
-		"Property": {Property(hostile), "\r\n:,"},
-		"Label":    {Label(hostile), "\n"},
+		"Label":    {Label(hostile), "\x00\x01\x1b\x7f\r\n\u202e"},
+		"Cell":     {Cell(hostile), "\x00\x01\x1b\x7f\r\u202e"},
+		"Command":  {Command(hostile), "\x00\x01\x1b\x7f\r\n\u202e"},
+		"Property": {Property(hostile), "\x00\x01\x1b\x7f\r\n\u202e:,"},
 		"Plain":    {Plain(hostile), "\x00\x01\x1b\x7f\r\n"},
 	} {
 		if i := strings.IndexAny(c.got, c.never); i >= 0 {
@@ -115,7 +116,7 @@ func TestEscapes(t *testing.T) {
 		t.Errorf("Markdown: %s", s)
 	}
 	for in, want := range map[string]string{"": "", "bridge": "bridge", "-1.5e9": "-1.5e9", "+3": "+3", "-": "'-", "=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)",
-		"\tx": "'\tx", "-cmd|' /C calc'!A0": "'-cmd|' /C calc'!A0", "1-2": "1-2"} {
+		"\tx": "'\tx", "\rx": `\x0dx`, "a\x1b[0m": `a\x1b[0m`, "-cmd|' /C calc'!A0": "'-cmd|' /C calc'!A0", "1-2": "1-2"} {
 		if got := Cell(in); got != want {
 			t.Errorf("Cell(%q) = %q, want %q", in, got, want)
 		}

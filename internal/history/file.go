@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 const (
@@ -33,7 +37,7 @@ func Read(file string) (entries []Entry, bad int, _ error) {
 
 // newest returns the last lines of a file, of at most so many bytes together: something else can have filled it.
 func newest(file string, most int64) ([]byte, error) {
-	f, err := os.Open(file)
+	f, err := foreign.Open(file, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +97,9 @@ func Append(file string, entries []Entry) error {
 	}
 	if lock, err := os.Open(dir); err == nil { // the directory: forgetting replaces the file
 		defer lock.Close()
-		_ = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
+		if err := wait(lock); err != nil {
+			return fmt.Errorf("cannot remember the run: %s: %w", dir, err)
+		}
 	}
 	if err := appendTo(file, b.Bytes()); err != nil {
 		return fmt.Errorf("cannot remember the run: %w", err)
@@ -104,12 +110,33 @@ func Append(file string, entries []Entry) error {
 	return nil
 }
 
+// lockTime bounds the wait for others, who need milliseconds: one that was stopped can hold the lock for ever.
+const lockTime = 2 * time.Second
+
+var errHeld = fmt.Errorf("another process has locked it for more than %v", lockTime)
+
+// wait locks a directory. A file system that cannot lock is as good as locked.
+func wait(dir *os.File) error {
+	for until := time.Now().Add(lockTime); ; time.Sleep(lockTime / 100) {
+		err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil
+		}
+		if time.Now().After(until) {
+			return errHeld
+		}
+	}
+}
+
 func appendTo(file string, lines []byte) (err error) {
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := foreign.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := foreign.Check(f, math.MaxInt64); err != nil {
+		return err
+	}
 	if info, err := f.Stat(); err == nil && info.Size() > 0 {
 		last := []byte{'\n'}
 		if _, err := f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/target/kube"
 	"github.com/weir-bench/weir/internal/target/remote"
 )
@@ -29,7 +30,7 @@ func JoinCoordinator(ctx context.Context, addr, tokenFile string) error {
 	if err != nil {
 		return err
 	}
-	token, err := os.ReadFile(tokenFile)
+	token, err := foreign.ReadFile(tokenFile, 4<<10)
 	if err != nil {
 		return fmt.Errorf("--token-file: %w", err)
 	}

@@ -39,10 +39,11 @@ func Doctor(ctx context.Context, forbidden error) (ds []Diagnosis, err error) {
 		}
 	}
 	add(facts.Checks(here.FS, f)...)
-	kernel, err := tryKernel(ctx, forbidden)
+	kernel, can, err := tryKernel(ctx, forbidden)
 	if err != nil {
 		return nil, failure.Environment.Of(err)
 	}
+	ds = append(can.diagnoses(), ds...)
 	ds = append(ds, kernel...)
 	add(checkTrace())
 	for _, tool := range catalog.Tools() {
@@ -59,23 +60,25 @@ func Doctor(ctx context.Context, forbidden error) (ds []Diagnosis, err error) {
 }
 
 // tryKernel creates one of each kernel object that networks use.
-func tryKernel(ctx context.Context, forbidden error) ([]Diagnosis, error) {
+func tryKernel(ctx context.Context, forbidden error) (ds []Diagnosis, can Able, _ error) {
 	if forbidden != nil {
-		return []Diagnosis{{facts.Check{Name: "lab", Detail: forbidden.Error()}, true}}, nil
+		return []Diagnosis{{facts.Check{Name: "lab", Detail: forbidden.Error()}, true}}, unableAll(forbidden), nil
 	}
 	fs, err := lab.Supports(ctx)
 	if err != nil {
-		return nil, err
+		return nil, can, err
 	}
-	var ds []Diagnosis
+	if can, err = able(fs); err != nil {
+		return nil, can, err
+	}
 	for _, f := range fs {
 		c := facts.Check{Name: "kernel: " + f.Name, OK: f.Err == nil, Detail: "created one"}
 		if f.Err != nil {
-			c.Detail = f.Err.Error()
+			c.Detail = lab.Briefly(f.Err)
 		}
 		ds = append(ds, Diagnosis{c, f.Needed})
 	}
-	return ds, nil
+	return ds, can, nil
 }
 
 func checkTrace() facts.Check {

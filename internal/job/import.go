@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/imported"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -218,7 +219,7 @@ func (x *importer) readFile(path string) (b []byte, again bool, err error) {
 		b, err = bounded(x.Stdin)
 		return b, false, err
 	}
-	f, err := os.Open(path)
+	f, err := foreign.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		var p *fs.PathError
 		if errors.As(err, &p) {

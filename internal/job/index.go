@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/report/several"
@@ -58,11 +60,14 @@ func ours(file string) error {
 		return failure.Environment.Of(err)
 	}
 	if info.Mode().IsRegular() {
-		b, err := os.ReadFile(file)
+		f, err := foreign.Open(file, math.MaxInt64)
 		if err != nil {
 			return failure.Environment.Of(err)
 		}
-		if bytes.Contains(b[:min(len(b), 200)], []byte(indexMark)) {
+		defer f.Close()
+		b := make([]byte, 200)
+		n, _ := f.ReadAt(b, 0) // less than a whole buffer is io.EOF
+		if bytes.Contains(b[:n], []byte(indexMark)) {
 			return nil
 		}
 	}

@@ -70,16 +70,23 @@ const slow = 2 * time.Second
 // Patiently calls f, which does not know ctx, and returns when ctx is done at the latest. The process then
 // ends, and f with it. If f takes long, tell hears what it is.
 func Patiently(ctx context.Context, tell lang.Teller, what lang.Text, f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- caught.Error(f) }()
 	late := time.NewTimer(slow)
 	defer late.Stop()
+	return untilDone(ctx, late.C, func() {
+		tell.Warn(lang.T("%s takes long, as it has many networks or cells; Ctrl-C ends it", what))
+	}, f)
+}
+
+// untilDone calls f as Patiently does, and say when late comes.
+func untilDone(ctx context.Context, late <-chan time.Time, say func(), f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- caught.Error(f) }()
 	for {
 		select {
 		case err := <-done:
 			return err
-		case <-late.C:
-			tell.Warn(lang.T("%s takes long, as it has many networks or cells; Ctrl-C ends it", what))
+		case <-late:
+			say()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -73,7 +73,15 @@ func Run(ctx context.Context, o RunOptions) (*Outcome, error) {
 	if o.Guest != "" {
 		return &Outcome{Dir: r.Dir}, d.Close()
 	}
-	return r.report(d)
+	var out *Outcome
+	err = untilDone(ctx, nil, nil, func() (err error) {
+		out, err = r.report(d)
+		return err
+	})
+	if err != nil { // also if report goes on, which the end of this process ends
+		return nil, err
+	}
+	return out, nil
 }
 
 // A runner runs a study where it has been entered.

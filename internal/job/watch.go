@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +12,10 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
@@ -115,7 +118,7 @@ func (w *watcher) read() error {
 	}
 	w.Results, w.Done, w.Fresh = c.Results, len(c.Results), true
 	w.Total = experiment.Planned(w.Study, catalog.Applies, func(name string) ([]byte, error) {
-		return os.ReadFile(filepath.Join(w.Run, name))
+		return foreign.ReadFile(filepath.Join(w.Run, name), strictyaml.MaxSource)
 	})
 	return nil
 }
@@ -145,7 +148,7 @@ func pace(results []record.Result, rest int) time.Duration {
 
 // activity returns the last line of a run's log without its time.
 func activity(log string) string {
-	f, err := os.Open(log)
+	f, err := foreign.Open(log, math.MaxInt64)
 	if err != nil {
 		return ""
 	}

@@ -65,6 +65,7 @@ package study
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 
@@ -154,7 +155,28 @@ func (s Study) Resolve() Study {
 	if s.Baseline == "" && len(s.Networks) > 0 {
 		s.Baseline = s.Networks[0].Name
 	}
+	if len(s.Factors) > 0 {
+		canonical := make(map[string][]string, len(s.Factors))
+		for f, levels := range s.Factors {
+			canonical[f] = slices.Clone(levels)
+			for i, l := range levels {
+				canonical[f][i] = canonicalLevel(l)
+			}
+		}
+		s.Factors = canonical
+	}
 	return s
+}
+
+var wholeNumber = regexp.MustCompile(`^\s*\+?0*([0-9]+)\s*$`)
+
+// canonicalLevel writes a whole number in one way: 010 and +10 are the level 10, and no others beside it.
+func canonicalLevel(level string) string {
+
+	if m := wholeNumber.FindStringSubmatch(level); m != nil {
+		return m[1]
+	}
+	return level
 }
 
 // label names each use: its own name, or its kind, or the kind with the next free number if another

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/plan"
 )
@@ -58,7 +59,15 @@ func (k kubectl) call(ctx context.Context, stdin []byte, args ...string) ([]byte
 	ctx, cancel := context.WithTimeoutCause(ctx, callTime, advise("check that the cluster answers: kubectl cluster-info", "kubectl %s: no answer within %v", args[0], callTime))
 	defer cancel()
 	argv := k.argv(args...)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	path, err := facts.LookPath(argv[0])
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, advise("install it, or add its directory to PATH", "kubectl: not found in PATH")
+	case err != nil:
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, path, argv[1:]...)
+	cmd.Args[0] = argv[0]
 	out, said := capped{max: maxOutput}, capped{max: maxSaid}
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if stdin != nil {
@@ -67,10 +76,8 @@ func (k kubectl) call(ctx context.Context, stdin []byte, args ...string) ([]byte
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal must not end a clean-up
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 2 * time.Second
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, advise("install it, or add its directory to PATH", "kubectl: not found in PATH")
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:

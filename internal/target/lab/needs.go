@@ -16,6 +16,19 @@ import (
 
 // needs returns an error when s cannot run on this machine. It mounts the private directories of s.
 func (p *place) needs(s *plan.Service) error {
+	if err := permits(s); err != nil {
+		return err
+	}
+	for _, feature := range s.Kernel {
+		if err := p.has(feature); err != nil {
+			return fmt.Errorf("needs %s: %w", feature, err)
+		}
+	}
+	return p.private(s.Private)
+}
+
+// permits returns an error when this process may not do what s does.
+func permits(s *plan.Service) error {
 	if s.Root && rootless.Unprivileged() {
 		return errors.New("needs root, not root of a user namespace: run weir as root")
 	}
@@ -24,12 +37,7 @@ func (p *place) needs(s *plan.Service) error {
 			return err
 		}
 	}
-	for _, feature := range s.Kernel {
-		if err := p.has(feature); err != nil {
-			return fmt.Errorf("needs %s: %w", feature, err)
-		}
-	}
-	return p.private(s.Private)
+	return nil
 }
 
 // has returns an error when the kernel lacks a feature. It loads the module where possible.

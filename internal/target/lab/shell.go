@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/target/local"
@@ -59,7 +59,7 @@ func Rsh(cpus, ns string, command []string) error {
 			list = append(list, c)
 		}
 	}
-	sh, err := exec.LookPath("sh")
+	sh, err := facts.LookPath("sh")
 	if err != nil {
 		return err
 	}

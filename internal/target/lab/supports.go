@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,13 +58,71 @@ func unsupported(err error, feature string) error {
 	if o[1] != "" {
 		fix = fmt.Sprintf("load its module as root (modprobe %s), or %s", o[1], fix)
 	}
-	return fmt.Errorf("%w: %w, which lacks %s; %s", err, ErrUnsupported, o[0], fix)
+	return &lacking{err, o[0], fix}
+}
+
+// lacking is the error of a step that needs an option of the kernel.
+type lacking struct {
+	err         error
+	option, fix string
+}
+
+func (l *lacking) Error() string {
+	return fmt.Sprintf("%v: %v, which lacks %s; %s", l.err, ErrUnsupported, l.option, l.fix)
+}
+
+func (l *lacking) Unwrap() []error { return []error{l.err, ErrUnsupported} }
+
+// Briefly says what is missing, and how to enable it, without the step that found out.
+func Briefly(err error) string {
+	if l := (*lacking)(nil); errors.As(err, &l) {
+		return "the kernel lacks " + l.option + ": " + l.fix
+	}
+	return err.Error()
+}
+
+// Lacks returns why this machine cannot take the steps of a plan, of which it has features; nil if nothing is known to
+// be missing.
+func Lacks(features []Feature, p plan.Plan) error {
+	has := func(name string) error {
+		for _, f := range features {
+			if f.Name == name {
+				return f.Err
+			}
+		}
+		return nil
+	}
+	for _, s := range p.Steps {
+		var err error
+		switch {
+		case s.Link != nil && s.Link.Kind == "tap":
+			err = has(tapFeature)
+		case s.Link != nil:
+			err = has(s.Link.Kind)
+		case s.Rule != nil:
+			err = has(ruleFeature)
+		case s.Service != nil:
+			err = permits(s.Service)
+			for _, f := range s.Service.Kernel {
+				if f == "openvswitch" {
+					f = ovsFeature
+				}
+				err = cmp.Or(err, has(f))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Features that depend on more than the kernel's version.
 const (
 	tapFeature = "tap devices"
 	ovsFeature = "openvswitch datapath"
+
+	ruleFeature = "policy rules"
 )
 
 // ovsKernel returns an error when this kernel has no Open vSwitch datapath.
@@ -116,8 +175,9 @@ func Supports(ctx context.Context) (_ []Feature, err error) {
 		{"ipip", false, link(plan.Link{Name: "t0", Kind: "ipip", Local: a})},
 		{"wireguard", false, link(plan.Link{Name: "wg0", Kind: "wireguard", Port: 51820})},
 		{"netkit", false, link(plan.Link{Name: "n0", Kind: "netkit", Mode: "l3", Peer: "n0", PeerIn: "b"})},
+		{"dummy", false, link(plan.Link{Name: "d0", Kind: "dummy"})},
 		{"vlan", false, link(plan.Link{Name: "v0.42", Kind: "vlan", Parent: "v0", Tag: 42})},
-		{"policy rules", false, try(plan.Step{Rule: &plan.Rule{From: netip.PrefixFrom(a, 32), Table: 1001, Priority: 2048}})},
+		{ruleFeature, false, try(plan.Step{Rule: &plan.Rule{From: netip.PrefixFrom(a, 32), Table: 1001, Priority: 2048}})},
 		{"link rate (sch_tbf)", false, try(plan.Step{Rate: &plan.Rate{Dev: "v0", Rate: 1e9, MTU: 1500}})},
 		{"delay between hosts", false, try(plan.Step{Delay: &plan.Delay{Dev: "br0", Bridge: "br0", Delay: time.Millisecond}})},
 		{"offload switches", false, try(plan.Step{Offload: &plan.Offload{Dev: "v0", Features: map[string]bool{"tx-tcp-segmentation": false}}})},

@@ -183,7 +183,9 @@ func Command(ctx context.Context, argv, env []string) (*exec.Cmd, Tag) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	if argv[0] == "weir" {
 		cmd.Path, cmd.Err = "/proc/self/exe", nil
-	} else if path := facts.Find(argv[0]); path != "" {
+	} else if path, err := facts.Command(argv[0]); err != nil {
+		cmd.Err = err
+	} else if path != argv[0] {
 		cmd.Path, cmd.Err = path, nil
 	}
 	tag := Tag("WEIR_PROGRAM=" + rand.Text())

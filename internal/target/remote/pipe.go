@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/foreign"
 )
 
@@ -41,7 +42,12 @@ func Start(argv, env []string) (*Pipe, error) {
 	if len(argv) == 0 {
 		return nil, errors.New("start a pipe: no program is named")
 	}
-	cmd := exec.Command(argv[0], argv[1:]...)
+	path, err := facts.LookPath(argv[0])
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path, argv[1:]...)
+	cmd.Args[0] = argv[0] // programs name themselves by it
 	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = leftTime

@@ -12,10 +12,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os/exec"
 	"sync"
 
 	"github.com/weir-bench/weir/internal/caught"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/agent"
 	"github.com/weir-bench/weir/internal/target/remote"
@@ -68,7 +68,7 @@ func (t *Target) Connect(ctx context.Context) error {
 }
 
 func (t *Target) connect(ctx context.Context) error {
-	if _, err := exec.LookPath("ssh"); err != nil {
+	if _, err := facts.LookPath("ssh"); err != nil {
 		return fmt.Errorf("%w; install the OpenSSH client (package openssh-client)", err)
 	}
 	errs := make([]error, len(t.machines))

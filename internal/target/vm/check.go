@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 
 	"github.com/weir-bench/weir/internal/facts"
 )
@@ -24,7 +23,7 @@ func Checks() []facts.Check {
 	if dynamic != nil {
 		dynamic = fmt.Errorf("this program %w", dynamic)
 	}
-	path, err := exec.LookPath("/sbin/modprobe") // the path that kernels use (CONFIG_MODPROBE_PATH)
+	path, err := facts.LookPath("/sbin/modprobe") // the path that kernels use (CONFIG_MODPROBE_PATH)
 	modprobe := check("modprobe", path, err)
 	if err != nil {
 		modprobe.Detail, modprobe.Fix = "not found: a guest has only the plainest devices", "install the package kmod"

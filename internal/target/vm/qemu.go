@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"runtime"
@@ -45,7 +46,10 @@ func findQEMU() (string, error) {
 	if here.program == "" {
 		return "", fmt.Errorf("guests do not work on %s: they need amd64 or arm64", runtime.GOARCH)
 	}
-	path, err := exec.LookPath(here.program)
+	path, err := facts.LookPath(here.program)
+	if err != nil && !errors.Is(err, exec.ErrNotFound) {
+		return "", err
+	}
 	if err != nil {
 		return "", fmt.Errorf("%s: not found: install the package %s (Debian, Ubuntu)", here.program, here.qemu)
 	}
