@@ -158,6 +158,8 @@ var charts = map[string]drawing{
 	"heat-lines": Heat{Rows: names[:2], Columns: names[:2], Cells: [][]Cell{{{10, "10.0\n[9.1, 11.0]\n= 1"}, {8, "8.0\n[7.2, 8.8]\n0.80×\n[0.75, 0.86]"}}, {{4, "4.0"}, {}}},
 		Axis: "throughput, Gbit/s", Alt: "Lines."},
 	"trials":         trials,
+	"trials-busy":    busyTrials,
+	"overview":       overview,
 	"runs":           fourRuns,
 	"runs-one":       Runs{Dates: []string{"10:00"}, Axis: "ratio", Alt: "One run."},
 	"trials-none":    Trials{Alt: "No trials."},
@@ -250,8 +252,8 @@ func TestNoNumberNoChart(t *testing.T) {
 		"ratio":               Ratios{Rows: []Row{{Name: "x", Value: nan}}},
 		"ratio below 0":       Ratios{Rows: []Row{{Name: "x", Value: -1}}},
 		"value":               Values{Rows: []Row{{Name: "x", Value: math.Inf(1)}}},
-		"trial":               Trials{[]TrialRow{{Name: "x", Median: 1, Points: []TrialPoint{{Value: nan, Has: true}}}}, []string{"1"}, "", ""},
-		"trial of no block":   Trials{[]TrialRow{{Name: "x", Median: 1, Points: []TrialPoint{{At: 1}}}}, []string{"1"}, "", ""},
+		"trial":               Trials{[]TrialRow{{Name: "x", Median: 1, Points: []TrialPoint{{Value: nan, Has: true}}}}, []string{"1"}, "", "", "", "", "", ""},
+		"trial of no block":   Trials{[]TrialRow{{Name: "x", Median: 1, Points: []TrialPoint{{At: 1}}}}, []string{"1"}, "", "", "", "", "", ""},
 		"run":                 Runs{Dates: []string{"x"}, Curves: []Curve{{Name: "x", Points: []CurvePoint{{Y: nan}}}}},
 		"run below 0":         Runs{Dates: []string{"x"}, Curves: []Curve{{Name: "x", Points: []CurvePoint{{Y: -1}}}}},
 		"run that is not":     Runs{Dates: []string{"x"}, Curves: []Curve{{Name: "x", Points: []CurvePoint{{X: 1, Y: 1}}}}},
@@ -309,7 +311,7 @@ func FuzzAxes(f *testing.F) {
 			"cost":      Cost{Bars: []Bar{{"x", 0, []float64{a, b, c}}}, Names: []string{"", "", ""}},
 			"heat":      Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Cell{{{a, "x"}}}},
 			"over":      Over{Times: []float64{a, b}, Window: c, Panels: []Panel{{Top: a, Lines: []TimeLine{{Y: []float64{b, c}, Lo: []float64{a, a}, Hi: []float64{c, b}}}}}},
-			"trials":    Trials{[]TrialRow{{Name: "x", Median: a, Points: []TrialPoint{{Value: b, Has: true}, {At: 1, Value: c, Has: true}}}}, []string{"1", "2"}, "", ""},
+			"trials":    Trials{[]TrialRow{{Name: "x", Median: a, Points: []TrialPoint{{Value: b, Has: true}, {At: 1, Value: c, Has: true}}}}, []string{"1", "2"}, "", "", "", "", "", ""},
 			"stack":     Over{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Y: []float64{a, b}}, {Y: []float64{b, c}}}}}},
 		} {
 			svg, err := d.SVG()
