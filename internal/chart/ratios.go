@@ -119,7 +119,7 @@ func (c *canvas) interval(a axis, r Row, y float64) {
 	lo, _ := a.inside(r.Lo)
 	hi, _ := a.inside(r.Hi)
 	c.whiskers(in, 2, a.pos(lo), a.pos(hi), y, 4)
-	c.circle(inked("d", in), x, y, 5)
+	c.spot(in, r.Color, x, y, 5)
 }
 
 // whiskers draws an interval with ends that reach h above and below y.

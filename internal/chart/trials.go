@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -16,6 +17,8 @@ type Trials struct {
 	Blocks []string // names along the horizontal axis
 	Axis   string   // the quantity with its unit
 	Alt    string   // text alternative
+	// Words of the drawing; "" means English. Scale has {} for the share.
+	Block, Scale, NotCounted, Disturbed string
 }
 
 // A TrialRow is one network. Its points ascend by At.
@@ -47,15 +50,23 @@ const (
 // spans are the distances from the median that rows can show; farther points stand at the edge.
 var spans = []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1}
 
-// span returns the smallest that has room for most trials.
+// span returns the smallest that has room for most trials: of those that count, or of all if most of them are drawn as
+// disturbed.
 func (v Trials) span() float64 {
-	var far []float64
+	var far, disturbed []float64
 	for _, r := range v.Rows {
 		for _, p := range r.Points {
-			if p.Has && p.State == TrialCounts {
+			switch {
+			case !p.Has:
+			case p.State == TrialCounts:
 				far = append(far, r.distance(p))
+			case p.State == TrialDisturbed:
+				disturbed = append(disturbed, r.distance(p))
 			}
 		}
+	}
+	if len(disturbed) > len(far) {
+		far = append(far, disturbed...)
 	}
 	if far == nil {
 		return spans[0]
@@ -101,21 +112,21 @@ func (v Trials) SVG() (string, error) {
 	for i := 0; i < len(v.Blocks); i += max(every, 1) {
 		c.text(inkMuted, middle, smallSize, x.pos(float64(i)), g.bottom+13, clip(v.Blocks[i], 40, smallSize))
 	}
-	c.text(inkMuted, start, smallSize, 0, g.bottom+13, "block")
-	c.text(inkMuted, start, smallSize, 0, g.bottom+31, fmt.Sprintf("Half a row is %.0f %% of the median.", 100*span))
+	c.text(inkMuted, start, smallSize, 0, g.bottom+13, cmp.Or(v.Block, "block"))
+	c.text(inkMuted, start, smallSize, 0, g.bottom+31, strings.ReplaceAll(cmp.Or(v.Scale, "Half a row is {} of the median."), "{}", fmt.Sprintf("%.0f %%", 100*span)))
 	c.legend(v, g)
 	c.shut()
 	c.root = fmt.Sprintf(" data-top=\"%s\" data-bottom=\"%s\" data-u=\"%s\"", px(g.top), px(g.bottom), foreign.XML(v.Axis))
 	whole := v.whole()
 	if whole {
-		c.root += " data-w=\"block \"" + each("data-x", v.Blocks)
+		c.root += " data-w=\"" + foreign.XML(cmp.Or(v.Block, "block")) + " \"" + each("data-x", v.Blocks)
 	}
 	for i, r := range v.Rows {
 		var tips []string
 		for _, p := range r.Points {
 			tip := p.Tip
 			if !whole {
-				tip = "block " + v.Blocks[p.At] + ": " + tip
+				tip = cmp.Or(v.Block, "block") + " " + v.Blocks[p.At] + ": " + tip
 			}
 			tips = append(tips, tip)
 		}
@@ -182,7 +193,7 @@ func (c *canvas) legend(v Trials, g grid) {
 	for _, m := range []struct {
 		state TrialState
 		text  string
-	}{{TrialNot, "× not counted"}, {TrialDisturbed, "△ disturbed"}} {
+	}{{TrialNot, "× " + cmp.Or(v.NotCounted, "not counted")}, {TrialDisturbed, "△ " + cmp.Or(v.Disturbed, "disturbed")}} {
 		if has[m.state] {
 			c.text(inkBad, end, smallSize, at, g.bottom+31, m.text)
 			at -= textWidth(m.text, smallSize) + 8

@@ -82,7 +82,7 @@ func HTML(w io.Writer, d *doc.Document) error {
 }
 
 func (v *view) funcs() template.FuncMap {
-	return template.FuncMap{"of": v.of, "svg": v.svg, "heat": v.heat, "plain": v.plain, "say": v.say}
+	return template.FuncMap{"of": v.of, "svg": v.svg, "heat": v.heat, "plain": v.plain, "say": v.say, "stack": stack}
 }
 
 // in is a sentence that the renderer adds.
@@ -126,7 +126,11 @@ func (v *view) colors() string {
 	var b strings.Builder
 	for _, name := range v.Networks {
 		n := doc.Color(v.Networks, v.Baseline, name)
-		fmt.Fprintf(&b, "[data-n=\"%d\"]{--n:var(--s%d)}\n", n, min(n, 1)*(max(n-1, 0)%8+1))
+		mark := ""
+		if n > 8 { // a square, as in charts, where colors begin again
+			mark = ";--mark:0"
+		}
+		fmt.Fprintf(&b, "[data-n=\"%d\"]{--n:var(--s%d)%s}\n", n, min(n, 1)*(max(n-1, 0)%8+1), mark)
 	}
 	return b.String()
 }

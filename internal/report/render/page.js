@@ -256,11 +256,11 @@ function sort(table) {
 	if (!orders.has(table)) orders.set(table, [...body.rows]);
 	const [column, direction] = (views.sort.get(table.id) || '-1').split(':').map(Number), rows = [...orders.get(table)];
 	if (rows[0]?.cells[column]) {
-		const keys = new Map(rows.map(r => [r, r.cells[column].dataset.v || textOf(r.cells[column])]));
+		const keys = new Map(rows.map(r => [r, r.cells[column].dataset.v || r.cells[column].textContent]));
 		const numbers = rows.every(r => isFinite(numberOf(keys.get(r) || '0')));
 		rows.sort((a, b) => {
 			const x = keys.get(a), y = keys.get(b);
-			if (!x || !y) return !x - !y; // empty cells are last
+			if (!x || !y) return !x - !y; // empty ones last
 			return direction * (numbers ? numberOf(x) - numberOf(y) : x.localeCompare(y, undefined, {numeric: true}));
 		});
 	}

@@ -90,3 +90,27 @@ func FuzzNames(f *testing.F) {
 		}
 	})
 }
+
+// A table wider than a screen becomes several with the same rows; an interval stays with its ratio.
+func TestStack(t *testing.T) {
+	wide := doc.Table{ID: "t", Columns: []doc.Column{{Head: "network"}}, Rows: []doc.Row{{Network: "net", Cells: []doc.Cell{{Text: "net"}}}}}
+	for range 12 {
+		for _, kind := range []string{"ratio", "interval", "same"} {
+			wide.Columns = append(wide.Columns, doc.Column{Head: "head of it", Kind: kind})
+			wide.Rows[0].Cells = append(wide.Rows[0].Cells, doc.Cell{Text: "[0.10, 0.20]"})
+		}
+	}
+	parts, columns := stack([]doc.Table{wide}), 0
+	for i, p := range parts {
+		columns += len(p.Columns) - 1
+		if p.Columns[0].Head != "network" || p.Columns[1].Kind != "ratio" || len(p.Rows[0].Cells) != len(p.Columns) || p.Rows[0].Network != "net" || i > 0 && p.ID == "t" {
+			t.Errorf("part %d: %+v", i, p)
+		}
+	}
+	if len(parts) < 3 || columns != len(wide.Columns)-1 {
+		t.Errorf("%d tables with %d columns", len(parts), columns)
+	}
+	if narrow := stack([]doc.Table{{ID: "n", Columns: wide.Columns[:4], Rows: []doc.Row{{Cells: wide.Rows[0].Cells[:4]}}}}); len(narrow) != 1 || narrow[0].ID != "n" {
+		t.Errorf("%+v", narrow)
+	}
+}

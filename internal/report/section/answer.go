@@ -20,6 +20,9 @@ func answerSection(s source) []doc.Section {
 	for _, text := range s.answer() {
 		x.Lines = append(x.Lines, doc.Line{Text: text})
 	}
+	if f, ok := s.overviewChart(); ok {
+		x.Figures = []doc.Figure{f}
+	}
 	x.Tables = s.glance()
 	if t, ok := s.overview(); ok {
 		x.Tables = append(x.Tables, t)

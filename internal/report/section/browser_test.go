@@ -123,6 +123,7 @@ func call[P, R any](x *tab, command cdp.Command[P, R], params P) {
 func (x *tab) visit(address string) {
 	x.Helper()
 	x.do(chromedp.Navigate("about:blank"), chromedp.Navigate(address), chromedp.WaitVisible(chromedp.CSS("#filter")))
+	x.js(`document.querySelectorAll('section > details.fold').forEach(d => d.open = true)`)
 }
 
 // eval returns the value of an expression.

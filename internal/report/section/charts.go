@@ -2,6 +2,7 @@ package section
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -20,13 +21,7 @@ func (s source) color(network string) int { return doc.Color(s.p.Networks, s.p.B
 func (s source) figures(t analysis.Table) (out []doc.Figure) {
 	for _, f := range []func(analysis.Table) *doc.Figure{s.ratioChart, s.valueChart, s.splitChart, s.latencyChart, s.ladderChart, s.costChart} {
 		x := f(t)
-		switch {
-		case x == nil:
-			continue
-		case s.cut.few && len(out) > 0 && x.ID == "median":
-			out[0].Note = prose.Sentences(out[0].Note, say("Pages with more than %d rows omit the chart of medians; the table has them.", manyRows))
-			continue
-		case s.cut.few && len(out) > 0 && x.ID == "cpu":
+		if x == nil || s.cut.few && slices.Contains([]string{"ratio", "median", "cpu"}, x.ID) { // the overview and the table have them
 			continue
 		}
 		x.ID = tableID(t) + " " + x.ID

@@ -11,6 +11,6 @@ func claimSection(s source) []doc.Section {
 		return nil
 	}
 	x := published.ClaimSection(s.Claims)
-	x.In = doc.Full
+	x.In, x.Fold = doc.Full, true
 	return []doc.Section{x}
 }

@@ -17,7 +17,7 @@ import (
 
 // conditionSection shows the facts about the hosts, and differences that are not factors.
 func conditionSection(s source) []doc.Section {
-	x := doc.Section{ID: "conditions", Title: say("Conditions"), Parts: hosts(s.Hosts), Flat: true, In: doc.Full}
+	x := doc.Section{ID: "conditions", Title: say("Conditions"), Parts: hosts(s.Hosts), Flat: true, Fold: true, In: doc.Full}
 	if x.Parts == nil {
 		x.About = say("The run stored no facts about hosts.")
 	}
@@ -31,7 +31,7 @@ func conditionSection(s source) []doc.Section {
 
 // residue lists the differences: a row for each value on a page, a sentence elsewhere.
 func (s source) residue() doc.Section {
-	x := doc.Section{ID: "residue", Title: say("Differences that are not factors"), Label: say("Differences that are not factors")}
+	x := doc.Section{ID: "residue", Title: say("What differed without being varied"), Label: say("What differed without being varied")}
 	if len(s.p.Residue) == 0 {
 		x.About, x.In = say("None: all ok trials agree in everything that they recorded."), []doc.Medium{doc.Page}
 		return x

@@ -101,7 +101,7 @@ func TestGapIsInReports(t *testing.T) {
 			t.Errorf("%s of another run has %s", name, want)
 		}
 	}
-	if s := write(t, writers["html"], gapRun(12)); strings.Index(s, `<section id="gap">`) > strings.Index(s, `<section id="probe-tcp"`) || !strings.Contains(s, `href="#gap"`) {
+	if s := write(t, writers["html"], gapRun(12)); strings.Index(s, `<section id="gap">`) > strings.Index(s, `id="probe-tcp"`) || !strings.Contains(s, `href="#gap"`) {
 		t.Error("the answer does not come first")
 	}
 	if gaps, _ := reporttest.Part(Report(reporttest.Analyzed(gapRun(12))), "gap").Data.([]analysis.Gap); len(gaps) != 2 || len(gaps[1].Extra) != 3 {

@@ -22,6 +22,8 @@ type glanced struct {
 	base, own     float64
 	unit, missing string
 	metric        record.Quantity
+	network       string
+	divides, row  string // what is divided, and the row's name below it
 }
 
 // Of more rows, the table below the answer has those with the largest effects: it must fit a screen with the answer.
@@ -121,7 +123,8 @@ func (s source) glancedRows() (out []glanced) {
 				if !common || ratio == "" {
 					name = prose.Comma(name, c.ratio())
 				}
-				stated = append(stated, glanced{value: Value(s.Words, r.Probe, r.Metric), name: name, ratio: r.Ratio, same: r.Same, base: r.Base.Center, own: r.Value.Center, unit: r.Unit, metric: r.Metric})
+				stated = append(stated, glanced{value: Value(s.Words, r.Probe, r.Metric), name: name, ratio: r.Ratio, same: r.Same, base: r.Base.Center, own: r.Value.Center, unit: r.Unit, metric: r.Metric, network: r.Network,
+					divides: c.ratio(), row: cmp.Or(c.name(r), r.Network)})
 			}
 		}
 	}
@@ -136,13 +139,23 @@ func (s source) glancedRows() (out []glanced) {
 				name = prose.Levels(t.Levels)
 			}
 			out = append(out, glanced{value: Value(s.Words, t.Probe, t.Metric), name: name, ratio: r.Ratio, same: r.Same,
-				base: base.Value.Center, own: r.Value.Center, unit: t.Unit, metric: t.Metric})
+				base: base.Value.Center, own: r.Value.Center, unit: t.Unit, metric: t.Metric, network: r.Network,
+				divides: "÷ " + s.p.Baseline, row: s.rowName(t, r)})
 		}
 	}
 	if len(s.Contrasts) > 0 && s.Contrasts[0].Baseline() != "" {
 		return append(out, stated...)
 	}
 	return append(stated, out...)
+}
+
+// rowName names a network under its conditions; where one network is compared, they are enough.
+func (s source) rowName(t analysis.Table, r analysis.Row) string {
+	levels := prose.Levels(t.Levels)
+	if len(s.p.Networks) == 2 && levels != "" {
+		return levels
+	}
+	return prose.Comma(r.Network, levels)
 }
 
 // commonRatio is what all rows divide, if that is one thing.

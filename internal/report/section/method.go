@@ -12,7 +12,7 @@ import (
 )
 
 func methodSection(s source) []doc.Section {
-	x := doc.Section{ID: "method", Title: say("Method"), In: []doc.Medium{doc.Page, doc.Markdown}}
+	x := doc.Section{ID: "method", Title: say("Method"), Fold: true, In: []doc.Medium{doc.Page, doc.Markdown}}
 	p := s.p
 	if len(p.Tables) == 0 {
 		return []doc.Section{x}

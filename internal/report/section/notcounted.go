@@ -33,7 +33,7 @@ func notCountedSection(s source) []doc.Section {
 	if order == nil {
 		return nil
 	}
-	x := doc.Section{ID: "not-counted", Title: say("Trials not counted"), In: []doc.Medium{doc.Page}}
+	x := doc.Section{ID: "not-counted", Title: say("Trials not counted"), Fold: true, In: []doc.Medium{doc.Page}}
 	each := len(rs)
 	if len(s.Results) > manyTrials {
 		if n := len(order); n > mostGroups {

@@ -146,7 +146,7 @@ func TestSortableTrials(t *testing.T) {
 
 // A large page says why a table has fewer charts than others.
 func TestLargePageSaysWhatItLeavesOut(t *testing.T) {
-	const note = "omit the chart of medians"
+	const note = "omit charts of ratios, medians and CPU time"
 	if s := write(t, writers["html"], reporttest.Run(t)); strings.Contains(s, note) {
 		t.Error("a small page says that it leaves out charts")
 	}

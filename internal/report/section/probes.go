@@ -35,11 +35,11 @@ func probeSections(s source) (out []doc.Section) {
 
 func (s source) probe(tables []analysis.Table, across []doc.Figure) doc.Section {
 	first := tables[0]
-	x := doc.Section{ID: "probe " + first.Probe, Title: s.Title(first.Probe), Probe: first.Probe, About: s.about(first), Figures: across, Flat: true, In: doc.Full}
+	x := doc.Section{ID: "probe " + first.Probe, Title: s.Title(first.Probe), Probe: first.Probe, About: s.about(first), Figures: across, Flat: true, Fold: true, In: doc.Full}
 	many := len(tables) > manyTables
 	for _, t := range tables {
 		part := s.table(t)
-		part.Fold = many || across != nil
+		part.Fold = many || across != nil || len(tables) > 1 && len(s.p.Contrasts) > 0 // curves and comparisons say more
 		x.Parts = append(x.Parts, part)
 	}
 	if many && across == nil {

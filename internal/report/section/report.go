@@ -47,7 +47,6 @@ var sections = []func(source) []doc.Section{
 	costSection,
 	probeSections,
 	profileSection,
-	claimSection,
 	hopSection,
 	traceSection,
 	toolSection,
@@ -58,6 +57,7 @@ var sections = []func(source) []doc.Section{
 	pathSection,
 	conditionSection,
 	notCountedSection,
+	claimSection,
 	datapathSection,
 	readingSection,
 	methodSection,
@@ -67,7 +67,7 @@ var sections = []func(source) []doc.Section{
 // Report makes the report of a run.
 func Report(r *account.Account) *doc.Document {
 	s := newSource(r)
-	d := &doc.Document{Title: cmp.Or(r.Name, "weir"), Question: word(r.Question), Census: s.census(), Span: Span(s.Account), Where: Where(r), Head: s.head(),
+	d := &doc.Document{Title: cmp.Or(r.Name, "weir"), Question: Question(r), Census: s.census(), Span: Span(s.Account), Where: Where(r), Head: s.head(),
 		Baseline: s.p.Baseline, Networks: s.p.Networks, Analysis: s.p, Findings: s.Findings()}
 	d.Lead, d.Answer = s.lead(), s.answer()
 	for _, f := range finding.OfRun(s.Findings()) {
@@ -79,6 +79,27 @@ func Report(r *account.Account) *doc.Document {
 	}
 	d.Identify()
 	return d
+}
+
+// custom is the question of a run of flags alone, which its networks make one.
+const custom = "What do these networks cost?"
+
+// mostAsked is how many networks a question names.
+const mostAsked = 6
+
+// Question is that of the study. One about these networks names them: pages, tabs and lists of runs need to differ.
+func Question(r *account.Account) string {
+	p := r.Analysis
+	others := slices.DeleteFunc(slices.Clone(p.Networks), func(n string) bool { return n == p.Baseline })
+	switch n := len(others); {
+	case r.Question != custom || n == 0 || p.Baseline == "":
+		return word(r.Question)
+	case n == 1:
+		return say("What does %s cost, compared with %s?", others[0], p.Baseline)
+	case n > mostAsked:
+		return say("What do %s and %d more cost, compared with %s?", prose.List(others[:mostAsked-1]), n-mostAsked+1, p.Baseline)
+	}
+	return say("What do %s cost, compared with %s?", prose.And(others), p.Baseline)
 }
 
 // census counts the trials by status.

@@ -23,7 +23,7 @@ var threadsAbout = say("A thread runs on one CPU at a time: one at 100 % cannot 
 // threadSection has a part per probe and condition: the CPUs in use, and the busiest threads of each
 // network.
 func threadSection(s source) []doc.Section {
-	x := doc.Section{ID: "threads", Title: say("Busiest threads"), About: threadsAbout, Flat: true, In: []doc.Medium{doc.Page, doc.Markdown}}
+	x := doc.Section{ID: "threads", Title: say("Busiest threads"), About: threadsAbout, Flat: true, Fold: true, In: []doc.Medium{doc.Page, doc.Markdown}}
 	var does doc.Groups[string, string] // what a thread's time goes to
 	for _, t := range s.p.Tables {
 		rows := busyThreads(t, s.cut.few)

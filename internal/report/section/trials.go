@@ -62,7 +62,7 @@ var trialsAbout = say("Each dot is a trial, in the order of blocks, as its dista
 
 // trialSection has a chart and a table of every trial of each of the run's tables.
 func trialSection(s source) []doc.Section {
-	x := doc.Section{ID: "trials", Title: say("Every trial, block by block"), Label: say("Every trial"), About: trialsAbout, In: []doc.Medium{doc.Page}}
+	x := doc.Section{ID: "trials", Title: say("Every trial, block by block"), Label: say("Every trial"), About: trialsAbout, Fold: true, In: []doc.Medium{doc.Page}}
 	for _, t := range s.p.Tables {
 		order := s.places(t)
 		if len(order) == 0 {
@@ -126,7 +126,8 @@ func (s source) trialChart(t analysis.Table, order []place) doc.Figure {
 		}
 		order = some
 	}
-	v := chart.Trials{Axis: prose.Comma(MetricName(t.Metric), label)}
+	v := chart.Trials{Axis: prose.Comma(MetricName(t.Metric), label), Block: say("block"), Scale: say("Half a row is {} of the median."),
+		NotCounted: say("not counted"), Disturbed: say("disturbed")}
 	index := map[place]int{}
 	for i, p := range order {
 		index[p] = i

@@ -36,7 +36,7 @@ func Entry(runs []*account.Account) (x Indexed) {
 		return x
 	}
 	r := runs[0]
-	x.runs, x.study, x.question = len(runs), r.Name, r.Question
+	x.runs, x.study, x.question = len(runs), r.Name, section.Question(r)
 	x.begin, _ = r.Times()
 	_, x.machine = machineOf(r)
 	p := analysis.Pool(analyses(runs), 0)

@@ -34,7 +34,7 @@ func Pooled(runs []*account.Account, p *analysis.Pooled) *doc.Document {
 	trials := 0
 	for i, r := range runs {
 		if i == 0 {
-			d.Title, d.Question, d.Where = cmp.Or(r.Name, d.Title), word(r.Question), section.Where(r)
+			d.Title, d.Question, d.Where = cmp.Or(r.Name, d.Title), section.Question(r), section.Where(r)
 		}
 		trials += len(r.Results)
 		for name, w := range r.Words {
