@@ -129,5 +129,17 @@ func (l *ladder) joined(before, i int, lost float64) bool {
 	if b.Packets == 0 {
 		return false
 	}
-	return a.Bytes-a.Packets*outer-(b.Bytes-b.Packets*inner) < lost*a.Size()/2
+	outer += l.link(before)
+	inner += l.link(i)
+	return a.Bytes-a.Packets*outer-(b.Bytes-b.Packets*inner) < lost*(a.Size()-outer)/2
+}
+
+// link returns how many bytes of a packet at hop i are of its link layer: those of VXLAN and Geneve devices count what
+// is inside the inner Ethernet header (vxlan_rcv, drivers/net/vxlan/vxlan_core.c; iptunnel_xmit, net/ipv4/ip_tunnel_core.c).
+func (l *ladder) link(i int) float64 {
+	tunnels := func(j int) bool { return j < len(l.path) && (l.path[j].By == "vxlan" || l.path[j].By == "geneve") }
+	if !l.path[i].Out && tunnels(i) || l.path[i].Out && tunnels(i+1) {
+		return 0
+	}
+	return etherHeader
 }
