@@ -19,7 +19,7 @@ const module = "github.com/weir-bench/weir/"
 var layers = [][]string{
 	// What prints and reads text.
 	{"internal/strictyaml"},
-	{"internal/lang"},
+	{"internal/lang", "internal/lang/langtest"},
 	// Data and packages that stand alone.
 	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/picture", "internal/foreign", "internal/xsk", "studies"},
 	{"internal/facts", "internal/evidence"},

@@ -16,8 +16,8 @@ type pattern struct {
 
 // patterns are those of the warnings that trials store, and of what runs and checks say about the machine.
 var patterns = sync.OnceValue(func() (all []pattern) {
-	formats := catalog("zh/words-warnings.yaml")
-	maps.Copy(formats, catalog("zh/words-terminal.yaml"))
+	formats := catalog(files, "zh/words-warnings.yaml", true)
+	maps.Copy(formats, catalog(files, "zh/words-terminal.yaml", true))
 	for _, format := range slices.Sorted(maps.Keys(formats)) { // the same one wins each time
 		var b strings.Builder
 		end := 0
