@@ -51,6 +51,9 @@ func weir(args []string) int {
 // do not, and only while the condition holds. Both mechanisms must pass this test.
 func TestDistance(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	vxlan := &network.VXLANOverlay{VNI: 1, Port: 4789}
 	for name, n := range map[string]struct {
 		d network.Driver
@@ -63,6 +66,7 @@ func TestDistance(t *testing.T) {
 		"vxlan-overlay": {vxlan, topo.Spec{}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			fail := nstest.Judge(t)
 			n.s.Far = true
 			tp, err := topo.New(n.s)
 			if err != nil {
@@ -114,7 +118,7 @@ func TestDistance(t *testing.T) {
 			const long = 20 * time.Millisecond // more than a busy machine adds
 			near := rtt()
 			if near >= 2*long {
-				t.Errorf("without delay, an answer takes %v", near)
+				fail("without delay, an answer takes %v", near)
 			}
 			c, err := condition.Change(n.d, tp, map[string]string{"delay": long.String(), "jitter": "5ms"})
 			if err != nil {
@@ -139,7 +143,7 @@ func TestDistance(t *testing.T) {
 				t.Fatal(err)
 			}
 			if again := rtt(); again >= c.Topology.Distance.LeastRTT() {
-				t.Errorf("after the delay, an answer takes %v", again)
+				fail("after the delay, an answer takes %v", again)
 			}
 		})
 	}
@@ -148,6 +152,9 @@ func TestDistance(t *testing.T) {
 // Packets are lost as asked, in both directions.
 func TestLoss(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	tp, err := topo.New(topo.Spec{Distance: topo.Distance{Loss: 0.5}})
 	if err != nil {
 		t.Fatal(err)
