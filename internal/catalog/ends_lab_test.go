@@ -34,6 +34,14 @@ var apart = map[string][]string{
 	"wireguard":             {"pod-host"},
 }
 
+// few skips all but two networks with -short.
+func few(t *testing.T, network string) {
+	t.Helper()
+	if testing.Short() && !slices.Contains([]string{"host", "vxlan-overlay"}, network) {
+		t.Skip("slow: run without -short")
+	}
+}
+
 // Unless listed in apart, full-size packets pass in both directions between all ends of every
 // network without daemons, along the planned path.
 func TestEndsInTheLab(t *testing.T) {
@@ -51,6 +59,7 @@ func TestEndsInTheLab(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+where, func(t *testing.T) {
+				few(t, name)
 				t.Parallel()
 				site := built(t, tp, p)
 				labels := map[string]bool{}

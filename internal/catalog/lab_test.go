@@ -67,6 +67,7 @@ func TestNetworksInTheLab(t *testing.T) {
 				continue // another test says which of them have to be built
 			}
 			t.Run(fmt.Sprintf("%s/%d hosts, %d pods, IPv6 %v", name, len(tp.Hosts), len(tp.Hosts[0].Pods), s.IPv6), func(t *testing.T) {
+				few(t, name)
 				t.Parallel()
 				inLab(t, d, tp, p)
 			})
@@ -139,6 +140,9 @@ func TestServicesInTheLab(t *testing.T) {
 	nstest.Need(t)
 	for _, mode := range []string{network.ServicesIPTables, network.ServicesIPTablesLegacy, network.ServicesNFTables, network.ServicesIPVS} {
 		t.Run(mode, func(t *testing.T) {
+			if testing.Short() && mode != network.ServicesNFTables {
+				t.Skip("slow: run without -short")
+			}
 			t.Parallel()
 			d := &network.ServiceRules{Mode: mode, Services: 300}
 			tp, err := topo.New(topo.Spec{Hosts: 3, Pods: 2})

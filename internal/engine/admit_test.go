@@ -81,6 +81,9 @@ func person(t *testing.T, args ...string) (string, error) {
 }
 
 func TestAdmission(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, loopback := range loopbacks {
 		h := admitting(t, loopback, nil)
 		for _, workload := range wire.Workloads {

@@ -160,6 +160,9 @@ func TestBuffers(t *testing.T) {
 }
 
 func TestManyClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	addr, _ := serve(t, loopbacks[0])
 	for range 3 { // one after another on one server
 		measure(t, new(event.UDPStream), short("udp-stream", addr, "--rate", "1e6")...)

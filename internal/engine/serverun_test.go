@@ -269,6 +269,9 @@ func TestOtherServers(t *testing.T) {
 var intervalLine = regexp.MustCompile(`(?m)^ +([0-9.]+) to +([0-9.]+) s  (.*)$`)
 
 func TestIntervals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	h := admitting(t, loopbacks[0], nil)
 	for workload, want := range map[string]string{
 		"tcp-stream": "bit/s acknowledged", "udp-stream": "bit/s delivered", "tcp-rr": "transaction/s, 0 lost",

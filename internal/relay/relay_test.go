@@ -180,6 +180,9 @@ func TestRelay(t *testing.T) {
 		{"two hosts, waiting", network.Relay{Hops: 1, Port: 6783, Wait: 200 * time.Microsecond}, topo.Spec{Pods: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.name != "two hosts" {
+				t.Skip("slow: run without -short")
+			}
 			site, p, e := up(t, c.n, c.s)
 			if _, err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
 				t.Fatal(err)

@@ -25,6 +25,9 @@ func runsOf(r *rand.Rand, k int, tau float64, mixed bool) (runs []Interval) {
 
 // Pooled intervals cover the truth of which every run sees another state.
 func TestPoolCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	const simulations, confidence, cells = 2000, 0.95, 10
 	r := rand.New(rand.NewPCG(21, 22))

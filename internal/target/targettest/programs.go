@@ -174,13 +174,18 @@ func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
 
 // All descendants of a program end with it.
 func leaves(t *testing.T, s subject) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	for _, script := range []string{"sleep 1000 & echo $!", "setsid sleep 1000 & echo $!"} {
-		pid, err := s.sh(t, script)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.sh(t, "test -d /proc/"+strings.TrimSpace(pid)); err == nil {
-			t.Errorf("%s: process %s is left", script, strings.TrimSpace(pid))
-		}
+		wg.Go(func() {
+			pid, err := s.sh(t, script)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err := s.sh(t, "test -d /proc/"+strings.TrimSpace(pid)); err == nil {
+				t.Errorf("%s: process %s is left", script, strings.TrimSpace(pid))
+			}
+		})
 	}
 }
