@@ -68,6 +68,9 @@ func xdp(size int) probe.Probe { return &probe.UDPRate{Size: size, Send: "xdp"} 
 // Several streams of datagrams cross a network, where nothing but their own control connections opens a port for them.
 func TestStreamsOfDatagramsInTheLab(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, name := range []string{"bridge", "vxlan-overlay"} {
 		for _, v6 := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/IPv6 %v", name, v6), func(t *testing.T) {

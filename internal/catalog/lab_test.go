@@ -138,11 +138,11 @@ func TestBridgeNFInTheLab(t *testing.T) {
 // files, and a trial finds that packets took the planned path. Without the rules it leads nowhere.
 func TestServicesInTheLab(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, mode := range []string{network.ServicesIPTables, network.ServicesIPTablesLegacy, network.ServicesNFTables, network.ServicesIPVS} {
 		t.Run(mode, func(t *testing.T) {
-			if testing.Short() && mode != network.ServicesNFTables {
-				t.Skip("slow: run without -short")
-			}
 			t.Parallel()
 			d := &network.ServiceRules{Mode: mode, Services: 300}
 			tp, err := topo.New(topo.Spec{Hosts: 3, Pods: 2})

@@ -111,6 +111,9 @@ func TestAdmission(t *testing.T) {
 // A wildcard server is reachable over both families, and answers from the address that a datagram
 // was sent to.
 func TestAnyAddress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	h := admitting(t, "[::]:0", nil)
 	_, port, _ := strings.Cut(h.addr, "]:")
 	for _, to := range []string{"127.0.0.1:" + port, "127.0.0.2:" + port, "[::1]:" + port, "localhost:" + port} {

@@ -209,6 +209,9 @@ func TestStrangersLeaveNothing(t *testing.T) {
 
 // Nor do runs, on a server without a token as on one with: a lab's server serves thousands of trials.
 func TestRunsLeaveNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	addr, _ := serve(t, loopbacks[0])
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

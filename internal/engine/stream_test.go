@@ -167,6 +167,9 @@ func TestGSORefuses(t *testing.T) {
 
 // Stopping the world, as for a collection, does not wait for a stream to end.
 func TestHotLoopsStop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, flags := range []string{"udp-stream --send single --size 16", "udp-stream --nap 0 --recv single", "udp-stream --send gso", "udp-stream --streams 4", "tcp-stream --cc reno", "tcp-stream --cc reno --zerocopy"} {
 		addr, _ := serve(t, loopbacks[0])
 		ctx, cancel := context.WithCancel(t.Context())

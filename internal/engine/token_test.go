@@ -18,6 +18,9 @@ import (
 
 // Orders take the token from the agent's environment, for every workload and for reach.
 func TestOrdersWithToken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, loopback := range loopbacks {
 		h := admitting(t, loopback, nil)
 		t.Setenv(tokenVariable, testToken)

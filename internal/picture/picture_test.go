@@ -243,6 +243,9 @@ func poppler(t *testing.T, name string, args ...string) []byte {
 // Another program reads the PDF of every chart: its size, its title, all its texts, and, drawn by that
 // program, pixels like those of the PNG.
 func TestPDF(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	space := regexp.MustCompile(`\s+`)
 	for name, svg := range charts(t) {
 		var b bytes.Buffer

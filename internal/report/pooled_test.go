@@ -156,6 +156,9 @@ func TestBeyondOneRun(t *testing.T) {
 
 // A long series gives a report of readable length, which says what it leaves out.
 func TestPooledOfMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	var runs []Run
 	for range 20 {
 		runs = append(runs, repeated(t)[:2]...)

@@ -67,6 +67,9 @@ func TestPoolCoverage(t *testing.T) {
 
 // One run covers the truth with the tau that earlier runs have shown, though not by itself.
 func TestPoolKnownCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	const simulations = 2000
 	r := rand.New(rand.NewPCG(25, 26))
