@@ -153,6 +153,9 @@ func fakeServer(t *testing.T, answer func(seq uint64) int) string {
 }
 
 func TestLostAndLate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	addr := fakeServer(t, func(seq uint64) int {
 		switch seq {
 		case 5, 11:

@@ -154,6 +154,9 @@ func flood(fd int) {
 
 // Silent connections lock nobody out: the oldest of the address with most of them makes room.
 func TestFull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	h := admitting(t, loopbacks[0], nil)
 	var silent []net.Conn
 	dial := func(from string) net.Conn {

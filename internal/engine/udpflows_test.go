@@ -53,6 +53,9 @@ func TestUDPStreams(t *testing.T) {
 
 // Streams that share the port of an open server take nothing from its other clients.
 func TestUDPStreamsBesideOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, loopback := range loopbacks {
 		t.Run(loopback, func(t *testing.T) {
 			needFamily(t, loopback)

@@ -83,6 +83,9 @@ func TestBesideInTheLab(t *testing.T) {
 // Stress counts as the run's CPU time, not as disturbance by other programs.
 func TestStressIsOfTheRun(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	c := loadConfig(t, map[string][]string{"stress": {"100%"}})
 	c.Probe = func(string, map[string]string) (probe.Probe, error) { return &probe.Ping{}, nil } // uses almost no CPU itself
 	rs, err := measured(t.Context(), c)

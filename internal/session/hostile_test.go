@@ -33,6 +33,9 @@ func TestExecAsCalled(t *testing.T) {
 
 // A topology that does not answer costs its clients a bounded time, and they read why.
 func TestSilent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"}) // nobody accepts
 	if err != nil {

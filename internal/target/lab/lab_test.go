@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"net/netip"
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, Rsh(os.Args[3], os.Args[4], os.Args[6:]))
 		os.Exit(1)
 	}
+	_ = flag.Set("test.parallel", "8") // parallel tests wait
 	nstest.Main(m, func(args []string) int {
 		switch args[0] {
 		case "host": // init

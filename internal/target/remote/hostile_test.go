@@ -105,6 +105,7 @@ func TestTransfers(t *testing.T) {
 
 // The far end's programs end when it hears nothing, although the pipe stays open.
 func TestFarEndAlone(t *testing.T) {
+	t.Parallel()
 	ours, theirs := net.Pipe()
 	ended := make(chan error, 1)
 	go func() {

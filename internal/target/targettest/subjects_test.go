@@ -70,7 +70,7 @@ func TestContract(t *testing.T) {
 		"kubernetes":       inPod,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name != "lab" && name != "frames" {
+			if testing.Short() && name != "frames" {
 				t.Skip("slow: run without -short")
 			}
 			contract(t, open)
