@@ -119,7 +119,7 @@ func TestSpin(t *testing.T) {
 			t.Run(loopback+" "+workload, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
 				if cpus.Count() == 1 {
-					if _, err := run(t, short(workload, addr, "--spin")...); err == nil || !strings.Contains(err.Error(), "one for each") {
+					if _, err := run(t, short(workload, addr, "--spin")...); err == nil || !strings.Contains(err.Error(), "give each a CPU of its own") {
 						t.Errorf("two ends spin on one CPU: %v", err)
 					}
 					return
