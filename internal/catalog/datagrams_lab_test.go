@@ -29,9 +29,13 @@ func TestXDPInTheLab(t *testing.T) {
 				fail := nstest.Judge(t)
 				_, _, p, run := datagramRuns(t, name, v6)
 				for _, size := range []int{18, 19, 1200} { // an odd number of bytes ends in half a word of the checksum
-					r := run(p, xdp(size))
-					sent, _ := r.Get("sent")
-					got, _ := r.Get("delivered")
+					var r record.Result
+					var sent, got record.Value
+					for tries := 0; tries == 0 || tries < 5 && got.Value < sent.Value/2; tries++ { // beside other tests, the receiver can lack its CPU
+						r = run(p, xdp(size))
+						sent, _ = r.Get("sent")
+						got, _ = r.Get("delivered")
+					}
 					if r.Status != record.OK || r.Observed["send"] != "xdp" || got.Value == 0 {
 						t.Errorf("%d bytes: %s %s: %g packet/s sent, %g delivered; %v", size, r.Status, r.Reason, sent.Value, got.Value, r.Observed)
 					}

@@ -67,7 +67,9 @@ func TestNetworksInTheLab(t *testing.T) {
 				continue // another test says which of them have to be built
 			}
 			t.Run(fmt.Sprintf("%s/%d hosts, %d pods, IPv6 %v", name, len(tp.Hosts), len(tp.Hosts[0].Pods), s.IPv6), func(t *testing.T) {
-				few(t, name)
+				if testing.Short() && name != "vxlan-overlay" {
+					t.Skip("slow: run without -short")
+				}
 				t.Parallel()
 				inLab(t, d, tp, p)
 			})

@@ -68,6 +68,9 @@ func unstamped(t *testing.T, r event.RR) {
 }
 
 func TestLatencyWorkloads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, loopback := range loopbacks {
 		for _, args := range []string{
 			"tcp-rr", "tcp-rr --inflight 8", "tcp-rr --size 1", "tcp-rr --size 1000000", "tcp-rr --stamp-every 0",

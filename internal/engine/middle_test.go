@@ -124,6 +124,9 @@ func TestMiddle(t *testing.T) {
 }
 
 func TestMiddleOfRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	addr, _ := serve(t, loopbacks[0])
 	m := &middle{drop: 3, twice: 4}
 	var r event.Open

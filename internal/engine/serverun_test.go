@@ -86,6 +86,9 @@ func held(t *testing.T, addr, workload string, size int, d time.Duration) tcpCon
 // A second run is refused during the first, and served after it, even if the first client just
 // disappears.
 func TestOneRunAtATime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	h := admitting(t, loopbacks[0], nil)
 	for _, workload := range []string{"tcp-stream", "udp-rr", "tcp-crr"} {
 		first := held(t, h.addr, workload, 64, time.Hour)

@@ -54,6 +54,9 @@ func TestUDPStream(t *testing.T) {
 
 // The result of a search follows from its phases.
 func TestUDPSearch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, loopback := range loopbacks {
 		for _, flags := range []string{"", "--loss 0 --size 1400 --width 10%", "--send gso", "--send mmsg --recv single --nap 0 --phase 5ms"} {
 			t.Run(loopback+" "+flags, func(t *testing.T) {

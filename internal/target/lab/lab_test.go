@@ -165,6 +165,7 @@ func TestRunStopsWhatItStarted(t *testing.T) {
 
 // Run ends what a program leaves in another process group and session.
 func TestRunEndsWhatWasLeft(t *testing.T) {
+	t.Parallel()
 	s := open(t, "a")
 	var out bytes.Buffer
 	err := s.Nodes["a"].Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", "setsid sleep 1000 & echo started"}, Stdout: &out})
