@@ -13,7 +13,7 @@ PACKAGES += libxml2-utils python3-prometheus-client
 PACKAGES += rpm qemu-user # of scripts/dist-test
 PACKAGES += chromium
 PACKAGES += strace
-PACKAGES += poppler-utils
+PACKAGES += librsvg2-bin
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
 export CGO_ENABLED := 0
@@ -175,7 +175,7 @@ screenshots: build ## take the pictures of the docs again, of the results in S
 	./scripts/install-tools chromium
 	./bin/weir report $(S) --format html -o bin/page.html
 	mkdir -p docs/pictures
-	go test ./internal/report -run TestPictures -count=1 -page $(CURDIR)/bin/page.html -pictures $(CURDIR)/docs/pictures
+	go test ./internal/report/section -run TestPictures -count=1 -page $(CURDIR)/bin/page.html -pictures $(CURDIR)/docs/pictures
 
 .PHONY: test-guests
 test-guests: ## test --ssh between virtual machines: one of another architecture, and one that loses its power; 5 minutes where KVM does not work

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
@@ -73,8 +72,8 @@ func seriesOf(t *testing.T, yaml string, values ...map[[2]string]float64) string
 					Values:   []record.Value{{Name: "throughput", Unit: "bit/s", Value: v * (1 + 0.01*float64((5*b+len(at[0])+len(at[1]))%7))}}})
 				if n == 1 { // the CPUs are at two distances
 					latency := []float64{1e-7, 4e-7}[b%2]
-					rs[len(rs)-1].Values = append(rs[len(rs)-1].Values, record.Value{Name: analysis.CoreToCore, Unit: "s", Value: latency},
-						record.Value{Name: analysis.CoreToCoreAfter, Unit: "s", Value: latency})
+					rs[len(rs)-1].Values = append(rs[len(rs)-1].Values, record.Value{Name: record.CoreToCore, Unit: "s", Value: latency},
+						record.Value{Name: record.CoreToCoreAfter, Unit: "s", Value: latency})
 				}
 			}
 		}

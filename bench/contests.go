@@ -5,12 +5,13 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // A contest is a quantity that several probes of bench/engine.yaml measure. The first is the engine.
 type contest struct {
 	name, unit string
-	value      string // its name; "" is the first value of each probe
+	value      record.Quantity // its name; "" is the first value of each probe
 	contenders []contender
 	since      string // the first run with today's loops in the engine and in C; "": all
 }
@@ -64,56 +65,56 @@ var contests = []contest{
 		{"iperf3", "iperf3-udp", 8},
 		{"newest iperf3 with GSO and GRO", "iperf3-new", 1.15},
 	}, turns},
-	{"UDP 18 bytes", "packet/s", "packet.rate", []contender{
+	{"UDP 18 bytes", "packet/s", record.PacketRate, []contender{
 		{"engine", "udp-rate", 0},
 		{"C", "c-udp", 1.25},
 		{"C, napping as the engine's receiver does", "c-udp-nap", 0},
 		{"iperf3", "iperf3-small", 1},
 		{"netperf", "netperf-small", 1},
 	}, ""},
-	{"UDP 18 bytes, the fastest mode", "packet/s", "packet.rate", []contender{
+	{"UDP 18 bytes, the fastest mode", "packet/s", record.PacketRate, []contender{
 		{"engine, GSO and GRO", "udp-rate-gso", 0},
 		{"engine, sendmmsg", "udp-rate-mmsg", 0},
 		{"engine, AF_XDP", "udp-rate-xdp", 0},
 		{"C, one send each", "c-udp", 0},
 	}, turns},
-	{"UDP 18 bytes, sendmmsg", "packet/s", "packet.rate", []contender{
+	{"UDP 18 bytes, sendmmsg", "packet/s", record.PacketRate, []contender{
 		{"engine", "udp-rate-mmsg", 0},
 		{"C", "c-udp-mmsg", 0},
 		{"C, one send each", "c-udp", 0},
 	}, ""},
-	{"UDP 18 bytes, AF_XDP", "packet/s", "packet.rate", []contender{
+	{"UDP 18 bytes, AF_XDP", "packet/s", record.PacketRate, []contender{
 		{"engine", "udp-rate-xdp", 0},
 		{"C", "c-udp-xdp", 0},
 	}, ""},
-	{"UDP response time, spinning", "1/s", "transactions", []contender{
+	{"UDP response time, spinning", "1/s", record.Transactions, []contender{
 		{"engine", "udp-rr-spin", 0},
 		{"engine, without kernel stamps", "udp-rr-unstamped", 0},
 		{"C, only counting", "c-rr", 0.98},
 		{"C, keeping response times", "c-rr-measure", 0.98},
 	}, ""},
-	{"UDP response time, spinning, without kernel stamps", "1/s", "transactions", []contender{
+	{"UDP response time, spinning, without kernel stamps", "1/s", record.Transactions, []contender{
 		{"engine", "udp-rr-unstamped", 0},
 		{"C, only counting", "c-rr", 0.98},
 		{"C, keeping response times", "c-rr-measure", 0.98},
 	}, ""},
-	{"UDP response time, spinning, the longest", "s", "rtt.max", []contender{
+	{"UDP response time, spinning, the longest", "s", record.RTTMax, []contender{
 		{"engine", "udp-rr-unstamped", 0},
 		{"C, keeping response times", "c-rr-measure", 1},
 	}, ""},
-	{"UDP response time, spinning, the longest of a minute", "s", "rtt.max", []contender{
+	{"UDP response time, spinning, the longest of a minute", "s", record.RTTMax, []contender{
 		{"engine", "rr-minute", 0},
 		{"C, keeping response times", "c-rr-minute", 1},
 	}, ""},
-	{"UDP response time, spinning, time in those above 100 µs, of each second of a minute", "s", pauses, []contender{
+	{"UDP response time, spinning, time in those above 100 µs, of each second of a minute", "s", record.RTTPauses, []contender{
 		{"engine", "rr-minute", 0},
 		{"C, keeping response times", "c-rr-minute", 1},
 	}, ""},
-	{"TCP one stream, the longest pause between two reads", "s", "silence", []contender{
+	{"TCP one stream, the longest pause between two reads", "s", record.Silence, []contender{
 		{"engine", "tcp-stream", 0},
 		{"C", "c-tcp-warm", 1},
 	}, wholeReads},
-	{"TCP one stream, the longest pause between two reads of a minute", "s", "silence", []contender{
+	{"TCP one stream, the longest pause between two reads of a minute", "s", record.Silence, []contender{
 		{"engine", "tcp-minute", 0},
 		{"C", "c-tcp-minute", 1},
 	}, wholeReads},
@@ -124,12 +125,12 @@ var contests = []contest{
 		{"qperf, mean", "qperf-udp-rr", 0},
 		{"netperf", "netperf-udp-rr", 0},
 	}, ""},
-	{"UDP response time, blocking, 99.9th percentile", "s", "rtt.p999", []contender{
+	{"UDP response time, blocking, 99.9th percentile", "s", record.RTTP999, []contender{
 		{"engine", "udp-rr-long", 0},
 		{"C", "c-wait-long", 0},
 		{"sockperf", "sockperf-rr-long", 1},
 	}, ""},
-	{"UDP response time, blocking, 99.9th percentile of a minute", "s", "rtt.p999", []contender{
+	{"UDP response time, blocking, 99.9th percentile of a minute", "s", record.RTTP999, []contender{
 		{"engine", "blocking-minute", 0},
 		{"sockperf", "sockperf-minute", 1},
 	}, ""},

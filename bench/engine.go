@@ -91,7 +91,7 @@ func goals(f func(c contest, p contender, lower bool)) {
 	for _, c := range contests {
 		for _, p := range c.contenders {
 			if p.goal != 0 {
-				f(c, p, record.LowerIsBetter(c.unit))
+				f(c, p, c.value.LowerIsBetter(c.unit))
 			}
 		}
 	}
@@ -226,7 +226,7 @@ func version(runs []run, probe string) string {
 			if t.Config[analysis.Probe] != probe {
 				continue
 			}
-			if tool := t.Observed["tool"]; t.Status == record.OK {
+			if tool := record.Tool.Of(t.Observed); t.Status == record.OK {
 				if !strings.Contains(tool, " ") {
 					return ""
 				}

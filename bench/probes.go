@@ -28,13 +28,13 @@ var probes = map[string]func() probe.Probe{
 	"c-udp-xdp":      func() probe.Probe { return cUDP("udp-nap", "xdp-send") },
 	"c-udp-mmsg":     func() probe.Probe { return cUDP("udp-nap", "mmsg-send") },
 	"c-gso": func() probe.Probe {
-		return &program{"c-limit gso-recv ADDR PORT WARMUP", "c-limit gso-send ADDR PORT TOTAL 1400", "throughput", "bit/s", true, `^(\d+)`, nil}
+		return &program{"c-limit gso-recv ADDR PORT WARMUP", "c-limit gso-send ADDR PORT TOTAL 1400", record.Throughput, "bit/s", true, `^(\d+)`, nil}
 	},
 	"c-rr": func() probe.Probe {
-		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-ask ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+)`, nil}
+		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-ask ADDR PORT SECONDS", record.Transactions, "1/s", false, `^(\d+)`, nil}
 	},
 	"c-rr-measure": func() probe.Probe {
-		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-measure ADDR PORT SECONDS", "transactions", "1/s", false, `^(\d+) ([\d.]+) ([\d.]+)`, []string{"rtt.max", pauses}}
+		return &program{"c-limit rr-serve ADDR PORT", "c-limit rr-measure ADDR PORT SECONDS", record.Transactions, "1/s", false, `^(\d+) ([\d.]+) ([\d.]+)`, []record.Quantity{record.RTTMax, record.RTTPauses}}
 	},
 	"c-wait":      func() probe.Probe { return cWait("wait-serve", "wait-measure") },
 	"c-wait-long": func() probe.Probe { return &longer{cWait("wait-serve", "wait-measure")} },
@@ -42,7 +42,7 @@ var probes = map[string]func() probe.Probe{
 	"c-tcp-crr":   func() probe.Probe { return cWait("crr-serve", "crr-measure") },
 	"neper-tcp": func() probe.Probe {
 		const options = " -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2 --nolog"
-		return &program{"tcp_stream" + options, "tcp_stream -c -H ADDR" + options, "throughput", "bit/s", true, `local_throughput=(\d+)`, nil}
+		return &program{"tcp_stream" + options, "tcp_stream -c -H ADDR" + options, record.Throughput, "bit/s", true, `local_throughput=(\d+)`, nil}
 	},
 	"iperf3-default":   func() probe.Probe { return &probe.Iperf3{CC: congestionControl()} },
 	"iperf3-new":       func() probe.Probe { return &newer{probe.Iperf3{UDP: true, GSO: true}} },
@@ -54,16 +54,16 @@ var probes = map[string]func() probe.Probe{
 
 // cTCP is the C program after the engine's warm-up.
 func cTCP(receive, send string) probe.Probe {
-	return &program{"c-limit " + receive + " ADDR PORT WARMUP", "c-limit " + send + " ADDR PORT TOTAL", "throughput", "bit/s", true, `^(\d+) ([\d.]+)`, []string{"silence"}}
+	return &program{"c-limit " + receive + " ADDR PORT WARMUP", "c-limit " + send + " ADDR PORT TOTAL", record.Throughput, "bit/s", true, `^(\d+) ([\d.]+)`, []record.Quantity{record.Silence}}
 }
 
 // cWait is the C program that blocks until a reply comes.
 func cWait(serve, measure string) probe.Probe {
-	return &program{"c-limit " + serve + " ADDR PORT", "c-limit " + measure + " ADDR PORT SECONDS", "rtt", "s", false, `^\S+ \S+ \S+ ([\d.]+) ([\d.]+)`, []string{"rtt.p999"}}
+	return &program{"c-limit " + serve + " ADDR PORT", "c-limit " + measure + " ADDR PORT SECONDS", record.RTT, "s", false, `^\S+ \S+ \S+ ([\d.]+) ([\d.]+)`, []record.Quantity{record.RTTP999}}
 }
 
 func cUDP(receive, send string) probe.Probe {
-	return &program{"c-limit " + receive + " ADDR PORT", "c-limit " + send + " ADDR PORT SECONDS 18", "packet.rate", "packet/s", true, `^(\d+)`, nil}
+	return &program{"c-limit " + receive + " ADDR PORT", "c-limit " + send + " ADDR PORT SECONDS 18", record.PacketRate, "packet/s", true, `^(\d+)`, nil}
 }
 
 // congestionControl returns that of programs that do not choose one.
@@ -72,19 +72,17 @@ func congestionControl() string {
 	return strings.TrimSpace(string(b))
 }
 
-// pauses is the time in response times above pause, of each second.
-const (
-	pauses = "rtt.pauses"
-	pause  = 100 * time.Microsecond
-)
+// pause is the response time from which a request counts as a pause.
+const pause = 100 * time.Microsecond
 
 // A program prints a number, and seconds that have these names. ADDR, PORT and SECONDS stand for themselves in its command lines.
 type program struct {
 	server, client string
-	value, unit    string
+	value          record.Quantity
+	unit           string
 	atServer       bool   // the server prints it
 	pattern        string // its groups are the number and the seconds
-	seconds        []string
+	seconds        []record.Quantity
 }
 
 func (p *program) Info() probe.Info {
@@ -149,8 +147,8 @@ func (u *unstamped) Parse(out probe.Output) (probe.Measured, error) {
 			paused += took
 		}
 	}
-	m.Values = append(m.Values, record.Value{Name: "rtt.max", Unit: "s", Value: float64(h.Max()) / 1e9},
-		record.Value{Name: pauses, Unit: "s", Value: paused / all}) // spinning ends always have one request under way
+	m.Values = append(m.Values, record.Value{Name: record.RTTMax, Unit: "s", Value: float64(h.Max()) / 1e9},
+		record.Value{Name: record.RTTPauses, Unit: "s", Value: paused / all}) // spinning ends always have one request under way
 	return m, nil
 }
 

@@ -24,9 +24,6 @@ type recorded struct {
 	Results []record.Result `json:"results"` // without warnings, histograms and values that the page does not use
 }
 
-// steal is the CPU time that the hypervisor gave to others.
-const steal = "cpu.steal"
-
 // writeRecord prints the record of the run in dir.
 func writeRecord(w io.Writer, dir string) error {
 	c, err := store.Read(dir)
@@ -37,7 +34,7 @@ func writeRecord(w io.Writer, dir string) error {
 	if err := json.Unmarshal(c.Hosts["local"], &host); err != nil {
 		return fmt.Errorf("%s: the machine's facts: %w", dir, err)
 	}
-	used := map[string]bool{steal: true, analysis.CoreToCore: true, analysis.CoreToCoreAfter: true}
+	used := map[record.Quantity]bool{record.CPUSteal: true, record.CoreToCore: true, record.CoreToCoreAfter: true}
 	for _, c := range contests {
 		used[c.value] = true
 	}
@@ -48,7 +45,7 @@ func writeRecord(w io.Writer, dir string) error {
 	fmt.Fprintf(w, "{\"host\":%s,\n\"results\":[", head)
 	for i, t := range c.Results {
 		short := record.Result{Format: t.Format, Trial: t.Trial, Block: t.Block, Status: t.Status, Reason: t.Reason, Start: t.Start, Elapsed: t.Elapsed,
-			Config: t.Config, Observed: map[string]string{"tool": t.Observed["tool"]}}
+			Config: t.Config, Observed: record.Observed{record.Tool.Key(): record.Tool.Of(t.Observed)}}
 		for n, v := range t.Values {
 			if v.Hist = ""; n == 0 || used[v.Name] {
 				short.Values = append(short.Values, v)
@@ -97,7 +94,7 @@ func readRecords(dir string, s study.Study) (runs []run, err error) {
 			one.trial.all++
 			if t.Status == record.OK {
 				one.trial.ok++
-				stolen, _ := t.Get(steal)
+				stolen, _ := t.Get(record.CPUSteal)
 				one.steal += stolen.Value
 			}
 		}

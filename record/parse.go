@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A parser reads lines exactly as Write makes them and leaves others to encoding/json. Results
@@ -13,7 +14,9 @@ import (
 type parser struct {
 	b       []byte // the rest of the line
 	strings map[string]string
-	maps    map[string]map[string]string // by their JSON
+	asked   map[string]map[string]string // by their JSON
+	found   map[string]Observed          // by their JSON
+	keys    map[string]Key               // of format 1, by name and hosts
 	values  []Value                      // of the current line
 }
 
@@ -23,22 +26,49 @@ const maxKept = 1 << 14
 // result returns false if encoding/json must read the line.
 func (p *parser) result(line []byte) (*Result, bool) {
 	if p.strings == nil {
-		p.strings, p.maps = map[string]string{}, map[string]map[string]string{}
+		p.strings, p.asked, p.found, p.keys = map[string]string{}, map[string]map[string]string{}, map[string]Observed{}, map[string]Key{}
 	}
 	p.b = line
 	r := &Result{Format: Format}
-	ok := p.next(`{"format":1,"trial":`) && p.text(&r.Trial) &&
+	old := bytes.HasPrefix(line, []byte(`{"format":1,`))
+	observed := func(s Observed) Observed { return s }
+	if old {
+		observed = observedV1
+	}
+	ok := (p.next(`{"format":2,`) || p.next(`{"format":1,`)) && p.next(`"trial":`) && p.text(&r.Trial) &&
 		p.next(`,"block":`) && p.integer(&r.Block) &&
 		p.next(`,"status":`) && p.shared((*string)(&r.Status)) &&
 		(!p.next(`,"reason":`) || p.shared(&r.Reason)) &&
 		p.next(`,"start":`) && r.Start.UnmarshalJSON(p.quoted()) == nil &&
 		p.next(`,"elapsed":`) && p.number(&r.Elapsed) &&
-		p.next(`,"asked":`) && p.levels(&r.Config) &&
-		(!p.next(`,"found":`) || p.levels(&r.Observed)) &&
+		p.next(`,"asked":`) && levels(p, p.asked, &r.Config, same) &&
+		(!p.next(`,"found":`) || levels(p, p.found, &r.Observed, observed)) &&
 		(!p.next(`,"values":[`) || p.list(&r.Values)) &&
-		(!p.next(`,"warnings":`) || json.Unmarshal(p.until(']'), &r.Warnings) == nil) &&
+		(!p.next(`,"notes":`) || !old && json.Unmarshal(p.rest(), &r.Notes) == nil) &&
 		p.next("}\n")
+	if old {
+		p.rename(r.Values)
+	}
 	return r, ok && len(p.b) == 0
+}
+
+func same(m map[string]string) map[string]string { return m }
+
+// rename gives values of format 1 their keys of today.
+func (p *parser) rename(values []Value) {
+	hosts := hostsV1(values)
+	at := strings.Join(hosts, " ")
+	for i := range values {
+		v := &values[i]
+		known := string(v.Name) + " " + at
+		k, ok := p.keys[known]
+		if !ok {
+			if k = keyV1(string(v.Name), hosts); len(p.keys) < maxKept {
+				p.keys[known] = k
+			}
+		}
+		v.Name, v.About = k.Name, k.About
+	}
 }
 
 // list reads values after their opening bracket.
@@ -56,21 +86,30 @@ func (p *parser) list(values *[]Value) bool {
 }
 
 func (p *parser) value(v *Value) bool {
-	return p.next(`{"name":`) && p.shared(&v.Name) &&
+	return p.next(`{"name":`) && p.shared((*string)(&v.Name)) &&
+		(!p.next(`,"host":`) || p.shared(&v.Host)) &&
+		(!p.next(`,"place":`) || p.shared(&v.Place)) &&
+		(!p.next(`,"end":`) || p.shared(&v.End)) &&
+		(!p.next(`,"program":`) || p.shared(&v.Program)) &&
+		(!p.next(`,"thread":`) || p.shared(&v.Thread)) &&
 		p.next(`,"unit":`) && p.shared(&v.Unit) &&
 		p.next(`,"value":`) && p.number(&v.Value) &&
 		(!p.next(`,"hist":`) || p.text(&v.Hist)) && p.next("}")
 }
 
-func (p *parser) levels(m *map[string]string) bool {
+// levels reads a map, gives it the form of today, and shares one copy between results.
+func levels[M ~map[string]string](p *parser, all map[string]M, m *M, current func(M) M) bool {
 	b := p.until('}')
-	known, ok := p.maps[string(b)]
+	known, ok := all[string(b)]
 	if *m = known; ok {
 		return true
 	}
-	ok = json.Unmarshal(b, m) == nil
-	if ok && len(p.maps) < maxKept {
-		p.maps[string(b)] = *m
+	var read M
+	if ok = json.Unmarshal(b, &read) == nil; ok {
+		*m = current(read)
+	}
+	if ok && len(all) < maxKept {
+		all[string(b)] = *m
 	}
 	return ok
 }
@@ -111,6 +150,9 @@ func (p *parser) take(n int) (b []byte) {
 	b, p.b = p.b[:n], p.b[n:]
 	return b
 }
+
+// rest returns the line without the bracket that closes it, and leaves that.
+func (p *parser) rest() []byte { return p.take(max(0, len(p.b)-len("}\n"))) }
 
 // until returns the line up to end. If end is missing or inside a string, that is not JSON.
 func (p *parser) until(end byte) []byte { return p.take(bytes.IndexByte(p.b, end) + 1) }

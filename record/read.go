@@ -86,8 +86,12 @@ func (p *parser) parse(line []byte, size int, truncated bool) (*Result, error) {
 	if r, ok := p.result(line); ok {
 		return r, nil
 	}
-	// If a key has the wrong type, Unmarshal still reads the others.
-	r := new(Result)
+	return slow(line)
+}
+
+// slow reads any line of a known format. If a key has the wrong type, Unmarshal still reads the others.
+func slow(line []byte) (*Result, error) {
+	r := new(resultV1)
 	err := json.Unmarshal(line, r)
 	switch {
 	case r.Format > Format:
@@ -96,6 +100,8 @@ func (p *parser) parse(line []byte, size int, truncated bool) (*Result, error) {
 		return nil, err
 	case r.Format < 1:
 		return nil, fmt.Errorf("format %d is outside 1 to %d", r.Format, Format)
+	case r.Format == 1:
+		return r.current(), nil
 	}
-	return r, nil
+	return &r.Result, nil
 }

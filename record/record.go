@@ -4,13 +4,10 @@
 // It must not know how a number was measured or is displayed. Values are in base units.
 package record
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
-// Format is the version of the line format. Readers refuse newer ones.
-const Format = 1
+// Format is the version of the line format. Readers refuse newer ones, and read format 1, too.
+const Format = 2
 
 // A Status is the outcome of a trial. Reports show all trials but aggregate only OK ones.
 type Status string
@@ -38,35 +35,10 @@ type Result struct {
 	// Config holds the level of every factor: "network", "probe", and all others that the study
 	// varies or sets. Trials with equal Config form one cell.
 	Config map[string]string `json:"asked"`
-	// Observed holds what the trial saw but the study did not set: tool versions, congestion
-	// control, path MTU. A report names differences inside a cell.
-	Observed map[string]string `json:"found,omitempty"`
+	// Observed holds what the trial saw but the study did not set. A report names differences inside a cell.
+	Observed Observed `json:"found,omitempty"`
 
 	// Values holds the numbers. The first is the probe's metric, which compares networks.
-	Values   []Value  `json:"values,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
-}
-
-// A Value is one number in a base unit. Smaller is better if the unit is time ("s", "s/bit",
-// "s/packet"), otherwise larger.
-type Value struct {
-	Name  string  `json:"name"`
-	Unit  string  `json:"unit"` // bit/s, packet/s, 1/s, s, s/bit, s/packet, core, byte, 1
-	Value float64 `json:"value"`
-	// Hist is the distribution whose median is Value: an HDR histogram of ns in the V2 compressed,
-	// base64 encoding (hdrhistogram.org). Histograms are merged; percentiles are never averaged.
-	Hist string `json:"hist,omitempty"`
-}
-
-// Get returns the value called name.
-func (r *Result) Get(name string) (Value, bool) {
-	if i := slices.IndexFunc(r.Values, func(v Value) bool { return v.Name == name }); i >= 0 {
-		return r.Values[i], true
-	}
-	return Value{}, false
-}
-
-// LowerIsBetter reports whether smaller numbers in this unit are better.
-func LowerIsBetter(unit string) bool {
-	return slices.Contains([]string{"s", "s/bit", "s/packet", "core"}, unit)
+	Values []Value `json:"values,omitempty"`
+	Notes  []Note  `json:"notes,omitempty"`
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -128,9 +129,9 @@ func TestBadLines(t *testing.T) {
 		"empty":        {"", 0, nil},
 		"junk between": {good + "junk\n" + good, 2, []string{"f:2: invalid character"}},
 		"empty line":   {good + "\n" + good, 2, []string{"f:2: unexpected end of JSON input"}},
-		"null":         {"null\n" + good, 1, []string{"f:1: format 0 is outside 1 to 1"}},
-		"old":          {`{"format":0}` + "\n", 0, []string{"f:1: format 0 is outside 1 to 1"}},
-		"newer":        {`{"format":2,"values":"other"}` + "\n" + good, 1, []string{"f:1: format 2 is newer than 1"}},
+		"null":         {"null\n" + good, 1, []string{"f:1: format 0 is outside 1 to 2"}},
+		"old":          {`{"format":0}` + "\n", 0, []string{"f:1: format 0 is outside 1 to 2"}},
+		"newer":        {`{"format":3,"values":"other"}` + "\n" + good, 1, []string{"f:1: format 3 is newer than 2"}},
 		"wrong type":   {`{"format":1,"block":"x"}` + "\n" + good, 1, []string{"f:1: json: cannot unmarshal"}},
 		"out of range": {`{"format":1,"elapsed":1e999}` + "\n", 0, []string{"f:1: json: cannot unmarshal"}},
 		"unknown key":  {`{"format":1,"later":1}` + "\n", 1, nil},
@@ -161,7 +162,7 @@ func TestErrorKinds(t *testing.T) {
 // A line can be much longer than the 64 KiB of a bufio.Scanner, up to MaxLine.
 func TestLongLines(t *testing.T) {
 	r := example()
-	r.Warnings = []string{strings.Repeat("w", record.MaxLine-len(line(t, r))-len(`,"warnings":[""]`))}
+	r.Notes = []record.Note{record.NoteText.With(strings.Repeat("w", record.MaxLine-len(line(t, r))-len(`,"notes":[{"code":"text","args":[""]}]`)))}
 	longest := line(t, r)
 	if len(longest) != record.MaxLine {
 		t.Fatalf("the longest line has %d bytes, want %d", len(longest), record.MaxLine)
@@ -169,7 +170,7 @@ func TestLongLines(t *testing.T) {
 	longer := strings.Replace(longest, "ww", "www", 1)
 	in := io.MultiReader(strings.NewReader(longest), strings.NewReader(longer), strings.NewReader(line(t, example())))
 	rs, errs := read(t, in)
-	if len(rs) != 2 || len(rs[0].Warnings) != 1 || len(rs[1].Warnings) != 0 {
+	if len(rs) != 2 || len(rs[0].Notes) != 1 || len(rs[1].Notes) != 0 {
 		t.Errorf("%d results", len(rs))
 	}
 	want := fmt.Sprintf("f:2: line of %d bytes is longer than %d", record.MaxLine+1, record.MaxLine)
@@ -206,7 +207,7 @@ func FuzzAll(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())
-	f.Add([]byte("{\"format\":1}\n\nnull\n{\"format\":2}\n{"))
+	f.Add([]byte("{\"format\":1}\n\nnull\n{\"format\":3}\n{"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		rs, errs := read(t, bytes.NewReader(in))
 		lines := bytes.Count(in, []byte("\n"))
@@ -230,7 +231,7 @@ func FuzzRoundTrip(f *testing.F) {
 		want := &record.Result{
 			Format: record.Format, Trial: trial, Block: block, Status: record.Status(status), Reason: reason,
 			Start: time.Unix(start%1e10, start%1e9).UTC(), Elapsed: elapsed, Config: map[string]string{key: level},
-			Values: []record.Value{{Name: name, Unit: unit, Value: v, Hist: hist}},
+			Values: []record.Value{{Name: record.Quantity(name), Unit: unit, Value: v, Hist: hist}},
 		}
 		for _, s := range []string{trial, status, reason, key, level, name, unit, hist} {
 			if !utf8.ValidString(s) {
@@ -252,4 +253,28 @@ func FuzzRoundTrip(f *testing.F) {
 			t.Errorf("got %+v, want %+v", rs[0], want)
 		}
 	})
+}
+
+// A run that was recorded in format 1 reads as the same run in today's format: every value, observation and note.
+func TestFormat1ReadsAsToday(t *testing.T) {
+	var runs [2][]*record.Result
+	for i, name := range []string{"testdata/format1.jsonl", "../internal/report/testdata/results.jsonl"} {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		var errs []error
+		if runs[i], errs = read(t, f); errs != nil {
+			t.Fatal(errs)
+		}
+	}
+	if len(runs[0]) != 144 || len(runs[1]) != len(runs[0]) {
+		t.Fatalf("%d and %d results", len(runs[0]), len(runs[1]))
+	}
+	for i, old := range runs[0] {
+		if !reflect.DeepEqual(old, runs[1][i]) {
+			t.Errorf("format 1: %+v\nformat 2: %+v", old, runs[1][i])
+		}
+	}
 }

@@ -19,7 +19,7 @@ func Write(w io.Writer, r *Result) error {
 		return fmt.Errorf("result of trial %q: %w", r.Trial, err)
 	}
 	for _, v := range r.Values {
-		if err := finite("value "+v.Name, v.Value); err != nil {
+		if err := finite("value "+v.Key().String(), v.Value); err != nil {
 			return fmt.Errorf("result of trial %q: %w", r.Trial, err)
 		}
 	}

@@ -97,7 +97,7 @@ func ratios(s study.Study, cells []study.Cell) int {
 			r.Values = append(r.Values, record.Value{Name: "rtt.path", Unit: "s", Value: 1})
 		}
 		for _, x := range s.Compare {
-			r.Values = append(r.Values, record.Value{Name: x.Value, Unit: "1", Value: 1})
+			r.Values = append(r.Values, record.Value{Name: record.Quantity(x.Value), Unit: "1", Value: 1})
 		}
 		all = append(all, r)
 	}

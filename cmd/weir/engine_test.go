@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // Ctrl-C ends either end of a manual measurement with status 4 and one line, and the other end
@@ -38,7 +40,7 @@ func TestEngineInterrupted(t *testing.T) {
 			return found
 		}
 		server := &process{mark: "WEIR_TEST_MARK=" + dir}
-		server.Cmd = weir(server.mark, "engine", "serve", "127.0.0.1:0", "--token-file", token)
+		server.Cmd = weir(server.mark, "engine", "serve", "127.0.0.1:0", "--token-file", token, "--marks")
 		server.Stdout, server.Stderr = out, &server.stderr
 		if err := server.Start(); err != nil {
 			t.Fatal(err)
@@ -50,15 +52,15 @@ func TestEngineInterrupted(t *testing.T) {
 		}
 
 		client := run()
-		said(workload + " begins")
+		said(event.MarkBegin)
 		end(t, client, syscall.SIGINT, 4, "interrupted by signal 2")
-		said(workload + " has ended")
+		said(event.MarkEnd)
 
 		if err := os.Truncate(says, 0); err != nil {
 			t.Fatal(err)
 		}
 		client = run()
-		said(workload + " begins")
+		said(event.MarkBegin)
 		end(t, server, syscall.SIGINT, 4, "interrupted by signal 2")
 		if got := client.status(t); got != 1 || !strings.Contains(client.stderr.String(), addr) {
 			t.Errorf("%s without its server: status %d, want 1 and the address\n%s", workload, got, &client.stderr)

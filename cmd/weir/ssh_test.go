@@ -118,7 +118,7 @@ func TestPathMTUOverSSH(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(overSSH), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	said, status := onHosts(t, dir, `ip link set wire-b mtu 1396
+	said, status := onHosts(t, dir, `ip link set wire2 mtu 1396
 "$0" run s.yaml --blocks 1 -o out
 `)
 	if status != 3 {

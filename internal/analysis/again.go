@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/record"
 )
@@ -58,10 +57,8 @@ func Again(results []record.Result, o Options) []int {
 func Loads(r record.Result) record.Result {
 	var values []record.Value
 	for _, v := range r.Values {
-		for _, name := range []string{"others.user", "others.system", "cpu.steal", "cpu.frequency", "cpus"} {
-			if rest, ok := strings.CutPrefix(v.Name, name); ok && (rest == "" || rest[0] == '.') {
-				values = append(values, v)
-			}
+		if v.Name.In(record.OthersUser, record.OthersSystem, record.CPUSteal, record.CPUFrequency, record.CPUs) {
+			values = append(values, v)
 		}
 	}
 	return record.Result{Trial: r.Trial, Block: r.Block, Status: r.Status, Start: r.Start, Elapsed: r.Elapsed, Config: r.Config, Values: values}

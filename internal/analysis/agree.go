@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // An Agreement compares the results of several probes that measure the same.
@@ -68,7 +69,7 @@ func oneTool(tables []Table) bool {
 	tools := map[string]bool{}
 	for _, r := range rowsOf(tables) {
 		if r.Counted() > 0 {
-			tools[r.Observed["tool"]] = true
+			tools[record.Tool.Of(r.Observed)] = true
 		}
 	}
 	return len(tools) == 1 && !tools[""]
@@ -77,7 +78,7 @@ func oneTool(tables []Table) bool {
 // datagram returns the size that all ok trials of the first row observed, "" if they differ.
 func (t Table) datagram() string {
 	if i := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Counted() > 0 }); i >= 0 {
-		return t.Rows[i].Observed["datagram"]
+		return t.Rows[i].Observed[record.Datagram.Key()]
 	}
 	return ""
 }

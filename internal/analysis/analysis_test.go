@@ -224,7 +224,7 @@ func TestPercentilesAreMerged(t *testing.T) {
 
 func TestCost(t *testing.T) {
 	r := result(1, "host", "udp-stream", 1)
-	for name, v := range map[string]float64{"cpu.per.packet": 9, "cpu.per.bit": 9, "cpu.busy": 0.8, "packet.rate": 4e5, "delivered": 4e5, "cpu.user": 0.2, "cpu.system": 0.6, "cpu.softirq": -0.01, "cpu.steal": 5} {
+	for name, v := range map[record.Quantity]float64{"cpu.per.packet": 9, "cpu.per.bit": 9, "cpu.busy": 0.8, "packet.rate": 4e5, "delivered": 4e5, "cpu.user": 0.2, "cpu.system": 0.6, "cpu.softirq": -0.01, "cpu.steal": 5} {
 		r.Values = append(r.Values, record.Value{Name: name, Unit: "s/packet", Value: v})
 	}
 	c, ok := row(t, New([]record.Result{r}, Options{}), 0, "host").Cost()

@@ -10,20 +10,15 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
-
-// crossed is the key for the hosts that a trial's packets passed, in order.
-const crossed = "path.hosts"
-
-// meanValue is the response time of tools that report no median.
-const meanValue = "rtt.mean"
 
 // A Chain is one network measured over several segments of a line of hosts, and over each alone.
 type Chain struct {
 	Probe   string            `json:"probe"`
 	Network string            `json:"network"`
 	Levels  map[string]string `json:"levels,omitempty"` // of the factors that vary, except the ends
-	Metric  string            `json:"metric"`
+	Metric  record.Quantity   `json:"metric"`
 	Unit    string            `json:"unit"`
 	// Adds is set when segment values add up, as times do. Others are divided by the first.
 	Adds bool `json:"adds"`
@@ -58,7 +53,7 @@ func chains(tables []Table) (out []Chain) {
 	var groups []*group
 	for _, t := range tables {
 		for _, r := range slices.SortedFunc(slices.Values(t.Rows), func(a, b Row) int { return Natural(a.Network, b.Network) }) {
-			hosts := r.Observed[crossed]
+			hosts := strings.Join(record.PathHosts.Of(r.Observed), " ")
 			if hosts == "" {
 				continue
 			}
@@ -80,7 +75,7 @@ func chains(tables []Table) (out []Chain) {
 				continue
 			}
 			out = append(out, c)
-			path.Metric = pathValue
+			path.Metric = record.RTTPath
 			if c.Adds && path.fill(first, g.paths) == len(c.Spans) {
 				out = append(out, path)
 			}
@@ -169,7 +164,7 @@ func (c *Chain) values(paths map[string]*Sample) map[*Sample]Series {
 			}
 		}
 	}
-	c.Mean = all || c.Metric == meanValue
+	c.Mean = all || c.Metric == record.RTTMean
 	if all {
 		return means
 	}
@@ -177,7 +172,7 @@ func (c *Chain) values(paths map[string]*Sample) map[*Sample]Series {
 }
 
 // means returns the means of the histograms, false if a trial has none.
-func (s *Sample) means(name string) (Series, bool) {
+func (s *Sample) means(name record.Quantity) (Series, bool) {
 	m := newMeans(s.cores.placesOf(s.ok))
 	for i, t := range s.ok {
 		v, ok := t.Get(name)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -24,7 +23,7 @@ func onLine(block int, network, probe string, from, to int, values ...record.Val
 }
 
 // times returns a response time with its histogram.
-func times(t *testing.T, name string, ns ...int64) record.Value {
+func times(t *testing.T, name record.Quantity, ns ...int64) record.Value {
 	t.Helper()
 	h := hdrhistogram.New(1, int64(60e9), 3)
 	for _, v := range ns {
@@ -62,7 +61,7 @@ func TestChain(t *testing.T) {
 		t.Fatalf("%d comparisons, %d chains", p.Comparisons, len(p.Chains))
 	}
 	for i, want := range []struct {
-		metric     string
+		metric     record.Quantity
 		adds, mean bool
 		ratios     []float64 // over 2 and 3 segments
 	}{
@@ -90,7 +89,9 @@ func TestChain(t *testing.T) {
 		t.Error("a trial without a histogram has no mean")
 	}
 	for _, r := range rs {
-		r.Values[0].Name = strings.Replace(r.Values[0].Name, "rtt", "rtt.mean", 1)
+		if v := &r.Values[0]; v.Name == record.RTT {
+			v.Name = record.RTTMean
+		}
 	}
 	if c := New(rs, Options{}).Chains[1]; c.Metric != "rtt.mean" || !c.Mean {
 		t.Errorf("a tool's own mean counts as a mean: %+v", c)

@@ -66,8 +66,8 @@ type Apart struct {
 // A Change is one cell in both groups of runs.
 type Change struct {
 	Cell
-	Metric string `json:"metric"`
-	Unit   string `json:"unit"`
+	Metric record.Quantity `json:"metric"`
+	Unit   string          `json:"unit"`
 	// A and B are pooled over the runs: a ratio to the baseline, or a value in Unit.
 	A stat.Pooled `json:"a"`
 	B stat.Pooled `json:"b"`
@@ -152,7 +152,7 @@ func Compare(a, b []*Run, bound float64) Comparison {
 		costs = append(costs, s)
 		if s.missing(pathOfRun) == "" {
 			x := s
-			x.Metric, x.Unit, x.Compared = pathValue, "s", "network path"
+			x.Metric, x.Unit, x.Compared = record.RTTPath, "s", "network path"
 			paths = append(paths, x)
 		}
 		if s.missing(ownOfRun) == "" {
@@ -171,7 +171,7 @@ func Compare(a, b []*Run, bound float64) Comparison {
 			}
 			costs = append(costs, s)
 			if s.missing(pathOfRun) == "" {
-				s.Metric, s.Unit, s.Compared = pathValue, "s", s.Compared+", network path"
+				s.Metric, s.Unit, s.Compared = record.RTTPath, "s", s.Compared+", network path"
 				paths = append(paths, s)
 			}
 		}
@@ -282,7 +282,7 @@ func (s sides) cost(confidence, bound float64, unpaired bool) Change {
 		return x
 	}
 	x.Worse, x.Better = x.Ratio.Hi < 1-bound, x.Ratio.Lo > 1+bound
-	if record.LowerIsBetter(x.Unit) {
+	if x.Metric.LowerIsBetter(x.Unit) {
 		x.Worse, x.Better = x.Better, x.Worse
 	}
 	return x

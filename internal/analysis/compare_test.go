@@ -23,7 +23,9 @@ func (m machine) run(cost float64) *Run {
 		out = append(out, result(b, "host", "x", speed), result(b, "vxlan", "x", speed*cost*state*math.Exp(0.02*m.NormFloat64())))
 	}
 	for _, r := range out {
-		r.Values[0].Unit = m.unit
+		if r.Values[0].Unit = m.unit; m.unit == "s" {
+			r.Values[0].Name = record.RTT
+		}
 	}
 	return New(out, Options{Baseline: "host"})
 }

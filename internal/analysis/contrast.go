@@ -2,12 +2,13 @@ package analysis
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // A Contrast is a comparison that a study states: cells divided by others that differ from them only
@@ -17,7 +18,7 @@ type Contrast struct {
 	To    map[string]string   `json:"to"`              // the level that divides, by factor
 	In    map[string][]string `json:"in,omitempty"`    // restricts the numerators, by factor
 	Per   map[string]string   `json:"per,omitempty"`   // the level of further factors whose ratio divides this ratio
-	Value string              `json:"value,omitempty"` // name of the value; "" is the probe's first
+	Value record.Quantity     `json:"value,omitempty"` // name of the value; "" is the probe's first
 	Text  string              `json:"text,omitempty"`  // subject of a sentence; "" means the levels
 }
 
@@ -32,7 +33,7 @@ type ContrastRow struct {
 	Cell                     // of the numerator; Levels without the factors of To
 	Config map[string]string `json:"asked,omitempty"` // all factors except network, probe and those of To
 	Of     map[string]string `json:"of"`              // levels of the factors of To
-	Metric string            `json:"metric"`
+	Metric record.Quantity   `json:"metric"`
 	Unit   string            `json:"unit"`
 	// Value and Base are the medians of numerator and denominator over blocks. Each holds by itself.
 	Value stat.Interval `json:"value"`
@@ -189,7 +190,7 @@ var divisors = []string{"the cell", "its divisor", "the reference ratio", "the r
 
 // count fills in the row from the trials that count in a comparison at this confidence. value is that
 // of the contrast. It can be called again with a higher confidence.
-func (x *ContrastRow) count(value string, confidence float64) {
+func (x *ContrastRow) count(value record.Quantity, confidence float64) {
 	samples := x.samples
 	if i := slices.Index(samples, nil); i >= 0 {
 		x.Missing = "the run did not measure " + divisors[i]
@@ -200,14 +201,14 @@ func (x *ContrastRow) count(value string, confidence float64) {
 	var all, paths []Series
 	for i, s := range samples {
 		all = append(all, s.Values(of[i].name))
-		paths = append(paths, s.Values(pathValue))
+		paths = append(paths, s.Values(record.RTTPath))
 		if own(value) {
 			all[i] = all[i].Positive()
 		}
 	}
 	x.Metric, x.Unit = of[0].name, of[0].unit
 	x.Value, x.Stalled = stat.Median(all[0].medians(), single), samples[0].stalls(x.Metric)
-	x.window = median(samples[0].Values("window").medians())
+	x.window = stat.Middle(samples[0].Values(record.Window).medians())
 	if len(all) == 1 {
 		return
 	}
@@ -240,12 +241,8 @@ func (x *ContrastRow) count(value string, confidence float64) {
 	}
 }
 
-// own reports whether a value is CPU time by the threads' own clocks, which uses disturbed trials too
-// (see OwnCost).
-func own(value string) bool { return strings.HasPrefix(value, "cpu.own.") }
-
 // counting returns the trials that count, as Steady does.
-func counting(samples []*Sample, value string, confidence float64) ([]*Sample, *Disturbance) {
+func counting(samples []*Sample, value record.Quantity, confidence float64) ([]*Sample, *Disturbance) {
 	if !own(value) {
 		return Steady(confidence, samples...)
 	}
@@ -258,7 +255,7 @@ func counting(samples []*Sample, value string, confidence float64) ([]*Sample, *
 
 // metrics returns the name and unit of the value of each sample. Without a value, samples of one probe
 // share the value that most trials put first, as in tables; those of several have one each.
-func metrics(samples []*Sample, value string) (of []named) {
+func metrics(samples []*Sample, value record.Quantity) (of []named) {
 	firsts, one := map[named]int{}, true
 	for _, s := range samples {
 		for f, n := range s.whole().firsts {
@@ -272,8 +269,8 @@ func metrics(samples []*Sample, value string) (of []named) {
 			n.name = s.whole().Metric()
 		}
 		for _, has := range s.whole().names {
-			if has.name == n.name {
-				n = has
+			if has.Key == n.name.Whole() {
+				n.unit = has.unit
 			}
 		}
 		of = append(of, n)
@@ -290,9 +287,9 @@ func missing(samples []*Sample, all []Series, of []named) string {
 		case len(s.ok) == 0:
 			return divisors[i] + " has no ok trial"
 		case all[i].Len() == 0:
-			return "no trial of " + divisors[i] + " reports " + cmp.Or(of[i].name, "a value")
+			return "no trial of " + divisors[i] + " reports " + cmp.Or(string(of[i].name), "a value")
 		case i%2 == 1 && of[i].unit != of[i-1].unit:
-			return "measures " + of[i-1].name + " in " + of[i-1].unit + ", " + divisors[i] + " " + of[i].name + " in " + of[i].unit
+			return fmt.Sprintf("measures %s in %s, %s %s in %s", of[i-1].name, of[i-1].unit, divisors[i], of[i].name, of[i].unit)
 		}
 	}
 	return ""

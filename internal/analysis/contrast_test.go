@@ -270,7 +270,7 @@ func TestContrastOfProbes(t *testing.T) {
 	for b := 1; b <= 12; b++ {
 		add := func(v float64, config map[string]string) {
 			rs = append(rs, record.Result{Trial: fmt.Sprint(b, config), Block: b, Status: record.OK, Config: config,
-				Values: []record.Value{{Name: config["probe"] + ".rate", Unit: "bit/s", Value: v * float64(b)}}})
+				Values: []record.Value{{Name: record.Quantity(config["probe"] + ".rate"), Unit: "bit/s", Value: v * float64(b)}}})
 		}
 		add(8, map[string]string{"network": "a", "probe": "tcp"})
 		add(2, map[string]string{"network": "a", "probe": "udp", "packets": "1"})

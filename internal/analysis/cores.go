@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -25,12 +26,6 @@ type Cores struct {
 
 	bound float64 // s, between near and far
 }
-
-// The values of a trial that Cores rests on, s.
-const (
-	CoreToCore      = "core-to-core"
-	CoreToCoreAfter = "core-to-core.after"
-)
 
 const (
 	// leastGap is how many times as far as near the CPUs must be for two distances: readings of one differ by up to
@@ -70,7 +65,7 @@ func coresOf(trials []trial) *Cores {
 	if at == 0 {
 		return nil
 	}
-	c := &Cores{Near: median(all[:at]), Far: median(all[at:]), bound: math.Sqrt(all[at-1] * all[at])}
+	c := &Cores{Near: stat.Middle(all[:at]), Far: stat.Middle(all[at:]), bound: math.Sqrt(all[at-1] * all[at])}
 	for _, t := range trials {
 		switch c.saw(t.Result) {
 		case coresNear:
@@ -92,7 +87,7 @@ func (r *Run) CoreToCore() (latency float64, ok bool) {
 			all = append(all, before)
 		}
 	}
-	return median(all), all != nil
+	return stat.Middle(all), all != nil
 }
 
 // CoresDiffer returns the runs' core-to-core latencies if those of two differ as two distances do.
@@ -112,8 +107,8 @@ func CoresDiffer(runs []*Run) (d facts.Difference, ok bool) {
 }
 
 func readings(r *record.Result) (before, after float64, ok bool) {
-	a, okBefore := r.Get(CoreToCore)
-	b, okAfter := r.Get(CoreToCoreAfter)
+	a, okBefore := r.Get(record.CoreToCore)
+	b, okAfter := r.Get(record.CoreToCoreAfter)
 	return a.Value, b.Value, okBefore && okAfter && a.Value > 0 && b.Value > 0
 }
 

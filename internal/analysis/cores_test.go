@@ -19,7 +19,7 @@ func TestCores(t *testing.T) {
 				before, after := saw(block, i)
 				r := result(block, network, "tcp-stream", 8e9/float64(1+i)/(1+(before+after-2*nearby)/(2*remote-2*nearby))*(1+0.001*float64(block%5)))
 				if before > 0 {
-					r.Values = append(r.Values, record.Value{Name: CoreToCore, Unit: "s", Value: before}, record.Value{Name: CoreToCoreAfter, Unit: "s", Value: after})
+					r.Values = append(r.Values, record.Value{Name: record.CoreToCore, Unit: "s", Value: before}, record.Value{Name: record.CoreToCoreAfter, Unit: "s", Value: after})
 				}
 				rs = append(rs, r)
 			}
@@ -84,7 +84,7 @@ func TestCoresDiffer(t *testing.T) {
 	run := func(latency float64) *Run {
 		r := result(1, "host", "tcp-stream", 1e9)
 		if latency > 0 {
-			r.Values = append(r.Values, record.Value{Name: CoreToCore, Unit: "s", Value: latency}, record.Value{Name: CoreToCoreAfter, Unit: "s", Value: latency})
+			r.Values = append(r.Values, record.Value{Name: record.CoreToCore, Unit: "s", Value: latency}, record.Value{Name: record.CoreToCoreAfter, Unit: "s", Value: latency})
 		}
 		return New([]record.Result{r}, Options{})
 	}
@@ -108,7 +108,7 @@ func TestCoresInAChain(t *testing.T) {
 		}{{1, 2, 100}, {2, 3, 100}, {1, 3, 50}} {
 			latency := []float64{1e-7, 4e-7}[b%2]
 			rs = append(rs, onLine(b, "n", "tcp-stream", s.from, s.to, record.Value{Name: "throughput", Unit: "bit/s", Value: s.rate / float64(1+b%2)},
-				record.Value{Name: CoreToCore, Unit: "s", Value: latency}, record.Value{Name: CoreToCoreAfter, Unit: "s", Value: latency}))
+				record.Value{Name: record.CoreToCore, Unit: "s", Value: latency}, record.Value{Name: record.CoreToCoreAfter, Unit: "s", Value: latency}))
 		}
 	}
 	r := New(rs, Options{Baseline: "n"})
@@ -130,7 +130,7 @@ func TestCoresLeaveAnInterval(t *testing.T) {
 				after = 1e-7
 			}
 			r := result(block, network, "tcp-stream", 8e9/float64(1+i)*(1+0.001*float64(block)))
-			r.Values = append(r.Values, record.Value{Name: CoreToCore, Unit: "s", Value: before}, record.Value{Name: CoreToCoreAfter, Unit: "s", Value: after})
+			r.Values = append(r.Values, record.Value{Name: record.CoreToCore, Unit: "s", Value: before}, record.Value{Name: record.CoreToCoreAfter, Unit: "s", Value: after})
 			rs = append(rs, r)
 		}
 	}

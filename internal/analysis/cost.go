@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
@@ -10,9 +9,9 @@ import (
 
 // A Cost is the CPU time of both ends' machines per unit of work, split by CPU mode.
 type Cost struct {
-	Name  string  // cpu.per.packet, cpu.per.transaction or cpu.per.bit
-	Unit  string  // s/packet, s/transaction, s/bit
-	Total float64 // in Unit: the time of all ok trials divided by their work
+	Name  record.Quantity // cpu.per.packet, cpu.per.transaction or cpu.per.bit
+	Unit  string          // s/packet, s/transaction, s/bit
+	Total float64         // in Unit: the time of all ok trials divided by their work
 	// Interval is around Total and holds by itself. It covers how blocks differ, including the 10 ms
 	// steps in which /proc/stat counts.
 	Interval stat.Interval
@@ -27,17 +26,21 @@ type Cost struct {
 
 // A Mode is the part of a cost spent in one CPU mode.
 type Mode struct {
-	Name  string
+	Name  record.Quantity
 	Share float64 // of Total, in 0..1
 }
 
 // ModeNames lists the modes of a Cost, as in /proc/stat (proc_stat(5)). Stolen time is a condition,
 // not a cost of the network.
-var ModeNames = []string{"user", "system", "softirq", "irq", "guest"}
+var ModeNames = []record.Quantity{record.CPUUser, record.CPUSystem, record.CPUSoftirq, record.CPUIRQ, record.CPUGuest}
 
 // costs lists the values that Cost uses, and the work rate of each.
-var costs = []struct{ name, of string }{
-	{"cpu.per.packet", "packet.rate"}, {"cpu.per.transaction", "transactions"}, {"cpu.per.bit", "throughput"},
+var costs = []struct {
+	name record.Quantity
+	unit string
+	of   record.Quantity
+}{
+	{record.CPUPerPacket, "s/packet", record.PacketRate}, {record.CPUPerTransaction, "s/transaction", record.Transactions}, {record.CPUPerBit, "s/bit", record.Throughput},
 }
 
 // leastErrors is the least distance of a resolved cost from 0, in standard errors.
@@ -53,19 +56,20 @@ func Resolved(t *record.Result, v record.Value) bool {
 	if Impossible(v.Unit, v.Value) {
 		return false
 	}
-	rate, ok := t.Get(workOf(v.Name))
-	window, timed := t.Get("window")
+	of, _ := workOf(v.Name)
+	rate, ok := t.Get(of)
+	window, timed := t.Get(record.Window)
 	return !ok || !timed || v.Value*rate.Value*window.Value >= clockStep
 }
 
 // Per returns a cost's total by its name, false if the counters do not resolve it.
-func (r Row) Per(name string) (v float64, unit string, ok bool) {
+func (r Row) Per(name record.Quantity) (v float64, unit string, ok bool) {
 	c, ok := r.CostPer(name)
 	return c.Total, c.Unit, ok && !c.Unresolved
 }
 
 // CostPer returns the cost called name; false if the trials have none.
-func (r Row) CostPer(name string) (c Cost, ok bool) {
+func (r Row) CostPer(name record.Quantity) (c Cost, ok bool) {
 	if r.sample == nil {
 		return c, false
 	}
@@ -78,19 +82,19 @@ func (r Row) CostPer(name string) (c Cost, ok bool) {
 	return c, has || c.Total <= 0
 }
 
-// workOf names the rate of the work of a cost, "" for another value.
-func workOf(cost string) string {
+// workOf returns the rate of the work of a cost and the cost's unit, "" for another value.
+func workOf(cost record.Quantity) (of record.Quantity, unit string) {
 	for _, c := range costs {
 		if c.name == cost {
-			return c.of
+			return c.of, c.unit
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // costPer returns the cost called name without its modes.
-func (s *Sample) costPer(name string) (c Cost, ok bool) {
-	of := workOf(name)
+func (s *Sample) costPer(name record.Quantity) (c Cost, ok bool) {
+	of, unit := workOf(name)
 	if of == "" {
 		return c, false
 	}
@@ -99,7 +103,7 @@ func (s *Sample) costPer(name string) (c Cost, ok bool) {
 	if len(blocks) == 0 {
 		return c, false
 	}
-	c = Cost{Name: name, Unit: "s/" + strings.TrimPrefix(name, "cpu.per."), Interval: stat.Sums(v[0], v[1], single), ByIdle: byIdle}
+	c = Cost{Name: name, Unit: unit, Interval: stat.Sums(v[0], v[1], single), ByIdle: byIdle}
 	c.Total = c.Interval.Center
 	// In a lab the idle baseline was measured once, before the run: its error is in every block, and no
 	// interval shows it. On machines that others use, each block has its own.
@@ -109,7 +113,7 @@ func (s *Sample) costPer(name string) (c Cost, ok bool) {
 }
 
 // Unresolved reports whether a value is a cost that the counters do not resolve.
-func (s *Sample) Unresolved(name string) bool {
+func (s *Sample) Unresolved(name record.Quantity) bool {
 	c, ok := s.costPer(name)
 	return ok && c.Unresolved
 }
@@ -120,7 +124,7 @@ func (r Row) Accounted() (share stat.Interval, ok bool) {
 	if r.sample == nil {
 		return share, false
 	}
-	sums := r.sample.Values("cpu.accounted").perBlock(mean)
+	sums := r.sample.Values(record.CPUAccounted).perBlock(mean)
 	share = stat.Sums(sums, slices.Repeat([]float64{1}, len(sums)), single)
 	return share, share.N > 0
 }
@@ -128,14 +132,14 @@ func (r Row) Accounted() (share stat.Interval, ok bool) {
 // time returns the cores that both ends' machines used beyond their idle use, the idle use, and
 // whether the complement of idle time measured them.
 func (s *Sample) time() (cores Series, baseline float64, byIdle bool) {
-	if used, idle := s.Values("cpu.used"), s.Values("cpu.used.baseline"); used.Len() > 0 && used.Len() == idle.Len() {
+	if used, idle := s.Values(record.CPUUsed), s.Values(record.CPUUsedBaseline); used.Len() > 0 && used.Len() == idle.Len() {
 		cores = Series{used.places, slices.Clone(used.v)}
 		for i := range cores.v {
 			cores.v[i] -= idle.v[i]
 		}
 		return cores, mean(idle.v), true
 	}
-	return s.Values("cpu.busy"), mean(s.Values("cpu.idle-baseline").v), false
+	return s.Values(record.CPUBusy), mean(s.Values(record.CPUIdleBaseline).v), false
 }
 
 // blockMeans returns the blocks in which both series share a place, and the means over the shared
@@ -152,9 +156,9 @@ func blockMeans(a, b Series) (blocks []int, values [2][]float64) {
 // Cost returns the cost per packet, else per transaction, else per bit, as for TCP, which does not
 // choose its packets.
 func (r Row) Cost() (Cost, bool) {
-	_, datagrams := r.Get("delivered")
+	_, datagrams := r.Get(record.Delivered)
 	for _, c := range costs {
-		if c, ok := r.CostPer(c.name); ok && !c.Unresolved && (datagrams || c.Name != "cpu.per.packet") {
+		if c, ok := r.CostPer(c.name); ok && !c.Unresolved && (datagrams || c.Name != record.CPUPerPacket) {
 			return c, true
 		}
 	}
@@ -165,7 +169,7 @@ func (r Row) modes() []Mode {
 	var out []Mode
 	sum := 0.0
 	for _, n := range ModeNames {
-		s, _ := r.Get("cpu." + n)
+		s, _ := r.Get(n)
 		v := max(0, s.Mean) // subtracting the idle baseline can give a value below zero
 		out = append(out, Mode{n, v})
 		sum += v
@@ -182,10 +186,16 @@ func (r Row) modes() []Mode {
 // An OwnCost is the CPU time of the workload's own threads at both ends per unit of work, by the
 // clock of each thread (ADR 10). Other programs do not add to it, so it uses disturbed trials too.
 type OwnCost struct {
-	Name  string        `json:"name"`           // cpu.own.per.packet, .transaction or .bit
-	Unit  string        `json:"unit"`           // s/packet, s/transaction, s/bit
-	Value stat.Interval `json:"value"`          // median over blocks; the interval holds by itself
-	Ratio stat.Interval `json:"ratio,omitzero"` // ÷ the baseline in the same block; N is 0 if there is none
+	Name  record.Quantity `json:"name"`           // cpu.own.per.packet, .transaction or .bit
+	Unit  string          `json:"unit"`           // s/packet, s/transaction, s/bit
+	Value stat.Interval   `json:"value"`          // median over blocks; the interval holds by itself
+	Ratio stat.Interval   `json:"ratio,omitzero"` // ÷ the baseline in the same block; N is 0 if there is none
+}
+
+// own reports whether a value is CPU time by the threads' own clocks, which uses disturbed trials too
+// (see OwnCost).
+func own(value record.Quantity) bool {
+	return value.In(record.CPUOwnPerPacket, record.CPUOwnPerTransaction, record.CPUOwnPerBit)
 }
 
 // OwnCost returns the ratio of the row's own CPU cost to the baseline's, paired by block, with the
@@ -202,9 +212,9 @@ func (s *Sample) ownCost() (name named, costs Series) {
 			usable = append(usable, t.Result)
 		}
 	}
-	for _, of := range []string{"packet", "transaction", "bit"} {
-		costs, n := s.cores.seriesOf(usable, "cpu.own.per."+of)
-		if delivered, _ := s.cores.seriesOf(usable, "delivered"); of == "packet" && delivered.Len() == 0 {
+	for _, of := range []record.Quantity{record.CPUOwnPerPacket, record.CPUOwnPerTransaction, record.CPUOwnPerBit} {
+		costs, n := s.cores.seriesBy(usable, of, ownCostOf)
+		if delivered, _ := s.cores.seriesOf(usable, record.Delivered); of == record.CPUOwnPerPacket && delivered.Len() == 0 {
 			continue // TCP does not choose its packets
 		}
 		if costs = costs.Positive(); costs.Len() > 0 {
@@ -215,14 +225,32 @@ func (s *Sample) ownCost() (name named, costs Series) {
 }
 
 // seriesOf returns the value called name of results, which must be sorted by block.
-func (c *Cores) seriesOf(results []*record.Result, name string) (Series, named) {
+func (c *Cores) seriesOf(results []*record.Result, name record.Quantity) (Series, named) {
+	return c.seriesBy(results, name, func(r *record.Result, v record.Value) float64 { return v.Value })
+}
+
+// seriesBy is seriesOf with a number of each value.
+func (c *Cores) seriesBy(results []*record.Result, name record.Quantity, of func(*record.Result, record.Value) float64) (Series, named) {
 	places, at := c.placesOf(results)
 	m, n := newMeans(places, at), named{}
 	for i, r := range results {
 		if v, ok := r.Get(name); ok {
-			m.add(i, v.Value)
+			m.add(i, of(r, v))
 			n = named{v.Name, v.Unit}
 		}
 	}
 	return m.series(), n
+}
+
+// ownCostOf returns an own cost as trials of this version store it. Older ones divided the time of both ends by the
+// datagrams that were delivered, so that a loss looked like a cost.
+func ownCostOf(r *record.Result, v record.Value) float64 {
+	sent, a := r.Get(record.Sent)
+	received, b := r.Get(record.Received)
+	client, c := r.Value(record.CPUOwn.At("client"))
+	server, d := r.Value(record.CPUOwn.At("server"))
+	if v.Name != record.CPUOwnPerPacket || !a || !b || !c || !d || sent.Value <= 0 || received.Value <= 0 {
+		return v.Value
+	}
+	return client.Value/sent.Value + server.Value/received.Value
 }

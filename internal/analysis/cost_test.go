@@ -16,7 +16,7 @@ func owned(blocks int) (rs []record.Result) {
 		for network, cost := range map[string]float64{"host": 2e-6, "bridge": 2.8e-6} {
 			r := result(b, network, "udp-stream", 1e9/float64(1+b%2))
 			r.Elapsed = 0.05
-			for name, v := range map[string]float64{"delivered": 1, "others.user": 1, "cpu.own.per.packet": cost * (1 + 0.01*float64(b%3)), "cpu.own.per.bit": 1} {
+			for name, v := range map[record.Quantity]float64{"delivered": 1, "others.user": 1, "cpu.own.per.packet": cost * (1 + 0.01*float64(b%3)), "cpu.own.per.bit": 1} {
 				r.Values = append(r.Values, record.Value{Name: name, Unit: "s/packet", Value: v})
 			}
 			rs = append(rs, r)
@@ -51,7 +51,7 @@ func TestOwnCostOfAStream(t *testing.T) {
 		if rs[i].Block == 3 {
 			cost = -1
 		}
-		rs[i].Values = append(rs[i].Values, record.Value{Name: "cpu.own.per.packet", Unit: "s/packet", Value: 1e-6},
+		rs[i].Values = append(rs[i].Values, record.Value{Name: record.CPUOwnPerPacket, Unit: "s/packet", Value: 1e-6},
 			record.Value{Name: "cpu.own.per.bit", Unit: "s/bit", Value: cost})
 	}
 	r := row(t, New(rs, Options{Baseline: "host"}), 0, "bridge")
@@ -69,7 +69,7 @@ func ticked(blocks int, used, baseline float64, old bool) (rs []record.Result) {
 	for b := 1; b <= blocks; b++ {
 		r := result(b, "host", "udp-rr", 1)
 		now := used + 0.1*float64(b%3-1) // by the steps of /proc/stat
-		values := map[string]float64{"transactions": 2e4, "cpu.per.transaction": 1, "cpu.busy": 0.6 * now, "cpu.idle-baseline": 0.8 * baseline,
+		values := map[record.Quantity]float64{"transactions": 2e4, "cpu.per.transaction": 1, "cpu.busy": 0.6 * now, "cpu.idle-baseline": 0.8 * baseline,
 			"cpu.used": now + baseline, "cpu.used.baseline": baseline}
 		if old {
 			delete(values, "cpu.used")
@@ -88,9 +88,10 @@ func TestResolved(t *testing.T) {
 	r := result(1, "host", "udp-rate", 1)
 	r.Values = append(r.Values, record.Value{Name: "packet.rate", Unit: "packet/s", Value: 9e5}, record.Value{Name: "window", Unit: "s", Value: 0.2})
 	for _, c := range []struct {
-		name, unit string
-		v          float64
-		want       bool
+		name record.Quantity
+		unit string
+		v    float64
+		want bool
 	}{
 		{"cpu.per.packet", "s/packet", 0.32e-9, false}, {"cpu.per.packet", "s/packet", 1e-6, true}, {"cpu.user", "core", -0.1, false},
 		{"cpu.own.per.packet", "s/packet", 0.32e-9, true}, {"cpu.per.transaction", "s/transaction", 1e-12, true}, // no rate to judge by
@@ -130,5 +131,17 @@ func TestCostByIdle(t *testing.T) {
 		if b, err := json.Marshal(s); err != nil || strings.Contains(string(b), "median") == tc.unresolved || strings.Contains(string(b), BelowSteps) != tc.unresolved {
 			t.Errorf("%s: JSON %s, %v", tc.name, b, err)
 		}
+	}
+}
+
+// Trials of older versions stored the cost of a datagram per one that was delivered. Their loss is no cost here, either.
+func TestOwnCostOfOldTrials(t *testing.T) {
+	r := &record.Result{Values: []record.Value{{Name: record.Sent, Value: 2e5}, {Name: record.Received, Value: 1e5}, record.CPUOwn.At("client").Value("core", 1), record.CPUOwn.At("server").Value("core", 0.4)}}
+	v := record.Value{Name: record.CPUOwnPerPacket, Value: 1.4e-4}
+	if got := ownCostOf(r, v); math.Abs(got-9e-6) > 1e-12 {
+		t.Errorf("%g, want 9 µs", got)
+	}
+	if got := ownCostOf(&record.Result{}, v); got != v.Value {
+		t.Errorf("%g, want what was stored", got)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -58,12 +58,12 @@ func disturbed(trials []trial, keys []string) []string {
 	for i, t := range trials {
 		machines[i] = machinesOf(t.Result)
 	}
-	system, clock := usual(trials, keys, machines, "others.system"), usual(trials, keys, machines, "cpu.frequency")
+	system, clock := usual(trials, keys, machines, record.OthersSystem), usual(trials, keys, machines, record.CPUFrequency)
 	for i, t := range trials {
 		for _, m := range machines[i] {
-			if user, ok := t.Get("others.user" + m); ok {
-				kernel, _ := t.Get("others.system" + m)
-				steal, _ := t.Get("cpu.steal" + m)
+			if user, ok := t.Value(record.OthersUser.On(m)); ok {
+				kernel, _ := t.Value(record.OthersSystem.On(m))
+				steal, _ := t.Value(record.CPUSteal.On(m))
 				moments[m] = append(moments[m], moment{middle(t), t.Elapsed, user.Value + max(0, kernel.Value-system[[2]string{keys[i], m}]), steal.Value})
 			}
 		}
@@ -84,7 +84,7 @@ func disturbed(trials []trial, keys []string) []string {
 		}
 		own, worst := middle(t), -1.0
 		for _, m := range machines[i] {
-			l := load{machine: strings.TrimPrefix(m, ".")}
+			l := load{machine: m}
 			if all := moments[m]; all != nil {
 				from := sums[m][sort.Search(len(all), func(j int) bool { return all[j].middle >= own-neighborhood })]
 				to := sums[m][sort.Search(len(all), func(j int) bool { return all[j].middle > own+neighborhood })]
@@ -92,10 +92,10 @@ func disturbed(trials []trial, keys []string) []string {
 					l.others, l.steal = (to.others-from.others)/weight, (to.steal-from.steal)/weight
 				}
 			}
-			if cpus, ok := t.Get("cpus" + m); ok {
+			if cpus, ok := t.Value(record.CPUs.On(m)); ok {
 				l.cpus = cpus.Value
 			}
-			frequency, ok := t.Get("cpu.frequency" + m)
+			frequency, ok := t.Value(record.CPUFrequency.On(m))
 			l.slow = ok && frequency.Value < leastClock*clock[[2]string{keys[i], m}]
 			if excess, reason := l.judge(); excess > worst {
 				worst, trials[i].load, reasons[i] = excess, l, reason
@@ -124,12 +124,12 @@ func (l load) judge() (excess float64, reason string) {
 	return excess, reason
 }
 
-// machinesOf returns what ends the names of a trial's values about each of its machines: a point and the
-// name of the machine where others can use it, too, or nothing for all machines together.
+// machinesOf returns the machines of a trial that others can use, too, by name, or one "" for all machines
+// together.
 func machinesOf(r *record.Result) (all []string) {
 	for _, v := range r.Values {
-		if name, ok := strings.CutPrefix(v.Name, "cpus."); ok {
-			all = append(all, "."+name)
+		if v.Name == record.CPUs && v.Host != "" {
+			all = append(all, v.Host)
 		}
 	}
 	if all == nil {
@@ -139,18 +139,18 @@ func machinesOf(r *record.Result) (all []string) {
 }
 
 // usual returns the median of a value by cell and machine.
-func usual(trials []trial, keys []string, machines [][]string, name string) map[[2]string]float64 {
+func usual(trials []trial, keys []string, machines [][]string, q record.Quantity) map[[2]string]float64 {
 	all, out := map[[2]string][]float64{}, map[[2]string]float64{}
 	for i, t := range trials {
 		for _, m := range machines[i] {
-			if v, ok := t.Get(name + m); ok {
+			if v, ok := t.Value(q.On(m)); ok {
 				k := [2]string{keys[i], m}
 				all[k] = append(all[k], v.Value)
 			}
 		}
 	}
 	for k, v := range all {
-		out[k] = median(v)
+		out[k] = stat.Middle(v)
 	}
 	return out
 }

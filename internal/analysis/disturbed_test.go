@@ -33,9 +33,9 @@ func slicesOf(n int, change func(i int, r *record.Result)) []record.Result {
 	return out
 }
 
-func set(r *record.Result, name string, v float64) {
+func set(r *record.Result, name record.Quantity, v float64) {
 	for i := range r.Values {
-		if r.Values[i].Name == name {
+		if r.Values[i].Key() == name.Whole() {
 			r.Values[i].Value = v
 			return
 		}
@@ -245,9 +245,7 @@ func TestDisturbedMachine(t *testing.T) {
 	change := func(i int, r *record.Result) {
 		r.Values = r.Values[:1]
 		machine := []string{"a", "b.example"}[i/2%2] // whatever the network
-		add := func(name string, v float64) {
-			r.Values = append(r.Values, record.Value{Name: name + "." + machine, Value: v})
-		}
+		add := func(q record.Quantity, v float64) { r.Values = append(r.Values, q.On(machine).Value("", v)) }
 		add("cpus", 4)
 		add("cpu.steal", 0)
 		add("others.system", 0.1)

@@ -14,9 +14,6 @@ type Echo struct {
 	N    int64   `json:"n"` // answered requests
 }
 
-// deviationOfEcho is a value of every trial of a ping (package probe).
-const deviationOfEcho = "rtt.mdev"
-
 func echo(h *hdrhistogram.Histogram) *Echo {
 	return &Echo{Min: float64(h.Min()) / 1e9, Mean: h.Mean() / 1e9, Max: float64(h.Max()) / 1e9, Mdev: h.StdDev() / 1e9, N: h.TotalCount()}
 }

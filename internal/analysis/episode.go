@@ -2,15 +2,12 @@ package analysis
 
 import "github.com/weir-bench/weir/record"
 
-// episode is the key of the number of a trial's episode, the part of a run between two builds of its
-// networks. Older runs lack it.
-const episode = "episode"
-
-// episodes counts the episodes in which something was measured; 0 if none is recorded.
+// episodes counts the episodes, the parts of a run between two builds of its networks, in which something was
+// measured; 0 if none is recorded, as in older runs.
 func episodes(results []record.Result) int {
-	numbers := map[string]bool{}
+	numbers := map[int]bool{}
 	for _, r := range results {
-		if n := r.Observed[episode]; n != "" && r.Status == record.OK {
+		if n, ok := record.Episode.Get(r.Observed); ok && r.Status == record.OK {
 			numbers[n] = true
 		}
 	}

@@ -24,6 +24,15 @@ func (r Row) Evidence() []Observed {
 	return r.counted.observed
 }
 
+// WithoutValue returns the evidence of the row's trials that failed or are invalid, by block and then by name: what
+// their paths were like.
+func (r Row) WithoutValue() []Observed {
+	if r.sample == nil {
+		return nil
+	}
+	return r.sample.failed
+}
+
 // BaseEvidence returns the evidence of the baseline's trials that count, in the blocks that it shares with the
 // row; none for the baseline itself.
 func (r Row) BaseEvidence() (out []Observed) {
@@ -62,6 +71,11 @@ func (r *Run) observe(all map[string]*evidence.Trial, settings map[string]*evide
 			for _, t := range s.ok {
 				if e := all[t.Trial]; e != nil {
 					s.observed = append(s.observed, Observed{t, e, cmp.Or(settings[t.Trial], settings[e.Settings])})
+				}
+			}
+			for _, t := range s.trials {
+				if e := all[t.Trial]; e != nil && (t.status == record.Failed || t.status == record.Invalid) {
+					s.failed = append(s.failed, Observed{t.Result, e, cmp.Or(settings[t.Trial], settings[e.Settings])})
 				}
 			}
 		}
@@ -117,4 +131,18 @@ func Mostly(all []Observed, holds func(Observed) bool) (stat.Interval, bool) {
 		}
 		return part, 1
 	})
+}
+
+// RatioOf returns the ratio of another value of the row to the baseline's in the same block, with an interval that holds
+// by itself; N is 0 without one.
+func (r Row) RatioOf(name record.Quantity) stat.Interval {
+	if r.base == nil || r.counted == nil {
+		return stat.Interval{}
+	}
+	base := r.base
+	if r.Busy != nil {
+		base = base.whole()
+	}
+	_, v := Common(base.Values(name), r.counted.Values(name))
+	return stat.Ratio(v[0], v[1], single)
 }

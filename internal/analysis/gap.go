@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // A Gap splits the difference between UDP with one send per datagram and TCP, on one network and
@@ -123,7 +124,7 @@ const tcpMore = 20 + 12 - 8
 
 // packetSize prefers the size counted on the path to that of the end's device; 0 means unknown.
 func packetSize(r Row) float64 {
-	for _, name := range []string{"packet.size.path", "packet.size"} {
+	for _, name := range []record.Quantity{record.PacketSizePath, record.PacketSize} {
 		if s, ok := r.Get(name); ok {
 			return s.Median
 		}
@@ -161,8 +162,8 @@ func (g Gap) extra(e *Extra, there, here Row) {
 		more = append(more, 8*g.Datagram/v[1][i]-8*g.Datagram/v[0][i])
 	}
 	e.Time = stat.Median(more, g.Each)
-	a, _, ok := there.Per("cpu.per.bit")
-	if b, _, both := here.Per("cpu.per.bit"); ok && both {
+	a, _, ok := there.Per(record.CPUPerBit)
+	if b, _, both := here.Per(record.CPUPerBit); ok && both {
 		e.CPU = 8 * g.Datagram * (b - a)
 	}
 }

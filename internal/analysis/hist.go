@@ -104,14 +104,10 @@ func (r Row) Percentile(p float64) (float64, bool) {
 	return float64(r.Hist.ValueAtQuantile(100*p)) / 1e9, true
 }
 
-// plainValue is the response time of the requests without time stamps (package probe). Trials have
-// it if they stamped some, and it then stands for the others too: stamps lengthen the tail.
-const plainValue = "rtt.plain"
-
-// distribution returns the histogram that percentiles come from, "" without one: that of plainValue
-// or else the first.
+// distribution returns the histogram that percentiles come from, "" without one: that of RTTPlain, whose
+// requests carried no stamps, which lengthen the tail, or else the first.
 func distribution(t *record.Result) string {
-	if v, ok := t.Get(plainValue); ok && v.Hist != "" {
+	if v, ok := t.Get(record.RTTPlain); ok && v.Hist != "" {
 		return v.Hist
 	}
 	if i := slices.IndexFunc(t.Values, func(v record.Value) bool { return v.Hist != "" }); i >= 0 {

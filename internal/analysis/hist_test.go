@@ -34,7 +34,7 @@ func TestMergedPlain(t *testing.T) {
 	for i := range rs {
 		rs[i].Values[0].Hist = histogram(t, 100, 9000)
 		if i >= 4 { // an older version measured the others
-			rs[i].Values = append(rs[i].Values, record.Value{Name: plainValue, Unit: "s", Hist: histogram(t, 100)})
+			rs[i].Values = append(rs[i].Values, record.Value{Name: record.RTTPlain, Unit: "s", Hist: histogram(t, 100)})
 		}
 	}
 	for _, r := range New(rs, Options{}).Tables[0].Rows {

@@ -18,7 +18,7 @@ func (r Row) Loss() (float64, bool) { return r.Lost.Center, r.Lost.N > 0 }
 // where a loss shortens a trial: a loop that stops at its first loss, as those of older versions nearly did,
 // has a mean share of p·ln(1/p)/(1-p), 11 % for p = 3 %, but loses p of all that it sends.
 func (s *Sample) lost() stat.Interval {
-	sent, delivered := s.values["sent"], s.values["delivered"]
+	sent, delivered := s.values[record.Sent.Whole()], s.values[record.Delivered.Whole()]
 	blocks, v := blockMeans(sent, delivered)
 	part, whole := slices.Clone(v[0]), v[0]
 	for i := range blocks {
@@ -34,7 +34,7 @@ func (s *Sample) lost() stat.Interval {
 }
 
 // stalled reports whether nothing arrived in a trial: the value is a rate of 0, or no request was answered.
-func stalled(t *record.Result, metric string) bool {
+func stalled(t *record.Result, metric record.Quantity) bool {
 	v, ok := t.Get(metric)
 	return ok && v.Value == 0 && isRate(v.Unit) || !ok && unanswered(t)
 }
@@ -48,7 +48,7 @@ type Stalls struct {
 }
 
 // stalls returns nil if no trial stalled.
-func (s *Sample) stalls(metric string) *Stalls {
+func (s *Sample) stalls(metric record.Quantity) *Stalls {
 	n := 0
 	for _, t := range s.ok {
 		if stalled(t, metric) {
@@ -66,7 +66,7 @@ func (s *Sample) stalls(metric string) *Stalls {
 func (s *Sample) requests() (lost, sent []float64) {
 	block := 0
 	for _, t := range s.ok {
-		share, ok := t.Get("loss")
+		share, ok := t.Get(record.Loss)
 		if !ok {
 			continue
 		}
@@ -83,9 +83,9 @@ func (s *Sample) requests() (lost, sent []float64) {
 // asked returns how many requests a trial sent. Results of older versions have only the answered ones, and
 // those of an older ping, which always sends the same number, have neither.
 func asked(t *record.Result, loss float64) float64 {
-	requests, known := t.Get("requests")
-	rate, answers := t.Get("transactions")
-	window, timed := t.Get("window")
+	requests, known := t.Get(record.Requests)
+	rate, answers := t.Get(record.Transactions)
+	window, timed := t.Get(record.Window)
 	switch {
 	case known:
 		return requests.Value

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/stat"
 )
 
 // An OverTime is CPU time and traffic inside the trials of one cell, aligned at the begin of the measured
@@ -117,10 +118,9 @@ func (o *OverTime) fill(all []sample.Series) bool {
 			o.CPUs = 0
 		}
 	}
-	o.Window, o.Step = median(windows), max(finest, round(median(steps), finest))
+	o.Window, o.Step = stat.Middle(windows), max(finest, round(stat.Middle(steps), finest))
 	const rounding = 1e-6
-	first := -int(min(median(before), lead)/o.Step + rounding)
-	last := int(min(median(after), o.Window+tail)/o.Step + rounding)
+	first, last := -int(min(stat.Middle(before), lead)/o.Step+rounding), int(min(stat.Middle(after), o.Window+tail)/o.Step+rounding)
 	if last-first < 2 || last-first > mostPoints {
 		return false
 	}
@@ -257,7 +257,7 @@ func (o *OverTime) course(name, place, unit string, all []sample.Series, column 
 			}
 		}
 		slices.Sort(v)
-		c.Median, c.Low, c.High = append(c.Median, median(v)), append(c.Low, quantile(v, 0.25)), append(c.High, quantile(v, 0.75))
+		c.Median, c.Low, c.High = append(c.Median, stat.Middle(v)), append(c.Low, quantile(v, 0.25)), append(c.High, quantile(v, 0.75))
 	}
 	c.Mean = o.meanInside(c.Median)
 	return c

@@ -29,7 +29,7 @@ type Pooled struct {
 type PooledCell struct {
 	Cell
 	Config   map[string]string `json:"asked,omitempty"` // all factors but network and probe
-	Metric   string            `json:"metric"`
+	Metric   record.Quantity   `json:"metric"`
 	Unit     string            `json:"unit"`
 	Baseline bool              `json:"baseline,omitempty"` // has no ratio
 	// Ratio pools the ratios of the runs to their own baselines; K is 0 for the baseline.
@@ -73,14 +73,14 @@ const (
 	NoInterval   Verdict = "too few runs for an interval"
 )
 
-// judge returns the verdict on a ratio of values in a unit.
-func judge(ratio stat.Interval, unit string) Verdict {
+// judge returns the verdict on a ratio of values of a quantity.
+func judge(ratio stat.Interval, of record.Quantity, unit string) Verdict {
 	switch {
 	case !ratio.Bounded():
 		return NoInterval
 	case ratio.Contains(1):
 		return NoDifference
-	case (ratio.Center < 1) == record.LowerIsBetter(unit):
+	case (ratio.Center < 1) == of.LowerIsBetter(unit):
 		return Faster
 	}
 	return Slower
@@ -122,7 +122,7 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 func (c *PooledCell) add(i int, t *Table, row *Row, divided bool) {
 	base, _ := t.baseline()
 	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: base.Value.Center, own: row.Own.Ratio, beyond: row.Beyond}
-	if w, ok := row.Get("window"); ok {
+	if w, ok := row.Get(record.Window); ok {
 		x.window = w.Median
 	}
 	metric := c.Metric == "" || c.Metric == t.Metric && c.Unit == t.Unit
@@ -210,7 +210,7 @@ func (p *Pooled) compare() {
 		c.Ratio = stat.Pool(c.counted(ratioOfRun), p.Each)
 		c.Path = stat.Pool(c.counted(pathOfRun), p.Each)
 		if c.Ratio.N > 0 {
-			c.Verdict = judge(c.Ratio.Interval, c.Unit)
+			c.Verdict = judge(c.Ratio.Interval, c.Metric, c.Unit)
 			c.Budget = c.budget(c.Ratio)
 		}
 	}

@@ -39,7 +39,7 @@ func (c Contrast) Name(of map[string]string) string {
 		parts = append(parts, "per "+factor+" "+c.Per[factor])
 	}
 	if c.Value != "" {
-		parts = append(parts, c.Value)
+		parts = append(parts, string(c.Value))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -121,7 +121,7 @@ func TestVerdictKnowsTheBetterDirection(t *testing.T) {
 		unit string
 		want Verdict
 	}{{up, "bit/s", Faster}, {up, "s", Slower}, {up.Inverse(), "bit/s", Slower}, {up.Inverse(), "s", Faster}, {none, "s", NoDifference}, {stat.Interval{Center: 2, N: 1}, "s", NoInterval}} {
-		if got := judge(c.i, c.unit); got != c.want {
+		if got := judge(c.i, "", c.unit); got != c.want {
 			t.Errorf("%v in %s: %s, want %s", c.i.Center, c.unit, got, c.want)
 		}
 	}

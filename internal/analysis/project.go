@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // A Projection lays the samples of a run out as tables. One factor makes the rows; every
@@ -124,7 +125,7 @@ func (t *Table) count(r *Row, confidence float64) {
 	if r.base != nil {
 		base := chosen[1]
 		r.pairs = pair(base.Values(t.metricOf(base)), r.series)
-		r.paths = pair(base.Values(pathValue), r.counted.Values(pathValue))
+		r.paths = pair(base.Values(record.RTTPath), r.counted.Values(record.RTTPath))
 		if own, costs := base.ownCost(); own.name == r.Own.Name {
 			r.owns = pair(costs, r.costs)
 		}
@@ -132,7 +133,7 @@ func (t *Table) count(r *Row, confidence float64) {
 }
 
 // metricOf returns the metric of a row. Tools name values differently, so rows of probes differ.
-func (t *Table) metricOf(s *Sample) string {
+func (t *Table) metricOf(s *Sample) record.Quantity {
 	if t.Probe == "" {
 		return s.Metric()
 	}

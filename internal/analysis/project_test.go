@@ -16,8 +16,9 @@ func TestProjectAnyFactor(t *testing.T) {
 			factor float64
 		}{{"host", 4}, {"vx", 2}} {
 			for _, p := range []struct {
-				name, metric string
-				factor       float64
+				name   string
+				metric record.Quantity
+				factor float64
 			}{{"engine", "rtt", 1}, {"other", "rtt.mean", 3}} {
 				for _, mtu := range []struct {
 					level  string

@@ -35,17 +35,13 @@ type Seen struct {
 }
 
 // known lists keys that differ between networks by nature; reports show them in a separate table.
-var known = []string{"path.mtu", "path.overhead", "path.hosts", "ceiling", "link", "path.delay", "path.jitter", "path.loss", "mss"}
+var known = []string{record.PathMTU.Key(), record.PathOverhead.Key(), record.PathHosts.Key(), record.Ceiling.Key(), record.Link.Key(),
+	record.PathDelay.Key(), record.PathJitter.Key(), record.PathLoss.Key(), record.MSS.Key()}
 
-// swapped differs between blocks by design, equally often each way.
-const swapped = "swapped"
-
-// again names the block that a trial's block repeats.
-const again = "again"
-
-// designed lists keys that differ inside a cell by design: client and server follow the pair, and every
-// imported result has its own file.
-var designed = []string{swapped, again, episode, "client", "server", ClientAt, ServerAt, "source"}
+// designed lists keys that differ inside a cell by design: client and server follow the pair or change places,
+// equally often each way, and every imported result has its own file.
+var designed = []string{record.Swapped.Key(), record.Repeats.Key(), record.Episode.Key(), record.Client.Key(), record.Server.Key(),
+	record.ClientHost.Key(), record.ClientDevice.Key(), record.ServerHost.Key(), record.ServerDevice.Key(), record.Source.Key()}
 
 // absent stands for a key that a trial did not observe.
 const absent = "(not found)"

@@ -275,7 +275,7 @@ func (w *lines) row(r analysis.Row) {
 		r.OK, r.Invalid, r.Failed, r.Skipped, r.Disturbed, len(r.Points), sum, len(r.Observed), r.Wire.Ceiling)
 	for _, s := range r.Values {
 		if w.path == "stored" {
-			w.put(s.Name, s.Unit, s.Median, s.Mean, s.N)
+			w.put(s.Key, s.Unit, s.Median, s.Mean, s.N)
 		}
 	}
 	for _, p := range []float64{0.5, 0.9, 0.99, 0.999, 0.9999} {

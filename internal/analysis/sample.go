@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/record"
 )
@@ -33,12 +32,23 @@ type Sample struct {
 	apart          *Sample          // the same trials, whose places have the distances of the CPUs; nil if the run has one
 	cores          *Cores           // nil: places have no distance
 	firsts         map[named]int
-	names          []named // of ok trials' values, in order
-	values         map[string]Series
+	names          []valued // of ok trials' values, in order
+	values         map[record.Key]Series
 	observed       []Observed // of ok
+	failed         []Observed // of those that failed or are invalid
 }
 
-type named struct{ name, unit string }
+// named is a metric, and valued any value, with their units.
+type (
+	named struct {
+		name record.Quantity
+		unit string
+	}
+	valued struct {
+		record.Key
+		unit string
+	}
+)
 
 // index sorts results into samples and marks disturbed trials.
 func (r *Run) index(results []record.Result) {
@@ -130,18 +140,19 @@ func (s *Sample) fill() {
 		means
 		last int // trial that gave a value: the first of a name counts
 	}
-	sums := map[string]*sum{}
-	s.firsts, s.values = map[named]int{}, map[string]Series{}
+	sums := map[record.Key]*sum{}
+	s.firsts, s.values = map[named]int{}, map[record.Key]Series{}
 	for i, t := range s.ok {
 		for j, v := range t.Values {
 			if j == 0 {
 				s.firsts[named{v.Name, v.Unit}]++
 			}
-			c := sums[v.Name]
+			k := v.Key()
+			c := sums[k]
 			if c == nil {
 				c = &sum{newMeans(places, at), -1}
-				sums[v.Name] = c
-				s.names = append(s.names, named{v.Name, v.Unit})
+				sums[k] = c
+				s.names = append(s.names, valued{k, v.Unit})
 			}
 			if c.last != i {
 				c.last = i
@@ -149,8 +160,8 @@ func (s *Sample) fill() {
 			}
 		}
 	}
-	for name, c := range sums {
-		s.values[name] = c.series()
+	for k, c := range sums {
+		s.values[k] = c.series()
 	}
 }
 
@@ -205,7 +216,7 @@ func (m means) series() (out Series) {
 }
 
 // Metric returns the value that most ok trials put first, "" if no trial is ok.
-func (s *Sample) Metric() string { return mostFrequent(s.firsts).name }
+func (s *Sample) Metric() record.Quantity { return mostFrequent(s.firsts).name }
 
 func mostFrequent(count map[named]int) (best named) {
 	for f, n := range count {
@@ -216,16 +227,16 @@ func mostFrequent(count map[named]int) (best named) {
 	return best
 }
 
-// Values returns the value called name of all ok trials. A trial without any reply has no response time;
+// Values returns q of all ok trials. A trial without any reply has no response time;
 // here it is infinite, longer than all others.
-func (s *Sample) Values(name string) Series {
-	series := s.values[name]
-	if !strings.HasPrefix(name, responseTime) || series.Len() == 0 {
+func (s *Sample) Values(q record.Quantity) Series {
+	series := s.values[q.Whole()]
+	if !q.ResponseTime() || series.Len() == 0 {
 		return series
 	}
 	m, silent := newMeans(s.cores.placesOf(s.ok)), false
 	for i, t := range s.ok {
-		v, ok := t.Get(name)
+		v, ok := t.Get(q)
 		if !ok && unanswered(t) {
 			v.Value, ok, silent = math.Inf(1), true, true
 		}
@@ -239,19 +250,16 @@ func (s *Sample) Values(name string) Series {
 	return m.series()
 }
 
-// responseTime begins the names of all response times (package probe).
-const responseTime = "rtt"
-
 // unanswered reports whether all requests of a trial were lost.
 func unanswered(t *record.Result) bool {
-	loss, ok := t.Get("loss")
+	loss, ok := t.Get(record.Loss)
 	return ok && loss.Value == 1
 }
 
-// Unit returns the unit of the value called name, "" if no ok trial has it.
-func (s *Sample) Unit(name string) string {
+// Unit returns the unit of q, "" if no ok trial has it.
+func (s *Sample) Unit(q record.Quantity) string {
 	for _, n := range s.names {
-		if n.name == name {
+		if n.Key == q.Whole() {
 			return n.unit
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // Send modes: how bytes get from one program to another, in the order of a gap's steps.
@@ -83,7 +84,7 @@ func (r *Run) modeGroups() []modeGroup {
 func (g modeGroup) add(t Table) {
 	for _, r := range t.Rows {
 		mode := modeOf(r)
-		if mode == "" || t.Metric != "throughput" {
+		if mode == "" || t.Metric != record.Throughput {
 			continue
 		}
 		if t.Config[offload] == "off" {
@@ -105,14 +106,14 @@ var udpModes = map[string]string{
 
 // modeOf returns the send mode that all ok trials of a row observed, "" if none.
 func modeOf(r Row) string {
-	f := r.Observed
-	calls := f["send"] + " " + f["recv"]
+	o := r.Observed
+	calls := record.Send.Of(o) + " " + record.Recv.Of(o)
 	switch {
-	case f["tool"] != "weir engine" || f["rate"] != "":
+	case record.Tool.Of(o) != record.Engine || record.Rate.In(o):
 		return ""
-	case f["mss"] == "" && f["streams"] == "": // one
+	case !record.MSS.In(o) && !record.Streams.In(o): // one
 		return udpModes[calls]
-	case f["streams"] == "1" && calls == "copy copy":
+	case record.Streams.Of(o) == 1 && calls == "copy copy":
 		return TCP
 	}
 	return ""

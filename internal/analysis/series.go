@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -54,7 +55,7 @@ func (s Series) perBlock(of func([]float64) float64) (out []float64) {
 	return out
 }
 
-func (s Series) medians() []float64 { return s.perBlock(median) }
+func (s Series) medians() []float64 { return s.perBlock(stat.Middle) }
 
 // at returns the values at those of the places that the series has.
 func (s Series) at(places []place) (out Series) {
@@ -102,7 +103,7 @@ func (r Row) Hosts() (hosts []string, medians map[[2]string]float64) {
 	}
 	medians = map[[2]string]float64{}
 	for at, vs := range all {
-		medians[at] = median(vs)
+		medians[at] = stat.Middle(vs)
 	}
 	return slices.SortedFunc(maps.Keys(seen), Natural), medians
 }
@@ -125,16 +126,4 @@ func deviation(v []float64) float64 {
 		root = math.Hypot(root, x-m) // a sum of squares could overflow
 	}
 	return min(root/math.Sqrt(float64(max(1, len(v)-1))), math.MaxFloat64)
-}
-
-func median(v []float64) float64 {
-	switch len(v) {
-	case 0:
-		return 0
-	case 1:
-		return v[0]/2 + v[0]/2
-	}
-	v = slices.Sorted(slices.Values(v))
-	n := len(v)
-	return v[(n-1)/2]/2 + v[n/2]/2
 }

@@ -1,11 +1,6 @@
 package analysis
 
-// Values that split a response time (package probe).
-const (
-	pathValue = "rtt.path"
-	wakeValue = "rtt.wake"
-	appValue  = "rtt.app"
-)
+import "github.com/weir-bench/weir/record"
 
 // A Split is the parts of a response time, in s: medians over blocks of medians over requests,
 // which add up only roughly.
@@ -17,8 +12,8 @@ type Split struct {
 
 // Split returns false if the trials do not report the parts.
 func (r Row) Split() (Split, bool) {
-	path, ok1 := r.Get(pathValue)
-	wake, ok2 := r.Get(wakeValue)
-	app, ok3 := r.Get(appValue)
+	path, ok1 := r.Get(record.RTTPath)
+	wake, ok2 := r.Get(record.RTTWake)
+	app, ok3 := r.Get(record.RTTApp)
 	return Split{path.Median, wake.Median, app.Median}, ok1 && ok2 && ok3
 }

@@ -16,16 +16,12 @@ type Machine struct {
 	Zone string `json:"zone,omitempty"`
 }
 
-// ClientAt and ServerAt are the keys of Observed with the machine and device of an end, such as
-// "node1 eth0", on networks that were found.
-const ClientAt, ServerAt = "path.client", "path.server"
-
 // A Standing compares the pairs of each machine with all other pairs, over one network under one probe.
 type Standing struct {
 	Probe   string            `json:"probe"`
 	Levels  map[string]string `json:"levels,omitempty"` // those that vary between tables of the probe
 	Network string            `json:"network"`
-	Metric  string            `json:"metric"`
+	Metric  record.Quantity   `json:"metric"`
 	Unit    string            `json:"unit"`
 	Each    float64           `json:"each"` // confidence of each ratio: all of a run hold together
 	Hosts   []HostStanding    `json:"hosts"`
@@ -48,7 +44,7 @@ type HostStanding struct {
 
 // Worse reports whether a ratio is worse than 1 beyond its interval.
 func (s Standing) Worse(i stat.Interval) bool {
-	return i.Bounded() && !i.Contains(1) && (i.Center < 1) != record.LowerIsBetter(s.Unit)
+	return i.Bounded() && !i.Contains(1) && (i.Center < 1) != s.Metric.LowerIsBetter(s.Unit)
 }
 
 // standings compares the machines of a run that measures all pairs, in every row of its tables. It needs

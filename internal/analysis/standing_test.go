@@ -58,7 +58,7 @@ func (m mesh) results(seed uint64) (rs []record.Result) {
 				}
 				x := ofPair(block, "host", topo.HostName(a+1)+"-"+topo.HostName(b+1), v)
 				if m.unit != "" {
-					x.Values[0].Unit = m.unit
+					x.Values[0].Name, x.Values[0].Unit = record.RTT, m.unit
 				}
 				rs = append(rs, x)
 			}

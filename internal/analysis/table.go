@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -16,7 +17,7 @@ type Table struct {
 	Probe  string            `json:"probe"`
 	Config map[string]string `json:"asked,omitempty"`  // all other factors
 	Levels map[string]string `json:"levels,omitempty"` // those that vary between tables of this probe
-	Metric string            `json:"metric"`           // first value of the trials; "" if no trial is ok
+	Metric record.Quantity   `json:"metric"`           // first value of the trials; "" if no trial is ok
 	Unit   string            `json:"unit"`
 	Rows   []Row             `json:"rows"`
 }
@@ -67,10 +68,10 @@ type Row struct {
 	// too few responses exceed it.
 	Percentiles []Percentile `json:"percentiles,omitempty"`
 	// Observed is the values that all ok trials share; Wire is its numbers.
-	Observed map[string]string `json:"found,omitempty"`
-	Wire     Wire              `json:"-"`
-	// Warnings are those that the ok trials recorded, sorted.
-	Warnings []Warning `json:"warnings,omitempty"`
+	Observed record.Observed `json:"found,omitempty"`
+	Wire     Wire            `json:"-"`
+	// Notes are those that the ok trials recorded, sorted.
+	Notes []Noted `json:"notes,omitempty"`
 
 	// Hist merges the response times of all ok trials, in ns; nil if the probe gives none.
 	// Unreadable counts trials with a damaged histogram, TooLong response times above LongestTime.
@@ -83,7 +84,7 @@ type Row struct {
 	sample  *Sample
 	base    *Sample // the baseline's; nil without one
 	counted *Sample // that Steady chose of sample
-	metric  string
+	metric  record.Quantity
 	unit    string
 	series  Series // of the metric
 	pairs   pairs  // of the metric, with the baseline's
@@ -97,15 +98,15 @@ type Far struct {
 	Ratio float64 `json:"ratio"`
 }
 
-// A Warning is a text that trials recorded, and how many did.
-type Warning struct {
-	Text   string `json:"text"`
-	Trials int    `json:"trials"`
+// A Noted is a note that trials recorded, and how many did.
+type Noted struct {
+	record.Note
+	Trials int `json:"trials"`
 }
 
-// A Summary is one named value over the blocks.
+// A Summary is one value over the blocks.
 type Summary struct {
-	Name   string  `json:"name"`
+	record.Key
 	Unit   string  `json:"unit"`
 	Median float64 `json:"median"`
 	// Mean serves values that add up, such as loss, which a median hides if few blocks have it.
@@ -127,14 +128,14 @@ func Impossible(unit string, v float64) bool { return v < 0 && (unit == "core" |
 // MarshalJSON leaves impossible and unresolved numbers out and says so.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	out := struct {
-		Name    string   `json:"name"`
+		record.Key
 		Unit    string   `json:"unit"`
 		Median  *float64 `json:"median,omitempty"`
 		Mean    *float64 `json:"mean,omitempty"`
 		SD      *float64 `json:"sd,omitempty"`
 		N       int      `json:"n"`
 		Missing string   `json:"missing,omitempty"`
-	}{Name: s.Name, Unit: s.Unit, Median: &s.Median, Mean: &s.Mean, SD: &s.SD, N: s.N}
+	}{Key: s.Key, Unit: s.Unit, Median: &s.Median, Mean: &s.Mean, SD: &s.SD, N: s.N}
 	for _, v := range []**float64{&out.Median, &out.Mean} {
 		if s.unresolved || Impossible(s.Unit, **v) {
 			*v, out.Missing = nil, BelowSteps
@@ -160,13 +161,13 @@ type Point struct {
 // single is the confidence of the intervals of medians, which are not compared.
 const single = 0.95
 
-func (r *Row) fill(metric, unit string) {
+func (r *Row) fill(metric record.Quantity, unit string) {
 	s := r.counted
 	r.Stalled = s.stalls(metric)
 	r.metric, r.unit, r.series, r.Points = metric, unit, s.Values(metric), make([]Point, 0, len(s.trials))
 	for _, t := range s.trials {
 		v, has := t.Get(metric)
-		r.Points = append(r.Points, Point{Trial: t.Trial, Block: t.Block, Pair: t.Config[hostPair], Swapped: t.Observed[swapped] == "true",
+		r.Points = append(r.Points, Point{Trial: t.Trial, Block: t.Block, Pair: t.Config[hostPair], Swapped: record.Swapped.Of(t.Observed),
 			Status: t.status, Reason: t.reason, Value: v.Value, Has: has})
 		switch {
 		case !s.counts(t):
@@ -191,16 +192,19 @@ func (r *Row) fill(metric, unit string) {
 		r.Value = stat.Median(r.series.medians(), single)
 	}
 	for _, v := range s.names {
-		vs := s.values[v.name]
+		vs := s.values[v.Key]
 		medians, means := vs.medians(), vs.perBlock(mean)
-		r.Values = append(r.Values, Summary{Name: v.name, Unit: v.unit,
-			Median: median(medians), Mean: mean(means), SD: deviation(means), N: len(medians)})
+		r.Values = append(r.Values, Summary{Key: v.Key, Unit: v.unit,
+			Median: stat.Middle(medians), Mean: mean(means), SD: deviation(means), N: len(medians)})
 	}
 	var own named
 	if own, r.costs = s.ownCost(); r.costs.Len() > 0 {
 		r.Own = OwnCost{Name: own.name, Unit: own.unit, Value: stat.Median(r.costs.medians(), single)}
 	}
 	for i := range r.Values {
+		if r.Values[i].About != (record.About{}) {
+			continue
+		}
 		c, ok := r.CostPer(r.Values[i].Name)
 		r.Values[i].unresolved = ok && c.Unresolved
 	}
@@ -210,14 +214,14 @@ func (r *Row) fill(metric, unit string) {
 	var blocks []block
 	r.Hist, blocks, r.Unreadable, r.TooLong = s.merged()
 	r.tails(blocks)
-	if _, ping := r.Get(deviationOfEcho); ping && r.Hist != nil {
+	if _, ping := r.Get(record.RTTMdev); ping && r.Hist != nil {
 		r.Echo = echo(r.Hist)
 	}
-	r.Warnings = s.warnings()
+	r.Notes = s.notes()
 }
 
 // common returns the observations that all ok trials share.
-func (s *Sample) common() map[string]string {
+func (s *Sample) common() record.Observed {
 	if len(s.ok) == 0 {
 		return nil
 	}
@@ -228,16 +232,19 @@ func (s *Sample) common() map[string]string {
 	return out
 }
 
-func (s *Sample) warnings() (out []Warning) {
-	count := map[string]int{}
+func (s *Sample) notes() (out []Noted) {
+	at := map[string]int{} // by the text, in which a note's code and arguments show
 	for _, t := range s.ok {
-		for _, w := range t.Warnings {
-			count[w]++
+		for _, n := range t.Notes {
+			i, ok := at[n.String()]
+			if !ok {
+				i = len(out)
+				at[n.String()], out = i, append(out, Noted{Note: n})
+			}
+			out[i].Trials++
 		}
 	}
-	for _, w := range slices.Sorted(maps.Keys(count)) {
-		out = append(out, Warning{w, count[w]})
-	}
+	slices.SortFunc(out, func(a, b Noted) int { return cmp.Compare(a.String(), b.String()) })
 	return out
 }
 
@@ -257,8 +264,12 @@ func (r Row) Counted() int {
 	return r.OK
 }
 
-func (r Row) Get(name string) (Summary, bool) {
-	if i := slices.IndexFunc(r.Values, func(s Summary) bool { return s.Name == name }); i >= 0 {
+// Get returns q of the whole trial over the blocks.
+func (r Row) Get(q record.Quantity) (Summary, bool) { return r.Summary(q.Whole()) }
+
+// Summary returns the value with a key over the blocks.
+func (r Row) Summary(k record.Key) (Summary, bool) {
+	if i := slices.IndexFunc(r.Values, func(s Summary) bool { return s.Key == k }); i >= 0 {
 		return r.Values[i], true
 	}
 	return Summary{}, false

@@ -3,17 +3,19 @@ package analysis
 import (
 	"cmp"
 	"slices"
-	"strings"
 
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // A Thread is a thread that used CPU time in the measured windows of a cell. Threads of one name in one
 // place count as one: in each trial, the busiest of them.
 type Thread struct {
-	Place string        `json:"place,omitempty"` // host, pod or end whose network namespace it is in; "" is the machine's own
-	Name  string        `json:"name"`            // process, or process/thread
-	Share stat.Interval `json:"share"`           // of one CPU, the median over blocks; holds by itself
+	Place   string        `json:"place,omitempty"` // host, pod or end whose network namespace it is in; "" is the machine's own
+	Program string        `json:"program"`
+	Thread  string        `json:"thread,omitempty"` // its name in the program, if it has one
+	Share   stat.Interval `json:"share"`            // of one CPU, the median over blocks; holds by itself
 	// Full means that the thread cannot do more: it uses a whole CPU; or, of the engine's client, the share is at least
 	// nearlyFull, and the client is never idle.
 	Full bool `json:"full,omitempty"`
@@ -33,18 +35,26 @@ const (
 	// threadStep is the error of a share at both edges of a window together, s: the kernel updates the time of
 	// a running thread at ticks of 1 to 10 ms.
 	threadStep = 0.02
-	// threadValue begins the names of the values that trials store, which go on with place and name.
-	threadValue = "thread."
-	noPlace     = "machine" // stands for the place of the kernel's threads
-	// EngineClient is the thread of the engine that sends or asks.
-	EngineClient = "weir-engine-agent"
 )
 
 // engineThreads are the engine's workload threads by their own clocks, for trials of versions that did not
 // watch others.
-var engineThreads = map[string]Thread{
-	"cpu.own.client": {Place: "client", Name: EngineClient},
-	"cpu.own.server": {Place: "server", Name: "weir-engine-serve"},
+var engineThreads = map[record.Key]Thread{
+	record.CPUOwn.At("client"): {Place: "client", Program: sample.EngineClient},
+	record.CPUOwn.At("server"): {Place: "server", Program: sample.EngineServer},
+}
+
+// Name is the program, or program/thread.
+func (t Thread) Name() string {
+	if t.Thread == "" {
+		return t.Program
+	}
+	return t.Program + "/" + t.Thread
+}
+
+// Engine reports whether t is a thread of weir's traffic generator.
+func (t Thread) Engine() bool {
+	return t.Program == sample.EngineClient || t.Program == sample.EngineServer || t.Program == sample.EngineLoad
 }
 
 // Threads returns the threads of the row's counted trials, the busiest first; nil if the trials did not
@@ -55,24 +65,21 @@ func (r Row) Threads() (out []Thread) {
 	}
 	var blocks []int // that recorded threads
 	for _, n := range r.counted.names {
-		if strings.HasPrefix(n.name, threadValue) {
-			known, _ := Common(r.counted.values[n.name])
+		if n.Name == record.CPUThread {
+			known, _ := Common(r.counted.values[n.Key])
 			blocks = append(blocks, known...)
 		}
 	}
 	slices.Sort(blocks)
 	blocks = slices.Compact(blocks)
 	for _, n := range r.counted.names {
-		t, own := engineThreads[n.name]
-		if stored, ok := strings.CutPrefix(n.name, threadValue); ok {
-			t.Place, t.Name, _ = strings.Cut(stored, ".")
-			if t.Place == noPlace {
-				t.Place = ""
-			}
-		} else if !own || blocks != nil || r.Observed["streams"] != "" && r.Observed["streams"] != "1" {
+		t, own := engineThreads[n.Key]
+		if n.Name == record.CPUThread {
+			t = Thread{Place: n.Place, Program: n.Program, Thread: n.Thread}
+		} else if !own || blocks != nil || record.Streams.Of(r.Observed) > 1 {
 			continue // or several threads
 		}
-		known, v := Common(r.counted.values[n.name])
+		known, v := Common(r.counted.values[n.Key])
 		shares := v[0]
 		if blocks != nil {
 			shares = make([]float64, len(blocks)) // trials leave threads out that hardly ran
@@ -81,12 +88,12 @@ func (r Row) Threads() (out []Thread) {
 				shares[at] = v[0][i]
 			}
 		}
-		t.NeverIdle = t.Name == EngineClient && r.clientNeverIdle()
+		t.NeverIdle = t.Program == sample.EngineClient && r.clientNeverIdle()
 		t.judge(stat.Median(shares, single), r.shortest())
 		out = append(out, t)
 	}
 	slices.SortStableFunc(out, func(a, b Thread) int {
-		return cmp.Or(cmp.Compare(b.Share.Center, a.Share.Center), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Share.Center, a.Share.Center), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Name(), b.Name()))
 	})
 	return out
 }
@@ -114,7 +121,7 @@ func (t *Thread) WholeCPU() bool {
 func (r Row) clientNeverIdle() bool {
 	_, ok := Exceeds(r.Evidence(), FullShare, func(o Observed) (part, whole float64) {
 		e := o.Evidence
-		if streams := o.Observed["streams"]; streams != "" && streams != "1" || e.Sender.CPU == 0 {
+		if record.Streams.Of(o.Observed) > 1 || e.Sender.CPU == 0 {
 			return 0, 0 // several threads, or no clock
 		}
 		return e.Sender.CPU + e.Sender.Wait, e.Window
@@ -124,7 +131,7 @@ func (r Row) clientNeverIdle() bool {
 
 // shortest returns the length of the row's windows, s; 1 if the trials do not say.
 func (r Row) shortest() float64 {
-	if w, ok := r.Get("window"); ok && w.Median > 0 {
+	if w, ok := r.Get(record.Window); ok && w.Median > 0 {
 		return w.Median
 	}
 	return 1
@@ -136,11 +143,11 @@ func (r Row) InUse() (cores stat.Interval, cpus float64, ok bool) {
 	if r.counted == nil {
 		return cores, 0, false
 	}
-	used, all := r.counted.Values("cpu.used"), r.counted.Values("cpus")
+	used, all := r.counted.Values(record.CPUUsed), r.counted.Values(record.CPUs)
 	if used.Len() == 0 || all.Len() == 0 {
 		return cores, 0, false
 	}
-	if cores, cpus = stat.Median(used.medians(), single), median(all.medians()); cpus <= 0 {
+	if cores, cpus = stat.Median(used.medians(), single), stat.Middle(all.medians()); cpus <= 0 {
 		return stat.Interval{}, 0, false
 	}
 	for _, v := range []*float64{&cores.Center, &cores.Lo, &cores.Hi} {

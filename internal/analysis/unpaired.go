@@ -1,6 +1,9 @@
 package analysis
 
-import "github.com/weir-bench/weir/internal/stat"
+import (
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
+)
 
 // compareUnpaired compares rows with their baselines where no block pairs them: every result is a sample
 // of its own, such as an imported file. All ratios hold together.
@@ -18,7 +21,7 @@ func (r *Run) compareUnpaired() {
 			row := &t.Rows[j]
 			row.Value = stat.LogMean(row.series.v, single)
 			if dropped := row.series.Len() - row.Value.N; dropped > 0 {
-				row.Warnings = append(row.Warnings, Warning{"0 has no geometric mean: the value leaves it out", dropped})
+				row.Notes = append(row.Notes, Noted{record.NoteNoMean.With(), dropped})
 			}
 			row.Value.Warnings = nil
 			// In the unit of the value, as for other rows.

@@ -76,7 +76,7 @@ func TestCompareUnpaired(t *testing.T) {
 // The geometric mean of a group leaves 0 out and says so, also in a row that has no ratio.
 func TestUnpairedZero(t *testing.T) {
 	r := New(files(false, []float64{0, 10e9, 11e9}, []float64{5e9, 6e9}), Options{Baseline: "host", Unpaired: true})
-	if row, _ := r.Tables[0].Row("host"); row.Value.N != 2 || len(row.Warnings) != 1 || row.Warnings[0].Trials != 1 {
-		t.Errorf("%+v, %+v", row.Value, row.Warnings)
+	if row, _ := r.Tables[0].Row("host"); row.Value.N != 2 || len(row.Notes) != 1 || row.Notes[0].Trials != 1 {
+		t.Errorf("%+v, %+v", row.Value, row.Notes)
 	}
 }

@@ -1,9 +1,6 @@
 package analysis
 
-import (
-	"math"
-	"strconv"
-)
+import "github.com/weir-bench/weir/record"
 
 // Wire holds what trials observed of their packets; 0 means unknown.
 type Wire struct {
@@ -13,15 +10,6 @@ type Wire struct {
 	Segment  float64 // bytes of payload of a TCP segment
 }
 
-func wire(observed map[string]string) Wire {
-	return Wire{Number(observed["link"]), Number(observed["ceiling"]), Number(observed["datagram"]), Number(observed["mss"])}
-}
-
-// Number reads an observation; 0 if it is not a number.
-func Number(s string) float64 {
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0
-	}
-	return v
+func wire(o record.Observed) Wire {
+	return Wire{record.Link.Of(o), record.Ceiling.Of(o), float64(record.Datagram.Of(o)), float64(record.MSS.Of(o))}
 }

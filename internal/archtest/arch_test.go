@@ -17,12 +17,14 @@ const module = "github.com/weir-bench/weir/"
 // layers, so two packages of one layer never see each other: network never sees probe, probe never
 // sees target, report never sees lab.
 var layers = [][]string{
+	// The format of results, and their vocabulary.
+	{"record"},
 	// What prints and reads text.
 	{"internal/strictyaml"},
 	{"internal/lang", "internal/lang/langtest"},
 	// Data and packages that stand alone.
-	{"claims", "figures", "schema", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/picture", "internal/foreign", "internal/xsk", "studies"},
-	{"internal/facts", "internal/evidence"},
+	{"claims", "figures", "schema", "internal/failure", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
+	{"internal/facts", "internal/evidence", "internal/prose"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally"},
@@ -32,17 +34,29 @@ var layers = [][]string{
 	{"internal/target/agent"},
 	{"internal/target/remote"},
 	// Effects and their orchestration.
-	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/profile", "internal/packettrace", "internal/export"},
+	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/profile", "internal/packettrace"},
 	{"internal/explain"},
-	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report", "internal/history"},
-	{"internal/experiment"},
+	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/history"},
+	{"internal/experiment", "internal/labtest"},
 	{"internal/catalog"},
+	// Everything that a run says, and what shows it.
+	{"internal/account"},
+	{"internal/report/doc", "internal/export"},
+	{"internal/report/render"},
+	{"internal/report/published"},
+	{"internal/report/section", "internal/report/reporttest"},
+	{"internal/report/several"},
+	{"internal/place"},
+	// What commands do, and the command line.
+	{"internal/job"},
 	{"internal/cli"},
 	{"cmd/weir", "bench", "packaging"},
 }
 
 var only = map[string][]string{
-	"github.com/vishvananda/netlink":            {"internal/engine/sock"},
+	"github.com/vishvananda/netlink":            {"internal/engine/sock", "internal/distance"},
+	"github.com/vishvananda/netlink/nl":         {"internal/distance"},
+	"github.com/google/nftables":                {"internal/distance"},
 	"github.com/vishvananda/netns":              nil,
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
 	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/confine", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/distance", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local", "internal/profile", "internal/packettrace", "internal/redirect", "internal/xsk"},
@@ -54,15 +68,15 @@ var only = map[string][]string{
 	"github.com/goccy/go-yaml/parser":           {"internal/strictyaml"},
 	"golang.org/x/text/language":                {"internal/lang"},
 	"github.com/spf13/cobra":                    {"internal/cli"},
+	"github.com/spf13/pflag":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	// Experiments and trials know a target only by the seam.
-	module + "internal/target/lab":    {"internal/cli", "bench"},
-	module + "internal/target/vm":     {"internal/target/lab", "internal/cli"},
+	module + "internal/target/lab":    {"internal/place", "internal/job", "internal/cli", "internal/labtest", "bench"},
+	module + "internal/target/vm":     {"internal/target/lab", "internal/job", "internal/cli"},
 	module + "internal/target/agent":  {"internal/target/lab", "internal/target/vm", "internal/target/remote", "internal/target/ssh", "internal/target/kube"},
-	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/cli"},
-	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/cli"},
+	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/place", "internal/job", "internal/cli"},
+	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/place", "internal/job"},
 	"github.com/creack/pty":           {"internal/terminal"},
-	"codeberg.org/go-pdf/fpdf":        {"internal/picture"},
 }
 
 type pkg struct {

@@ -43,7 +43,17 @@ func TestLinks(t *testing.T) {
 // adrTitle matches the first line of a decision: its number, as in the file's name.
 var adrTitle = regexp.MustCompile(`^# (\d+)\. \S`)
 
-// Every decision has its number in the title and the expected sections.
+// adrStatus matches the third line of a decision. One that is superseded in part says which part, and by which.
+var adrStatus = regexp.MustCompile(`^Status: (accepted|superseded by \[\d+\]\(\d{4}-[\w-]+\.md\))`)
+
+// adrWords is the most words of a decision: a page that people read to its end. What was measured has pages in
+// docs/lab.
+const adrWords = 400
+
+// dependencies is a table with a row per module, which TestDependencies demands. Its rows do not count.
+const dependencies = "docs/adr/0013-dependencies.md"
+
+// Every decision has its number in the title, a status, and the expected sections, and is short.
 func TestADRs(t *testing.T) {
 	names, err := fs.Glob(os.DirFS(root), "docs/adr/*.md")
 	if err != nil || len(names) == 0 {
@@ -58,10 +68,26 @@ func TestADRs(t *testing.T) {
 		if m == nil || !strings.HasPrefix(strings.TrimLeft(path.Base(name), "0"), string(m[1])+"-") {
 			t.Errorf("%s: the first line is not \"# N. Title\" with the number of the file", name)
 		}
+		if lines := strings.SplitN(string(b), "\n", 4); len(lines) < 4 || !adrStatus.MatchString(lines[2]) {
+			t.Errorf("%s: the third line is neither \"Status: accepted\" nor \"Status: superseded by [N](FILE)\"", name)
+		}
 		if !strings.Contains(strings.ToLower(string(b)), "what would change our mind") {
 			t.Errorf("%s does not say what would change our mind", name)
 		}
+		if n := adrLength(name, string(b)); n > adrWords {
+			t.Errorf("%s has %d words, more than %d: move what was measured to docs/lab", name, n, adrWords)
+		}
 	}
+}
+
+// adrLength counts the words of a decision that the bound is about.
+func adrLength(name, page string) (n int) {
+	for line := range strings.Lines(page) {
+		if name != dependencies || !strings.HasPrefix(line, "|") {
+			n += len(strings.Fields(line))
+		}
+	}
+	return n
 }
 
 var testName = regexp.MustCompile("`(Test\\w+)`")

@@ -28,8 +28,8 @@ func TestWorkedExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	heads := exampleHead.FindAllSubmatchIndex(b, -1)
-	if len(heads) != 5 {
-		t.Fatalf("CONTRIBUTING.md has %d worked examples, want a network, a probe, a target, a section and a finding", len(heads))
+	if len(heads) != 6 {
+		t.Fatalf("CONTRIBUTING.md has %d worked examples, want a network, a probe, a value, a target, a section and a finding", len(heads))
 	}
 	for i, h := range heads {
 		name, end := string(b[h[2]:h[3]]), len(b)

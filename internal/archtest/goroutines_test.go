@@ -18,7 +18,7 @@ var bare = map[string]struct {
 	"internal/rootless/rootless.go":             {1, "it waits for signals and passes them on"},
 	"internal/hostns/main.go":                   {1, "it waits for children"},
 	"internal/cli/cli.go":                       {1, "it waits for signals"},
-	"internal/cli/agent.go":                     {2, "they copy bytes and close a pipe"},
+	"internal/job/agent.go":                     {2, "they copy bytes and close a pipe"},
 	"internal/cli/coordinate.go":                {1, "it copies bytes"},
 	"internal/packettrace/tap.go":               {1, "it copies bytes"},
 	"internal/terminal/terminal.go":             {1, "it copies bytes of a program that a study names, in a process of its own"},

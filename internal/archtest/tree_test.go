@@ -223,6 +223,23 @@ func TestNoSwitchOnProbes(t *testing.T) {
 	})
 }
 
+// What commands do has options in and an outcome out: the command line alone knows the terminal.
+func TestJobsDoNotPrint(t *testing.T) {
+	re, seen := regexp.MustCompile(`\bos\.Std(in|out|err)\b|\bfmt\.Print`), false
+	goFiles(t, func(name string, b []byte, _ *ast.File) {
+		if dir := path.Dir(name); dir != "internal/job" && dir != "internal/place" || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		seen = true
+		if m := re.Find(b); m != nil {
+			t.Errorf("%s has %s: return it, or tell a lang.Teller", name, m)
+		}
+	})
+	if !seen {
+		t.Error("found no job: the test searches the wrong directory")
+	}
+}
+
 func need(t *testing.T, types []string, listed map[string]bool, list string) {
 	t.Helper()
 	if len(types) == 0 {

@@ -74,7 +74,7 @@ var Networks = map[string]Network{
 		Properties{Underlay, "static", "none", "none", "an address on the hosts' Ethernet"}},
 	"macvlan": {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, in bridge mode",
 		Properties{Underlay, "static", "pods cannot reach their own host", "none", "an address on the hosts' Ethernet"}},
-	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{AS: network.DefaultAS} }, 0, "pods behind veth, proxy ARP and routes that BIRD announces over BGP, as in Calico",
+	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{} }, 0, "pods behind veth, proxy ARP and routes that BIRD announces over BGP, as in Calico",
 		Properties{Routed, "static, in a /26 block per host, as Calico's", "none; without Calico's policies", "none; Calico leaves it to Kubernetes", "routed, where other routers know the pods' subnets; Calico can also translate"}},
 	"calico": {func() network.Driver { return calico(network.CalicoBGPMode) }, 0, "Calico: pods behind veth and Felix's rules, routes that its BIRD announces over BGP; needs the files of its images",
 		Properties{Routed, "calico-ipam, a /26 block per host", "Felix's rules; the policy allows all traffic", "none; Calico leaves it to Kubernetes", "routed; natOutgoing is off, Calico's default is on"}},
@@ -136,21 +136,13 @@ var Networks = map[string]Network{
 		Properties{Underlay, "static", "pods cannot reach their own host", "none", "an address on the hosts' Ethernet"}},
 	"ipvlan-l3": {func() network.Driver { return &network.IPvlan{Mode: "l3"} }, 0, "pods on ipvlan devices of the host's NIC, routed (mode l3)",
 		Properties{Underlay, "static", "none", "none", "routed, where other routers know which host has a pod"}},
-	"vm-vlan": {func() network.Driver {
-		return &network.VMVLAN{Switch: auto, Tag: 42, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
-	}, 0, "virtual machines on a VLAN of the underlay, with TAP devices on a bridge or Open vSwitch",
+	"vm-vlan": {func() network.Driver { return &network.VMVLAN{Switch: auto, Tag: 42, VM: guest} }, 0, "virtual machines on a VLAN of the underlay, with TAP devices on a bridge or Open vSwitch",
 		Properties{Underlay, "static", "VLAN, and a kernel of its own", "none", "an address on the VLAN"}},
-	"vm-host": {func() network.Driver {
-		return &network.VMHost{CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
-	}, 0, "a virtual machine per host, with TAP devices on one switch; programs on the machines themselves: the baseline of vm-overlay",
+	"vm-host": {func() network.Driver { return &network.VMHost{VM: guest} }, 0, "a virtual machine per host, with TAP devices on one switch; programs on the machines themselves: the baseline of vm-overlay",
 		Properties{Underlay, "static", "a kernel of its own per host", "none", "the guest's own address on the switch"}},
-	"vm-overlay": {func() network.Driver {
-		return &network.VMOverlay{VNI: 1, Port: 4789, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
-	}, 0, "vxlan-overlay inside virtual machines: one per host, containers in it, VXLAN between the machines",
+	"vm-overlay": {func() network.Driver { return &network.VMOverlay{VNI: 1, Port: 4789, VM: guest} }, 0, "vxlan-overlay inside virtual machines: one per host, containers in it, VXLAN between the machines",
 		Properties{Overlay, "static", "network identifier, and a kernel of its own per host", "none", "none; products translate addresses at the guest (NAT)"}},
-	"vm-vxlan": {func() network.Driver {
-		return &network.VMVXLAN{VNI: 1, Port: 4789, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
-	}, 0, "virtual machines with TAP devices on a bridge per host, VXLAN between the bridges",
+	"vm-vxlan": {func() network.Driver { return &network.VMVXLAN{VNI: 1, Port: 4789, VM: guest} }, 0, "virtual machines with TAP devices on a bridge per host, VXLAN between the bridges",
 		Properties{Overlay, "static", "network identifier, and a kernel of its own", "none", "none; OVN and Neutron route and translate at a gateway"}},
 	"via": {func() network.Driver { return &network.Via{} }, 0, "programs on machines or nodes, over another device of theirs (WireGuard, a second NIC)",
 		Properties{Found, "the device's", "none", "none", "the machine's own address"}},
@@ -163,7 +155,7 @@ var Networks = map[string]Network{
 }
 
 func calico(mode string) *network.CalicoNode {
-	return &network.CalicoNode{Mode: mode, AS: network.DefaultAS, Filter: network.CalicoIPTablesNFT, Dir: network.CalicoDir}
+	return &network.CalicoNode{Mode: mode, Filter: network.CalicoIPTablesNFT, Dir: network.CalicoDir}
 }
 
 func services(mode string) *network.ServiceRules {
@@ -173,8 +165,8 @@ func services(mode string) *network.ServiceRules {
 // Defaults of networks with virtual switches.
 const auto, veth = network.DatapathAuto, network.InterfaceVeth
 
-// vmMemory is the memory of each virtual machine in bytes.
-const vmMemory = 256 << 20
+// guest has the smallest virtual machine that runs the kernel and the probes' programs.
+var guest = network.VM{CPUs: 1, Queues: 1, VHost: auto, Memory: 256 << 20}
 
 // Probes maps names in studies to functions that return a fresh probe with its defaults.
 var Probes = map[string]func() probe.Probe{

@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/labtest"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/topo"
-	"github.com/weir-bench/weir/internal/trial"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -29,17 +28,14 @@ func TestXDPInTheLab(t *testing.T) {
 				fail := nstest.Judge(t)
 				_, _, p, run := datagramRuns(t, name, v6)
 				for _, size := range []int{18, 19, 1200} { // an odd number of bytes ends in half a word of the checksum
-					var r record.Result
-					var sent, got record.Value
-					for tries := 0; tries == 0 || tries < 5 && got.Value < sent.Value/2; tries++ { // beside other tests, the receiver can lack its CPU
-						r = run(p, xdp(size))
-						sent, _ = r.Get("sent")
-						got, _ = r.Get("delivered")
-					}
+					// As fast as it can, an AF_XDP sender may outrun any receiver; at this rate, every datagram arrives.
+					r := run(p, &probe.UDPRate{Size: size, Send: "xdp", Rate: probe.Bitrate(8 * size * 20_000)})
+					sent, _ := r.Get("sent")
+					got, _ := r.Get("delivered")
 					if r.Status != record.OK || r.Observed["send"] != "xdp" || got.Value == 0 {
 						t.Errorf("%d bytes: %s %s: %g packet/s sent, %g delivered; %v", size, r.Status, r.Reason, sent.Value, got.Value, r.Observed)
 					}
-					if got.Value < sent.Value/2 {
+					if got.Value < sent.Value*0.95 {
 						fail("%d bytes: %g packet/s sent, only %g delivered", size, sent.Value, got.Value)
 					}
 				}
@@ -82,7 +78,7 @@ func TestStreamsOfDatagramsInTheLab(t *testing.T) {
 				for _, of := range []probe.Probe{&probe.UDPRate{Streams: 4}, &probe.UDPStream{Streams: 2, Size: 1000, Send: "gso"}} {
 					r := run(p, of)
 					got, _ := r.Get("delivered")
-					if own, ok := r.Get("cpu.own.server"); r.Status != record.OK || got.Value == 0 || !ok || own.Value <= 0 || r.Observed["streams"] == "" {
+					if own, ok := r.Value(record.Quantity("cpu.own").At("server")); r.Status != record.OK || got.Value == 0 || !ok || own.Value <= 0 || r.Observed["streams"] == "" {
 						t.Errorf("%+v: %s %s: %g delivered, %g cores, %v", of, r.Status, r.Reason, got.Value, own.Value, r.Observed)
 					}
 				}
@@ -95,30 +91,12 @@ func TestStreamsOfDatagramsInTheLab(t *testing.T) {
 func datagramRuns(t *testing.T, name string, v6 bool) (d network.Driver, tp topo.Topology, p plan.Plan, run func(p plan.Plan, with probe.Probe, first ...plan.Step) record.Result) {
 	t.Helper()
 	d = Networks[name].New()
-	tp, err := topo.New(Networks[name].Spec(d, topo.Spec{IPv6: v6, PodsIPv6: v6}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, err = network.Build(d, tp); err != nil {
-		t.Fatal(err)
-	}
-	site, e := up(t, tp, p)
-	client, server, err := p.Between("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tp, p = labtest.Plan(t, d, Networks[name].Spec(d, topo.Spec{IPv6: v6, PodsIPv6: v6}))
+	built := labtest.Up(t, tp, p, "")
 	return d, tp, p, func(p plan.Plan, with probe.Probe, first ...plan.Step) record.Result {
 		t.Helper()
-		if err := site.Apply(t.Context(), first); err != nil {
-			t.Fatal(err)
-		}
-		r, err := trial.Run(t.Context(), trial.Setup{
-			Probe: with, Client: client, Server: server, Site: site, Engines: e, Plan: p,
-			Duration: 50 * time.Millisecond, Raw: func(string, []byte) error { return nil },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		labtest.Apply(t, built.Site, first...)
+		built.Plan = p
+		return labtest.Run(t, built, with)
 	}
 }

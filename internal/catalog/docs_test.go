@@ -78,11 +78,19 @@ func (d docs) about(say sayer, name string) string {
 
 func (d docs) option(say sayer, n Network, key string) string {
 	v := reflect.ValueOf(n.New()).Elem()
-	says := say(d.fields[v.Type().Name()+"."+key])
-	for i := range v.NumField() {
-		if m := yamlKey.FindStringSubmatch(string(v.Type().Field(i).Tag)); m != nil && m[1] == key && !v.Field(i).IsZero() {
-			says += fmt.Sprintf(say("; default %v"), v.Field(i).Interface())
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if m := yamlKey.FindStringSubmatch(string(f.Tag)); m == nil || m[1] != key {
+			continue
 		}
+		owner := v.Type()
+		if len(f.Index) > 1 { // an embedded struct
+			owner = owner.Field(f.Index[0]).Type
+		}
+		says := say(d.fields[owner.Name()+"."+key])
+		if now := v.FieldByIndex(f.Index); !now.IsZero() {
+			says += fmt.Sprintf(say("; default %v"), now.Interface())
+		}
+		return says
 	}
-	return says
+	return ""
 }

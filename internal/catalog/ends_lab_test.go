@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/labtest"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
@@ -55,7 +56,7 @@ func TestEndsInTheLab(t *testing.T) {
 					t.Skip("slow: run without -short")
 				}
 				t.Parallel()
-				site := built(t, tp, p)
+				site := labtest.Build(t, tp, p)
 				labels := map[string]bool{}
 				for _, e := range p.Ends {
 					labels[e.Label] = true
@@ -71,23 +72,22 @@ func TestEndsInTheLab(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						p := p.On(client, server)
-						e := engines(t, site, client, server)
+						built := labtest.Ends(t, site, p, client, server)
 						timeout := 10 * time.Second
 						if known {
 							timeout /= 20
 						}
-						_, err = e.Reach(t.Context(), p.Path.MTU, timeout)
+						_, err = built.Engines.Reach(t.Context(), built.Plan.Path.MTU, timeout)
 						switch {
 						case err == nil && known:
 							t.Errorf("%s: packets pass, and should not", pair)
 						case err == nil:
-							between(t, site, e, p, client, server, &probe.UDPRR{})
-							between(t, site, e, p, client, server, &probe.TCPStream{})
+							succeeds(t, built, &probe.UDPRR{})
+							succeeds(t, built, &probe.TCPStream{})
 						case !known:
 							t.Errorf("%s: %v", pair, err)
 						}
-						if err := e.Stop(); err != nil {
+						if err := built.Engines.Stop(); err != nil {
 							t.Error(err)
 						}
 					}

@@ -1,53 +1,27 @@
 package catalog
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
-	"github.com/weir-bench/weir/internal/engine"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/hostns"
+	"github.com/weir-bench/weir/internal/labtest"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
-	"github.com/weir-bench/weir/internal/target"
-	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/trial"
 	"github.com/weir-bench/weir/record"
 )
 
-func TestMain(m *testing.M) { nstest.Main(m, weir) }
-
-func weir(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var err error
-	switch args[0] {
-	case "host":
-		err = hostns.Main(args[2:]) // host init …
-	case "engine":
-		if err = engine.Main(ctx, args[1:], nil, os.Stdout); args[1] == "agent" {
-			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
+func TestMain(m *testing.M) { labtest.Main(m, nil) }
 
 // Every network that needs no other programs works in the lab, even without ip(8): full-size
 // packets pass, and a trial finds that they took the planned path before, during and after a
@@ -71,7 +45,14 @@ func TestNetworksInTheLab(t *testing.T) {
 					t.Skip("slow: run without -short")
 				}
 				t.Parallel()
-				inLab(t, d, tp, p)
+				built := labtest.Up(t, tp, p, "")
+				change, err := condition.Change(d, tp, map[string]string{"mtu": "2000", "nic": "tso", "link": "1gbit"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				measureAfter(t, built, p, nil)
+				measureAfter(t, built, change.Plan, change.Do)
+				measureAfter(t, built, p, change.Undo)
 			})
 		}
 	}
@@ -85,34 +66,15 @@ func TestBridgeNFInTheLab(t *testing.T) {
 		t.Skip("the kernel has no br_netfilter")
 	}
 	d := network.VXLANOverlay{VNI: 1, Port: 4789}
-	tp, err := topo.New(topo.Spec{Hosts: 3}) // with a switch, which is a bridge, too
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := network.Build(d, tp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	site, e := up(t, tp, p)
-	client, server, err := p.Between("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tp, p := labtest.Plan(t, d, topo.Spec{Hosts: 3}) // with a switch, which is a bridge, too
+	built := labtest.Up(t, tp, p, "")
 	run := func(p plan.Plan) record.Result {
-		r, err := trial.Run(t.Context(), trial.Setup{Probe: &probe.UDPRR{}, Client: client, Server: server, Site: site, Engines: e, Plan: p,
-			Duration: 20 * time.Millisecond, Raw: func(string, []byte) error { return nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		built.Plan = p
+		return labtest.Run(t, built, &probe.UDPRR{})
 	}
-	apply := func(steps ...plan.Step) {
-		if err := site.Apply(t.Context(), steps); err != nil {
-			t.Fatal(err)
-		}
-	}
+	apply := func(steps ...plan.Step) { labtest.Apply(t, built.Site, steps...) }
 	key := func(node string) string {
-		b, _ := fs.ReadFile(site.Nodes[node].FS(), "proc/sys/net/bridge/bridge-nf-call-iptables") // "" differs from what is wanted
+		b, _ := fs.ReadFile(built.Site.Nodes[node].FS(), "proc/sys/net/bridge/bridge-nf-call-iptables") // "" differs from what is wanted
 		return strings.TrimSpace(string(b))
 	}
 	change, err := condition.Change(d, tp, map[string]string{"bridge-nf": "on"})
@@ -130,7 +92,7 @@ func TestBridgeNFInTheLab(t *testing.T) {
 	if r := run(p); r.Observed["bridge.nf"] != "off" || r.Status != record.OK {
 		t.Errorf("off again: %s %s, %v", r.Status, r.Reason, r.Observed)
 	}
-	apply(plan.Step{In: server.Host, Sysctl: &plan.Sysctl{Key: plan.BridgeNF + "iptables", Value: "1"}})
+	apply(plan.Step{In: built.Server.Host, Sysctl: &plan.Sysctl{Key: plan.BridgeNF + "iptables", Value: "1"}})
 	if r := run(p); r.Status != record.Invalid || !strings.Contains(r.Reason, "net.bridge.bridge-nf-call-iptables is 1, the plan has 0") {
 		t.Errorf("changed by something else: %s, %s", r.Status, r.Reason)
 	}
@@ -146,35 +108,20 @@ func TestServicesInTheLab(t *testing.T) {
 	for _, mode := range []string{network.ServicesIPTables, network.ServicesIPTablesLegacy, network.ServicesNFTables, network.ServicesIPVS} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			d := &network.ServiceRules{Mode: mode, Services: 300}
-			tp, err := topo.New(topo.Spec{Hosts: 3, Pods: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := network.Build(d, tp)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tp, p := labtest.Plan(t, &network.ServiceRules{Mode: mode, Services: 300}, topo.Spec{Hosts: 3, Pods: 2})
 			for _, program := range p.Programs() {
 				if _, _, err := facts.Tool(t.Context(), program); facts.Find(program) == "" {
 					t.Skip(err)
 				}
 			}
 			for _, pair := range []string{"pod-pod", "host-pod", "pod3-pod1"} {
-				client, server, err := p.Between(pair)
-				if err != nil {
-					t.Fatal(err)
-				}
-				site := built(t, tp, p)
-				e := engines(t, site, client, server)
-				if _, err := e.Reach(t.Context(), p.Path.MTU, 10*time.Second); err != nil {
-					t.Fatal(err)
-				}
-				between(t, site, e, p, client, server, &probe.UDPRR{})
-				between(t, site, e, p, client, server, &probe.TCPCRR{})
+				built := labtest.Up(t, tp, p, pair)
+				labtest.Reach(t, built)
+				succeeds(t, built, &probe.UDPRR{})
+				succeeds(t, built, &probe.TCPCRR{})
 			}
 			p.Steps = slices.DeleteFunc(p.Steps, func(s plan.Step) bool { return s.Exec != nil })
-			_, e := up(t, tp, p)
+			e := labtest.Up(t, tp, p, "").Engines
 			if _, err := e.Reach(t.Context(), p.Path.MTU, 300*time.Millisecond); err == nil {
 				t.Error("packets reach a pod through its Service without rules")
 			}
@@ -187,15 +134,8 @@ func TestServicesInTheLab(t *testing.T) {
 func TestGROInTheLab(t *testing.T) {
 	nstest.Need(t)
 	d := network.VXLANOverlay{VNI: 1, Port: 4789}
-	tp, err := topo.New(topo.Spec{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := network.Build(d, tp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	site, e := up(t, tp, p)
+	tp, p := labtest.Plan(t, d, topo.Spec{})
+	built := labtest.Up(t, tp, p, "")
 	for level, want := range map[string]map[string]bool{"on": {"eth0": true}, "off": {"vx0": false}} {
 		c, err := condition.Change(d, tp, map[string]string{"gro": level})
 		if err != nil {
@@ -212,101 +152,28 @@ func TestGROInTheLab(t *testing.T) {
 				t.Errorf("%s: the plan expects %v", level, seen)
 			}
 		}
-		if err := site.Verify(t.Context(), c.Plan.States()); err == nil {
+		if err := built.Site.Verify(t.Context(), c.Plan.States()); err == nil {
 			t.Errorf("%s: what it changes holds before", level)
 		}
-		if err := site.Apply(t.Context(), c.Do); err != nil {
-			t.Fatal(err)
-		}
-		measure(t, site, e, c.Plan)
-		if err := site.Apply(t.Context(), c.Undo); err != nil {
-			t.Fatal(err)
-		}
-		measure(t, site, e, p)
+		measureAfter(t, built, c.Plan, c.Do)
+		measureAfter(t, built, p, c.Undo)
 	}
 }
 
-func up(t *testing.T, tp topo.Topology, p plan.Plan) (*target.Site, *trial.Engines) {
+// measureAfter takes steps that make p of a built network. Packets then pass, along the planned path.
+func measureAfter(t *testing.T, built trial.Setup, p plan.Plan, steps []plan.Step) {
 	t.Helper()
-	site := built(t, tp, p)
-	client, server, err := p.Between("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return site, engines(t, site, client, server)
+	labtest.Apply(t, built.Site, steps...)
+	built.Plan = p
+	labtest.Reach(t, built)
+	succeeds(t, built, &probe.UDPRR{})
 }
 
-func built(t *testing.T, tp topo.Topology, p plan.Plan) *target.Site {
+// succeeds runs a trial; its status is ok if packets took the planned path.
+func succeeds(t *testing.T, built trial.Setup, pr probe.Probe) {
 	t.Helper()
-	site, err := lab.Open(t.Context(), network.Places(tp), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := site.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := site.Apply(t.Context(), p.Steps); errors.Is(err, lab.ErrUnsupported) || err != nil && strings.Contains(err.Error(), "not supported by this kernel") {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	return site
-}
-
-func engines(t *testing.T, site *target.Site, client, server plan.End) *trial.Engines {
-	t.Helper()
-	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, client, server, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
-
-func inLab(t *testing.T, d network.Driver, tp topo.Topology, p plan.Plan) {
-	site, e := up(t, tp, p)
-	change, err := condition.Change(d, tp, map[string]string{"mtu": "2000", "nic": "tso", "link": "1gbit"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	measure(t, site, e, p)
-	if err := site.Apply(t.Context(), change.Do); err != nil {
-		t.Fatal(err)
-	}
-	measure(t, site, e, change.Plan)
-	if err := site.Apply(t.Context(), change.Undo); err != nil {
-		t.Fatal(err)
-	}
-	measure(t, site, e, p)
-}
-
-func measure(t *testing.T, site *target.Site, e *trial.Engines, p plan.Plan) {
-	t.Helper()
-	if _, err := e.Reach(t.Context(), p.Path.MTU, 10*time.Second); err != nil {
-		t.Fatal(err)
-	}
-	client, server, err := p.Between("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	between(t, site, e, p, client, server, &probe.UDPRR{})
-}
-
-// between runs a trial; its status is ok if packets took the planned path.
-func between(t *testing.T, site *target.Site, e *trial.Engines, p plan.Plan, client, server plan.End, pr probe.Probe) {
-	t.Helper()
-	r, err := trial.Run(t.Context(), trial.Setup{
-		Probe: pr, Client: client, Server: server, Site: site, Engines: e, Plan: p,
-		Duration: 50 * time.Millisecond, Raw: func(string, []byte) error { return nil },
-	})
-	if err != nil || r.Status != record.OK {
-		t.Errorf("%v: %s, %v", r.Status, r.Reason, err)
+	if r := labtest.Run(t, built, pr); r.Status != record.OK {
+		t.Errorf("%v: %s", r.Status, r.Reason)
 	}
 }
 
@@ -328,21 +195,13 @@ func TestSharedENINeeds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := &network.ENIShared{}
-			tp, err := topo.New(network.Shape(d, topo.Spec{}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := network.Build(d, tp)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tp, p := labtest.Plan(t, &network.ENIShared{}, topo.Spec{})
 			p.Steps = spoil(p.Steps)
-			site, e := up(t, tp, p)
-			if _, err := e.Reach(t.Context(), p.Path.MTU, 300*time.Millisecond); err == nil {
+			built := labtest.Up(t, tp, p, "")
+			if _, err := built.Engines.Reach(t.Context(), p.Path.MTU, 300*time.Millisecond); err == nil {
 				t.Error("packets pass all the same")
 			}
-			if err := site.Verify(t.Context(), p.States()); err != nil {
+			if err := built.Site.Verify(t.Context(), p.States()); err != nil {
 				t.Error(err) // something else is wrong
 			}
 		})

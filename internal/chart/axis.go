@@ -3,6 +3,8 @@ package chart
 import (
 	"fmt"
 	"math"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // An axis maps values to positions on a line of the drawing.
@@ -122,5 +124,5 @@ func (c *canvas) side(a axis, left, right float64, title string) {
 		c.text(inkMuted, end, smallSize, left-6, a.pos(t)+4, tickNum(t))
 	}
 	c.text(inkMuted, start, smallSize, 0, 10, title)
-	c.root = " data-u=\"" + escape(title) + "\""
+	c.root = " data-u=\"" + foreign.XML(title) + "\""
 }

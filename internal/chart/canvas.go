@@ -2,9 +2,10 @@ package chart
 
 import (
 	"fmt"
-	"html"
 	"math"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // An ink is a color by its meaning: the class of the rule in Style that sets it.
@@ -19,9 +20,11 @@ const (
 )
 
 var (
-	parts  = palette("m", partColors)       // of a stacked bar
-	series = palette("s", seriesColors)     // of networks; the first is the baseline's
-	heats  = palette("h", heatColors)       // of a heat map, from low to high
+	parts  = palette("m", partColors)    // of a stacked bar
+	series = palette("s", seriesColors)  // of networks; the first is the baseline's
+	heats  = palette("h", heatColors)    // of a heat map, from low to high
+	less   = palette("less", lessColors) // of a flame graph: from little to much less
+	more   = palette("more", moreColors)
 	dashes = []string{"", "5 3", "1.5 2.5"} // distinguish networks of one color
 )
 
@@ -91,7 +94,7 @@ func (c *canvas) open(attrs string) {
 // mark begins a group that readers point at: text is what a tooltip and a screen reader say.
 func (c *canvas) mark(attrs, text string) {
 	c.open(attrs)
-	c.b.WriteString("<title>" + escape(text) + "</title>")
+	c.b.WriteString("<title>" + foreign.XML(text) + "</title>")
 }
 
 func (c *canvas) shut() {
@@ -116,7 +119,7 @@ func each(attribute string, texts []string) string {
 	for i, t := range texts {
 		clean[i] = strings.ReplaceAll(t, "|", "¦")
 	}
-	return " " + attribute + "=\"" + escape(strings.Join(clean, "|")) + "\""
+	return " " + attribute + "=\"" + foreign.XML(strings.Join(clean, "|")) + "\""
 }
 
 // px formats a length. Lengths often lie between two tenths, such as the margin above the highest point. The last bit of
@@ -190,23 +193,13 @@ func (c *canvas) text(i ink, a anchor, size, x, y float64, s string) {
 	case smallSize:
 		kind = "v "
 	default:
-		kind, more = "", " font-size=\""+px(size)+"\""
+		kind, more = "a ", " font-size=\""+px(size)+"\""
 	}
 	at := ""
 	if px(x) != "0" {
 		at = "x=\"" + px(x) + "\" "
 	}
-	c.add("class=\""+kind+string(i)+string(a)+"\""+more, fmt.Sprintf("<text %sy=\"%s\">%s</text>", at, px(y), escape(s)))
-}
-
-// escape returns s as SVG text, without the control characters that XML forbids.
-func escape(s string) string {
-	return html.EscapeString(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0xFFFE || r == 0xFFFF {
-			return '\uFFFD'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD")))
+	c.add("class=\""+kind+string(i)+string(a)+"\""+more, fmt.Sprintf("<text %sy=\"%s\">%s</text>", at, px(y), foreign.XML(s)))
 }
 
 // svg returns the drawing; alt is its text alternative. A drawing wider than most does not shrink on a
@@ -218,7 +211,7 @@ func (c *canvas) svg(alt string) string {
 		w, class = c.width, fmt.Sprintf(" class=\"wide\" style=\"min-width:%spx;max-width:%spx\"", px(c.width), px(1.25*c.width))
 	}
 	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %s %s\"%s role=\"img\" aria-label=\"%s\"%s>\n%s</svg>\n",
-		px(w), px(c.height), class, escape(alt), c.root, c.b.String())
+		px(w), px(c.height), class, foreign.XML(alt), c.root, c.b.String())
 }
 
 // textWidth estimates the width of s in a sans-serif font: Helvetica's advance widths by class of

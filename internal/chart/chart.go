@@ -1,8 +1,8 @@
 // Package chart draws the charts of a report as SVG, one file per chart.
 //
 // A chart is a struct of numbers already scaled for display. Its method SVG returns an <svg>
-// element for inline use in HTML, on a page with Style; Standalone makes a file of it. Colors are CSS
-// variables with a fallback, for the page's dark mode; fonts are the page's. The same chart gives the same
+// element for inline use in HTML, on a page with Style. Colors are CSS variables with a
+// fallback, for the page's dark mode; fonts are the page's. A Sheet is a file of charts, without CSS. The same chart gives the same
 // bytes.
 //
 // What a reader can point at is a group with a text (see mark), and what belongs to a network has its number

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // A Flame is a flame graph: a frame's width is its share of the whole, below it is what it calls, and its color
@@ -30,11 +32,10 @@ const (
 	flameWidth  = 960.0 // a flame graph is as wide as the page
 	flameRow    = 18.0
 	flameText   = 11.0
-	flameSteps  = 3   // of color on each side
+	flameSteps  = 3   // of color on each side, the length of lessColors
 	mostFrames  = 250 // with tooltips, 45 kB; narrower ones are left out
 	narrowest   = 1.0
 	leastLabel  = 44.0
-	strongest   = 60 // percent of the color at an end; text is legible on it in both modes
 	legendSpace = 34.0
 )
 
@@ -71,7 +72,7 @@ func (v Flame) SVG() (string, error) {
 		for _, b := range boxes {
 			if shadeStep(b.Shade) == step {
 				c.add(inked("d", flameInk(step))+" stroke-width=\".7\"", fmt.Sprintf("<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"><title>%s</title></rect>",
-					px(b.x), px(float64(b.depth)*flameRow), px(b.w), px(flameRow-1), escape(b.Title)))
+					px(b.x), px(float64(b.depth)*flameRow), px(b.w), px(flameRow-1), foreign.XML(b.Title)))
 			}
 		}
 	}
@@ -138,9 +139,9 @@ func shadeStep(shade float64) int {
 func flameInk(step int) ink {
 	switch {
 	case step < 0:
-		return ink(fmt.Sprint("less", -step))
+		return less[-step-1]
 	case step > 0:
-		return ink(fmt.Sprint("more", step))
+		return more[step-1]
 	}
 	return inkGrid
 }

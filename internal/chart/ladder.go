@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // A Group is one network of a ladder.
@@ -77,7 +79,7 @@ func (v Ladder) SVG() (string, error) {
 			}
 		}
 		c.flush()
-		c.b.WriteString("<title>" + escape(g.Name+": "+strings.Join(tips, ", ")) + "</title>")
+		c.b.WriteString("<title>" + foreign.XML(g.Name+": "+strings.Join(tips, ", ")) + "</title>")
 		c.shut()
 		y += high(g)
 	}

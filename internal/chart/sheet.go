@@ -2,8 +2,10 @@ package chart
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 )
 
@@ -26,26 +28,19 @@ type Pane struct {
 const (
 	margin     = 14.0
 	sheetWidth = wide
+	fonts      = "Helvetica, Arial, sans-serif" // as wide as textWidth estimates, where they exist
 )
 
 func (v Sheet) SVG() (string, error) {
 	c := newCanvas(0)
 	y, whole := 8.0, sheetWidth
-	drawn := make([]string, len(v.Panes))
-	sizes := make([][2]float64, len(v.Panes))
+	panes := make([]placed, len(v.Panes))
 	for i, p := range v.Panes {
 		var err error
-		if drawn[i], err = p.Chart.SVG(); err != nil {
+		if panes[i], err = p.draw(); err != nil {
 			return "", err
 		}
-		size := &sizes[i]
-		if _, err := fmt.Sscanf(drawn[i], "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %f %f\"", &size[0], &size[1]); err != nil {
-			return "", fmt.Errorf("chart: pane %q is not a drawing of this package: %w", p.Title, err)
-		}
-		if size[0] < sheetWidth { // wider ones keep their size: their text would be too small
-			size[0], size[1] = sheetWidth, size[1]*sheetWidth/size[0]
-		}
-		whole = max(whole, size[0])
+		whole = max(whole, panes[i].scale*panes[i].width)
 	}
 	lines := func(s string, in ink, size float64) {
 		for _, l := range wrap(s, whole, size) {
@@ -63,8 +58,9 @@ func (v Sheet) SVG() (string, error) {
 			y += 6
 		}
 		c.flush()
-		c.b.WriteString(strings.Replace(drawn[i], "<svg ", fmt.Sprintf("<svg y=\"%s\" width=\"%s\" height=\"%s\" ", px(y), px(sizes[i][0]), px(sizes[i][1])), 1))
-		y += sizes[i][1] + 6
+		at := panes[i]
+		fmt.Fprintf(&c.b, "<g transform=\"translate(0 %s) scale(%s)\">%s</g>\n", px(y), decimal(at.scale, 4), at.elements)
+		y += at.scale*at.height + 6
 	}
 	if v.Measured != "" {
 		y += 14
@@ -85,8 +81,29 @@ func (v Sheet) SVG() (string, error) {
 		lines(n, inkMuted, smallSize)
 	}
 	c.flush()
-	return Standalone(fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"%s %s %s %s\" role=\"img\" aria-label=\"%s\">\n%s</svg>\n",
-		px(-margin), px(-margin/2), px(whole+2*margin), px(y+10+margin), escape(v.Title+" "+v.Subtitle), c.b.String())), nil
+	w, h := px(math.Ceil(whole+2*margin)), px(math.Ceil(y+10+margin))
+	return plain(fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\" viewBox=\"0 0 %s %s\" role=\"img\" aria-label=\"%s\" font-family=\"%s\">\n"+
+		"<rect width=\"%s\" height=\"%s\" %s/>\n<g transform=\"translate(%s %s)\" stroke=\"none\">\n%s</g>\n</svg>\n",
+		w, h, w, h, foreign.XML(v.Title+" "+v.Subtitle), fonts, w, h, inked("a", inkBG), px(margin), px(margin/2), c.b.String())), nil
+}
+
+// A placed drawing is scaled to the width of a sheet.
+type placed struct {
+	elements             string
+	width, height, scale float64
+}
+
+func (p Pane) draw() (out placed, _ error) {
+	svg, err := p.Chart.SVG()
+	if err != nil {
+		return out, err
+	}
+	if _, err := fmt.Sscanf(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %f %f\"", &out.width, &out.height); err != nil {
+		return out, fmt.Errorf("chart: pane %q is not a drawing of this package: %w", p.Title, err)
+	}
+	_, out.elements, _ = strings.Cut(strings.TrimSuffix(svg, "</svg>\n"), ">")
+	out.scale = max(1, sheetWidth/out.width) // wider ones keep their size: their text would be too small
+	return out, nil
 }
 
 // wrap breaks s into lines of at most w: at spaces, and around Chinese characters, which have none between them.

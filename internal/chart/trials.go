@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // Trials shows every trial in the order of blocks, as the distance from its network's median: a row per
@@ -103,7 +105,7 @@ func (v Trials) SVG() (string, error) {
 	c.text(inkMuted, start, smallSize, 0, g.bottom+31, fmt.Sprintf("Half a row is %.0f %% of the median.", 100*span))
 	c.legend(v, g)
 	c.shut()
-	c.root = fmt.Sprintf(" data-top=\"%s\" data-bottom=\"%s\" data-u=\"%s\"", px(g.top), px(g.bottom), escape(v.Axis))
+	c.root = fmt.Sprintf(" data-top=\"%s\" data-bottom=\"%s\" data-u=\"%s\"", px(g.top), px(g.bottom), foreign.XML(v.Axis))
 	whole := v.whole()
 	if whole {
 		c.root += " data-w=\"block \"" + each("data-x", v.Blocks)

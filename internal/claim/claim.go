@@ -50,6 +50,7 @@ import (
 	"github.com/weir-bench/weir/claims"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/record"
 	"github.com/weir-bench/weir/studies"
 )
 
@@ -92,7 +93,7 @@ type Cell struct {
 	Network string            `json:"network"`
 	Probe   string            `json:"probe"`
 	Levels  map[string]string `json:"levels,omitempty"`
-	Metric  string            `json:"metric,omitempty"` // empty: the main value of the probe
+	Metric  record.Quantity   `json:"metric,omitempty"` // empty: the main value of the probe
 }
 
 // Published returns the published ratio; 0 if none.
@@ -264,6 +265,11 @@ var readShipped = sync.OnceValues(func() ([]Claim, error) {
 	}
 	return all, errors.Join(append(errs, unique(all))...)
 })
+
+// Index returns the place of the claim with an ID; -1: none has it.
+func Index(claims []Claim, id string) int {
+	return slices.IndexFunc(claims, func(c Claim) bool { return c.ID == id })
+}
 
 // ShippedStudy returns a study that weir ships.
 func ShippedStudy(name string) (study.Study, error) {

@@ -127,7 +127,7 @@ func (c Cell) String() string {
 		s += ", " + k + " " + c.Levels[k]
 	}
 	if c.Metric != "" {
-		s += ", " + c.Metric
+		s += ", " + string(c.Metric)
 	}
 	return s
 }
@@ -197,7 +197,7 @@ func worse(a, b Verdict) Verdict {
 }
 
 // valuesOf returns the metric's values, or why there are none.
-func valuesOf(s *analysis.Sample, metric string) (analysis.Series, lang.Text) {
+func valuesOf(s *analysis.Sample, metric record.Quantity) (analysis.Series, lang.Text) {
 	metric = cmp.Or(metric, s.Metric())
 	v := s.Values(metric)
 	if v.Len() > 0 {

@@ -1,17 +1,14 @@
 package cli
 
 import (
-	"cmp"
-	"context"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/target/kube"
-	"github.com/weir-bench/weir/internal/target/remote"
 )
 
 // agentCommand is the far end of a connection to another machine: on standard input and output, or to a
@@ -28,18 +25,12 @@ func agentCommand() *cobra.Command {
 			if proxy {
 				mode, err := kube.AskProxy(c.Context(), kube.ProxyAddr)
 				fmt.Print(mode)
-				return exit(exitEnvironment, err)
+				return failure.Environment.Of(err)
 			}
 			if coordinator != "" {
-				return exit(exitEnvironment, joinCoordinator(c.Context(), coordinator, tokenFile))
+				return failure.Environment.Of(job.JoinCoordinator(c.Context(), coordinator, tokenFile))
 			}
-			in, from := io.Pipe() // a signal must end a read, too
-			go func() {
-				_, err := io.Copy(from, os.Stdin)
-				from.CloseWithError(cmp.Or(err, io.EOF))
-			}()
-			defer context.AfterFunc(c.Context(), func() { from.CloseWithError(context.Cause(c.Context())) })()
-			return exit(exitEnvironment, remote.Serve(in, os.Stdout, remove))
+			return failure.Environment.Of(job.ServeAgent(c.Context(), os.Stdin, os.Stdout, remove))
 		},
 	}
 	c.Flags().StringVar(&remove, "remove", "", "directory to remove first, with the file weir in it")
@@ -49,15 +40,28 @@ func agentCommand() *cobra.Command {
 	return c
 }
 
-// joinCoordinator serves the coordinator at addr as the agent of this pod.
-func joinCoordinator(ctx context.Context, addr, tokenFile string) error {
-	place, err := kube.PlaceOf(os.Getenv)
-	if err != nil {
-		return err
+// tapCommand runs in a node.
+func tapCommand() *cobra.Command {
+	var shared bool
+	c := &cobra.Command{
+		Use:    "tap",
+		Hidden: true,
+		Args:   args(cobra.NoArgs),
+		RunE:   func(*cobra.Command, []string) error { return job.Tap(os.Stdin, os.Stdout, shared) },
 	}
-	token, err := os.ReadFile(tokenFile)
-	if err != nil {
-		return fmt.Errorf("--token-file: %w", err)
+	c.Flags().BoolVar(&shared, "shared", false, "keep only packets of the engine")
+	return c
+}
+
+// samplerCommand samples the CPUs of its machine until its standard input ends, which names a window, and prints the
+// samples in it.
+func samplerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "sampler",
+		Hidden: true,
+		Args:   args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			return failure.Environment.Of(job.Sample(os.Stdin, os.Stdout))
+		},
 	}
-	return remote.Join(ctx, addr, strings.TrimSpace(string(token)), place)
 }

@@ -17,47 +17,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/caught"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target/remote"
 )
 
-const (
-	exitDone        = 0
-	exitCheck       = 1 // a check failed: a trial that is not ok, a regression
-	exitUsage       = 2 // bad flags, bad study
-	exitEnvironment = 3 // this machine lacks something
-	exitInterrupted = 4 // a signal; the run can be resumed
-)
-
-// An exitError is an error with an exit status.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }
-
-func exit(code int, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &exitError{code, err}
-}
-
-func usage(format string, args ...any) error {
-	return &exitError{exitUsage, fmt.Errorf(format, args...)}
-}
-
-// ended returns the exit status of another program, which has printed its error.
-func ended(status int) error {
-	if status == 0 {
-		return nil
-	}
-	return &exitError{status, errors.New("")}
-}
+func usage(format string, args ...any) error { return failure.Usage.Errorf(format, args...) }
 
 // An interruption is the cause of a context that a signal has canceled.
 type interruption struct{ signal syscall.Signal }
@@ -69,11 +36,8 @@ func (i *interruption) Error() string {
 // Signal is for package rootless, which passes the signal on.
 func (i *interruption) Signal() syscall.Signal { return i.signal }
 
-// How many threads and processes a command needs at least, and one that builds networks.
-const (
-	toStart = 12
-	toBuild = 64
-)
+// toStart is how many threads and processes a command needs at least.
+const toStart = 12
 
 // Main runs the command line and returns the exit status.
 func Main(version string, args []string) int {
@@ -84,29 +48,27 @@ func Main(version string, args []string) int {
 	root := Command(version)
 	root.SetArgs(args)
 	language = lang.Of(os.Getenv) // until the flags are read
-	err := exit(exitEnvironment, errors.Join(rootless.Room(toStart), ownPath(), confineReader(root, args)))
+	err := failure.Environment.Of(errors.Join(rootless.Room(toStart), ownPath(), confineReader(root, args)))
 	if err == nil {
 		err = caught.Error(func() error { return root.ExecuteContext(ctx) })
 	}
-	var e *exitError
-	var i *interruption
+	var kind *failure.Error
 	switch {
 	case err == nil:
-		return exitDone
-	case errors.As(err, &i):
-		e = &exitError{exitInterrupted, err}
+		return 0
+	case errors.As(err, new(*interruption)):
+		err = failure.Interrupted.Of(err)
 	case errors.Is(err, rootless.ErrForbidden):
-		e = &exitError{exitEnvironment, err}
-	case errors.As(err, &e):
+		err = failure.Environment.Of(err)
+	case errors.As(err, &kind):
+		err = kind
 	case errors.As(err, new(*fs.PathError)): // such as output to a full disk
-		e = &exitError{exitEnvironment, err}
-	default:
-		e = &exitError{exitCheck, err}
+		err = failure.Environment.Of(err)
 	}
-	if msg := e.Error(); msg != "" {
+	if msg := err.Error(); msg != "" {
 		fmt.Fprintln(os.Stderr, "weir:", foreign.Text(msg))
 	}
-	return e.code
+	return failure.Status(err)
 }
 
 // interruptible returns a context that SIGINT, SIGTERM or SIGHUP cancels, unless whoever started this process
@@ -129,7 +91,7 @@ func interruptible() (context.Context, func()) {
 			cancel(&interruption{sig})
 		}
 		if _, ok := <-sigs; ok {
-			os.Exit(exitInterrupted)
+			os.Exit(int(failure.Interrupted))
 		}
 	}()
 	return ctx, func() { signal.Stop(sigs); close(sigs); cancel(nil) }

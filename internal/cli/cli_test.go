@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/weir-bench/weir/record"
+	"github.com/weir-bench/weir/internal/failure"
 )
 
 func TestSplitList(t *testing.T) {
@@ -27,56 +24,7 @@ func TestSplitList(t *testing.T) {
 	}
 }
 
-func status(err error) int {
-	var e *exitError
-	switch {
-	case err == nil:
-		return exitDone
-	case errors.As(err, &e):
-		return e.code
-	}
-	return exitCheck
-}
-
-func TestVerdict(t *testing.T) {
-	for _, c := range []struct {
-		statuses []record.Status
-		want     int
-	}{
-		{nil, exitCheck},
-		{[]record.Status{record.OK, record.OK}, exitDone},
-		{[]record.Status{record.OK, record.Skipped}, exitEnvironment},
-		{[]record.Status{record.Skipped}, exitEnvironment},
-		{[]record.Status{record.OK, record.Invalid}, exitCheck},
-		{[]record.Status{record.Failed, record.Skipped}, exitCheck},
-	} {
-		var rs []record.Result
-		for _, s := range c.statuses {
-			rs = append(rs, record.Result{Status: s})
-		}
-		if got := status(verdict(rs)); got != c.want {
-			t.Errorf("%v: status %d, want %d", c.statuses, got, c.want)
-		}
-	}
-}
-
-// However a run stops, the error says exactly once how to continue.
-func TestStopped(t *testing.T) {
-	r := runner{dir: "out"}
-	for _, c := range []struct {
-		err  error
-		want string
-	}{
-		{errors.New("the network is gone"), "finished trials are kept in out"},
-		{fmt.Errorf("write: %w", syscall.ENOSPC), "make room"},
-		{errors.New("no space: make room, then go on with --resume out"), "make room"},
-	} {
-		err := r.stopped(c.err)
-		if status(err) != exitEnvironment || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "--resume out") != 1 {
-			t.Errorf("%v: status %d: %v", c.err, status(err), err)
-		}
-	}
-}
+func status(err error) failure.Kind { return failure.Kind(failure.Status(err)) }
 
 func TestProgressLine(t *testing.T) {
 	for _, c := range []struct{ done, total, full int }{{0, 0, 0}, {0, 10, 0}, {5, 10, 10}, {10, 10, 20}, {30, 10, 20}} {

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -13,17 +11,22 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/export"
-	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/report"
-	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
+	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/record"
 )
 
+var compareFormats = []string{"text", "md", "json", "github"}
+
+// compareFlags say what is a regression, and how to print changes.
+type compareFlags struct {
+	bound, format, junit string
+	json                 bool
+}
+
 func compareCommand() *cobra.Command {
-	var bound, format, junit string
-	var asJSON bool
-	names := []string{"text", "md", "json", "github"}
+	var f compareFlags
 	c := &cobra.Command{
 		Use:   "compare BEFORE AFTER | compare BEFORE... -- AFTER...",
 		Short: "Compare runs before and after a change; exit 1 on a regression",
@@ -51,169 +54,62 @@ runs cannot tell is skipped. docs/ci.md has complete examples.`,
   weir compare old-1 old-2 old-3 -- new-1 new-2 new-3
   weir compare before after --junit weir.xml`,
 		Args: args(cobra.MinimumNArgs(2)),
-		RunE: func(cmd *cobra.Command, as []string) error {
-			if asJSON {
-				format = "json"
-			}
-			if !slices.Contains(names, format) {
-				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
-			}
-			most, err := unit.ParsePercent(bound)
-			if err != nil {
-				return usage("--max-regression: %w", err)
-			}
-			cut := cmd.ArgsLenAtDash()
-			if cut < 0 && len(as) == 2 {
-				cut = 1
-			}
-			if cut < 1 || cut == len(as) {
-				return usage("cannot tell which of %d directories are before and which after: separate them with --, as in: weir compare old-1 old-2 -- new-1 new-2", len(as))
-			}
-			a, err := loadSide(as[:cut])
-			if err != nil {
-				return err
-			}
-			b, err := loadSide(as[cut:])
-			if err != nil {
-				return err
-			}
-			cmp := analysis.Compare(a.runs, b.runs, most)
-			cmp.Differ = facts.Differ(append(a.facts, b.facts...))
-			if d, ok := analysis.CoresDiffer(append(slices.Clone(a.runs), b.runs...)); ok {
-				cmp.Differ = append(cmp.Differ, d)
-			}
-			cases := export.Changes(cmp)
-			switch format {
-			case "json":
-				err = printJSON(os.Stdout, cmp)
-			case "github":
-				err = export.Annotations(os.Stdout, "weir compare", cases)
-			default:
-				err = formats[format](os.Stdout, spoken(report.Comparison(cmp)))
-			}
-			if err := errors.Join(err, writeJUnit(junit, "weir compare", cases)); err != nil {
-				return exit(exitEnvironment, err)
-			}
-			var worse []string
-			for _, c := range cmp.Changes {
-				if c.Worse {
-					worse = append(worse, c.String())
-				}
-			}
-			if len(worse) > 0 {
-				return fmt.Errorf("worse by more than %s: %s", bound, strings.Join(worse, "; "))
-			}
-			return nil
-		},
+		RunE: func(c *cobra.Command, as []string) error { return f.compare(as, c.ArgsLenAtDash()) },
 	}
-	c.Flags().StringVar(&bound, "max-regression", "0%", "largest regression to tolerate")
-	c.Flags().StringVar(&format, "format", "text", "text, md, json or github (annotations)")
-	c.Flags().StringVar(&junit, "junit", "", "also write a test case per cell to this file, as JUnit XML")
-	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output (--format json)")
-	_ = c.RegisterFlagCompletionFunc("format", complete(names))
+	c.Flags().StringVar(&f.bound, "max-regression", "0%", "largest regression to tolerate")
+	c.Flags().StringVar(&f.format, "format", "text", "text, md, json or github (annotations)")
+	c.Flags().StringVar(&f.junit, "junit", "", "also write a test case per cell to this file, as JUnit XML")
+	c.Flags().BoolVar(&f.json, "json", false, "print machine-readable output (--format json)")
+	_ = c.RegisterFlagCompletionFunc("format", complete(compareFormats))
 	return c
 }
 
-// A side is the runs before, or those after.
-type side struct {
-	runs  []*analysis.Run
-	facts []map[string][]byte // of each run
-}
-
-// loadSide reads the runs that dirs stand for.
-func loadSide(dirs []string) (s side, err error) {
-	runs, err := runDirs(dirs)
+// compare compares directories, of which those before the change are cut by a -- from those after it; < 0: there is none.
+func (f *compareFlags) compare(dirs []string, cut int) error {
+	if f.json {
+		f.format = "json"
+	}
+	if !slices.Contains(compareFormats, f.format) {
+		return usage("unknown format %q: want %s", f.format, strings.Join(compareFormats, ", "))
+	}
+	most, err := unit.ParsePercent(f.bound)
 	if err != nil {
-		return s, err
+		return usage("--max-regression: %w", err)
 	}
-	for _, run := range runs {
-		rep, err := load(run, false)
-		if err != nil {
-			return s, err
-		}
-		warn(rep.Problems...)
-		s.runs = append(s.runs, rep.Analysis)
-		s.facts = append(s.facts, conditions(rep))
+	if cut < 0 && len(dirs) == 2 {
+		cut = 1
 	}
-	return s, nil
-}
-
-// conditions returns what the numbers of a run depend on, as JSON by name.
-func conditions(rep report.Run) map[string][]byte {
-	c := map[string][]byte{"study": settings(rep.Study), "found": foundVersions(rep.Results), facts.Paths: paths(rep)}
-	maps.Copy(c, rep.Hosts)
-	return c
-}
-
-// paths returns, as JSON, the settings that held on the path of each network, in the first of its cells.
-func paths(rep report.Run) []byte {
-	cells, all := map[string]string{}, map[string]any{}
-	for _, r := range rep.Results {
-		s, network, cell := rep.Settings[r.Trial], r.Config[analysis.Network], fmt.Sprint(r.Config)
-		if s == nil || cells[network] != "" && cells[network] < cell {
-			continue
-		}
-		cells[network] = cell
-		for name, p := range s.Places {
-			for dev, d := range p.Devices {
-				for _, masks := range []*[]string{&d.RPS, &d.XPS} {
-					if *masks == nil {
-						*masks = []string{"off"} // which must differ from not recorded
-					}
-				}
-				all[network+" "+name+" "+dev] = d
-			}
-			p.Devices, p.Tracked, p.Unknown = nil, nil, nil
-			all[network+" "+name] = p
+	if cut < 1 || cut == len(dirs) {
+		return usage("cannot tell which of %d directories are before and which after: separate them with --, as in: weir compare old-1 old-2 -- new-1 new-2", len(dirs))
+	}
+	changes, err := job.Compare(dirs[:cut], dirs[cut:], most, tell)
+	if err != nil {
+		return err
+	}
+	if err := f.print(changes); err != nil {
+		return failure.Environment.Of(err)
+	}
+	var worse []string
+	for _, c := range changes.Changes {
+		if c.Worse {
+			worse = append(worse, c.String())
 		}
 	}
-	b, err := json.Marshal(all)
-	if err != nil {
-		return nil
+	if len(worse) > 0 {
+		return fmt.Errorf("worse by more than %s: %s", f.bound, strings.Join(worse, "; "))
 	}
-	return b
+	return nil
 }
 
-// foundVersions returns, as JSON, the versions of products that the trials of a run found.
-func foundVersions(results []record.Result) []byte {
-	all := map[string]map[string]bool{}
-	for _, r := range results {
-		for k, v := range r.Observed {
-			if strings.HasSuffix(k, ".version") || strings.HasPrefix(k, "cluster.") || k == "cni.plugins" {
-				if all[k] == nil {
-					all[k] = map[string]bool{}
-				}
-				all[k][v] = true
-			}
-		}
+func (f *compareFlags) print(changes analysis.Comparison) (err error) {
+	cases := export.Changes(changes)
+	switch f.format {
+	case "json":
+		err = printJSON(os.Stdout, changes)
+	case "github":
+		err = export.Annotations(os.Stdout, "weir compare", cases)
+	default:
+		err = formats[f.format](os.Stdout, spoken(several.Comparison(changes)))
 	}
-	found := map[string]string{}
-	for k, vs := range all {
-		found[k] = strings.Join(slices.Sorted(maps.Keys(vs)), ", ")
-	}
-	b, err := json.Marshal(found)
-	if err != nil {
-		return nil
-	}
-	return b
-}
-
-// settings returns, as JSON, the settings of a study that change its numbers.
-func settings(yaml []byte) []byte {
-	s, err := study.Load(yaml, "study.yaml")
-	if err != nil {
-		return nil
-	}
-	options := map[string]map[string]string{}
-	for _, u := range slices.Concat(s.Networks, s.Probes) {
-		options[u.Name] = u.Options
-	}
-	b, err := json.Marshal(map[string]any{
-		"duration": s.Duration.String(), "warmup": s.Warmup.String(), "swap": s.Swap, "pairs": s.AllPairs, "rounds": s.Rounds,
-		"one-at-a-time": s.OneAtATime, "options": options, "topology": s.Topology,
-	})
-	if err != nil {
-		return nil
-	}
-	return b
+	return errors.Join(err, writeJUnit(f.junit, "weir compare", cases))
 }

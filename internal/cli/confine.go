@@ -37,6 +37,6 @@ func ownPath() error {
 	if len(foreign) == 0 {
 		return nil
 	}
-	warn(lang.T("root runs no programs from %s of PATH: other users can change them", strings.Join(foreign, ", ")))
+	tell.Warn(lang.T("root runs no programs from %s of PATH: other users can change them", strings.Join(foreign, ", ")))
 	return os.Setenv("PATH", kept)
 }

@@ -3,23 +3,18 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/store"
-	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/kube"
-	"github.com/weir-bench/weir/internal/topo"
 )
 
 // Files of a coordinator's pod: what it has printed, and after the run, its exit status.
@@ -27,9 +22,6 @@ const (
 	saidFile  = "/tmp/said"
 	endedFile = "/tmp/ended"
 )
-
-// exitLook is the exit status of a look that failed itself. A run has none as high.
-const exitLook = 99
 
 // coordinateCommand is process 1 of a coordinator's pod, and what weir runs next to it to look at it.
 func coordinateCommand(version string) *cobra.Command {
@@ -43,13 +35,13 @@ func coordinateCommand(version string) *cobra.Command {
 			dir := filepath.Join(kube.ResultsDir, filepath.Base(os.Getenv("WEIR_JOB")))
 			switch {
 			case follow:
-				status, err := followRun(c.Context(), os.Stdout, saidFile, endedFile)
+				status, err := job.Follow(c.Context(), os.Stdout, saidFile, endedFile)
 				if err != nil {
-					return exit(exitLook, err)
+					return failure.Kind(job.LookFailed).Of(err)
 				}
-				return ended(status)
+				return failure.Ended(status)
 			case pack:
-				return exit(exitEnvironment, store.Pack(os.Stdout, dir))
+				return failure.Environment.Of(store.Pack(os.Stdout, dir))
 			}
 			return coordinate(c.Context(), version, dir)
 		},
@@ -64,26 +56,20 @@ func coordinateCommand(version string) *cobra.Command {
 func coordinate(ctx context.Context, version, dir string) error {
 	told, err := recorded(saidFile)
 	if err != nil {
-		return exit(exitEnvironment, err)
+		return failure.Environment.Of(err)
 	}
-	err = lead(ctx, version, dir)
-	status := exitDone
+	err = job.Lead(ctx, caller(version), dir)
 	if err != nil {
-		status = exitCheck
-		var e *exitError
-		if errors.As(err, &e) {
-			status = e.code
-		}
-		warn(lang.Text(err.Error()))
+		tell.Warn(lang.Text(err.Error()))
 	}
 	told()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := store.WriteFile(endedFile, []byte(strconv.Itoa(status))); err != nil {
-		return exit(exitEnvironment, err)
+	if err := store.WriteFile(endedFile, []byte(strconv.Itoa(failure.Status(err)))); err != nil {
+		return failure.Environment.Of(err)
 	}
-	say(lang.T("the run has ended; its results wait in %s", dir))
+	tell.Say(lang.T("the run has ended; its results wait in %s", dir))
 	<-ctx.Done()
 	return nil
 }
@@ -111,77 +97,4 @@ func recorded(file string) (stop func(), err error) {
 		<-done
 		f.Close()
 	}, nil
-}
-
-// lead runs the study of the pod's Secret with the agents that join.
-func lead(ctx context.Context, version, dir string) error {
-	l, err := net.Listen("tcp", kube.CoordinatorAddr(os.Getenv("WEIR_POD_IP")))
-	if err != nil {
-		return exit(exitEnvironment, err)
-	}
-	c, what, err := kube.NewCoordinator(os.DirFS(kube.OrderDir), l)
-	if err != nil {
-		return exit(exitEnvironment, err)
-	}
-	c.Warn = func(s string) { warn(lang.Stored(s)) }
-	s, err := study.Load(what, "study.yaml")
-	if err != nil {
-		return exit(exitUsage, err)
-	}
-	at := cluster{c.Target}
-	if err := at.want(s); err != nil {
-		return err
-	}
-	r := runner{version: version, study: s, dir: dir, resumeCmd: "weir run --resume DIR, where the results come home"}
-	r.at = place{Target: c, kernel: func() topo.Kernel { return topo.Kernel{} }, machines: at}
-	say(lang.T("waiting for the agents"))
-	return connected(ctx, joined{c}, func() error {
-		if err := r.settle(); err != nil {
-			return err
-		}
-		if err := r.begin(ctx, ""); err != nil {
-			return err
-		}
-		d, err := r.measure(ctx)
-		if err != nil {
-			return err
-		}
-		return d.Close()
-	})
-}
-
-// joined is a coordinator with the names of its machines.
-type joined struct{ *kube.Coordinator }
-
-func (j joined) Names() []string { return cluster{j.Target}.Names() }
-
-// followEvery is how often followRun looks for more.
-const followEvery = 250 * time.Millisecond
-
-// followRun copies a file that grows until another one exists, and returns the number in that one.
-func followRun(ctx context.Context, w io.Writer, said, ended string) (status int, err error) {
-	again := time.NewTicker(followEvery)
-	defer again.Stop()
-	f, err := os.Open(said)
-	if err != nil {
-		return 0, fmt.Errorf("look at the run: %w", err)
-	}
-	defer f.Close()
-	for {
-		end, endErr := os.ReadFile(ended) // before the rest of what was said
-		if _, err := io.Copy(w, f); err != nil {
-			return 0, err
-		}
-		if endErr == nil {
-			return strconv.Atoi(strings.TrimSpace(string(end)))
-		}
-		if !errors.Is(endErr, fs.ErrNotExist) {
-			return 0, endErr
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
-		}
-	}
 }

@@ -3,20 +3,18 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/export"
-	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/rootless"
-	"github.com/weir-bench/weir/internal/target/lab"
-	"github.com/weir-bench/weir/internal/target/local"
-	"github.com/weir-bench/weir/internal/target/vm"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target/remote"
 )
 
 func doctorCommand() *cobra.Command {
@@ -47,7 +45,7 @@ nothing remains.`,
 				}
 				return doctorMachines(c.Context(), s, programs, p)
 			}
-			err = thisMachine.enter(c.Context(), func() error { return doctor(c.Context(), p, nil) })
+			err = place.Lab.Enter(c.Context(), func() error { return doctor(c.Context(), p, nil) })
 			if errors.Is(err, rootless.ErrForbidden) {
 				return doctor(c.Context(), p, err)
 			}
@@ -60,41 +58,24 @@ nothing remains.`,
 	return c
 }
 
-// A diagnosis is one line of `weir doctor`.
-type diagnosis struct {
-	facts.Check
-	Needed bool `json:"needed"` // the default study cannot run without it
+func doctor(ctx context.Context, p doctorPrinter, forbidden error) error {
+	ds, err := job.Doctor(ctx, forbidden)
+	if err != nil {
+		return err
+	}
+	return p.print(ds, "the default study cannot run on this machine")
 }
 
-func doctor(ctx context.Context, p doctorPrinter, forbidden error) error {
-	var ds []diagnosis
-	here := local.Host()
-	f, err := here.Facts(ctx)
+func doctorMachines(ctx context.Context, s study.Study, programs remote.Programs, p doctorPrinter) error {
+	at, err := place.Of(s, programs, tell)
 	if err != nil {
-		return exit(exitEnvironment, err)
+		return err
 	}
-	for _, c := range facts.Checks(here.FS, f) {
-		ds = append(ds, diagnosis{Check: c})
-	}
-	kernel, err := tryKernel(ctx, forbidden)
+	ds, err := job.DoctorMachines(ctx, at, s)
 	if err != nil {
-		return exit(exitEnvironment, err)
+		return err
 	}
-	ds = append(ds, kernel...)
-	ds = append(ds, checkTrace())
-	for _, tool := range catalog.Tools() {
-		path, version, err := here.Tool(ctx, tool)
-		c := facts.Check{Name: tool.Program, OK: err == nil, Detail: strings.TrimPrefix(version+", "+path, ", ")}
-		if err != nil {
-			c.Detail = err.Error()
-		}
-		ds = append(ds, diagnosis{Check: c})
-	}
-	for _, c := range vm.Checks() {
-		ds = append(ds, diagnosis{Check: c})
-	}
-	ds = append(ds, checkProfile(), checkHistory())
-	return p.print(ds, "the default study cannot run on this machine")
+	return p.print(ds, "a run on "+place.About(s.Target).String()+" cannot work")
 }
 
 // A doctorPrinter is where the diagnoses go.
@@ -104,44 +85,24 @@ type doctorPrinter struct {
 }
 
 // print prints diagnoses and fails with the reason otherwise if a needed one is not OK.
-func (p doctorPrinter) print(ds []diagnosis, otherwise string) (err error) {
+func (p doctorPrinter) print(ds []job.Diagnosis, otherwise string) (err error) {
 	if p.json {
 		err = printJSON(os.Stdout, ds)
 	} else {
 		err = printDiagnoses(ds)
 	}
 	if err := errors.Join(err, writeJUnit(p.junit, "weir doctor", doctorCases(ds))); err != nil {
-		return exit(exitEnvironment, err)
+		return failure.Environment.Of(err)
 	}
 	for _, d := range ds {
 		if d.Needed && !d.OK {
-			return exit(exitEnvironment, fmt.Errorf("%s: %s", otherwise, d.Name))
+			return failure.Environment.Errorf("%s: %s", otherwise, d.Name)
 		}
 	}
 	return nil
 }
 
-// tryKernel creates one of each kernel object that networks use.
-func tryKernel(ctx context.Context, forbidden error) ([]diagnosis, error) {
-	if forbidden != nil {
-		return []diagnosis{{facts.Check{Name: "lab", Detail: forbidden.Error()}, true}}, nil
-	}
-	fs, err := lab.Supports(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var ds []diagnosis
-	for _, f := range fs {
-		c := facts.Check{Name: "kernel: " + f.Name, OK: f.Err == nil, Detail: "created one"}
-		if f.Err != nil {
-			c.Detail = f.Err.Error()
-		}
-		ds = append(ds, diagnosis{c, f.Needed})
-	}
-	return ds, nil
-}
-
-func printDiagnoses(ds []diagnosis) error {
+func printDiagnoses(ds []job.Diagnosis) error {
 	var rows [][]lang.Text
 	for _, d := range ds {
 		mark := lang.Text("ok")
@@ -159,8 +120,8 @@ func printDiagnoses(ds []diagnosis) error {
 	return printColumns(os.Stdout, rows)
 }
 
-// doctorCases returns a check per diagnosis. What the default study can do without is skipped, not failed.
-func doctorCases(ds []diagnosis) (out []export.Case) {
+// doctorCases returns a check per job.Diagnosis. What the default study can do without is skipped, not failed.
+func doctorCases(ds []job.Diagnosis) (out []export.Case) {
 	for _, d := range ds {
 		c := export.Case{Class: "weir.doctor", Name: d.Name, Text: d.Detail}
 		if !d.OK {

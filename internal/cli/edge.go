@@ -1,42 +1,17 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/weir-bench/weir/internal/caught"
-	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/failure"
 )
-
-// slow is when a step that usually takes no time explains itself.
-const slow = 2 * time.Second
-
-// patiently calls f, which does not know ctx, and returns when ctx is done at the latest. The process then
-// ends, and f with it.
-func patiently(ctx context.Context, what lang.Text, f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- caught.Error(f) }()
-	late := time.NewTimer(slow)
-	defer late.Stop()
-	for {
-		select {
-		case err := <-done:
-			return err
-		case <-late.C:
-			warn(lang.T("%s takes long, as it has many networks or cells; Ctrl-C ends it", what))
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
 
 // quietPipes makes printing to a pipe without a reader an error. Otherwise it would end this process, and the
 // run with it.
@@ -51,5 +26,5 @@ func notEmpty(c *cobra.Command, _ []string) error {
 			errs = append(errs, fmt.Errorf("--%s is empty: give it a value, or leave it out", f.Name))
 		}
 	})
-	return exit(exitUsage, errors.Join(errs...))
+	return failure.Usage.Of(errors.Join(errs...))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/weir-bench/weir/internal/cni"
 	"github.com/weir-bench/weir/internal/engine"
 	"github.com/weir-bench/weir/internal/engine/wire"
-	"github.com/weir-bench/weir/internal/image"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 )
 
 // engineCommand is the native traffic engine, a program like any other tool. Its commands parse
@@ -20,16 +21,16 @@ func engineCommand() *cobra.Command {
 		Use:   "engine serve|run|ping",
 		Short: "Measure between two machines by hand",
 		Long: `The traffic generator of weir's own probes, for two machines that exist already: serve
-on one, run on the other.`,
+on one, run on the other. It prints JSON lines.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return usage("missing command: want serve, run or ping; see %s --help", c.CommandPath())
 		},
-		Example: "  weir engine serve                       # prints the command for the other machine:\n  WEIR_TOKEN=… weir engine run tcp-stream HOST",
+		Example: "  weir engine serve                       # prints its token, for the other machine:\n  WEIR_TOKEN=… weir engine run tcp-stream ADDR",
 	}
 	c.AddCommand(
 		engineDoes("serve [ADDR][:PORT]", "Answer the measurements of other machines", false),
-		engineDoes("run WORKLOAD HOST[:PORT]", "Measure the path to a machine that runs weir engine serve", false),
+		engineDoes("run WORKLOAD ADDR[:PORT]", "Measure the path to a machine that runs weir engine serve", false),
 		engineDoes("ping ADDR", "Measure the time of ICMP echoes", false),
 		engineDoes("reach ADDR:PORT", "Prove that the path carries a packet of a size", true),
 		engineDoes("hog --share SHARE", "Take a share of the CPU time", true),
@@ -53,7 +54,7 @@ func engineDoes(use, short string, hidden bool) *cobra.Command {
 		RunE: func(c *cobra.Command, as []string) error {
 			err := confineEngine(as)
 			if err != nil {
-				return exit(exitEnvironment, err)
+				return failure.Environment.Of(err)
 			}
 			if c.Name() == "agent" {
 				err = engine.Agent(c.Context(), os.Stdin, os.Stdout, os.Stderr)
@@ -62,9 +63,9 @@ func engineDoes(use, short string, hidden bool) *cobra.Command {
 			}
 			switch {
 			case errors.Is(err, engine.ErrUsage):
-				return exit(exitUsage, err)
+				return failure.Usage.Of(err)
 			case errors.Is(err, engine.ErrEnvironment):
-				return exit(exitEnvironment, err)
+				return failure.Environment.Of(err)
 			}
 			return err
 		},
@@ -80,25 +81,12 @@ func pauseCommand() *cobra.Command {
 		Args:   args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, as []string) error {
 			if len(as) == 1 {
-				return writeRootFS(as[0])
+				return job.WriteRootFS(as[0])
 			}
 			<-c.Context().Done()
 			return nil
 		},
 	}
-}
-
-// writeRootFS writes the root file system of containers with this program to a file.
-func writeRootFS(file string) error {
-	p, err := image.ReadProgram("")
-	if err != nil {
-		return err
-	}
-	b, err := p.RootFS()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, b, 0o666)
 }
 
 // cniCommand attaches pods with CNI plugins; the plans of such networks run it.
@@ -110,7 +98,7 @@ func cniCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, as []string) error {
 			err := cni.Main(c.Context(), as, os.Stdout)
 			if errors.Is(err, cni.ErrUsage) {
-				return exit(exitUsage, err)
+				return failure.Usage.Of(err)
 			}
 			return err
 		},

@@ -1,9 +1,8 @@
 package cli
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,21 +12,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/explain"
-	"github.com/weir-bench/weir/internal/foreign"
-	"github.com/weir-bench/weir/internal/report"
-	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/job"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
 )
 
-// Refuting runs are in a directory of their own below the results that they test, which do not change.
-const (
-	testsDir     = "tests"
-	verdictsFile = "verdicts.json"
-)
+// explainFlags say what to explain, and how to test that.
+type explainFlags struct {
+	network, hypotheses                string
+	json, md, behind, keep, test, fast bool
+	blocks                             int
+	maxTime                            time.Duration
+}
 
 func explainCommand(version string) *cobra.Command {
-	r := refutation{version: version}
-	var network string
-	var asJSON, md, behind, test, keep bool
+	var f explainFlags
 	c := &cobra.Command{
 		Use:   "explain DIR",
 		Short: "Say why each network of a run costs what it costs",
@@ -52,84 +55,126 @@ the commands that remove the cause there.`,
   weir explain results --test --fast
   weir explain results --test --hypothesis mine.json`,
 		Args: args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, as []string) error {
-			switch {
-			case asJSON && md:
-				return usage("--json and --md cannot be combined")
-			case !test && (r.fast || c.Flags().Changed("blocks") || c.Flags().Changed("max-time") || r.hypotheses != ""):
-				return usage("--fast, --blocks, --max-time and --hypothesis are for --test: add it")
-			case c.Flags().Changed("blocks") && c.Flags().Changed("max-time"):
-				return usage("--max-time limits the blocks that weir plans, and --blocks says how many; leave one out")
-			case r.maxTime <= 0:
-				return usage("invalid --max-time %v: want more than 0s", r.maxTime)
-			case r.blocks < 1 || r.blocks > mostBlocks:
-				return usage("invalid --blocks %d: want 1 to %d", r.blocks, mostBlocks)
-			}
-			rep, err := explained(as[0], keep)
-			if err != nil {
-				return err
-			}
-			if all := rep.Analysis.Networks; network != "" && !slices.Contains(all, network) {
-				return usage("--network %s: %s has no such network, only %s", network, as[0], strings.Join(all, ", "))
-			}
-			r.dir, r.rep, r.keep, r.network = as[0], rep, keep, network
-			if c.Flags().Changed("blocks") {
-				r.maxTime = 0
-			}
-			if test {
-				return r.run(c.Context(), asJSON, md)
-			}
-			warn(rep.Problems...)
-			doc, x := report.Explanation(rep, network, behind)
-			switch {
-			case asJSON:
-				return printJSON(os.Stdout, x)
-			case md:
-				return report.Markdown(os.Stdout, spoken(doc))
-			}
-			return report.Text(os.Stdout, spoken(doc), width())
-		},
+		RunE: func(c *cobra.Command, as []string) error { return f.explain(c, as[0], version) },
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&md, "md", false, "print Markdown")
-	c.Flags().StringVar(&network, "network", "", "explain only this network")
-	c.Flags().BoolVarP(&behind, "evidence", "v", false, "also print the evidence behind each statement, and statements beyond the first six")
-	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
-	c.Flags().BoolVar(&test, "test", false, "run what could refute each statement, in a lab on this machine")
-	c.Flags().BoolVar(&r.fast, "fast", false, "with --test: short windows")
-	c.Flags().IntVar(&r.blocks, "blocks", 8, "with --test: passes through the cells of each run; unless you give it, weir adds as many as the verdict needs")
-	c.Flags().DurationVar(&r.maxTime, "max-time", 3*time.Minute, "with --test: time limit of each run")
-	c.Flags().StringVar(&r.hypotheses, "hypothesis", "", "with --test: JSON file with findings of your own to test instead (docs/adr/0043)")
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&f.md, "md", false, "print Markdown")
+	c.Flags().StringVar(&f.network, "network", "", "explain only this network")
+	c.Flags().BoolVarP(&f.behind, "evidence", "v", false, "also print the evidence behind each statement, and statements beyond the first six")
+	c.Flags().BoolVar(&f.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
+	c.Flags().BoolVar(&f.test, "test", false, "run what could refute each statement, in a lab on this machine")
+	c.Flags().BoolVar(&f.fast, "fast", false, "with --test: short windows")
+	c.Flags().IntVar(&f.blocks, "blocks", 8, "with --test: passes through the cells of each run; unless you give it, weir adds as many as the verdict needs")
+	c.Flags().DurationVar(&f.maxTime, "max-time", 3*time.Minute, "with --test: time limit of each run")
+	c.Flags().StringVar(&f.hypotheses, "hypothesis", "", "with --test: JSON file with findings of your own to test instead (docs/adr/0043)")
 	return c
 }
 
 // mostBlocks is the most blocks of a study.
 const mostBlocks = 100_000
 
-// explained reads the results of a single run and the verdicts on them.
-func explained(dir string, keep bool) (report.Run, error) {
-	runs, err := store.Runs(dir)
-	if err != nil {
-		return report.Run{}, usage("cannot read results from %w", err)
+func (f *explainFlags) check(c *cobra.Command) error {
+	switch {
+	case f.json && f.md:
+		return usage("--json and --md cannot be combined")
+	case !f.test && (f.fast || c.Flags().Changed("blocks") || c.Flags().Changed("max-time") || f.hypotheses != ""):
+		return usage("--fast, --blocks, --max-time and --hypothesis are for --test: add it")
+	case c.Flags().Changed("blocks") && c.Flags().Changed("max-time"):
+		return usage("--max-time limits the blocks that weir plans, and --blocks says how many; leave one out")
+	case f.maxTime <= 0:
+		return usage("invalid --max-time %v: want more than 0s", f.maxTime)
+	case f.blocks < 1 || f.blocks > mostBlocks:
+		return usage("invalid --blocks %d: want 1 to %d", f.blocks, mostBlocks)
 	}
-	if runs[0] != dir {
-		return report.Run{}, usage("%s holds a series of %d runs, and an explanation is of one; give one of them, such as %s", dir, len(runs), runs[0])
-	}
-	return load(dir, keep)
+	return nil
 }
 
-// readVerdicts returns the verdicts that are stored below a results directory; none if no run has tested it.
-func readVerdicts(dir string) ([]explain.Verdict, error) {
-	b, err := foreign.ReadFile(filepath.Join(dir, testsDir, verdictsFile), maxFacts)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// explain explains the run in dir, or tests what is said about it.
+func (f *explainFlags) explain(c *cobra.Command, dir, version string) error {
+	if err := f.check(c); err != nil {
+		return err
 	}
+	a, err := job.Single(dir, f.keep)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	vs, err := explain.ParseVerdicts(b)
+	if all := a.Analysis.Networks; f.network != "" && !slices.Contains(all, f.network) {
+		return usage("--network %s: %s has no such network, only %s", f.network, dir, strings.Join(all, ", "))
+	}
+	if f.test {
+		o := job.RefuteOptions{Caller: caller(version), Account: a, Network: f.network, Hypotheses: f.hypotheses, Fast: f.fast, Keep: f.keep, Blocks: f.blocks, MaxTime: f.maxTime}
+		if c.Flags().Changed("blocks") {
+			o.MaxTime = 0
+		}
+		return f.refute(c.Context(), o)
+	}
+	tell.Warn(a.Problems...)
+	page, x := section.Explanation(a, f.network, f.behind)
+	return f.print(page, x)
+}
+
+// print prints a page, or in JSON what it says.
+func (f *explainFlags) print(page *doc.Document, says any) error {
+	switch {
+	case f.json:
+		return printJSON(os.Stdout, says)
+	case f.md:
+		return render.Markdown(os.Stdout, spoken(page))
+	}
+	return render.Text(os.Stdout, spoken(page), width())
+}
+
+// refute runs what can refute the statements about a run, or prints how the user does so.
+func (f *explainFlags) refute(ctx context.Context, o job.RefuteOptions) error {
+	r, err := job.PlanRefutation(o)
+	switch {
+	case err != nil:
+		return err
+	case len(r.Statements) == 0:
+		tell.Warn(lang.T("nothing to test: no run could refute what weir explain %s says", o.Account.Dir))
+		return nil
+	case o.Account.Target.Exists():
+		return printByHand(r)
+	}
+	return place.Lab.Enter(ctx, func() error {
+		verdicts, err := r.Run(ctx)
+		if err != nil {
+			return err
+		}
+		if err := f.print(section.Verdicts(verdicts), verdicts); err != nil {
+			return err
+		}
+		refuted := 0
+		for _, v := range verdicts {
+			if v.Outcome == explain.Refuted {
+				refuted++
+			}
+		}
+		if refuted > 0 {
+			return fmt.Errorf("%d of %d statements are refuted", refuted, len(verdicts))
+		}
+		return nil
+	})
+}
+
+// printByHand prints what the user would run on machines that weir does not change.
+func printByHand(r *job.Refutation) error {
+	all, err := r.ByHand()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; move it away, and weir explain --test writes another", filepath.Join(testsDir, verdictsFile), err)
+		return err
 	}
-	return vs, nil
+	dir := r.Account.Dir
+	fmt.Println(said(lang.T("weir changes nothing on %s. To test a statement, remove the supposed cause yourself:", place.About(r.Account.Target))))
+	for _, t := range all {
+		fmt.Printf("\n%s: %s\n", t.Cells[0].Network, t.Statement)
+		for _, s := range t.Steps {
+			fmt.Printf("  %s\n    %s\n", said(lang.T("on %s:", s.Where)), strings.Join(s.Commands, "\n    "))
+		}
+		for _, with := range t.Measure {
+			fmt.Println("  " + said(lang.T("measure with %s", with)))
+		}
+	}
+	file := plan.ShellWord(filepath.Join(dir, "study.yaml"))
+	fmt.Printf("\n%s\n    weir run %s -o after\n    weir compare %s after\n", said(lang.T("Then measure again and compare:")), file, plan.ShellWord(dir))
+	return nil
 }

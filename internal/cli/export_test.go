@@ -13,7 +13,9 @@ import (
 
 	"github.com/weir-bench/weir/internal/export"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/job"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
 )
 
 // The documentation names every format, every column of CSV and every schema.
@@ -23,15 +25,15 @@ func TestExportsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := load(recordedRuns(t)["load"], false)
+	rep, err := job.Load(recordedRuns(t)["load"], false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all, ratios bytes.Buffer
-	if err := report.CSV(&all, rep.Results); err != nil {
+	if err := render.CSV(&all, rep.Results); err != nil {
 		t.Fatal(err)
 	}
-	if err := report.Ratios(&ratios, report.New(rep)); err != nil {
+	if err := render.Ratios(&ratios, section.Report(rep)); err != nil {
 		t.Fatal(err)
 	}
 	want := slices.Concat(slices.Collect(maps.Keys(exports)), schemaNames())
@@ -54,10 +56,10 @@ func TestExportsAreDocumented(t *testing.T) {
 
 // What a machine lacks fails where the default study needs it, and is skipped with its remedy elsewhere.
 func TestDoctorCases(t *testing.T) {
-	check := func(name string, ok, needed bool) diagnosis {
-		return diagnosis{facts.Check{Name: name, OK: ok, Detail: "detail", Fix: "fix"}, needed}
+	check := func(name string, ok, needed bool) job.Diagnosis {
+		return job.Diagnosis{Check: facts.Check{Name: name, OK: ok, Detail: "detail", Fix: "fix"}, Needed: needed}
 	}
-	got := doctorCases([]diagnosis{check("works", true, true), check("missing", false, true), check("note", false, false)})
+	got := doctorCases([]job.Diagnosis{check("works", true, true), check("missing", false, true), check("note", false, false)})
 	want := []export.Case{{Class: "weir.doctor", Name: "works", Text: "detail"}, {Class: "weir.doctor", Name: "missing", State: export.Failed, Why: "detail", Text: "fix"},
 		{Class: "weir.doctor", Name: "note", State: export.Skipped, Why: "detail", Text: "fix"}}
 	if !slices.Equal(got, want) {

@@ -3,25 +3,37 @@ package cli
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/report/published"
+	"github.com/weir-bench/weir/internal/report/render"
 )
 
+// A drawing repeats figures.
+type drawing struct {
+	figures                   []figure.Figure
+	from                      []string
+	dir                       string // for the results of each study
+	out                       string
+	format                    string // of the pictures, as stated
+	spread                    string
+	look                      figure.Look
+	all, fast, keep, json, md bool
+}
+
 func figureCommand(version string) *cobra.Command {
-	d := drawing{reproduction: reproduction{version: version}}
-	var all bool
-	var spread string
+	var d drawing
 	c := &cobra.Command{
 		Use:   "figure [FIGURE…]",
 		Short: "Repeat the figures and tables of published documents, and draw them",
@@ -49,62 +61,72 @@ what is missing there. --from DIR measures nothing.`,
 			if err != nil {
 				return err
 			}
-			d.look.SD = spread == "sd"
-			switch {
-			case spread != "interval" && spread != "sd":
-				return usage("--spread %q: want interval or sd", spread)
-			case d.json && d.md:
-				return usage("--json and --md cannot be combined")
-			case all && len(as) > 0:
-				return usage("--all draws every figure; it cannot be combined with names of figures")
-			case d.from != nil && (d.dir != "" || d.fast):
-				return usage("--from draws existing results; it cannot be combined with --results or --fast")
-			case len(as) == 0 && !all:
-				return listFigures(shipped, d.json)
-			}
-			if d.figures = shipped; !all {
-				if d.figures, err = chooseFigures(shipped, as); err != nil {
-					return err
-				}
-			}
-			if d.format, err = pictureFormat(d.format, d.out); err != nil {
+			if err := d.check(as); err != nil {
 				return err
 			}
-			if len(d.figures) > 1 && d.oneFile() {
-				return usage("-o %s: %d figures need a directory", d.out, len(d.figures))
+			if len(as) == 0 && !d.all {
+				return listFigures(shipped, d.json)
 			}
-			return d.run(c.Context())
+			if err := d.choose(shipped, as); err != nil {
+				return err
+			}
+			return d.run(c.Context(), version)
 		},
 	}
-	c.Flags().BoolVar(&all, "all", false, "draw every figure")
+	d.register(c)
+	return c
+}
+
+func (d *drawing) register(c *cobra.Command) {
+	c.Flags().BoolVar(&d.all, "all", false, "draw every figure")
 	c.Flags().BoolVar(&d.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
 	c.Flags().StringArrayVar(&d.from, "from", nil, "results directory, or directory of several runs, to draw instead of measuring; repeatable")
 	c.Flags().StringVar(&d.dir, "results", "", "directory for the results of each study (default weir-results/figure-TIME)")
-	c.Flags().StringVarP(&d.out, "output", "o", "", "file for the picture, or directory for several (default FIGURE.FORMAT)")
-	c.Flags().StringVar(&d.format, "format", "", "svg, png or pdf (default: that of -o, or svg)")
-	c.Flags().StringVar(&spread, "spread", "interval", "interval: median and interval; sd: mean and standard deviation")
+	c.Flags().StringVarP(&d.out, "output", "o", "", "file for the picture, or directory for several (default FIGURE.svg)")
+	c.Flags().StringVar(&d.format, "format", "", "svg, of which rsvg-convert makes png and pdf")
+	c.Flags().StringVar(&d.spread, "spread", "interval", "interval: median and interval; sd: mean and standard deviation")
 	c.Flags().BoolVar(&d.look.Absolute, "absolute", false, "draw values in their unit instead of ratios")
 	c.Flags().BoolVar(&d.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	c.Flags().BoolVar(&d.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&d.md, "md", false, "print a Markdown table with a row for each figure")
 	_ = c.MarkFlagDirname("results")
 	_ = c.MarkFlagDirname("from")
-	return c
 }
 
-// A drawing repeats figures.
-type drawing struct {
-	reproduction
-	figures []figure.Figure
-	from    []string
-	out     string
-	format  string // of the pictures
-	look    figure.Look
+func (d *drawing) check(as []string) error {
+	switch {
+	case d.spread != "interval" && d.spread != "sd":
+		return usage("--spread %q: want interval or sd", d.spread)
+	case d.json && d.md:
+		return usage("--json and --md cannot be combined")
+	case d.all && len(as) > 0:
+		return usage("--all draws every figure; it cannot be combined with names of figures")
+	case d.from != nil && (d.dir != "" || d.fast):
+		return usage("--from draws existing results; it cannot be combined with --results or --fast")
+	}
+	return nil
+}
+
+// choose decides what to draw, and how.
+func (d *drawing) choose(shipped []figure.Figure, names []string) (err error) {
+	d.look.SD = d.spread == "sd"
+	if d.figures = shipped; !d.all {
+		if d.figures, err = chooseFigures(shipped, names); err != nil {
+			return err
+		}
+	}
+	if err := pictureFormat(d.format, d.out); err != nil {
+		return err
+	}
+	if len(d.figures) > 1 && d.oneFile() {
+		return usage("-o %s: %d figures need a directory", d.out, len(d.figures))
+	}
+	return nil
 }
 
 // oneFile reports whether out is a file, not a directory.
 func (d *drawing) oneFile() bool {
-	return d.out == "-" || slices.Contains(pictures, strings.TrimPrefix(filepath.Ext(d.out), "."))
+	return d.out == "-" || filepath.Ext(d.out) == ".svg"
 }
 
 func figureIDs(fs []figure.Figure) (ids []string) {
@@ -164,7 +186,7 @@ func listFigures(shipped []figure.Figure, asJSON bool) error {
 	for _, f := range shipped {
 		name, takes := "–", lang.Text("–")
 		if f.Measured() {
-			name, takes = f.Study.Name, about(catalog.Estimate(catalog.Available(figure.Needed([]figure.Figure{f})).Faster()))
+			name, takes = f.Study.Name, job.About(catalog.Estimate(catalog.Available(figure.Needed([]figure.Figure{f})).Faster()))
 		}
 		rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Stored(f.Place), lang.Text(name), takes, lang.Stored(f.Caption)})
 	}
@@ -172,66 +194,26 @@ func listFigures(shipped []figure.Figure, asJSON bool) error {
 }
 
 // run measures what the figures lack, and draws them.
-func (d *drawing) run(ctx context.Context) error {
+func (d *drawing) run(ctx context.Context, version string) error {
 	if d.from != nil {
-		return d.draw(newResults(d.from, d.keep))
+		return d.draw(job.NewResults(d.from, d.keep, tell))
 	}
-	var have *results
+	var dirs []string
 	if d.dir != "" {
-		have = newResults([]string{d.dir}, d.keep)
+		dirs = []string{d.dir}
 	}
-	groups := map[string][]figure.Figure{} // by study
-	for _, f := range d.figures {
-		if f.Measured() && !have.holds(f) {
-			groups[f.Study.Name] = append(groups[f.Study.Name], f)
-		}
-	}
-	if len(groups) == 0 {
-		if have == nil {
-			have = newResults(nil, d.keep)
-		}
+	have := job.NewResults(dirs, d.keep, tell)
+	lack := slices.DeleteFunc(slices.Clone(d.figures), func(f figure.Figure) bool { return !f.Measured() || have.Holds(f) })
+	if len(lack) == 0 {
 		return d.draw(have)
 	}
-	return inLab(ctx, func() error { return d.measure(ctx, groups) })
-}
-
-// measure runs the part of each study that its figures need.
-func (d *drawing) measure(ctx context.Context, groups map[string][]figure.Figure) error {
-	if d.dir == "" {
-		d.dir = filepath.Join("weir-results", "figure-"+time.Now().Format("20060102-150405"))
-	}
-	d.Runs = 1
-	var todo []*runner
-	var total time.Duration
-	names := slices.Sorted(maps.Keys(groups))
-	for _, name := range names {
-		s, err := runnable(figure.Needed(groups[name]), d.fast, d.keep)
-		if err != nil {
+	return place.Lab.Enter(ctx, func() error {
+		d.dir = job.NewDir(d.dir, "figure")
+		if err := job.MeasureFigures(ctx, job.FigureOptions{Caller: caller(version), Figures: lack, Dir: d.dir, Fast: d.fast, Keep: d.keep, ResumeCmd: d.again()}); err != nil {
 			return err
 		}
-		one := &runner{version: d.version, at: thisMachine, study: s, dir: filepath.Join(d.dir, name), resumeCmd: d.again()}
-		if started(one.dir) { // by a run that lacks what these figures need, or by an interrupted one
-			stored, err := storedStudy(one.dir)
-			if err != nil {
-				return err
-			}
-			if covers(stored, groups[name]) {
-				one.resume = one.dir
-			} else {
-				one.dir = filepath.Join(d.dir, groups[name][0].ID)
-			}
-		}
-		total += catalog.Estimate(s)
-		todo = append(todo, one)
-	}
-	say(lang.T("studies to measure: %d, %s", len(todo), about(total)))
-	for i, one := range todo {
-		say(lang.T("study %d of %d: %s", i+1, len(todo), one.study.Name))
-		if err := d.one(ctx, one); err != nil {
-			return err
-		}
-	}
-	return d.draw(newResults([]string{d.dir}, d.keep))
+		return d.draw(job.NewResults([]string{d.dir}, d.keep, tell))
+	})
 }
 
 // again returns the command that continues after an interruption.
@@ -241,7 +223,7 @@ func (d *drawing) again() string {
 		flag string
 		set  bool
 	}{{"--fast", d.fast}, {"--keep-disturbed", d.keep}, {"--spread sd", d.look.SD}, {"--absolute", d.look.Absolute},
-		{"--json", d.json}, {"--md", d.md}, {"--format " + d.format, d.format == "png" || d.format == "pdf"}, {"-o " + d.out, d.out != ""}} {
+		{"--json", d.json}, {"--md", d.md}, {"-o " + d.out, d.out != ""}} {
 		if f.set {
 			argv = append(argv, f.flag)
 		}
@@ -253,11 +235,11 @@ func (d *drawing) again() string {
 }
 
 // draw writes the pictures of the figures that the results hold, and prints all.
-func (d *drawing) draw(from *results) error {
+func (d *drawing) draw(from *job.Results) error {
 	var out []figure.Result
 	measured := false
 	for _, f := range d.figures {
-		r, err := from.figure(f)
+		r, err := from.Figure(f)
 		if err != nil {
 			return err
 		}
@@ -273,13 +255,13 @@ func (d *drawing) draw(from *results) error {
 	case d.json:
 		err = printJSON(os.Stdout, out)
 	case d.md:
-		err = report.FigurePage(os.Stdout, out, drawn, language)
+		err = published.FigurePage(os.Stdout, out, drawn, language)
 	default:
 		for i, r := range out {
 			if i > 0 {
 				fmt.Println()
 			}
-			if err = report.Text(os.Stdout, spoken(report.OfFigure(r)), width()); err != nil {
+			if err = render.Text(os.Stdout, spoken(published.OfFigure(r)), width()); err != nil {
 				return err
 			}
 			if drawn[r.ID] != "" {
@@ -291,7 +273,7 @@ func (d *drawing) draw(from *results) error {
 		}
 	}
 	if err == nil && !measured {
-		return exit(exitEnvironment, fmt.Errorf("nothing was measured: %s", from.nothing(d.figures)))
+		return failure.Environment.Errorf("nothing was measured: %s", from.Nothing(d.figures))
 	}
 	return err
 }
@@ -303,21 +285,21 @@ func (d *drawing) pictures(rs []figure.Result) (map[string]string, error) {
 		if r.Size() == 0 || d.out == "" && (d.json || d.md) {
 			continue
 		}
-		svg, err := r.SVG(d.look, pictureLanguage(d.format))
+		svg, err := r.SVG(d.look, language)
 		if err != nil {
-			warn(lang.T("figure %s: %v", r.ID, err))
+			tell.Warn(lang.T("figure %s: %v", r.ID, err))
 			continue
 		}
 		file := d.out
 		if len(d.figures) > 1 || !d.oneFile() {
 			if file != "" {
 				if err := os.MkdirAll(file, 0o755); err != nil {
-					return nil, exit(exitEnvironment, err)
+					return nil, failure.Environment.Of(err)
 				}
 			}
-			file = filepath.Join(file, r.ID+"."+d.format)
+			file = filepath.Join(file, r.ID+".svg")
 		}
-		if err := writePicture(file, d.format, svg, r.Caption); err != nil {
+		if err := writePicture(file, svg); err != nil {
 			return nil, err
 		}
 		drawn[r.ID] = file

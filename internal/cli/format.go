@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,21 +26,22 @@ func documentFormat(format string, stated bool, file string, names []string) (st
 	return "", usage("-o %s: no format is named %q; --format states one of %s", file, end, strings.Join(names, ", "))
 }
 
-// pictures are the formats of a figure, and the ends of their files' names.
+// pictures are the ends of the names of pictures' files. weir draws SVG; others make the rest of it.
 var pictures = []string{"svg", "png", "pdf"}
 
-// pictureFormat returns the stated format, or that of a file's name, or svg.
-func pictureFormat(stated, file string) (string, error) {
+// pictureFormat returns an error unless the stated format of a picture, or its file's name, is SVG's.
+func pictureFormat(stated, file string) error {
 	end := strings.TrimPrefix(filepath.Ext(file), ".")
+	format, name := cmp.Or(stated, end), "FIGURE"
 	switch {
 	case stated != "" && !slices.Contains(pictures, stated):
-		return "", usage("unknown format %q of a figure: want %s", stated, strings.Join(pictures, ", "))
+		return usage("unknown format %q of a figure: want svg", stated)
 	case stated != "" && slices.Contains(pictures, end) && end != stated:
-		return "", usage("--format %s does not fit -o %s", stated, file)
-	case stated != "":
-		return stated, nil
-	case slices.Contains(pictures, end):
-		return end, nil
+		return usage("--format %s does not fit -o %s", stated, file)
+	case format == "svg" || !slices.Contains(pictures, format):
+		return nil
+	case end == format:
+		name = strings.TrimSuffix(file, "."+end)
 	}
-	return "svg", nil
+	return usage("pictures are SVG: write %[1]s.svg, and convert it: rsvg-convert -f %[2]s -o %[1]s.%[2]s %[1]s.svg", name, format)
 }

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/distance"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/redirect"
 )
 
@@ -15,7 +15,7 @@ import (
 func forwarder(use, short string, as cobra.PositionalArgs, run func(ctx context.Context, as []string) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Hidden: true, Args: args(as), RunE: func(c *cobra.Command, as []string) error {
 		if err := run(c.Context(), as); err != nil {
-			return exit(exitEnvironment, fmt.Errorf("%s: %w", c.Name(), err))
+			return failure.Environment.Errorf("%s: %w", c.Name(), err)
 		}
 		return nil
 	}}

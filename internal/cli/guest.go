@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/target/vm"
 )
@@ -39,7 +40,7 @@ func guestPod() *cobra.Command {
 				return err
 			}
 			m.Name, m.NIC, m.Console = as[0], &nic, os.Stdout
-			return exit(exitEnvironment, vm.ServePod(c.Context(), m, as[1]))
+			return failure.Environment.Of(vm.ServePod(c.Context(), m, as[1]))
 		},
 	}
 	f.registerMachine(c)
@@ -59,9 +60,9 @@ func guestContainer() *cobra.Command {
 		Args:  args(cobra.RangeArgs(1, 2)),
 		RunE: func(_ *cobra.Command, as []string) error {
 			if len(as) == 2 && as[1] == inside {
-				return exit(exitEnvironment, lab.ServeContainer())
+				return failure.Environment.Of(lab.ServeContainer())
 			}
-			return exit(exitEnvironment, lab.Container(as[0], []string{"weir", "guest", "container", as[0], inside}))
+			return failure.Environment.Of(lab.Container(as[0], []string{"weir", "guest", "container", as[0], inside}))
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/terminal"
@@ -28,7 +29,7 @@ func hostCommand() *cobra.Command {
 		Use:                "init NAME PEER...",
 		Short:              "Hold the namespaces of a host with daemons",
 		DisableFlagParsing: true,
-		RunE:               func(_ *cobra.Command, as []string) error { return exit(exitUsage, hostns.Main(as)) },
+		RunE:               func(_ *cobra.Command, as []string) error { return failure.Usage.Of(hostns.Main(as)) },
 	})
 	c.AddCommand(&cobra.Command{
 		Use:                "rsh CPUS NAMESPACE HOST COMMAND...",
@@ -39,7 +40,7 @@ func hostCommand() *cobra.Command {
 				return usage("weir host rsh CPUS NAMESPACE HOST COMMAND...")
 			}
 			// The namespace is the place; HOST is the caller's name for it.
-			return exit(exitEnvironment, lab.Rsh(as[0], as[1], as[3:]))
+			return failure.Environment.Of(lab.Rsh(as[0], as[1], as[3:]))
 		},
 	})
 	c.AddCommand(&cobra.Command{
@@ -62,9 +63,9 @@ func hostCommand() *cobra.Command {
 			}
 			status, err := terminal.Run(c.Context(), s, argv, os.Stdout)
 			if err != nil {
-				return exit(exitEnvironment, err)
+				return failure.Environment.Of(err)
 			}
-			return ended(status)
+			return failure.Ended(status)
 		},
 	})
 	return c

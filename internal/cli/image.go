@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/image"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/store"
 )
 
 // imageCommand writes the image for clusters that can pull none.
@@ -67,44 +66,14 @@ func parsePrograms(flags []string) (map[string]string, error) {
 	return files, nil
 }
 
-// writeImage writes the image called name to a file: this program, and those in files by architecture,
-// which come first for an architecture.
+// writeImage writes the image called name to a file, and prints how nodes get it.
 func writeImage(file, name string, files map[string]string) error {
-	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
-		return usage("%s is not a regular file; name a file to write", file)
-	}
-	var images []image.Image
-	for _, arch := range slices.Sorted(maps.Keys(files)) {
-		p, err := image.ReadProgram(files[arch])
-		if err != nil {
-			return exit(exitEnvironment, err)
-		}
-		if p.Arch != arch {
-			return usage("--program %s=%s: the program is for %s; write %s=%s", arch, files[arch], p.Arch, p.Arch, files[arch])
-		}
-		images = append(images, p.Image())
-	}
-	self, err := image.ReadProgram("")
-	if err != nil {
-		return exit(exitEnvironment, err)
-	}
-	if files[self.Arch] == "" {
-		images = append(images, self.Image())
-	}
-	slices.SortFunc(images, func(a, b image.Image) int { return strings.Compare(a.Arch, b.Arch) })
-	b, err := image.Archive(name, images...)
+	made, err := job.WriteImage(file, name, files)
 	if err != nil {
 		return err
 	}
-	if err := store.WriteFile(file, b); err != nil {
-		return exit(exitEnvironment, fmt.Errorf("write the image: %w", err))
-	}
-	var platforms []string
-	for _, i := range images {
-		platforms = append(platforms, "linux/"+i.Arch)
-	}
-	fmt.Println(said(lang.T("%s: image %s for %s, %.1f MB", file, name, lang.Join(texts(platforms), lang.T(" and ")), float64(len(b))/1e6)))
-	sayHowToLoad(os.Stdout, file, name, len(images) > 1)
+	fmt.Println(said(lang.T("%s: image %s for %s, %.1f MB", file, name, lang.Join(lang.Texts(made.Platforms), lang.T(" and ")), float64(made.Size)/1e6)))
+	sayHowToLoad(os.Stdout, file, name, len(made.Platforms) > 1)
 	return nil
 }
 

@@ -1,28 +1,12 @@
 package cli
 
 import (
-	"bytes"
-	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
-	"github.com/weir-bench/weir/internal/store"
-	"github.com/weir-bench/weir/internal/study"
-)
-
-const (
-	indexFile  = "index.html"
-	indexMark  = "<!-- weir index -->" // of the files that weir may replace
-	indexDepth = 8                     // how far below a directory its runs are
 )
 
 func indexCommand() *cobra.Command {
@@ -34,127 +18,16 @@ time, machine, study, answer and a link to each report. It needs no server. Runs
 are incomplete or cannot be read are listed with the reason.
 
 weir looks %d directories deep, does not follow symbolic links, and replaces an
-index.html only if it wrote it.`, indexDepth),
+index.html only if it wrote it.`, job.IndexDepth),
 		Example: `  weir index weir-results`,
 		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, as []string) error {
-			all, err := findRuns(as[0])
+			file, runs, err := job.Index(as[0], language)
 			if err != nil {
 				return err
 			}
-			file := filepath.Join(as[0], indexFile)
-			if err := ours(file); err != nil {
-				return err
-			}
-			abs, err := filepath.Abs(as[0])
-			if err != nil {
-				return exit(exitEnvironment, err)
-			}
-			var b bytes.Buffer
-			if err := report.HTML(&b, spoken(report.Index(filepath.Base(abs), all))); err != nil {
-				return err
-			}
-			page := bytes.Replace(b.Bytes(), []byte("\n"), []byte("\n"+indexMark+"\n"), 1)
-			if err := store.WriteFile(file, page); err != nil {
-				return exit(exitEnvironment, err)
-			}
-			fmt.Println(said(lang.T("index of %d runs: %s", len(all), file)))
+			fmt.Println(said(lang.T("index of %d runs: %s", runs, file)))
 			return nil
 		},
 	}
-}
-
-// trialsOf returns the least number of trials of a finished run without a target precision.
-func trialsOf(s study.Study) int { return s.Blocks * len(s.Cells(catalog.Applies)) * s.Pairs() }
-
-// ours returns an error unless the file can be written: it is missing, or an index that weir wrote.
-func ours(file string) error {
-	info, err := os.Lstat(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return exit(exitEnvironment, err)
-	}
-	if info.Mode().IsRegular() {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return exit(exitEnvironment, err)
-		}
-		if bytes.Contains(b[:min(len(b), 200)], []byte(indexMark)) {
-			return nil
-		}
-	}
-	return usage("%s is not an index that weir wrote: move it, or index another directory", file)
-}
-
-// findRuns returns the runs and series below a directory.
-func findRuns(root string) (all []report.Indexed, _ error) {
-	if info, err := os.Stat(root); err != nil || !info.IsDir() {
-		return nil, usage("cannot index %s: it is not a directory that can be read", root)
-	}
-	real, err := filepath.EvalSymlinks(root) // WalkDir follows no symbolic link
-	if err != nil {
-		return nil, exit(exitEnvironment, err)
-	}
-	err = filepath.WalkDir(real, func(dir string, e fs.DirEntry, err error) error {
-		rel, _ := filepath.Rel(real, dir)
-		if err != nil {
-			all = append(all, report.Indexed{Dir: filepath.ToSlash(rel), Problem: err.Error()})
-			return fs.SkipDir
-		}
-		if !e.IsDir() {
-			return nil
-		}
-		runs, err := store.Runs(dir)
-		_, planned := store.ReadSeries(dir)
-		if err == nil || !errors.Is(planned, fs.ErrNotExist) {
-			x := indexed(dir, runs, err)
-			x.Dir = filepath.ToSlash(rel)
-			all = append(all, x)
-			return fs.SkipDir
-		}
-		if rel != "." && strings.Count(rel, string(os.PathSeparator))+1 >= indexDepth {
-			return fs.SkipDir
-		}
-		return nil
-	})
-	return all, err
-}
-
-// indexed reads the runs of a directory, without what they sampled and observed.
-func indexed(dir string, runs []string, err error) report.Indexed {
-	_, missing := os.Stat(filepath.Join(dir, "report.html"))
-	reported := missing == nil
-	first := lang.Text("") // problem
-	problem := func(t lang.Text) { first = cmp.Or(first, t) }
-	if err != nil {
-		problem(lang.Stored(err.Error()))
-	}
-	if s, err := store.ReadSeries(dir); err == nil && len(runs) < s.Runs {
-		problem(lang.T("%d of %d runs have begun; weir run --resume continues", len(runs), s.Runs))
-	}
-	var read []report.Run
-	for _, run := range runs {
-		rep, s, c, err := readRun(run, false)
-		if err != nil {
-			problem(lang.Stored(err.Error()))
-			continue
-		}
-		rep.Analyze()
-		read = append(read, rep)
-		trials := trialsOf(s)
-		switch done := len(rep.Results); {
-		case c.Imported != nil:
-		case done == 0:
-			problem(lang.T("no trial has ended"))
-		case s.Precision == 0 && done < trials:
-			problem(lang.T("%d of %d trials; weir run --resume continues", done, trials))
-		case !reported:
-			problem(lang.T("no report.html: the run has not ended, or was stopped; weir run --resume continues"))
-		}
-	}
-	x := report.Entry(read)
-	x.Reported, x.Problem = reported, string(first)
-	return x
 }

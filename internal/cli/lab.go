@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,8 +8,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/weir-bench/weir/internal/caught"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/session"
 )
 
@@ -55,7 +56,7 @@ func labUp(name *string) *cobra.Command {
 				return usage("%s: %w; end it with weir lab down%s, or use another --name", *name, err, named(*name))
 			}
 			if err != nil {
-				return exit(exitEnvironment, err)
+				return failure.Environment.Of(err)
 			}
 			for _, line := range []lang.Text{lang.T("%s is up: %s", *name, strings.Join(nodes, ", ")),
 				lang.T("look around: weir lab exec%s %s ip addr", named(*name), nodes[0]), lang.T("end it:      weir lab down%s", named(*name))} {
@@ -79,9 +80,9 @@ func named(name string) string {
 func socketOf(name string) (string, error) {
 	socket, err := session.Socket(name)
 	if errors.Is(err, session.ErrName) {
-		return "", exit(exitUsage, err)
+		return "", failure.Usage.Of(err)
 	}
-	return socket, exit(exitEnvironment, err)
+	return socket, failure.Environment.Of(err)
 }
 
 // labHold is the process behind `weir lab up`. The socket is a flag because the user ID differs in
@@ -94,28 +95,18 @@ func labHold() *cobra.Command {
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return thisMachine.enter(c.Context(), func() error { return hold(c.Context(), socket, t) })
+			return place.Lab.Enter(c.Context(), func() error {
+				topology, p, err := t.build()
+				if err != nil {
+					return err
+				}
+				return job.HoldLab(c.Context(), socket, topology, p)
+			})
 		},
 	}
 	t.register(c)
 	c.Flags().StringVar(&socket, "socket", "", "")
 	return c
-}
-
-func hold(ctx context.Context, socket string, t topologyFlags) (err error) {
-	topology, p, err := t.build()
-	if err != nil {
-		return err
-	}
-	site, err := thisMachine.Open(ctx, topology, "")
-	if err != nil {
-		return exit(exitEnvironment, err)
-	}
-	defer func() { err = errors.Join(err, site.Close()) }()
-	if err := site.Apply(ctx, p.Steps); err != nil {
-		return exit(exitEnvironment, err)
-	}
-	return exit(exitEnvironment, session.Serve(ctx, socket, site.Nodes))
 }
 
 func labExec(name *string) *cobra.Command {
@@ -132,24 +123,14 @@ func labExec(name *string) *cobra.Command {
 			if argv[0] == "--" && len(argv) > 1 {
 				argv = argv[1:]
 			}
-			done := make(chan error, 1)
-			go func() {
-				var status int
-				err := caught.Error(func() (err error) { status, err = session.Exec(socket, as[0], argv); return err })
-				if errors.Is(err, session.ErrDown) {
-					err = fmt.Errorf("%w; start one with weir lab up -n NETWORK%s", err, named(*name))
-				}
-				if err = exit(exitEnvironment, err); err == nil {
-					err = ended(status)
-				}
-				done <- err
-			}()
-			select {
-			case err := <-done:
-				return err
-			case <-c.Context().Done(): // the holder ends the command when this process is gone
-				return context.Cause(c.Context())
+			status, err := job.LabExec(c.Context(), socket, as[0], argv)
+			if errors.Is(err, session.ErrDown) {
+				err = failure.Environment.Errorf("%w; start one with weir lab up -n NETWORK%s", err, named(*name))
 			}
+			if err != nil {
+				return err
+			}
+			return failure.Ended(status)
 		},
 	}
 	c.Flags().SetInterspersed(false) // all that follows NODE belongs to the command
@@ -166,7 +147,7 @@ func labDown(name *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return exit(exitEnvironment, session.Down(c.Context(), socket))
+			return failure.Environment.Of(session.Down(c.Context(), socket))
 		},
 	}
 }

@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/doc"
 )
 
 // language is that of what this process prints and stores for people; nil is English. Errors, help and what
@@ -28,13 +31,36 @@ func speak(c *cobra.Command) (err error) {
 }
 
 // spoken is a document in the language of this process.
-func spoken(d *report.Document) *report.Document {
+func spoken(d *doc.Document) *doc.Document {
 	d.Lang = language
 	return d
 }
 
 // said is a text in the language of this process.
 func said(t lang.Text) string { return t.In(language) }
+
+// A console tells the user what goes on, on stderr and in the language of this process.
+type console struct{}
+
+// Say prints a line about the whole command.
+func (console) Say(t lang.Text) { fmt.Fprintln(os.Stderr, foreign.Text(said(t))) }
+
+// Warn prints a line for each problem.
+func (c console) Warn(problems ...lang.Text) {
+	for _, p := range problems {
+		c.Say("weir: " + p)
+	}
+}
+
+// Note prints a line about what differs from what the user can expect.
+func (c console) Note(t lang.Text) { c.Warn(lang.T("note: %s", t)) }
+
+var tell lang.Teller = console{}
+
+// caller is the user of this process.
+func caller(version string) job.Caller {
+	return job.Caller{Version: version, Lang: language, Tell: tell, Show: onStderr}
+}
 
 // printColumns prints rows in columns, in the language of this process.
 func printColumns(w io.Writer, rows [][]lang.Text) error {

@@ -3,13 +3,12 @@ package cli
 import (
 	"bytes"
 	"cmp"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/lang/langtest"
 )
@@ -23,8 +22,8 @@ func inChinese(t *testing.T) {
 // What `weir list` says about networks, probes, factors, studies and claims is in the catalog.
 func TestListsInChinese(t *testing.T) {
 	files := map[string]string{"studies": "words-studies.yaml", "claims": "words-claims.yaml", "figures": "words-figures.yaml"}
-	for _, name := range catalog.Names(lists) {
-		items, err := lists[name]()
+	for _, name := range catalog.Names(job.Lists) {
+		items, err := job.Lists[name]()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,32 +48,6 @@ func TestColumnsAlignInChinese(t *testing.T) {
 	}
 	if len(at) != 1 {
 		t.Errorf("the last column begins at %v:\n%s", at, b.String())
-	}
-}
-
-// PNG and PDF have English text; one line for all pictures says so.
-func TestEnglishPictures(t *testing.T) {
-	dir, own := t.TempDir(), os.Stderr
-	told, err := os.Create(filepath.Join(dir, "told"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	os.Stderr = told
-	t.Cleanup(func() { os.Stderr = own; told.Close() })
-	svg := `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"></svg>`
-	draw := func(format string) {
-		if err := writePicture(filepath.Join(dir, "x."+format), format, svg, "x"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	draw("png") // in English, with nothing to say
-	inChinese(t)
-	for _, format := range []string{"svg", "png", "pdf"} {
-		draw(format)
-	}
-	b, err := os.ReadFile(told.Name())
-	if want := "weir: 提示：PNG 和 PDF 图片中的文字是英文，因为其字体没有汉字；SVG 图片有中文\n"; err != nil || string(b) != want {
-		t.Errorf("got %q, %v; want %q", b, err, want)
 	}
 }
 

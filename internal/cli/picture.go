@@ -1,65 +1,37 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/picture"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/doc"
 )
 
-// inEnglish says once that the font of PNG and PDF has no Chinese characters.
-var inEnglish sync.Once
-
-// writePicture writes an SVG in one of the formats to a file, or to stdout if that is "-".
-func writePicture(file, format, svg, title string) (err error) {
-	var b bytes.Buffer
-	switch format {
-	case "png":
-		err = picture.PNG(&b, svg)
-	case "pdf":
-		err = picture.PDF(&b, svg, title)
-	default:
-		b.WriteString(svg)
-	}
-	if err != nil {
-		return err
-	}
-	if format != "svg" && language != nil {
-		inEnglish.Do(func() {
-			note(lang.T("the text of PNG and PDF pictures is English, as their font has no Chinese characters; SVG has Chinese"))
-		})
-	}
-	if missing, err := picture.Missing(svg); err == nil && missing != "" && format != "svg" {
-		warn(lang.T("%s: the font of %s lacks %s; --format svg uses the fonts of its reader", file, strings.ToUpper(format), missing))
-	}
-	if err := writeTo(file, func(w io.Writer) error { _, err := b.WriteTo(w); return err }); err != nil {
-		return exit(exitEnvironment, err)
-	}
-	return nil
+// writePicture writes an SVG to a file, or to stdout if that is "-".
+func writePicture(file, svg string) error {
+	return failure.Environment.Of(writeTo(file, func(w io.Writer) error { _, err := io.WriteString(w, svg); return err }))
 }
 
 // drawPicture draws a figure of the report of some directories, or of a document with their results.
 func drawPicture(dirs []string, keep bool, id, format, file string) error {
-	format, err := pictureFormat(format, file)
-	if err != nil {
+	if err := pictureFormat(format, file); err != nil {
 		return err
 	}
-	svg, title, err := figureOf(dirs, keep, id, format)
+	svg, err := figureOf(dirs, keep, id)
 	if err != nil {
 		return err
 	}
 	if file == "" {
-		file = id + "." + format
+		file = id + ".svg"
 	}
-	if err := writePicture(file, format, svg, title); err != nil {
+	if err := writePicture(file, svg); err != nil {
 		return err
 	}
 	if file != "-" {
@@ -68,38 +40,28 @@ func drawPicture(dirs []string, keep bool, id, format, file string) error {
 	return nil
 }
 
-// pictureLanguage is the language of a picture's text. The font of PNG and PDF has no Chinese characters.
-func pictureLanguage(format string) *lang.Language {
-	if format == "svg" {
-		return language
-	}
-	return nil
-}
-
-func figureOf(dirs []string, keep bool, id, format string) (svg, title string, err error) {
+func figureOf(dirs []string, keep bool, id string) (svg string, err error) {
 	shipped, err := figure.Shipped()
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	if i := slices.Index(figureIDs(shipped), id); i >= 0 {
-		from := newResults(dirs, keep)
-		r, err := from.figure(shipped[i])
+		from := job.NewResults(dirs, keep, tell)
+		r, err := from.Figure(shipped[i])
 		if err != nil {
-			return "", "", err
+			return "", err
 		}
 		if r.Size() == 0 {
-			return "", "", exit(exitEnvironment, fmt.Errorf("nothing was measured: %s; weir figure %s measures it", from.nothing(shipped[i:i+1]), id))
+			return "", failure.Environment.Errorf("nothing was measured: %s; weir figure %s measures it", from.Nothing(shipped[i:i+1]), id)
 		}
-		svg, err = r.SVG(figure.Look{}, pictureLanguage(format))
-		return svg, r.Caption, err
+		return r.SVG(figure.Look{}, language)
 	}
-	doc, err := document(dirs, keep)
+	page, err := job.Document(dirs, keep)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	doc.Lang = pictureLanguage(format)
-	all := doc.Figures()
-	i := slices.IndexFunc(all, func(f report.Figure) bool { return f.ID == id })
+	all := spoken(page).Figures()
+	i := slices.IndexFunc(all, func(f doc.Figure) bool { return f.ID == id })
 	if i < 0 {
 		near := ""
 		var ids []string
@@ -109,10 +71,9 @@ func figureOf(dirs []string, keep bool, id, format string) (svg, title string, e
 		if ids = nearIDs(append(ids, figureIDs(shipped)...), id); ids != nil {
 			near = " near it: " + strings.Join(ids, ", ") + ";"
 		}
-		return "", "", usage("unknown figure %q;%s --figure list shows all", id, near)
+		return "", usage("unknown figure %q;%s --figure list shows all", id, near)
 	}
-	svg, err = doc.Picture(all[i]).SVG()
-	return svg, all[i].Caption, err
+	return page.Picture(all[i]).SVG()
 }
 
 // listPictures lists the figures that directories have: those of their report, and those of documents.
@@ -122,18 +83,18 @@ func listPictures(dirs []string, keep bool) error {
 		return err
 	}
 	rows := [][]lang.Text{{lang.T("figure"), lang.T("caption")}}
-	from := newResults(dirs, keep)
+	from := job.NewResults(dirs, keep, tell)
 	for _, f := range shipped {
-		if f.Measured() && slices.ContainsFunc(from.of(f.Study.Name), func(one storedRun) bool { return covers(one.study, []figure.Figure{f}) }) {
+		if f.Measured() && from.Covers(f) {
 			rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Stored(f.Caption) + lang.T(" (%s, %s)", f.Document, lang.Stored(f.Place))})
 		}
 	}
-	doc, err := document(dirs, keep)
+	page, err := job.Document(dirs, keep)
 	if err != nil && len(rows) == 1 { // a directory of many studies has no report of its own
 		return err
 	}
 	if err == nil {
-		for _, f := range spoken(doc).Figures() {
+		for _, f := range spoken(page).Figures() {
 			rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Text(f.Caption)})
 		}
 	}

@@ -11,12 +11,14 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/remote"
-	"github.com/weir-bench/weir/internal/target/ssh"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -59,13 +61,6 @@ func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 	if err != nil {
 		return on, p, usage("--network: %w", err)
 	}
-	entry, err := catalog.FindNetwork(u.Kind)
-	if err == nil {
-		err = entry.Elsewhere(u.Kind, network.InLab)
-	}
-	if err != nil {
-		return on, p, exit(exitUsage, err)
-	}
 	if t.link != "" {
 		if t.spec.Rate, err = condition.ParseLink(t.link); err != nil {
 			return on, p, usage("--link: %w", err)
@@ -84,18 +79,7 @@ func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 			return on, p, usage("--%s 0: want 1 or more, or leave it out", name)
 		}
 	}
-	if entry.Hosts > 0 && t.spec.Hosts > entry.Hosts {
-		return on, p, usage("--hosts %d: %s has at most %d", t.spec.Hosts, u.Kind, entry.Hosts)
-	}
-	t.spec.Kernel = thisMachine.kernel()
-	driver, err := entry.Driver(u)
-	if err != nil {
-		return on, p, exit(exitUsage, err)
-	}
-	if on, err = topo.New(entry.Spec(driver, t.spec)); err == nil {
-		p, err = network.Build(driver, on)
-	}
-	return on, p, exit(exitUsage, err)
+	return job.Plan(u, t.spec)
 }
 
 func planCommand() *cobra.Command {
@@ -142,7 +126,7 @@ without connecting to them; weir doctor connects.`,
 			case asDiagram:
 				from, to, err := p.Between("")
 				if err != nil {
-					return exit(exitUsage, err)
+					return failure.Usage.Of(err)
 				}
 				return p.Mermaid(os.Stdout, from, to)
 			case asJSON:
@@ -158,13 +142,6 @@ without connecting to them; weir doctor connects.`,
 	return c
 }
 
-// A machinesPlan is what a run uses of machines that exist.
-type machinesPlan struct {
-	SSH      []string `json:"ssh"`   // machines, as ssh names them, with =ADDRESS if one was given
-	Ports    [2]int   `json:"ports"` // first and last that servers listen on
-	Networks []string `json:"networks"`
-}
-
 // planMachines prints what a run does on machines that exist. It changes none of them.
 func planMachines(ctx context.Context, s study.Study, asJSON, asDiagram bool) error {
 	switch {
@@ -175,15 +152,12 @@ func planMachines(ctx context.Context, s study.Study, asJSON, asDiagram bool) er
 	case s.Target.Kube != nil:
 		return printManifests(ctx, s)
 	}
-	first, last, err := s.Target.PortRange()
+	p, err := job.PlanMachines(s)
 	if err != nil {
-		return exit(exitUsage, err)
-	}
-	if first == 0 {
-		first, last = ssh.Ports.First, ssh.Ports.Last
+		return err
 	}
 	if asJSON {
-		return printJSON(os.Stdout, machinesPlan{s.Target.SSH, [2]int{int(first), int(last)}, study.Names(s.Networks)})
+		return printJSON(os.Stdout, p)
 	}
 	var rows [][]lang.Text
 	for _, m := range s.Target.SSH {
@@ -194,7 +168,7 @@ func planMachines(ctx context.Context, s study.Study, asJSON, asDiagram bool) er
 		}
 		rows = append(rows, []lang.Text{lang.T("machine"), lang.Text(name), at})
 	}
-	rows = append(rows, []lang.Text{lang.T("ports"), lang.Text(fmt.Sprintf("%d-%d", first, last)),
+	rows = append(rows, []lang.Text{lang.T("ports"), lang.Text(fmt.Sprintf("%d-%d", p.Ports[0], p.Ports[1])),
 		lang.T("TCP and UDP, on the measured addresses; the servers admit only clients that hold the run's token")})
 	for _, u := range s.Networks {
 		rows = append(rows, []lang.Text{lang.T("network"), lang.Text(u.String()), lang.Stored(catalog.Networks[u.Kind].About)})
@@ -207,14 +181,12 @@ func planMachines(ctx context.Context, s study.Study, asJSON, asDiagram bool) er
 // printManifests prints the objects that a run makes in a cluster. It asks the cluster which nodes it
 // has, unless they are named.
 func printManifests(ctx context.Context, s study.Study) error {
-	at, err := placeOf(s, remote.Programs{})
+	at, err := place.Of(s, remote.Programs{}, tell)
 	if err != nil {
 		return err
 	}
-	r := runner{at: at, study: s, byDefault: true}
-	c := at.machines.(cluster)
 	write := func() error {
-		b, err := c.Manifests(c.Wants)
+		b, err := job.Manifests(at, s)
 		if err == nil {
 			_, err = os.Stdout.Write(b)
 		}
@@ -223,10 +195,5 @@ func printManifests(ctx context.Context, s study.Study) error {
 	if s.Target.Hosts() > 0 {
 		return write()
 	}
-	return at.enter(ctx, func() error {
-		if err := r.settle(); err != nil {
-			return err
-		}
-		return write()
-	})
+	return at.Enter(ctx, write)
 }

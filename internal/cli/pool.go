@@ -1,22 +1,12 @@
 package cli
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"io"
-	"maps"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/report"
-	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/job"
+	"github.com/weir-bench/weir/internal/report/doc"
 )
 
 func poolCommand() *cobra.Command {
@@ -41,15 +31,15 @@ directory or a directory of several runs (weir run --runs).`,
 			if err != nil {
 				return err
 			}
-			dirs, err := runDirs(as)
+			dirs, err := job.RunDirs(as)
 			if err != nil {
 				return err
 			}
-			doc, err := pool(dirs, keep)
+			page, err := job.Pool(dirs, keep)
 			if err != nil {
 				return err
 			}
-			return writeDocument(doc, format, out)
+			return writeDocument(page, format, out)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, the main tables), ratios (as CSV) or json; default: that of -o, such as pooled.html")
@@ -60,97 +50,7 @@ directory or a directory of several runs (weir run --runs).`,
 	return c
 }
 
-// runDirs returns the run directories that these directories stand for. It refuses a run that occurs
-// twice: it would count as two, and make the spread between runs look smaller than it is.
-func runDirs(dirs []string) (all []string, _ error) {
-	seen := map[string]string{}
-	for _, dir := range dirs {
-		runs, err := store.Runs(dir)
-		if err != nil {
-			return nil, usage("cannot read results from %w", err)
-		}
-		for _, run := range runs {
-			real, err := filepath.EvalSymlinks(run)
-			if err != nil {
-				return nil, exit(exitEnvironment, err)
-			}
-			if real, err = filepath.Abs(real); err != nil {
-				return nil, exit(exitEnvironment, err)
-			}
-			if other, ok := seen[real]; ok {
-				return nil, usage("%s and %s are the same run; name it once", other, run)
-			}
-			seen[real] = run
-			all = append(all, run)
-		}
-	}
-	return all, nil
-}
-
 // writeDocument writes a report in a format. See writeTo.
-func writeDocument(doc *report.Document, format, out string) error {
-	return writeTo(out, func(w io.Writer) error { return formats[format](w, spoken(doc)) })
-}
-
-var errNoPool = errors.New("no cell has results in more than one run")
-
-// poolSeries returns the pooled report of the runs of the series in dir. That they share no cell is what came of them, and
-// no mistake in the command.
-func poolSeries(dir string, runs []string, keep bool) (*report.Document, error) {
-	doc, err := pool(runs, keep)
-	if errors.Is(err, errNoPool) {
-		err = exit(exitCheck, fmt.Errorf("%s: %w; weir report --keep-disturbed %s also counts disturbed trials, and weir report %s shows one run",
-			dir, errNoPool, plan.ShellWord(dir), plan.ShellWord(runs[0])))
-	}
-	return doc, err
-}
-
-// pool returns the pooled report of runs, complete or not. With keep, disturbed trials count like all
-// others.
-func pool(dirs []string, keep bool) (*report.Document, error) {
-	var runs []report.Run
-	var as []*analysis.Run
-	for _, dir := range dirs {
-		rep, err := load(dir, keep)
-		if err != nil {
-			return nil, err
-		}
-		runs, as = append(runs, rep), append(as, rep.Analysis)
-	}
-	p := analysis.Pool(as, 0)
-	if len(runs) > 1 && !slices.ContainsFunc(p.Cells, func(c analysis.PooledCell) bool { return c.Counted() > 1 }) {
-		return nil, usage("%w: %s; pool runs of one study", errNoPool, measures(runs))
-	}
-	doc := report.Pooled(runs, p)
-	if slices.ContainsFunc(runs, func(r report.Run) bool { return r.Unpaired }) {
-		doc.Warnings = append(doc.Warnings, unpairedWarning)
-	}
-	return doc, nil
-}
-
-var unpairedWarning = string(lang.T("imported results, unpaired: a ratio of such a run divides geometric means of files, not values of the same block"))
-
-// measures says what each of several runs measures, for errors about runs with nothing in common.
-func measures(runs []report.Run) string {
-	var each []string
-	for _, r := range runs {
-		text := fmt.Sprintf("%s measures %s on %s", r.Dir, strings.Join(r.Probes, ", "), strings.Join(r.Networks, ", "))
-		if slices.ContainsFunc(runs, func(other report.Run) bool { return other.Baseline != r.Baseline }) {
-			text += ", relative to " + cmp.Or(r.Baseline, "nothing")
-		}
-		levels := map[string]map[string]bool{}
-		for _, t := range r.Analysis.Tables {
-			for factor, level := range t.Config {
-				if levels[factor] == nil {
-					levels[factor] = map[string]bool{}
-				}
-				levels[factor][level] = true
-			}
-		}
-		for _, factor := range slices.Sorted(maps.Keys(levels)) {
-			text += fmt.Sprintf(", with %s %s", factor, strings.Join(slices.SortedFunc(maps.Keys(levels[factor]), analysis.Natural), " and "))
-		}
-		each = append(each, text)
-	}
-	return strings.Join(each, "; ")
+func writeDocument(page *doc.Document, format, out string) error {
+	return writeTo(out, func(w io.Writer) error { return formats[format](w, spoken(page)) })
 }

@@ -7,19 +7,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
 
 // A progress shows the current activity: on a terminal in lines that stay at its bottom, with the ratios so
-// far, and otherwise in a line per block. Everything also goes to the log.
+// far, and otherwise in a line per block.
 type progress struct {
-	log     io.Writer
 	out     io.Writer
 	screen  *screen // nil: a line per block
 	text    string
@@ -31,26 +29,21 @@ type progress struct {
 	series func(time.Duration) time.Duration
 }
 
-// newProgress returns the progress of a run of s on stderr.
-func newProgress(log io.Writer, s study.Study, results func() ([]record.Result, error)) *progress {
-	return &progress{log: log, out: os.Stderr, screen: newScreen(os.Stderr), ratios: ratios{study: s}, results: results}
+// onStderr shows a run on stderr.
+func onStderr(s job.Shown) job.Progress {
+	return &progress{out: os.Stderr, screen: newScreen(os.Stderr), ratios: ratios{study: s.Study}, results: s.Results, name: s.Name, series: s.Left}
 }
 
-func (p *progress) event(e experiment.Event) {
-	now := time.Now().Format("15:04:05.000")
+// Event shows an event of the run.
+func (p *progress) Event(e experiment.Event) {
 	if e.Text != "" {
 		p.text = e.Text
-		fmt.Fprintf(p.log, "%s %s\n", now, e.Text)
 	}
 	if e.Warning != "" {
-		fmt.Fprintf(p.log, "%s %s\n", now, e.Warning)
 		p.say("weir: " + said(lang.Stored(e.Warning)))
 	}
-	if r := e.Result; r != nil {
-		fmt.Fprintf(p.log, "%s %s %s in %.2f s %s\n", now, r.Trial, r.Status, r.Elapsed, r.Reason)
-		if r.Status != record.OK && r.Status != record.Skipped {
-			p.say(said(lang.T("%s: %s: %s", r.Trial, lang.Stored(string(r.Status)), r.Reason)))
-		}
+	if r := e.Result; r != nil && r.Status != record.OK && r.Status != record.Skipped {
+		p.say(said(lang.T("%s: %s: %s", r.Trial, lang.Stored(string(r.Status)), r.Reason)))
 	}
 	switch {
 	case p.screen != nil:
@@ -90,7 +83,8 @@ func (p *progress) say(line string) {
 	fmt.Fprintln(p.out, line)
 }
 
-func (p *progress) end() {
+// End leaves the terminal to what follows.
+func (p *progress) End() {
 	if p.screen != nil {
 		p.screen.clear()
 	}
@@ -131,17 +125,15 @@ type ratios struct {
 	next  time.Time
 }
 
-const timeShare = 50
-
 func (r *ratios) update(results func() ([]record.Result, error)) {
 	begun := time.Now()
 	if begun.Before(r.next) {
 		return
 	}
 	if all, err := results(); err == nil { // otherwise what was known stays: the run says what is wrong when it needs them
-		r.rows = report.SoFar(analysis.New(all, experiment.Reading(r.study)))
+		r.rows = job.SoFar(r.study, all)
 	}
-	r.next = time.Now().Add(timeShare * time.Since(begun))
+	r.next = time.Now().Add(job.TimeShare * time.Since(begun))
 }
 
 // lines lays the rows out in columns, as many as fit into width. Without room for one, there are no lines.
@@ -179,9 +171,3 @@ func (r *ratios) lines(width int) []string {
 		}
 	}
 }
-
-// say prints a line about the whole command, in the language of this process.
-func say(t lang.Text) { fmt.Fprintln(os.Stderr, foreign.Text(said(t))) }
-
-// note prints a line about what differs from what the user can expect.
-func note(t lang.Text) { warn(lang.T("note: %s", t)) }

@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/relay"
 )
 
@@ -32,7 +32,7 @@ func relayCommand() *cobra.Command {
 			}
 			count, err := relay.Run(cmd.Context(), c, os.Stdout)
 			if err != nil {
-				return exit(exitEnvironment, fmt.Errorf("relay: %w", err))
+				return failure.Environment.Errorf("relay: %w", err)
 			}
 			return printJSON(os.Stdout, count)
 		},

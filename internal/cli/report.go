@@ -4,45 +4,44 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/catalog"
-	"github.com/weir-bench/weir/internal/claim"
-	"github.com/weir-bench/weir/internal/experiment"
-	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/probe"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/store"
-	"github.com/weir-bench/weir/internal/study"
 )
 
-var formats = map[string]func(io.Writer, *report.Document) error{
-	"text":    func(w io.Writer, d *report.Document) error { return report.Text(w, d, width()) },
-	"html":    report.HTML,
-	"md":      report.Markdown,
-	"summary": report.Summary,
-	"ratios":  report.Ratios,
-	"json":    report.JSON,
+var formats = map[string]func(io.Writer, *doc.Document) error{
+	"text":    func(w io.Writer, d *doc.Document) error { return render.Text(w, d, width()) },
+	"html":    render.HTML,
+	"md":      render.Markdown,
+	"summary": render.Summary,
+	"ratios":  render.Ratios,
+	"json":    render.JSON,
+}
+
+// reportFormats are those of a report, and of exports for other tools.
+var reportFormats = []string{"text", "html", "md", "summary", "csv", "ratios", "json", "gobench", "openmetrics", "customBiggerIsBetter", "customSmallerIsBetter"}
+
+// reportFlags say what to write of results.
+type reportFlags struct {
+	format, out, only, figure string
+	keep                      bool
 }
 
 func reportCommand() *cobra.Command {
-	var format, out, section, figure string
-	var keep bool
-	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json", "gobench", "openmetrics", "customBiggerIsBetter", "customSmallerIsBetter"}
+	var f reportFlags
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write the report of stored results again, or one about several runs",
@@ -64,193 +63,113 @@ describes them and the columns of csv and ratios.`,
   weir report before after -o change.html
   weir report week-*/ -o weeks.html
   weir report results --figure list
-  weir report fragmentation --figure thesis-12 -o fragmentation.pdf
+  weir report fragmentation --figure thesis-12 -o fragmentation.svg
   weir report results -o report.html
   weir report results --format md --section costs
   weir report results --format csv > results.csv
   weir report results --format ratios > ratios.csv
   weir report results --format gobench | benchstat -col /network -`,
 		Args: args(cobra.MinimumNArgs(1)),
-		RunE: func(c *cobra.Command, as []string) error {
-			switch {
-			case figure == "list":
-				return listPictures(as, keep)
-			case figure != "":
-				if !c.Flags().Changed("format") {
-					format = ""
-				}
-				if !c.Flags().Changed("output") {
-					out = ""
-				}
-				return drawPicture(as, keep, figure, format, out)
-			case slices.Contains(pictures, format):
-				return usage("--format %s needs --figure: --figure list shows the names", format)
-			}
-			var err error
-			if format, err = documentFormat(format, c.Flags().Changed("format"), out, names); err != nil {
-				return err
-			}
-			if len(as) > 1 {
-				return writeTogether(as, keep, format, section, out)
-			}
-			if section != "" && (format == "csv" || format == "ratios" || exports[format] != nil) {
-				return usage("--section does not work with --format %s, which has no sections", format)
-			}
-			runs, err := store.Runs(as[0])
-			if err != nil {
-				if len(newResults(as, false).runs) > 0 {
-					err = fmt.Errorf("%w; weir index %s makes a page of the runs below it", err, as[0])
-				}
-				return usage("cannot read results from %w", err)
-			}
-			if exports[format] != nil {
-				return writeExport(runs, keep, format, out)
-			}
-			if series := runs[0] != as[0]; series && format == "csv" {
-				return usage("--format csv needs a single run, such as %s", runs[0])
-			} else if series && section != "" {
-				return usage("--section needs a single run, such as %s", runs[0])
-			} else if series {
-				doc, err := poolSeries(as[0], runs, keep)
-				if err != nil {
-					return err
-				}
-				return writeDocument(doc, format, out)
-			}
-			rep, err := loadInside(as[0], keep)
-			if err != nil {
-				return err
-			}
-			warn(rep.Problems...)
-			if format == "csv" { // trials, without any analysis
-				return writeTo(out, func(w io.Writer) error { return report.CSV(w, rep.Results) })
-			}
-			doc := report.New(rep)
-			if known := doc.IDs(); section != "" && !doc.Only(section) {
-				return usage("the report of %s has no section %q: it has %s", as[0], section, strings.Join(known, ", "))
-			}
-			return writeDocument(doc, format, out)
-		},
+		RunE: func(c *cobra.Command, as []string) error { return f.write(c, as) },
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg, png or pdf; default: that of -o, such as report.html")
-	c.Flags().StringVar(&figure, "figure", "", "draw this figure alone; list shows their names")
-	c.Flags().StringVar(&section, "section", "", "write this section alone, such as costs")
-	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
-	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
-	_ = c.RegisterFlagCompletionFunc("format", complete(append(names, pictures...)))
+	c.Flags().StringVar(&f.format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg; default: that of -o, such as report.html")
+	c.Flags().StringVar(&f.figure, "figure", "", "draw this figure alone; list shows their names")
+	c.Flags().StringVar(&f.only, "section", "", "write this section alone, such as costs")
+	c.Flags().StringVarP(&f.out, "output", "o", "-", "file to write")
+	c.Flags().BoolVar(&f.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
+	_ = c.RegisterFlagCompletionFunc("format", complete(append(slices.Clone(reportFormats), "svg")))
 	return c
 }
 
-// readRun reads a results directory, complete or not, without the raw files of trials. With keep, disturbed
-// trials count even if the study excludes them.
-func readRun(dir string, keep bool) (rep report.Run, s study.Study, c store.Contents, err error) {
-	// The results of a long run dominate memory until the end; the garbage collector's default
-	// would let as much garbage pile up again.
-	debug.SetGCPercent(50)
-	if c, err = store.Read(dir); err != nil {
-		return rep, s, c, usage("cannot read results from %s: %w", dir, err)
+func (f *reportFlags) write(c *cobra.Command, dirs []string) (err error) {
+	switch {
+	case f.figure == "list":
+		return listPictures(dirs, f.keep)
+	case f.figure != "":
+		return f.draw(c, dirs)
+	case slices.Contains(pictures, f.format):
+		return usage("--format %s needs --figure: --figure list shows the names", f.format)
 	}
-	rep = report.Run{Name: filepath.Base(dir), Study: c.Study, Results: c.Results, Hosts: c.Hosts, Dir: dir}
-	for _, p := range c.Problems {
-		rep.Problems = append(rep.Problems, lang.Text(p.Error()))
+	if f.format, err = documentFormat(f.format, c.Flags().Changed("format"), f.out, reportFormats); err != nil {
+		return err
 	}
-	if by := measuredBy(c.Hosts); len(by) > 1 {
-		rep.Problems = append(rep.Problems, lang.T("parts of this run are by weir %s: versions can differ in their results; hosts/ has the facts of each part", strings.Join(by, ", ")))
+	if len(dirs) > 1 {
+		return f.together(dirs)
 	}
-	if s, err = study.Load(c.Study, filepath.Join(dir, "study.yaml")); err != nil {
-		return rep, s, c, exit(exitUsage, err)
+	if f.only != "" && (f.format == "csv" || f.format == "ratios" || exports[f.format] != nil) {
+		return usage("--section does not work with --format %s, which has no sections", f.format)
 	}
-	if planned := trialsOf(s); c.Imported == nil && s.Precision == 0 && len(c.Results) < planned {
-		rep.Problems = append(rep.Problems, lang.T("only %d of %d trials: the run was stopped, or goes on; weir run --resume %s continues it", len(c.Results), planned, plan.ShellWord(dir)))
-	}
-	s.KeepDisturbed = s.KeepDisturbed || keep
-	rep.Name, rep.Question, rep.Options = s.Name, s.Question, experiment.Reading(s)
-	rep.Seed = strconv.FormatUint(s.Seed, 10)
-	stored := func(file string, b []byte, v any, without lang.Text) bool {
-		if b == nil {
-			return false
+	runs, err := store.Runs(dirs[0])
+	if err != nil {
+		if !job.NewResults(dirs, false, tell).Empty() {
+			err = fmt.Errorf("%w; weir index %s makes a page of the runs below it", err, dirs[0])
 		}
-		err := json.Unmarshal(b, v)
+		return usage("cannot read results from %w", err)
+	}
+	switch series := runs[0] != dirs[0]; {
+	case exports[f.format] != nil:
+		return f.export(runs)
+	case series && f.format == "csv":
+		return usage("--format csv needs a single run, such as %s", runs[0])
+	case series && f.only != "":
+		return usage("--section needs a single run, such as %s", runs[0])
+	case series:
+		page, err := job.Document(dirs, f.keep)
 		if err != nil {
-			rep.Problems = append(rep.Problems, lang.T("%s: %v: %s", file, err, without))
+			return err
 		}
-		return err == nil
+		return writeDocument(page, f.format, f.out)
 	}
-	var probes []catalog.Described
-	if !stored("probes.json", c.Probes, &probes, lang.T("using the words of this version")) {
-		probes = catalog.Describe(s)
-	}
-	if c.Others != nil {
-		rep.Others = new(analysis.Others)
-		stored("others.json", c.Others, rep.Others, lang.T("other programs cannot be named"))
-	}
-	stored(store.MachinesFile, c.Machines, &rep.Machines, lang.T("hosts have numbers instead of names"))
-	rep.Target = s.Target
-	rep.Unpaired = c.Imported != nil
-	rep.Words = map[string]probe.Info{}
-	for _, p := range probes {
-		rep.Words[p.Name] = p.Info
-	}
-	return rep, s, c, nil
+	return f.one(dirs[0])
 }
 
-// load reads a results directory and analyzes it. See readRun.
-func load(dir string, keep bool) (report.Run, error) { return loadWith(dir, keep, false) }
+// draw draws one figure. Without a flag, format and file are those of pictures.
+func (f *reportFlags) draw(c *cobra.Command, dirs []string) error {
+	if !c.Flags().Changed("format") {
+		f.format = ""
+	}
+	if !c.Flags().Changed("output") {
+		f.out = ""
+	}
+	return drawPicture(dirs, f.keep, f.figure, f.format, f.out)
+}
 
-// loadInside is load for reports and figures of one run, which also show what its trials sampled inside their
-// windows: that is most of what a run of many trials needs of memory, and a third of its time.
-func loadInside(dir string, keep bool) (report.Run, error) { return loadWith(dir, keep, true) }
-
-func loadWith(dir string, keep, inside bool) (report.Run, error) {
-	rep, s, c, err := readRun(dir, keep)
+// one writes the report of one run, or one section of it.
+func (f *reportFlags) one(dir string) error {
+	a, err := job.LoadInside(dir, f.keep)
 	if err != nil {
-		return rep, err
+		return err
 	}
-	if rep.Verdicts, err = readVerdicts(dir); err != nil {
-		rep.Problems = append(rep.Problems, lang.T("%v: no verdicts of refuting runs", err))
+	tell.Warn(a.Problems...)
+	if f.format == "csv" { // trials, without any analysis
+		return writeTo(f.out, func(w io.Writer) error { return render.CSV(w, a.Results) })
 	}
-	rep.Command = []string{"weir", "run", report.StudyFile}
-	if ranInVM(dir) {
-		rep.Command = append(rep.Command, "--in-vm")
+	page := section.Report(a)
+	if known := page.IDs(); f.only != "" && !page.Only(f.only) {
+		return usage("the report of %s has no section %q: it has %s", dir, f.only, strings.Join(known, ", "))
 	}
-	if !rep.Unpaired { // a foreign file can have the same name
-		rawFiles(dir, &rep, inside)
-		rep.Profiled, rep.Profiles = c.Profiles, profiles(dir, c.Profiles, &rep)
-		rep.Traces = readTraces(dir, s, &rep)
+	return writeDocument(page, f.format, f.out)
+}
+
+// together writes one page about the runs of several directories.
+func (f *reportFlags) together(dirs []string) error {
+	if formats[f.format] == nil || f.format == "ratios" || f.only != "" {
+		return usage("--section, and formats other than text, html, md, summary and json, need a single directory, such as %s", dirs[0])
 	}
-	shipped, err := claim.Shipped()
+	page, err := job.Together(dirs, f.keep)
 	if err != nil {
-		return rep, err
+		return err
 	}
-	rep.Analyze()
-	if rep.Unpaired { // a claim is about a run of weir, and so is the history
-		rep.Command, err = lastImport(c.Imported)
-		return rep, err
-	}
-	learn(rep)
-	rep.Claims = claim.Judge(shipped, s, rep.Analysis)
-	for i := range rep.Claims {
-		rep.Claims[i].From = dir
-	}
-	return rep, nil
+	return writeDocument(page, f.format, f.out)
 }
 
-// measuredBy returns the versions of weir that measured parts of a run, sorted.
-func measuredBy(hosts map[string][]byte) (all []string) {
-	for _, b := range hosts {
-		var by struct{ Weir string }
-		if json.Unmarshal(b, &by) == nil && by.Weir != "" {
-			all = append(all, by.Weir)
-		}
+// export writes a run, or the runs of a series together.
+func (f *reportFlags) export(dirs []string) error {
+	runs, err := job.LoadAll(dirs, f.keep, tell)
+	if err != nil {
+		return err
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-func warn(problems ...lang.Text) {
-	for _, p := range problems {
-		say("weir: " + p)
-	}
+	return writeTo(f.out, func(w io.Writer) error { return exports[f.format](w, runs) })
 }
 
 // writeTo writes to stdout if out is "" or "-", or else to the file out, whose old content stays until the new one is
@@ -275,20 +194,7 @@ func writeTo(out string, write func(io.Writer) error) (err error) {
 		}
 	}
 	if file := (*fs.PathError)(nil); errors.As(err, &file) {
-		err = exit(exitEnvironment, err)
+		err = failure.Environment.Of(err)
 	}
 	return err
-}
-
-func writeReports(d interface{ File(string, []byte) error }, doc *report.Document) error {
-	for _, f := range []string{"html", "md"} {
-		var b bytes.Buffer
-		if err := formats[f](&b, spoken(doc)); err != nil {
-			return err
-		}
-		if err := d.File("report."+f, b.Bytes()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

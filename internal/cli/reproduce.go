@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -11,19 +9,27 @@ import (
 
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/export"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/report/published"
+	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/store"
-	"github.com/weir-bench/weir/record"
 )
 
+// reproduceFlags say which claims to test, and how.
+type reproduceFlags struct {
+	all, fast, keep, json, md bool
+	dir, junit                string // junit: file, "" for none
+	from                      []string
+	many                      seriesFlags
+	ssh                       string // of users who expect them here
+	kube                      bool
+}
+
 func reproduceCommand(version string) *cobra.Command {
-	r := reproduction{version: version}
-	var all bool
-	var from []string
-	var many seriesFlags
-	var elsewhere string
-	var kube bool
+	var f reproduceFlags
 	c := &cobra.Command{
 		Use:   "reproduce [CLAIM…]",
 		Short: "Test published figures on this machine",
@@ -46,54 +52,73 @@ between runs, which no single run can show.`,
 		ValidArgsFunction: func(c *cobra.Command, as []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			return complete(claimNames())(c, as, toComplete) // lazily, not whenever weir starts
 		},
-		RunE: func(c *cobra.Command, as []string) error {
-			shipped, err := claim.Shipped()
-			if err != nil {
-				return err
-			}
-			switch {
-			case elsewhere != "" || kube || asPlugin() && (all || len(as) > 0):
-				return usage("claims are about networks that weir builds, on this machine: run weir itself, without --ssh and --kube; weir run measures machines that exist")
-			case r.json && r.md:
-				return usage("--json and --md cannot be combined")
-			case all && len(as) > 0:
-				return usage("--all tests every claim; it cannot be combined with names of claims")
-			case from != nil && (r.dir != "" || r.fast || c.Flags().Changed("runs") || c.Flags().Changed("every")):
-				return usage("--from tests existing results; it cannot be combined with -o, --fast, --runs or --every")
-			case len(as) == 0 && !all && from == nil:
-				return listClaims(shipped, r.json)
-			}
-			if len(as) > 0 {
-				if shipped, err = choose(shipped, as); err != nil {
-					return err
-				}
-			}
-			if from != nil {
-				return r.existing(shipped, from, len(as) > 0)
-			}
-			if err := many.check(c); err != nil {
-				return err
-			}
-			r.Series = store.Series{Runs: many.runs, Every: many.every}
-			return r.run(c.Context(), shipped)
-		},
+		RunE: func(c *cobra.Command, as []string) error { return f.reproduce(c, as, version) },
 	}
-	c.Flags().BoolVar(&all, "all", false, "test every claim")
-	c.Flags().BoolVar(&r.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
-	c.Flags().StringArrayVar(&from, "from", nil, "results directory, or directory of several runs, to test claims on instead of measuring; repeatable")
-	c.Flags().StringVarP(&r.dir, "output", "o", "", "directory for the results of each study (default weir-results/reproduce-TIME)")
-	c.Flags().BoolVar(&r.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
-	c.Flags().BoolVar(&r.json, "json", false, "print JSON")
-	c.Flags().BoolVar(&r.md, "md", false, "print the verdicts as Markdown")
-	c.Flags().StringVar(&r.junit, "junit", "", "also write a test case per claim to this file, as JUnit XML")
-	c.Flags().StringVar(&elsewhere, "ssh", "", "")
-	c.Flags().BoolVar(&kube, "kube", false, "")
+	c.Flags().BoolVar(&f.all, "all", false, "test every claim")
+	c.Flags().BoolVar(&f.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
+	c.Flags().StringArrayVar(&f.from, "from", nil, "results directory, or directory of several runs, to test claims on instead of measuring; repeatable")
+	c.Flags().StringVarP(&f.dir, "output", "o", "", "directory for the results of each study (default weir-results/reproduce-TIME)")
+	c.Flags().BoolVar(&f.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&f.md, "md", false, "print the verdicts as Markdown")
+	c.Flags().StringVar(&f.junit, "junit", "", "also write a test case per claim to this file, as JUnit XML")
+	c.Flags().StringVar(&f.ssh, "ssh", "", "")
+	c.Flags().BoolVar(&f.kube, "kube", false, "")
 	_ = c.Flags().MarkHidden("ssh")
 	_ = c.Flags().MarkHidden("kube")
-	many.register(c)
+	f.many.register(c)
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("from")
 	return c
+}
+
+func (f *reproduceFlags) check(c *cobra.Command, as []string) error {
+	switch {
+	case f.ssh != "" || f.kube || asPlugin() && (f.all || len(as) > 0):
+		return usage("claims are about networks that weir builds, on this machine: run weir itself, without --ssh and --kube; weir run measures machines that exist")
+	case f.json && f.md:
+		return usage("--json and --md cannot be combined")
+	case f.all && len(as) > 0:
+		return usage("--all tests every claim; it cannot be combined with names of claims")
+	case f.from != nil && (f.dir != "" || f.fast || c.Flags().Changed("runs") || c.Flags().Changed("every")):
+		return usage("--from tests existing results; it cannot be combined with -o, --fast, --runs or --every")
+	}
+	return nil
+}
+
+// reproduce tests claims, or lists them.
+func (f *reproduceFlags) reproduce(c *cobra.Command, as []string, version string) error {
+	shipped, err := claim.Shipped()
+	if err != nil {
+		return err
+	}
+	if err := f.check(c, as); err != nil {
+		return err
+	}
+	if len(as) == 0 && !f.all && f.from == nil {
+		return listClaims(shipped, f.json)
+	}
+	if len(as) > 0 {
+		if shipped, err = choose(shipped, as); err != nil {
+			return err
+		}
+	}
+	o := job.ReproduceOptions{Caller: caller(version), Claims: shipped, Dir: f.dir, Fast: f.fast, Keep: f.keep, Series: store.Series{Runs: f.many.runs, Every: f.many.every}}
+	if f.from != nil {
+		return f.print(job.Judge(o, f.from, len(as) > 0))
+	}
+	if err := f.many.check(c); err != nil {
+		return err
+	}
+	r, err := job.PlanReproduction(o)
+	if err != nil {
+		return err
+	}
+	run := func() error { return f.print(r.Run(c.Context())) }
+	if len(r.Studies) == 0 {
+		return run()
+	}
+	return place.Lab.Enter(c.Context(), run)
 }
 
 func claimNames() []string {
@@ -105,17 +130,13 @@ func claimNames() []string {
 	return names
 }
 
-func index(claims []claim.Claim, id string) int {
-	return slices.IndexFunc(claims, func(c claim.Claim) bool { return c.ID == id })
-}
-
 func choose(shipped []claim.Claim, names []string) (chosen []claim.Claim, _ error) {
 	for _, name := range names {
-		i := index(shipped, name)
+		i := claim.Index(shipped, name)
 		if i < 0 {
 			return nil, usage("unknown claim %q; weir reproduce lists all %d", name, len(shipped))
 		}
-		if index(chosen, name) < 0 {
+		if claim.Index(chosen, name) < 0 {
 			chosen = append(chosen, shipped[i])
 		}
 	}
@@ -145,51 +166,36 @@ func listClaims(shipped []claim.Claim, asJSON bool) error {
 	return printColumns(os.Stdout, rows)
 }
 
-type reproduction struct {
-	version              string
-	dir                  string
-	junit                string // file, "" for none
-	fast, keep, json, md bool
-	store.Series         // of every study
-}
-
-// print prints the outcomes in claim order and determines the exit status.
-func (r *reproduction) print(claims []claim.Claim, outcomes []claim.Outcome, results []record.Result) error {
-	if len(outcomes) == 0 {
-		return exit(exitEnvironment, errors.New("these results test no claim; weir reproduce lists the claims and their studies"))
-	}
-	slices.SortStableFunc(outcomes, func(a, b claim.Outcome) int {
-		return cmp.Compare(index(claims, a.Claim.ID), index(claims, b.Claim.ID))
-	})
-	// Skipped trials make claims untestable, which the table already shows.
-	ran := slices.DeleteFunc(slices.Clone(results), func(x record.Result) bool { return x.Status == record.Skipped })
-	var failed error
-	if len(ran) > 0 {
-		failed = verdict(ran)
-	}
-	err := writeJUnit(r.junit, "weir reproduce", claimCases(outcomes, failed))
+// print prints the outcomes and determines the exit status.
+func (f *reproduceFlags) print(r job.Reproduced, err error) error {
 	if err != nil {
-		return exit(exitEnvironment, err)
+		return err
+	}
+	if len(r.Outcomes) == 0 {
+		return failure.Environment.Errorf("these results test no claim; weir reproduce lists the claims and their studies")
+	}
+	if err := writeJUnit(f.junit, "weir reproduce", claimCases(r.Outcomes, r.Failed)); err != nil {
+		return failure.Environment.Of(err)
 	}
 	switch {
-	case r.json:
-		err = printJSON(os.Stdout, outcomes)
-	case r.md:
-		err = report.Markdown(os.Stdout, spoken(report.Claims(outcomes)))
+	case f.json:
+		err = printJSON(os.Stdout, r.Outcomes)
+	case f.md:
+		err = render.Markdown(os.Stdout, spoken(published.Claims(r.Outcomes)))
 	default:
-		err = report.Text(os.Stdout, spoken(report.Claims(outcomes)), width())
+		err = render.Text(os.Stdout, spoken(published.Claims(r.Outcomes)), width())
 	}
 	if err != nil {
 		return err
 	}
-	if !r.json && !r.md && len(results) > 0 {
-		fmt.Printf("\n%s\n", said(lang.T("results and reports: %s", r.dir)))
+	if !f.json && !f.md && len(r.Results) > 0 {
+		fmt.Printf("\n%s\n", said(lang.T("results and reports: %s", r.Dir)))
 	}
-	if failed != nil {
-		return failed
+	if r.Failed != nil {
+		return r.Failed
 	}
-	if !slices.ContainsFunc(outcomes, func(o claim.Outcome) bool { return o.Verdict != claim.Untestable }) {
-		return exit(exitEnvironment, errors.New("no claim could be tested; the table shows what is missing"))
+	if !slices.ContainsFunc(r.Outcomes, func(o claim.Outcome) bool { return o.Verdict != claim.Untestable }) {
+		return failure.Environment.Errorf("no claim could be tested; the table shows what is missing")
 	}
 	return nil
 }

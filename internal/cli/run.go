@@ -1,38 +1,35 @@
 package cli
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/catalog"
-	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/report"
-	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/store"
-	"github.com/weir-bench/weir/internal/study"
-	"github.com/weir-bench/weir/record"
 )
 
+// runFlags say what to run, and where the results go.
+type runFlags struct {
+	study       studyFlags
+	vm          vmFlags
+	many        seriesFlags
+	dir, resume string
+	json, trace bool
+}
+
 func runCommand(version string) *cobra.Command {
-	var f studyFlags
-	var vm vmFlags
-	var many seriesFlags
-	var dir, resume string
-	var asJSON, trace bool
+	var f runFlags
 	c := &cobra.Command{
 		Use:   "run [STUDY]",
 		Short: "Build the networks or find them, measure them, and report",
@@ -61,256 +58,158 @@ directory below -o: 001, 002 and so on.`,
   weir run --runs 5 --every 10m
   weir run --resume results`,
 		Args:              args(cobra.MaximumNArgs(1)),
-		ValidArgsFunction: complete(studyNames()),
+		ValidArgsFunction: complete(job.StudyNames()),
 		RunE: func(c *cobra.Command, as []string) error {
-			if f.target.attach != "" {
-				return attachCluster(c, as, &f.target, &runner{version: version, dir: dir, json: asJSON})
+			if f.study.target.attach != "" {
+				return f.attach(c, as, version)
 			}
-			if resume != "" && (len(as) > 0 || dir != "" || f.changed(c) || c.Flags().Changed("runs") || c.Flags().Changed("every")) {
-				return usage("--resume continues the study in %s unchanged; it cannot be combined with a study, -o, --runs, --every or study flags", resume)
-			}
-			if err := many.check(c); err != nil {
-				return err
-			}
-			plan, first := store.Series{Runs: many.runs, Every: many.every}, "" // the first run to resume
-			if resume != "" {
-				var err error
-				if plan, first, err = resumable(resume); err != nil {
-					return err
-				}
-			}
-			if vm.in && resume != "" && !ranInVM(first) {
-				return usage("--in-vm: the run in %s was started on this machine itself; resume it without --in-vm", resume)
-			}
-			quietPipes()
-			var s study.Study
-			if err := patiently(c.Context(), lang.T("reading the study"), func() (err error) {
-				if s, err = f.study(c, as); resume != "" {
-					s, err = storedStudy(first)
-				}
-				return err
-			}); err != nil {
-				return err
-			}
-			if vm.in && s.Target.Exists() {
-				return usage("--in-vm builds networks in a virtual machine of this machine; leave it out to measure %s", aboutTarget(s.Target))
-			}
-			if inCluster(s) && (resume != "" || plan.Runs > 1 || trace) {
-				return usage("--in-cluster begins one run in the cluster; leave it out with --resume, --runs and --trace, which work from this machine")
-			}
-			if trace && (vm.in || ranInVM(first)) {
-				return usage("--trace records packets on this machine, and this run builds networks in a virtual machine (--in-vm); leave --trace out")
-			}
-			if err := patiently(c.Context(), lang.T("planning the study"), func() error { return check(s) }); err != nil {
-				return err
-			}
-			programs, err := f.target.program()
-			if err != nil {
-				return err
-			}
-			r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON, trace: trace, byDefault: len(as) == 0 && len(f.networks) == 0}
-			if r.at, err = placeOf(s, programs); err != nil {
-				return err
-			}
-			if r.at.machines == nil {
-				r.guest = inGuest()
-			}
-			if r.guest == "" && (vm.in || ranInVM(first)) {
-				r.vm = &vm
-			}
-			run := func() error {
-				if err := r.settle(); err != nil {
-					return err
-				}
-				if inCluster(s) {
-					return r.inCluster(c.Context())
-				}
-				if err := r.begin(c.Context(), first); err != nil {
-					return err
-				}
-				if plan.Runs > 1 || resume != first {
-					many := series{r, newSchedule(plan, say)}
-					return many.run(c.Context())
-				}
-				return r.run(c.Context())
-			}
-			if r.vm != nil {
-				return run()
-			}
-			return r.at.enter(c.Context(), run)
+			return f.run(c, as, version)
 		},
 	}
-	f.register(c)
-	vm.register(c)
-	many.register(c)
-	c.Flags().StringVarP(&dir, "output", "o", "", "new directory for the results (default weir-results/STUDY-TIME)")
-	c.Flags().StringVar(&f.target.attach, "attach", "", "with --kube: Job of a run that --in-cluster has started, to see its progress and bring its results home")
-	c.Flags().StringVar(&resume, "resume", "", "results directory of a run, or of several, to finish")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the tables as JSON")
-	c.Flags().BoolVar(&trace, "trace", false, "after the trials, trace 100 requests through each network (weir trace)")
+	f.study.register(c)
+	f.vm.register(c)
+	f.many.register(c)
+	c.Flags().StringVarP(&f.dir, "output", "o", "", "new directory for the results (default weir-results/STUDY-TIME)")
+	c.Flags().StringVar(&f.study.target.attach, "attach", "", "with --kube: Job of a run that --in-cluster has started, to see its progress and bring its results home")
+	c.Flags().StringVar(&f.resume, "resume", "", "results directory of a run, or of several, to finish")
+	c.Flags().BoolVar(&f.json, "json", false, "print the tables as JSON")
+	c.Flags().BoolVar(&f.trace, "trace", false, "after the trials, trace 100 requests through each network (weir trace)")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
 	return headings(c, studyHeadings)
 }
 
-// A runner runs a study where it has been entered.
-type runner struct {
-	version     string
-	at          place
-	byDefault   bool // the user named neither a study nor networks
-	study       study.Study
-	dir, resume string
-	json        bool
-	trace       bool                                                  // record the packets' paths after the trials
-	ratios      func(*analysis.Run) iter.Seq2[stat.Interval, float64] // see experiment.Config
-	resumeCmd   string                                                // the command that resumes; empty: weir run --resume DIR
-	guest       string                                                // facts.Facts.Guest: set in a guest of weir's own, whose host reports
-	vm          *vmFlags                                              // of the virtual machine for the trials; nil to run them here
-	name        lang.Text                                             // of a run in a series
-	ofSeries    func(time.Duration) time.Duration                     // from the time left for this run to that for the series
-}
-
-func (r *runner) run(ctx context.Context) error {
-	d, err := r.measure(ctx)
+// run runs what the flags say, where its study is to be run.
+func (f *runFlags) run(c *cobra.Command, as []string, version string) error {
+	o, err := f.options(c, as, version)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	if r.trace {
-		if err := r.traceAll(ctx, d); err != nil {
-			return err
-		}
+	run := func() error { return f.print(job.Run(c.Context(), o)) }
+	if o.VM != nil { // it has a lab of its own
+		return run()
 	}
-	if r.guest != "" {
-		return nil
-	}
-	return r.report(d)
+	return o.At.Enter(c.Context(), run)
 }
 
-// measure runs the trials that lack a result. The caller closes the directory.
-func (r *runner) measure(ctx context.Context) (*store.Dir, error) {
-	if r.vm != nil {
-		return r.measureInVM(ctx)
+// options returns the job that the flags and the arguments stand for.
+func (f *runFlags) options(c *cobra.Command, as []string, version string) (o job.RunOptions, err error) {
+	o = job.RunOptions{Caller: caller(version), Dir: f.dir, Resume: f.resume, Trace: f.trace, ByDefault: len(as) == 0 && len(f.study.networks) == 0}
+	if err := f.check(c, as); err != nil {
+		return o, err
 	}
-	return r.measureHere(ctx)
-}
-
-// complete runs the trials that lack a result, and stores the report.
-func (r *runner) complete(ctx context.Context, keep bool) (rep report.Run, err error) {
-	d, err := r.measure(ctx)
-	if err != nil {
-		return rep, err
-	}
-	if rep, err = loadInside(r.dir, keep); err != nil {
-		err = d.OrGone(err)
-	} else {
-		err = writeReports(d, report.New(rep))
-	}
-	if err := errors.Join(err, d.Close()); err != nil {
-		return rep, r.stopped(err)
-	}
-	return rep, nil
-}
-
-func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
-	if r.study.Target.Exists() && r.at.machines == nil {
-		return nil, usage("%s holds a run on %s, and this command measures in the lab only; finish it with weir run --resume", cmp.Or(r.resume, r.dir), aboutTarget(r.study.Target))
-	}
-	if r.at.machines == nil { // begin has asked the machines
-		if err := canProfile(r.study); err != nil {
-			return nil, err
+	o.Series = store.Series{Runs: f.many.runs, Every: f.many.every}
+	if f.resume != "" {
+		if o.Series, o.First, err = job.Resumable(f.resume); err != nil {
+			return o, err
 		}
 	}
-	d, err := r.open()
-	if err != nil {
-		return nil, err
+	inVM := job.RanInVM(o.First)
+	if f.vm.in && f.resume != "" && !inVM {
+		return o, usage("--in-vm: the run in %s was started on this machine itself; resume it without --in-vm", f.resume)
 	}
-	defer func() {
-		if err != nil {
-			d.Close()
+	quietPipes()
+	if err := job.Patiently(c.Context(), tell, lang.T("reading the study"), func() (err error) {
+		if o.Study, err = f.study.study(c, as); f.resume != "" {
+			o.Study, err = job.StoredStudy(o.First)
 		}
-	}()
-	var prepared *catalog.Prepared
-	if err := patiently(ctx, lang.T("planning the study"), func() (err error) {
-		prepared, err = r.prepared()
 		return err
 	}); err != nil {
-		return nil, err
+		return o, err
 	}
-	if r.at.machines == nil { // facts of other machines come from their agents
-		if err := r.describe(d, "local"); err != nil {
-			return nil, r.stopped(err)
+	if err := f.checkStudy(o, f.vm.in || inVM); err != nil {
+		return o, err
+	}
+	if err := job.Patiently(c.Context(), tell, lang.T("planning the study"), func() error { return place.Check(o.Study) }); err != nil {
+		return o, err
+	}
+	programs, err := f.study.target.program()
+	if err != nil {
+		return o, err
+	}
+	if o.At, err = place.Of(o.Study, programs, tell); err != nil {
+		return o, err
+	}
+	if o.At.Machines == nil {
+		o.Guest = job.GuestKind()
+	}
+	if o.Guest == "" && (f.vm.in || inVM) {
+		o.VM = &job.VM{Machine: f.vm.machine, Stdout: os.Stdout, Stderr: os.Stderr}
+	}
+	return o, nil
+}
+
+// check refuses flags that contradict each other.
+func (f *runFlags) check(c *cobra.Command, as []string) error {
+	if f.resume != "" && (len(as) > 0 || f.dir != "" || f.study.changed(c) || c.Flags().Changed("runs") || c.Flags().Changed("every")) {
+		return usage("--resume continues the study in %s unchanged; it cannot be combined with a study, -o, --runs, --every or study flags", f.resume)
+	}
+	return f.many.check(c)
+}
+
+// checkStudy refuses flags that contradict the study.
+func (f *runFlags) checkStudy(o job.RunOptions, inVM bool) error {
+	switch t := o.Study.Target; {
+	case f.vm.in && t.Exists():
+		return usage("--in-vm builds networks in a virtual machine of this machine; leave it out to measure %s", place.About(t))
+	case t.InCluster() && (f.resume != "" || o.Series.Runs > 1 || f.trace):
+		return usage("--in-cluster begins one run in the cluster; leave it out with --resume, --runs and --trace, which work from this machine")
+	case f.trace && inVM:
+		return usage("--trace records packets on this machine, and this run builds networks in a virtual machine (--in-vm); leave --trace out")
+	}
+	return nil
+}
+
+// attach shows a run that an earlier command has started in a cluster, until it ends.
+func (f *runFlags) attach(c *cobra.Command, as []string, version string) error {
+	var other []string
+	c.Flags().Visit(func(g *pflag.Flag) {
+		if !slices.Contains([]string{"kube", "in-cluster", "attach", "context", "namespace", "keep", "json", "output"}, g.Name) {
+			other = append(other, "--"+g.Name)
 		}
-	}
-	p := newProgress(d.Log, r.study, d.Results)
-	p.name, p.series = r.name, r.ofSeries
-	err = experiment.Run(ctx, experiment.Config{
-		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
-		Target: r.at, Version: r.version, Dir: d, Progress: p.event, Guest: r.guest, Others: r.at.others,
-		Profile: r.at.profiler, Ratios: r.ratios,
 	})
-	p.end()
-	if ctx.Err() != nil {
-		kept := lang.T("%d trials kept in %s; %s", len(d.Done()), r.dir, r.resumeHint())
-		if len(d.Done()) == 1 {
-			kept = lang.T("1 trial kept in %s; %s", r.dir, r.resumeHint())
-		}
-		warn(kept)
-		return nil, context.Cause(ctx)
+	if other = append(other, as...); len(other) > 0 {
+		return usage("--attach looks at a run that has its study and its nodes: leave out %s", strings.Join(other, ", "))
 	}
-	if err != nil {
-		return nil, r.stopped(err)
+	t := f.study.target
+	dir := job.NewDir(f.dir, strings.TrimPrefix(t.attach, "weir-"))
+	if err := store.Free(dir); err != nil {
+		return failure.Environment.Of(err)
 	}
-	return d, nil
+	o := job.AttachOptions{Caller: caller(version), At: place.Attached(t.kube, t.attach, tell), Job: t.attach, Dir: dir}
+	return o.At.Enter(c.Context(), func() error { return f.print(job.Attach(c.Context(), o)) })
 }
 
-func (r *runner) resumeHint() lang.Text {
-	return lang.T("continue with: %s", cmp.Or(r.resumeCmd, "weir run --resume "+plan.ShellWord(r.dir)))
-}
-
-// stopped adds the resume hint to the error that ended a run.
-func (r *runner) stopped(err error) error {
-	switch {
-	case errors.Is(err, store.ErrGone):
-		return exit(exitCheck, err)
-	case strings.Contains(err.Error(), "--resume"): // package store has added it
-	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		err = fmt.Errorf("%w: make room, then %s", err, r.resumeHint())
-	default:
-		err = fmt.Errorf("%w; finished trials are kept in %s; %s", err, r.dir, r.resumeHint())
-	}
-	return exit(exitEnvironment, err)
-}
-
-// report stores and prints the report, and fails if trials are not ok.
-func (r *runner) report(d *store.Dir) error {
-	rep, err := loadInside(r.dir, false)
-	if err != nil {
-		return r.stopped(d.OrGone(err))
-	}
-	doc := report.New(rep)
-	if err := writeReports(d, doc); err != nil {
-		return r.stopped(err)
-	}
-	remember(rep)
-	if err := printReport(doc, r.json, r.dir); err != nil {
+// print prints what came of a run or a series, whose verdict is the exit status.
+func (f *runFlags) print(out *job.Outcome, err error) error {
+	if err != nil || out.Report == nil {
 		return err
 	}
-	return verdict(rep.Results)
+	err = printReport(out.Report, f.json, out.Dir)
+	if err == nil {
+		err = out.Verdict
+	}
+	if out.Ended != nil {
+		if err != nil {
+			tell.Warn(job.FinishedRuns(err))
+		}
+		return out.Ended
+	}
+	return err
 }
 
 // printReport prints a report whose files are in dir.
-func printReport(doc *report.Document, asJSON bool, dir string) error {
-	page, format := filepath.Join(dir, "report.html"), "text"
+func printReport(page *doc.Document, asJSON bool, dir string) error {
+	file, format := filepath.Join(dir, "report.html"), "text"
 	if asJSON {
 		format = "json"
 	}
-	err := formats[format](os.Stdout, spoken(doc))
+	err := formats[format](os.Stdout, spoken(page))
 	if err == nil && !asJSON {
-		_, err = fmt.Println("\n" + said(lang.T("report: %s", page)))
+		_, err = fmt.Println("\n" + said(lang.T("report: %s", file)))
 	}
 	if err != nil {
-		return exit(exitCheck, fmt.Errorf("cannot print the report: %w; it is in %s", err, page))
+		return failure.Check.Errorf("cannot print the report: %w; it is in %s", err, file)
 	}
 	return nil
 }
@@ -321,22 +220,4 @@ func width() int {
 		return w
 	}
 	return 100
-}
-
-// verdict turns trials that are not ok into an exit status.
-func verdict(results []record.Result) error {
-	n := map[record.Status]int{}
-	for _, r := range results {
-		n[r.Status]++
-	}
-	if bad := n[record.Invalid] + n[record.Failed]; bad > 0 {
-		return fmt.Errorf("%d of %d trials failed or are invalid; the report gives the reasons", bad, len(results))
-	}
-	if n[record.Skipped] > 0 {
-		return exit(exitEnvironment, fmt.Errorf("%d of %d trials were skipped; the report lists what is missing", n[record.Skipped], len(results)))
-	}
-	if len(results) == 0 {
-		return errors.New("no trial was run")
-	}
-	return nil
 }

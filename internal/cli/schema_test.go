@@ -18,14 +18,19 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
+	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
 )
@@ -46,15 +51,15 @@ var documents = map[string]struct {
 }{
 	"result":    {"A trial: a line of results.jsonl and profiles.jsonl", record.Result{}},
 	"host":      {"Facts of a machine: hosts/NAME.json in a results directory", described{}},
-	"report":    {"The report of a run or of several: weir report --format json, weir pool --json", report.Document{}},
+	"report":    {"The report of a run or of several: weir report --format json, weir pool --json", doc.Document{}},
 	"compare":   {"A comparison of runs: weir compare --json", analysis.Comparison{}},
 	"reproduce": {"Published figures and what results say about them: weir reproduce --json", []claim.Outcome{}},
 	"explain":   {"What limits each network: weir explain --json", explain.Explanation{}},
-	"doctor":    {"What can run on a machine: weir doctor --json", []diagnosis{}},
-	"plan":      {"A line of weir plan --json, or with --ssh all of it", oneOf{plan.Step{}, endLine{}, pathLine{}, lineLine{}, expectLine{}, machinesPlan{}}},
+	"doctor":    {"What can run on a machine: weir doctor --json", []job.Diagnosis{}},
+	"plan":      {"A line of weir plan --json, or with --ssh all of it", oneOf{plan.Step{}, endLine{}, pathLine{}, lineLine{}, expectLine{}, job.MachinesPlan{}}},
 	"trace":     {"The paths of packets: weir trace --json", []packettrace.Trace{}},
 	"figure":    {"Figures: weir figure FIGURE… --json, and without figures the list of them", oneOf{[]figure.Result{}, []listedFigure{}}},
-	"list":      {"Networks, probes, factors, studies or claims: weir list --json", []item{}},
+	"list":      {"Networks, probes, factors, studies or claims: weir list --json", []job.Item{}},
 	"version":   {"This program: weir version --json", build{}},
 }
 
@@ -90,7 +95,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// removed lists the keys that the new schema lacks, or for which it has another type.
+// removed job.Lists the keys that the new schema lacks, or for which it has another type.
 func removed(t *testing.T, old, now []byte) (out []string) {
 	if old == nil {
 		return nil
@@ -195,20 +200,16 @@ func TestRecordedRunsAreValid(t *testing.T) {
 	}
 	var all []claim.Outcome
 	for name, dir := range recordedRuns(t) {
-		rep, err := load(dir, false)
+		rep, err := job.Load(dir, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range bytes.Lines(b) {
-			validate(t, valid["result"], name, line)
+		for _, r := range rep.Results {
+			validate(t, valid["result"], name, written(t, r))
 		}
 		var doc, pooled bytes.Buffer
 		two := analysis.Pool([]*analysis.Run{rep.Analysis, rep.Analysis}, 0)
-		if err := errors.Join(report.JSON(&doc, report.New(rep)), report.JSON(&pooled, report.Pooled([]report.Run{rep, rep}, two))); err != nil {
+		if err := errors.Join(render.JSON(&doc, section.Report(rep)), render.JSON(&pooled, several.Pooled([]*account.Account{rep, rep}, two))); err != nil {
 			t.Fatal(err)
 		}
 		validate(t, valid["report"], name, doc.Bytes())
@@ -216,7 +217,7 @@ func TestRecordedRunsAreValid(t *testing.T) {
 		c := analysis.Compare([]*analysis.Run{rep.Analysis}, []*analysis.Run{rep.Analysis}, 0.05)
 		c.Differ = []facts.Difference{{Key: "local.kernel", Values: []string{"6.12.9", ""}}}
 		validate(t, valid["compare"], name, encoded(c))
-		_, x := report.Explanation(rep, "", true)
+		_, x := section.Explanation(rep, "", true)
 		validate(t, valid["explain"], name, encoded(x))
 		all = append(all, rep.Claims...)
 	}
@@ -224,8 +225,8 @@ func TestRecordedRunsAreValid(t *testing.T) {
 		all = append(all, c.Cannot("these results do not test it"))
 	}
 	validate(t, valid["reproduce"], "claims", encoded(all))
-	validate(t, valid["doctor"], "diagnoses", encoded([]diagnosis{{facts.Check{Name: "lab", Detail: "forbidden", Fix: "allow it"}, true}, {Check: facts.Check{OK: true}}}))
-	for name, list := range lists {
+	validate(t, valid["doctor"], "diagnoses", encoded([]job.Diagnosis{{Check: facts.Check{Name: "lab", Detail: "forbidden", Fix: "allow it"}, Needed: true}, {Check: facts.Check{OK: true}}}))
+	for name, list := range job.Lists {
 		items, err := list()
 		if err != nil {
 			t.Fatal(err)
@@ -242,23 +243,37 @@ func TestRecordedRunsAreValid(t *testing.T) {
 	}
 	validate(t, valid["figure"], "the list", encoded(figures))
 	validate(t, valid["version"], "this program", encoded(buildOf("1.0", buildInfo())))
-	if b, err := os.ReadFile("../profile/testdata/profiles.jsonl"); err != nil {
+	b, err := os.ReadFile("../profile/testdata/profiles.jsonl")
+	if err != nil {
 		t.Fatal(err)
-	} else {
-		for line := range bytes.Lines(b) {
-			validate(t, valid["result"], "profiles.jsonl", line)
-		}
 	}
+	for r, err := range record.All(bytes.NewReader(b), "profiles.jsonl") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		validate(t, valid["result"], "profiles.jsonl", written(t, *r))
+	}
+}
+
+// written is a recorded result, of this format or of an older one, as weir writes it today.
+func written(t *testing.T, r record.Result) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := record.Write(&b, &r); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // A schema that accepts anything would pass every other test.
 func TestSchemasRefuse(t *testing.T) {
 	for name, docs := range map[string][]string{
-		"result": {`{}`, `[]`, `{"format":2,"trial":"a","block":1,"status":"ok","start":"2026-01-02T03:04:05Z","elapsed":1,"asked":{}}`,
-			`{"format":1,"trial":"a","block":"1","status":"ok","start":"2026-01-02T03:04:05Z","elapsed":1,"asked":{}}`,
-			`{"format":1,"trial":"a","block":1,"status":"ok","start":"yesterday","elapsed":1,"asked":{}}`,
-			`{"format":1,"trial":"a","block":1,"status":"ok","start":"2026-01-02T03:04:05Z","elapsed":1,"asked":{},"values":[{"name":"x"}]}`},
-		"report":    {`{"sections":[]}`, `{"format":1,"sections":[{"id":"a"}]}`, `{"format":1,"sections":[],"analysis":{"runs":"two"}}`},
+		"result": {`{}`, `[]`, `{"format":1,"trial":"a","block":1,"status":"ok","start":"2026-01-02T03:04:05Z","elapsed":1,"asked":{}}`,
+			`{"format":2,"trial":"a","block":1,"status":"ok","start":"2026-01-02T03:04:05Z","elapsed":1,"asked":{},"warnings":["a"]}`,
+			`{"format":2,"trial":"a","block":"1","status":"ok","start":"2026-01-02T03:04:05Z","elapsed":1,"asked":{}}`,
+			`{"format":2,"trial":"a","block":1,"status":"ok","start":"yesterday","elapsed":1,"asked":{}}`,
+			`{"format":2,"trial":"a","block":1,"status":"ok","start":"2026-01-02T03:04:05Z","elapsed":1,"asked":{},"values":[{"name":"x"}]}`},
+		"report":    {`{"sections":[]}`, `{"format":1,"sections":[],"analysis":{}}`, `{"format":2,"sections":[{"id":"a"}]}`, `{"format":2,"sections":[],"analysis":{"runs":"two"}}`},
 		"compare":   {`{}`, `[]`},
 		"reproduce": {`{}`, `[{"claim":{}}]`},
 		"explain":   {`{}`, `[]`},

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding"
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -17,7 +18,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
-	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -35,7 +36,7 @@ type generator struct {
 // schemaOf returns the schema of v. With strict, it refuses keys that v lacks.
 func schemaOf(t *testing.T, name, title string, v any, strict bool) map[string]any {
 	g := generator{t: t, strict: strict, defs: map[string]any{}, docs: map[string]string{}, parsed: map[string]bool{}}
-	s := map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://" + module + "schema/1/" + name + ".json", "title": title}
+	s := map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": fmt.Sprintf("https://%sschema/%d/%s.json", module, version(v), name), "title": title}
 	if all, ok := v.(oneOf); ok {
 		var like []any
 		for _, one := range all {
@@ -50,7 +51,16 @@ func schemaOf(t *testing.T, name, title string, v any, strict bool) map[string]a
 }
 
 // formatVersions are the formats of documents that have one.
-var formatVersions = map[string]int{"record.Result": record.Format, "report.Document": report.Format, "analysis.Comparison": analysis.ComparisonFormat}
+var formatVersions = map[string]int{"record.Result": record.Format, "report.Document": render.Format, "analysis.Comparison": analysis.ComparisonFormat}
+
+// version is the format of a document; 1 if it does not have one.
+func version(v any) int {
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return max(1, formatVersions[nameOf(t)])
+}
 
 // override returns the schema of a field whose Go type says less than is true; nil for others.
 func (g *generator) override(typ, field string) map[string]any {
@@ -131,9 +141,18 @@ func nullable(s map[string]any) map[string]any {
 	return map[string]any{"anyOf": []any{s, map[string]any{"type": "null"}}}
 }
 
+// nameOf names a type in a schema by its package, or the room that its package is of: readers know documents as reports.
+func nameOf(t reflect.Type) string {
+	of := path.Base(t.PkgPath())
+	if above := path.Dir(t.PkgPath()); path.Base(above) == "report" {
+		of = "report"
+	}
+	return of + "." + t.Name()
+}
+
 // object returns a reference to a struct with a name, or the schema of one without.
 func (g *generator) object(t reflect.Type) map[string]any {
-	name := path.Base(t.PkgPath()) + "." + t.Name()
+	name := nameOf(t)
 	ref := map[string]any{"$ref": "#/$defs/" + name}
 	if _, known := g.defs[name]; known && t.Name() != "" {
 		return ref
@@ -181,7 +200,7 @@ func (g *generator) fields(t reflect.Type, properties map[string]any, required m
 		if key == "" {
 			key = f.Name
 		}
-		s := g.override(path.Base(t.PkgPath())+"."+t.Name(), f.Name)
+		s := g.override(nameOf(t), f.Name)
 		optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
 		switch {
 		case s != nil:
@@ -207,8 +226,9 @@ func (g *generator) summary(t reflect.Type) map[string]any {
 	const name = "analysis.Summary"
 	if _, known := g.defs[name]; !known {
 		number, text := map[string]any{"type": "number"}, map[string]any{"type": "string"}
-		s := map[string]any{"type": "object", "description": g.doc(t, ""), "required": []string{"n", "name", "unit"},
-			"properties": map[string]any{"name": text, "unit": text, "median": number, "mean": number, "sd": number, "n": map[string]any{"type": "integer"}, "missing": text}}
+		properties := map[string]any{"name": text, "unit": text, "median": number, "mean": number, "sd": number, "n": map[string]any{"type": "integer"}, "missing": text}
+		g.fields(reflect.TypeFor[record.About](), properties, map[string]bool{})
+		s := map[string]any{"type": "object", "description": g.doc(t, ""), "required": []string{"n", "name", "unit"}, "properties": properties}
 		if g.strict {
 			s["additionalProperties"] = false
 		}

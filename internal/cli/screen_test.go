@@ -2,8 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/experiment"
-	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
@@ -144,9 +142,8 @@ func TestProgress(t *testing.T) {
 	s = s.Resolve()
 	v := newVT(t, 100, 10)
 	var all []record.Result
-	var log strings.Builder
-	p := &progress{log: &log, out: v, screen: screenOn(v), ratios: ratios{study: s}, results: func() ([]record.Result, error) { return all, nil }}
-	p.event(experiment.Event{Text: "building the networks"})
+	p := &progress{out: v, screen: screenOn(v), ratios: ratios{study: s}, results: func() ([]record.Result, error) { return all, nil }}
+	p.Event(experiment.Event{Text: "building the networks"})
 	v.want("░░░░░░░░░░░░░░░░░░░░ 0/0  building the networks")
 	var widths []float64
 	for b := 1; b <= 30; b++ {
@@ -154,7 +151,7 @@ func TestProgress(t *testing.T) {
 		for _, r := range []record.Result{sized("host", b, 1e9), sized("bridge", b, 0.8e9*spread)} {
 			all = append(all, r)
 			p.ratios.next = time.Time{} // however long it took
-			p.event(experiment.Event{Text: "block", Result: &r, Done: len(all), Total: 60})
+			p.Event(experiment.Event{Text: "block", Result: &r, Done: len(all), Total: 60})
 		}
 		var center, lo, hi float64
 		line := string(v.lines[0])
@@ -169,18 +166,15 @@ func TestProgress(t *testing.T) {
 	}
 	bad := sized("host", 31, 0)
 	bad.Status, bad.Reason = record.Failed, "the cable is cut"
-	p.event(experiment.Event{Result: &bad, Done: 60, Total: 62, Warning: "look out"})
+	p.Event(experiment.Event{Result: &bad, Done: 60, Total: 62, Warning: "look out"})
 	ratio := string(v.lines[2])
 	v.want("weir: look out", "b031-host: failed: the cable is cut", ratio, "███████████████████░ 60/62  block")
-	p.end()
+	p.End()
 	v.want("weir: look out", "b031-host: failed: the cable is cut", "")
 
 	v.cols = 30 // too narrow for a ratio and its interval
-	p.event(experiment.Event{Text: "block 31: tcp-stream over bridge", Done: 60, Total: 62})
+	p.Event(experiment.Event{Text: "block 31: tcp-stream over bridge", Done: 60, Total: 62})
 	v.want("weir: look out", "b031-host: failed: the cable is cut", "███████████████████░ 60/62 ")
-	if !strings.Contains(log.String(), "b030-bridge ok in 1.00 s") {
-		t.Errorf("log: %s", log.String())
-	}
 }
 
 func TestRatioLines(t *testing.T) {
@@ -203,68 +197,38 @@ func TestRatioLines(t *testing.T) {
 	}
 }
 
+// A run that another process writes is shown once a block, and its last ratios stay.
 func TestWatchedRun(t *testing.T) {
-	dir := t.TempDir()
-	d, err := store.Create(dir)
+	s, err := study.Load([]byte("name: x\nnetworks: [host, bridge]\nprobes: [tcp-stream]\nblocks: 10\nseed: 1\n"), "x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	put := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
 	var out strings.Builder
-	w := watcher{dir: dir, progress: progress{out: &out}}
-	look := func() string {
-		t.Helper()
+	w := watcher{progress: progress{out: &out}}
+	show := func(l job.Look) string {
 		out.Reset()
-		if err := w.look(); err != nil {
-			t.Fatal(err)
-		}
+		w.show(l)
 		return out.String()
 	}
-	if got := look(); got != "" { // before the study is written
+	if got := show(job.Look{Run: "r", Fresh: false}); got != "" { // before the study is written
 		t.Errorf("%q", got)
 	}
-	put("study.yaml", "name: x\nnetworks: [host, bridge]\nprobes: [tcp-stream]\nblocks: 10\nseed: 1\n")
+	l := job.Look{Run: "r", Fresh: true, Study: s, Total: 20}
 	for b := 1; b <= 2; b++ {
-		one, two := sized("host", b, 1e9), sized("bridge", b, 0.5e9)
-		if err := d.Append(&one, &two); err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(d.Log, "15:04:05.000 block %d: tcp-stream over bridge\n", b)
-		if got, want := look(), fmt.Sprintf("block %d: %d of 20 trials done", b, 2*b); !strings.HasPrefix(got, want) {
+		l.Results = append(l.Results, sized("host", b, 1e9), sized("bridge", b, 0.5e9))
+		l.Done, l.Text = 2*b, fmt.Sprintf("block %d", b)
+		if got, want := show(l), fmt.Sprintf("block %d: %d of 20 trials done", b, 2*b); !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		if got := look(); got != "" {
+		if got := show(l); got != "" {
 			t.Errorf("nothing is new: %q", got)
 		}
 	}
-	if w.text != "block 2: tcp-stream over bridge" {
+	if w.text != "block 2" {
 		t.Errorf("activity %q", w.text)
 	}
-	if running, err := store.Running(dir); !running || err != nil {
-		t.Errorf("running: %v, %v", running, err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.watch(t.Context()); status(err) != exitEnvironment || !strings.Contains(err.Error(), "ended after 4 of 20 trials and without a report; continue with: weir run --resume "+dir) {
-		t.Errorf("%v", err)
-	}
-	put("report.html", "")
-	if err := w.watch(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if got := out.String(); !strings.Contains(got, "bridge  tcp-stream 0.50×\nreport: ") {
+	l.Last = true
+	if got := show(l); got != "bridge  tcp-stream 0.50×\n" {
 		t.Errorf("%q", got)
-	}
-	if got := pace([]record.Result{sized("a", 1, 0), sized("a", 2, 0), sized("a", 4, 0)}, 10); got != 30*time.Second {
-		t.Errorf("pace %v", got)
-	}
-	if got := pace(nil, 10); got != 0 {
-		t.Errorf("pace %v", got)
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -12,13 +11,14 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/studies"
 )
 
 // defaultStudy is the study of a plain `weir run`.
@@ -104,7 +104,7 @@ func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
 	if err == nil {
 		err = s.Validate()
 	}
-	return s, exit(exitUsage, err)
+	return s, failure.Usage.Of(err)
 }
 
 func (f *studyFlags) base(c *cobra.Command, as []string) (study.Study, error) {
@@ -116,51 +116,19 @@ func (f *studyFlags) base(c *cobra.Command, as []string) (study.Study, error) {
 		}
 		return s, err
 	case len(as) == 0:
-		s, err := shippedStudy(defaultStudy)
+		s, err := claim.ShippedStudy(defaultStudy)
 		if len(f.networks) > 0 || len(f.probes) > 0 {
 			s.Name, s.Question = "custom", "What do these networks cost?"
 		}
 		return s, err
-	case slices.Contains(studyNames(), as[0]):
-		return shippedStudy(as[0])
+	case slices.Contains(job.StudyNames(), as[0]):
+		return claim.ShippedStudy(as[0])
 	}
 	b, err := foreign.ReadFile(as[0], strictyaml.MaxSource)
 	if err != nil {
-		return study.Study{}, fmt.Errorf("study %s: %w; shipped studies: %s", as[0], err, strings.Join(studyNames(), ", "))
+		return study.Study{}, fmt.Errorf("study %s: %w; shipped studies: %s", as[0], err, strings.Join(job.StudyNames(), ", "))
 	}
 	return study.Load(b, as[0])
-}
-
-// runnable returns what this version can run of a shipped study, checked; with fast, its fast form.
-func runnable(s study.Study, fast, keep bool) (study.Study, error) {
-	s = catalog.Available(s)
-	if fast {
-		s = s.Faster()
-	}
-	s.KeepDisturbed = s.KeepDisturbed || keep
-	return s, check(s)
-}
-
-func check(s study.Study) error {
-	if s.MaxTime > 0 && s.Precision == 0 {
-		return usage("max-time %v limits a precision, but none is set; add --precision, or use only --blocks", s.MaxTime)
-	}
-	kernel := topo.Kernel{}
-	if !s.Target.Exists() {
-		kernel = thisMachine.kernel()
-	}
-	_, err := catalog.Prepare(s, kernel)
-	return exit(exitUsage, err)
-}
-
-func shippedStudy(name string) (study.Study, error) { return claim.ShippedStudy(name) }
-
-func studyNames() []string {
-	files, _ := fs.Glob(studies.FS, "*.yaml") // the pattern is a constant
-	for i, f := range files {
-		files[i] = strings.TrimSuffix(f, ".yaml")
-	}
-	return files
 }
 
 func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
@@ -209,7 +177,7 @@ func (f *studyFlags) comparisons(c *cobra.Command, s *study.Study) error {
 		*s = s.Against(s.Baseline, c.Flags().Changed("baseline"))
 	}
 	for _, err := range s.FitCompare() {
-		note(lang.T("%v; this comparison is left out", err))
+		tell.Note(lang.T("%v; this comparison is left out", err))
 	}
 	return nil
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/remote"
 )
@@ -133,13 +135,13 @@ func refuseBuilding(c *cobra.Command) error {
 // defaults returns the study of a run without a study and without -n on a target.
 func (f *targetFlags) defaults() (study.Study, error) {
 	if f.wantsKube() {
-		s, err := shippedStudy("cluster")
+		s, err := claim.ShippedStudy("cluster")
 		if f.nodes != "" && f.nodes != study.AllNodes && !strings.Contains(f.nodes, ",") {
-			s = withoutHost(s)
+			s = place.WithoutHost(s)
 		}
 		return s, err
 	}
-	s, err := shippedStudy(defaultStudy)
+	s, err := claim.ShippedStudy(defaultStudy)
 	s.Name, s.Question = "machines", "What does the network between these machines carry?"
 	s.Networks, s.Baseline = []study.Use{{Kind: "host"}}, ""
 	return s.Resolve(), err
@@ -161,9 +163,9 @@ func (f *targetFlags) only(c *cobra.Command, networks ...string) (s study.Study,
 		err = s.Validate()
 	}
 	if err == nil && s.Target.Exists() {
-		err = check(s)
+		err = place.Check(s)
 	}
-	return s, exit(exitUsage, err)
+	return s, failure.Usage.Of(err)
 }
 
 // program returns the programs for machines. Users name architectures as Go or as the kernel does.
@@ -182,22 +184,4 @@ func (f *targetFlags) program() (remote.Programs, error) {
 		p.Files[arch] = file
 	}
 	return p, err
-}
-
-// aboutTarget describes a target for people.
-func aboutTarget(t study.Target) lang.Text {
-	if t.Kube == nil {
-		return lang.T("%s over SSH", strings.Join(t.SSH, ", "))
-	}
-	nodes := lang.T("two nodes")
-	switch {
-	case t.Hosts() > 0:
-		nodes = lang.T("nodes %s", strings.Join(t.Kube.Nodes, ", "))
-	case t.Kube.Nodes != nil:
-		nodes = lang.T("all nodes")
-	}
-	if t.Kube.Context != "" {
-		return lang.T("%s of %s, in Kubernetes", nodes, t.Kube.Context)
-	}
-	return lang.T("%s, in Kubernetes", nodes)
 }

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,9 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/study"
-	"github.com/weir-bench/weir/internal/target"
 )
 
 // asked returns the study of `weir run` with these arguments.
@@ -67,7 +64,7 @@ func TestTargetFlags(t *testing.T) {
 
 // Without a study, a target is measured with the probes and blocks of the default study.
 func TestDefaultsOfTargets(t *testing.T) {
-	lab, err := shippedStudy(defaultStudy)
+	lab, err := claim.ShippedStudy(defaultStudy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,48 +78,6 @@ func TestDefaultsOfTargets(t *testing.T) {
 		}
 	}
 }
-
-// A run continues only on the machines on which it began.
-func TestRecognize(t *testing.T) {
-	began := facts.Facts{CPU: "EPYC", CPUs: 8, Machine: "x86_64", Product: "KVM", Kernel: "6.1"}
-	b, err := json.Marshal(began)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name  string
-		facts facts.Facts
-		want  string
-	}{
-		{"the same", began, ""},
-		{"another kernel", facts.Facts{CPU: "EPYC", CPUs: 8, Machine: "x86_64", Product: "KVM", Kernel: "6.12"}, ""},
-		{"another CPU", facts.Facts{CPU: "Xeon", CPUs: 8, Machine: "x86_64", Product: "KVM"}, `a is not the machine on which the run began: its CPU was "EPYC" and is "Xeon"; resume with the same machines`},
-		{"fewer CPUs", facts.Facts{CPU: "EPYC", CPUs: 4, Machine: "x86_64", Product: "KVM"}, `its number of CPUs was "8" and is "4"`},
-		{"another architecture", facts.Facts{CPU: "EPYC", CPUs: 8, Machine: "aarch64", Product: "KVM"}, "architecture"},
-		{"another product", facts.Facts{CPU: "EPYC", CPUs: 8, Machine: "x86_64", Product: "Laptop"}, "product"},
-	} {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "a.json"), b, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		site := &target.Site{Nodes: map[string]target.Node{}}
-		for _, name := range []string{"a", "new"} {
-			site.Nodes[name] = hostOnly{h: &target.Host{ID: name, Name: name, Facts: func(context.Context) (facts.Facts, error) { return c.facts, nil }}}
-		}
-		err := recognize(t.Context(), site, dir)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || status(err) != exitEnvironment) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		}
-	}
-}
-
-// hostOnly is a node that only names its host.
-type hostOnly struct {
-	target.Node
-	h *target.Host
-}
-
-func (n hostOnly) Host() *target.Host { return n.h }
 
 // Users name an architecture as Go does, in weir-linux-arm64, or as the kernel does.
 func TestProgramsOfMachines(t *testing.T) {

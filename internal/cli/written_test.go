@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/study"
 )
 
@@ -28,7 +29,7 @@ func TestStudyFlagsAsWritten(t *testing.T) {
 			}
 			s, err := f.study(c, nil)
 			if err == nil {
-				err = check(s)
+				err = place.Check(s)
 			}
 			if err != nil {
 				continue
@@ -58,22 +59,5 @@ func TestTopologyFlagsAsWritten(t *testing.T) {
 		if _, _, err := f.build(); err == nil {
 			t.Errorf("%s is accepted", args)
 		}
-	}
-}
-
-func TestAsFile(t *testing.T) {
-	for name, want := range map[string]string{
-		"quick": "quick", "a b": "a_b", "../../../escaped/here": "_.._.._escaped_here", "..": "study", "": "study", "/etc": "_etc", "-rf": "rf", "\x1b[31m": "__31m",
-		strings.Repeat("x", 300): strings.Repeat("x", 64),
-	} {
-		if got := asFile(name); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
-	}
-}
-
-func TestPatiently(t *testing.T) {
-	if err := patiently(t.Context(), "x", func() error { panic("y") }); err == nil || !strings.Contains(err.Error(), "internal error: y") {
-		t.Error(err)
 	}
 }

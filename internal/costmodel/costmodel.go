@@ -7,13 +7,12 @@
 package costmodel
 
 import (
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -96,48 +95,53 @@ var sizes = []string{analysis.Network, analysis.Probe, "size", "packets", "batch
 
 // observe reads a trial; false if it has no cost by the threads' clocks.
 func observe(r *record.Result) (t Traffic, size Size, x cost, ok bool) {
-	client, a := r.Get("cpu.own.client")
-	server, b := r.Get("cpu.own.server")
-	bytes, err := strconv.ParseFloat(r.Observed["size"], 64)
+	client, a := r.Value(record.CPUOwn.At("client"))
+	server, b := r.Value(record.CPUOwn.At("server"))
+	o := r.Observed
+	bytes := float64(record.Size.Of(o))
 	// An end that polls uses its CPU whatever the path costs.
-	if r.Status != record.OK || !a || !b || err != nil || bytes <= 0 || r.Observed["spin"] == "true" {
+	if r.Status != record.OK || !a || !b || bytes <= 0 || record.Wait.Of(o) == record.Spinning {
 		return t, size, x, false
 	}
 	t.Levels = maps.Clone(r.Config)
 	maps.DeleteFunc(t.Levels, func(f, _ string) bool { return slices.Contains(sizes, f) })
-	t.Mode = r.Observed["send"] + "/" + r.Observed["recv"] + "/" + r.Observed["streams"]
+	t.Mode = fmt.Sprint(record.Send.Of(o), "/", record.Recv.Of(o), "/", record.Streams.Of(o))
 	size = Size{bytes, 1}
-	sent, datagrams := r.Get("sent")
-	delivered, arrived := r.Get("delivered")
-	throughput, stream := r.Get("throughput")
-	transactions, closed := r.Get("transactions")
-	_, lossy := r.Get("loss")
-	out, in := 0.0, 0.0 // passes per second
+	sent, datagrams := r.Get(record.Sent)
+	delivered, arrived := r.Get(record.Delivered)
+	throughput, stream := r.Get(record.Throughput)
+	transactions, closed := r.Get(record.Transactions)
+	_, lossy := r.Get(record.Loss)
+	received, counted := r.Get(record.Received)
+	out, in, took := 0.0, 0.0, 0.0 // passes per second, and those that reached the receiver's socket ÷ those delivered
 	switch {
 	case datagrams && arrived:
 		t.Kind = UDP
 		out, in = sent.Value, delivered.Value
-		switch batch, _ := strconv.ParseFloat(r.Observed["batch"], 64); {
-		case r.Observed["rate"] != "":
+		if counted && in > 0 {
+			took = received.Value / in
+		}
+		switch batch := float64(record.Batch.Of(o)); {
+		case record.Rate.In(o):
 			t.Kind = Paced
-		case r.Observed["send"] == "gso" && batch >= 1:
+		case record.Send.Of(o) == "gso" && batch >= 1:
 			t.Kind, size.Segments = GSO, batch
 			out, in = out/batch, in/batch
-		case r.Observed["send"] == "mmsg":
+		case record.Send.Of(o) == "mmsg":
 			t.Kind = Mmsg
 		}
 	case closed && lossy: // over UDP
 		t.Kind = Requests
 		out, in = 2*transactions.Value, 2*transactions.Value // each end sends one message and receives one
-	case stream && r.Observed["mss"] != "" && r.Observed["rate"] == "":
+	case stream && record.MSS.In(o) && !record.Rate.In(o):
 		t.Kind = TCP
 		out, in = throughput.Value/8/bytes, throughput.Value/8/bytes
 	}
 	// A fragmented datagram takes several passes.
-	if mtu, _ := strconv.ParseFloat(r.Observed["path.mtu"], 64); t.Kind != TCP && mtu > 0 && bytes+headers > mtu || !(out > 0 && in > 0) {
+	if mtu := float64(record.PathMTU.Of(o)); t.Kind != TCP && mtu > 0 && bytes+headers > mtu || !(out > 0 && in > 0) {
 		return t, size, x, false
 	}
-	return t, size, cost{client.Value / out, server.Value / in, in}, true
+	return t, size, cost{client.Value / out, server.Value / (in * max(1, took)), in}, true
 }
 
 // levels writes factor levels in a fixed order.
@@ -148,5 +152,3 @@ func levels(m map[string]string) string {
 	}
 	return strings.Join(parts, " ")
 }
-
-func median(v []float64) float64 { return stat.Median(v, 0).Center }

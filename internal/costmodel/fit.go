@@ -142,7 +142,7 @@ func (g group) fit(end string) Model {
 		for _, b := range m.blocks {
 			costs[i] = append(costs[i], c.by[b].of(end))
 		}
-		middle[i] = median(costs[i])
+		middle[i] = stat.Middle(costs[i])
 		m.Points = append(m.Points, Point{Size: c.size, Cost: stat.Median(costs[i], confidence)})
 	}
 	if m.terms = terms(m.Points); m.Blocks == 0 || slices.ContainsFunc(middle, func(v float64) bool { return !(v > 0) }) {

@@ -8,8 +8,12 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/record"
 )
+
+// The threads of the engine at both ends.
+var agent, serve = record.CPUThread.Thread("h1", sample.EngineClient, ""), record.CPUThread.Thread("h2", sample.EngineServer, "")
 
 // A truth holds the coefficients of a synthetic network, s.
 type truth struct {
@@ -53,8 +57,8 @@ func (m *maker) add(network, probe string, cost func() (sender, receiver float64
 		const share = 0.99 // of the sender's CPU
 		rate := share / sender
 		r.Values = append(values(rate), record.Value{Name: "window", Unit: "s", Value: 1},
-			record.Value{Name: "cpu.own.client", Unit: "core", Value: share}, record.Value{Name: "cpu.own.server", Unit: "core", Value: rate * receiver},
-			record.Value{Name: "thread.h1.weir-engine-agent", Unit: "core", Value: share}, record.Value{Name: "thread.h2.weir-engine-serve", Unit: "core", Value: rate * receiver})
+			record.CPUOwn.At("client").Value("core", share), record.CPUOwn.At("server").Value("core", rate*receiver),
+			agent.Value("core", share), serve.Value("core", rate*receiver))
 		m.all = append(m.all, r)
 	}
 }

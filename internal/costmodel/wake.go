@@ -77,11 +77,11 @@ func (g group) wake(ends []Model) Wake {
 		others, n := 0.0, 0.0
 		for j := range g.cells {
 			if j != i {
-				others, n = others+median(extra[j]), n+1
+				others, n = others+stat.Middle(extra[j]), n+1
 			}
 		}
-		busy := median(predicted[i])
-		wrong := math.Abs((busy+others/max(n, 1))/(busy+median(extra[i])) - 1)
+		busy := stat.Middle(predicted[i])
+		wrong := math.Abs((busy+others/max(n, 1))/(busy+stat.Middle(extra[i])) - 1)
 		w.MeanError += wrong / float64(len(g.cells))
 		w.LargestError = max(w.LargestError, wrong)
 	}

@@ -179,22 +179,12 @@ func unitCosts(run *analysis.Run) map[string]map[int]cost {
 	return out
 }
 
-// unitOf returns the unit of a table's costs: TCP does not choose its packets.
-func unitOf(t *analysis.Table) string {
-	if slices.ContainsFunc(t.Rows, func(r analysis.Row) bool { _, ok := r.Get("delivered"); return ok }) {
-		return "s/packet"
-	}
-	return "s/byte"
-}
-
 // A reading returns the costs in one block, by network.
 type reading func(network string) cost
 
 func encapsulation(c reading) float64 { return c(tunnel).sender - c(host).sender }
-
-func bridging(c reading) float64 { return 2 * (c(bridge).sender - c(host).sender) }
-
-func baseline(c reading) float64 { return c(host).sender }
+func bridging(c reading) float64      { return 2 * (c(bridge).sender - c(host).sender) }
+func baseline(c reading) float64      { return c(host).sender }
 
 // perBlock computes a number from the costs of each block.
 type perBlock func(of func(reading) float64) []float64
@@ -221,8 +211,8 @@ func (b *Bound) take(of func(string) map[int]cost, sum bool) perBlock {
 		b.Bridging, b.Sum = middle(bridging), middle(all)
 		b.OfMeasured = stat.Ratio(each(b.own), remaining(each(all)), confidence)
 	}
-	b.Rate = median(each(func(c reading) float64 { return c(b.Network).rate }))
-	b.Saved = scaled(b.Encapsulation, b.Rate)
+	b.Rate = stat.Middle(each(func(c reading) float64 { return c(b.Network).rate }))
+	b.Saved = b.Encapsulation.Scaled(b.Rate)
 	return each
 }
 
@@ -239,11 +229,6 @@ func remaining(vs []float64) []float64 {
 
 // tooNoisy is why there is no bound where too many blocks leave nothing of the path without encapsulation.
 var tooNoisy = lang.T("the run is too noisy to show what would remain of the path")
-
-func scaled(i stat.Interval, by float64) stat.Interval {
-	i.Center, i.Lo, i.Hi, i.SE = i.Center*by, i.Lo*by, i.Hi*by, i.SE*by
-	return i
-}
 
 // bound sets Free, or why there is none.
 func (b *Bound) bound(each perBlock) {

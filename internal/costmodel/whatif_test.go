@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -39,7 +40,7 @@ func TestWhatIf(t *testing.T) {
 	if b.Unit != "s/packet" || b.Network != "vxlan-overlay" || b.Probe != "udp-1398" || b.Why != "" || b.Verdict != Stands {
 		t.Errorf("%+v", b)
 	}
-	if b.Limit == nil || !b.Inside || b.Limit.Name != "weir-engine-agent" || b.Next == nil || b.Next.Name != "weir-engine-serve" || b.Most != 0 {
+	if b.Limit == nil || !b.Inside || b.Limit.Name() != "weir-engine-agent" || b.Next == nil || b.Next.Name() != "weir-engine-serve" || b.Most != 0 {
 		t.Errorf("limit %+v, inside %v, next %+v, most %g", b.Limit, b.Inside, b.Next, b.Most)
 	}
 }
@@ -114,7 +115,7 @@ func TestNextLimit(t *testing.T) {
 	m.udp("host", slow(ofHost), nil, 18)
 	m.udp("vxlan", slow(ofTunnel), nil, 18)
 	m.udp("vxlan-overlay", slow(ofOverlay), nil, 18)
-	if b := one(t, m); b.Most < 1.03 || b.Most > 1.12 || b.Next.Name != "weir-engine-serve" {
+	if b := one(t, m); b.Most < 1.03 || b.Most > 1.12 || b.Next.Name() != "weir-engine-serve" {
 		t.Errorf("the next limit allows %g, of %+v", b.Most, b.Next)
 	}
 }
@@ -127,7 +128,7 @@ func TestLimitOnABusyMachine(t *testing.T) {
 	}{{0.39, true}, {0.1, false}} {
 		m := synthetic(27)
 		m.segmentsOf(ofOverlay, ofBridged, 1398)
-		m.threads("vxlan-overlay", map[string]float64{"h1.weir-engine-agent": 0.6, "h2.weir-engine-serve": 0.1})
+		m.threads("vxlan-overlay", map[record.Key]float64{agent: 0.6, serve: 0.1})
 		all := map[string]*evidence.Trial{}
 		for _, r := range m.all {
 			all[r.Trial] = &evidence.Trial{Window: 1, Sender: evidence.End{CPU: 0.6, Wait: c.wait}}
@@ -145,7 +146,7 @@ func TestLimitOnABusyMachine(t *testing.T) {
 func TestLimitIsNotTheBusiest(t *testing.T) {
 	m := synthetic(29)
 	m.segmentsOf(ofOverlay, ofBridged, 1398)
-	m.threads("vxlan-overlay", map[string]float64{"h1.weir-engine-agent": 0.6, "h2.weir-engine-serve": 0.7})
+	m.threads("vxlan-overlay", map[record.Key]float64{agent: 0.6, serve: 0.7})
 	o := options
 	o.Evidence = map[string]*evidence.Trial{}
 	for _, r := range m.all {
@@ -157,7 +158,7 @@ func TestLimitIsNotTheBusiest(t *testing.T) {
 }
 
 // threads replaces the threads of a network's trials.
-func (m *maker) threads(network string, share map[string]float64) {
+func (m *maker) threads(network string, share map[record.Key]float64) {
 	for i := range m.all {
 		r := &m.all[i]
 		if r.Config["network"] != network {
@@ -165,12 +166,12 @@ func (m *maker) threads(network string, share map[string]float64) {
 		}
 		var kept []record.Value
 		for _, v := range r.Values {
-			if !strings.HasPrefix(v.Name, "thread.") {
+			if v.Name != record.CPUThread {
 				kept = append(kept, v)
 			}
 		}
-		for name, v := range share {
-			kept = append(kept, record.Value{Name: "thread." + name, Unit: "core", Value: v})
+		for thread, v := range share {
+			kept = append(kept, thread.Value("core", v))
 		}
 		r.Values = kept
 	}
@@ -178,15 +179,17 @@ func (m *maker) threads(network string, share map[string]float64) {
 
 // Of a guest, the bound is that of the thread on its host, and there is none if the guest's CPU is full.
 func TestGuests(t *testing.T) {
+	thread := record.CPUThread.Thread
+	vhost, vcpu, inPod := thread("h1", "vhost", ""), thread("h1", "qemu-system-x86", "CPU_0/KVM"), thread("h1p1", sample.EngineClient, "")
 	for _, c := range []struct {
-		threads map[string]float64
+		threads map[record.Key]float64
 		inside  bool
 		why     string
 	}{
-		{map[string]float64{"h1.vhost": 0.99, "h1.qemu-system-x86/CPU_0/KVM": 0.6}, true, ""},
-		{map[string]float64{"h1.vhost": 0.6, "h1.qemu-system-x86/CPU_0/KVM": 0.99}, false, "does not encapsulate"},
-		{map[string]float64{"h1.vhost": 0.6, "h1p1.weir-engine-agent": 0.99}, false, "does not encapsulate"},
-		{map[string]float64{"h1.vhost": 0.6, "h1.qemu-system-x86/CPU_0/KVM": 0.7}, false, "no thread is full"},
+		{map[record.Key]float64{vhost: 0.99, vcpu: 0.6}, true, ""},
+		{map[record.Key]float64{vhost: 0.6, vcpu: 0.99}, false, "does not encapsulate"},
+		{map[record.Key]float64{vhost: 0.6, inPod: 0.99}, false, "does not encapsulate"},
+		{map[record.Key]float64{vhost: 0.6, vcpu: 0.7}, false, "no thread is full"},
 	} {
 		m := synthetic(25)
 		m.udp("host", ofHost, nil, 18)

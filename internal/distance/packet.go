@@ -8,8 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Constants of include/uapi/linux/netfilter/nfnetlink_queue.h.
+// Constants of include/uapi/linux/netfilter/nfnetlink_queue.h and netfilter.h.
 const (
+	subsysQueue = unix.NFNL_SUBSYS_QUEUE << 8
+
 	msgPacket, msgVerdict, msgConfig, msgVerdicts = 0, 1, 2, 3
 
 	packetHeader, packetVerdict, packetTime, packetOut, packetPhysOut = 1, 2, 4, 6, 8
@@ -19,6 +21,8 @@ const (
 	commandBind = 1
 	copyMeta    = 1
 	flagGSO     = 1 << 2 // pass packets on before segmentation
+
+	nfDrop, nfAccept = 0, 1
 )
 
 // An arrival is the kernel's report of a packet.
@@ -30,7 +34,7 @@ type arrival struct {
 // parsePacket reports false unless b is about a packet.
 func parsePacket(b []byte) (a arrival, ok bool) {
 	const head = unix.SizeofNlMsghdr + 4 // and struct nfgenmsg
-	if len(b) < head || binary.NativeEndian.Uint16(b[4:]) != subsysQueue<<8|msgPacket {
+	if len(b) < head || binary.NativeEndian.Uint16(b[4:]) != subsysQueue|msgPacket {
 		return a, false
 	}
 	for b = b[head:]; len(b) >= unix.SizeofRtAttr; {
@@ -39,7 +43,7 @@ func parsePacket(b []byte) (a arrival, ok bool) {
 			break
 		}
 		v := b[unix.SizeofRtAttr:size]
-		switch typ := binary.NativeEndian.Uint16(b[2:]) &^ nested; {
+		switch typ := binary.NativeEndian.Uint16(b[2:]) &^ unix.NLA_F_NESTED; {
 		case typ == packetHeader && len(v) >= 4:
 			a.id, ok = binary.BigEndian.Uint32(v), true
 		case typ == packetTime && len(v) >= 16: // seconds, microseconds

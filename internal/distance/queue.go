@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
@@ -34,7 +35,7 @@ const (
 
 // A queue holds the packets of all ports. Its thread is the only one that uses the socket.
 type queue struct {
-	*conn
+	fd       int
 	settings atomic.Pointer[map[uint32]Setting] // by the index of the port's device; replaced, never changed
 	closed   atomic.Bool
 	started  bool
@@ -74,45 +75,52 @@ const maxLate = 10 * time.Second
 func newLate() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(maxLate), 2) }
 
 func newQueue() (*queue, error) {
-	c, err := dial()
+	fd, err := bind()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("netfilter queue: %w; the kernel needs CONFIG_NETFILTER_NETLINK and CONFIG_NETFILTER_NETLINK_QUEUE", err)
 	}
-	q := &queue{conn: c, ports: map[uint32]*port{}, ended: make(chan struct{}), buf: make([]byte, 4096), late: newLate()}
+	q := &queue{fd: fd, ports: map[uint32]*port{}, ended: make(chan struct{}), buf: make([]byte, 4096), late: newLate()}
 	q.settings.Store(&map[uint32]Setting{})
-	config := func(fill func(m *message)) {
-		if err == nil {
-			m := newMessage(subsysQueue, msgConfig, unix.NLM_F_ACK, unix.AF_UNSPEC, 0)
-			fill(m)
-			if err = unix.Send(c.fd, m.done(), 0); err == nil {
-				err = c.acknowledged()
-			}
-		}
-	}
-	config(func(m *message) { m.put(configCommand, []byte{commandBind, 0, 0, 0}) })
-	config(func(m *message) { m.put(configParams, []byte{0, 0, 0, 0, copyMeta}) })
-	config(func(m *message) {
-		m.be32(configLength, most)
-		m.be32(configFlags, flagGSO)
-		m.be32(configMask, flagGSO)
-	})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("netfilter queue: %w; the kernel needs CONFIG_NETFILTER_NETLINK_QUEUE", err), c.close())
-	}
 	// The kernel counts packets that find no room, so it need not report them here as well.
 	err = errors.Join(
-		unix.SetsockoptInt(c.fd, unix.SOL_NETLINK, unix.NETLINK_NO_ENOBUFS, 1),
+		unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_NO_ENOBUFS, 1),
 		// The kernel stamps packets on arrival while a socket asks for it (net/core/dev.c,
 		// net_timestamp_check), so a packet's time does not depend on when the program reads it.
-		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMP, 1),
-		unix.SetNonblock(c.fd, true))
-	if unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer) != nil {
-		err = errors.Join(err, unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer))
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMP, 1))
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer) != nil {
+		err = errors.Join(err, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer))
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.close())
+		return nil, errors.Join(err, unix.Close(fd))
 	}
 	return q, nil
+}
+
+// bind returns the socket of queue 0, which does not block.
+func bind() (int, error) {
+	s, err := nl.Subscribe(unix.NETLINK_NETFILTER)
+	if err != nil {
+		return -1, err
+	}
+	defer s.Close()
+	for _, attributes := range [][]nl.NetlinkRequestData{
+		{nl.NewRtAttr(configCommand, []byte{commandBind, 0, 0, 0})},
+		{nl.NewRtAttr(configParams, []byte{0, 0, 0, 0, copyMeta})},
+		{be32(configLength, most), be32(configFlags, flagGSO), be32(configMask, flagGSO)},
+	} {
+		r := nl.NewNetlinkRequest(subsysQueue|msgConfig, unix.NLM_F_ACK)
+		r.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_NETFILTER: {Socket: s}}
+		r.Data = append([]nl.NetlinkRequestData{&nl.Nfgenmsg{}}, attributes...)
+		if _, err := r.Execute(unix.NETLINK_NETFILTER, 0); err != nil {
+			return -1, err
+		}
+	}
+	// The runtime's poller, which would wake up for each packet, watches only the first descriptor.
+	return unix.FcntlInt(uintptr(s.GetFd()), unix.F_DUPFD_CLOEXEC, 0)
+}
+
+func be32(attribute int, v uint32) nl.NetlinkRequestData {
+	return nl.NewRtAttr(attribute, binary.BigEndian.AppendUint32(nil, v))
 }
 
 // set changes what the packets of a device meet from now on. It serves one caller at a time.
@@ -128,7 +136,7 @@ func (q *queue) close() error {
 	if q.started {
 		<-q.ended
 	}
-	return q.conn.close()
+	return unix.Close(q.fd)
 }
 
 // look is how often an idle queue notices that it was closed.
@@ -268,11 +276,17 @@ func (q *queue) release() error {
 	return q.send()
 }
 
-// order adds a verdict about packet id or, as msgVerdicts, about all up to it.
+// order adds a verdict about packet id or, as msgVerdicts, about all up to it. It allocates nothing, unlike libraries:
+// this and parsePacket are all that the program does for most packets.
 func (q *queue) order(typ uint16, id, verdict uint32) {
-	m := newMessage(subsysQueue, typ, 0, unix.AF_UNSPEC, 0)
-	m.put(packetVerdict, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, verdict), id))
-	q.orders = append(q.orders, m.done()...)
+	const size = unix.SizeofNlMsghdr + 4 + unix.SizeofRtAttr + 8
+	b := binary.NativeEndian.AppendUint32(q.orders, size)
+	b = binary.NativeEndian.AppendUint16(b, subsysQueue|typ)
+	b = binary.NativeEndian.AppendUint16(b, unix.NLM_F_REQUEST)
+	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0, unix.AF_UNSPEC, unix.NFNETLINK_V0, 0, 0) // no sequence, no port; queue 0
+	b = binary.NativeEndian.AppendUint16(b, unix.SizeofRtAttr+8)
+	b = binary.NativeEndian.AppendUint16(b, packetVerdict)
+	q.orders = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, verdict), id)
 }
 
 // send sends the verdicts. The kernel answers only those that fail, because the packet has gone with

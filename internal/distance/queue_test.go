@@ -3,10 +3,15 @@ package distance
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/nftables"
+	"github.com/mdlayher/netlink"
+	"github.com/mdlayher/netlink/nltest"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
 
@@ -42,18 +47,29 @@ func TestArrived(t *testing.T) {
 	}
 }
 
+// message returns a message of nfnetlink_queue.
+func message(typ int, attributes ...nl.NetlinkRequestData) []byte {
+	r := nl.NewNetlinkRequest(subsysQueue|typ, 0)
+	r.Seq = 0
+	r.Data = append([]nl.NetlinkRequestData{&nl.Nfgenmsg{}}, attributes...)
+	return r.Serialize()
+}
+
 // packetMessage is what the kernel sends about a packet.
 func packetMessage(id, bridge, port uint32, at time.Duration) []byte {
-	m := newMessage(subsysQueue, msgPacket, 0, 7, 0)
-	m.put(packetHeader, append(binary.BigEndian.AppendUint32(nil, id), 8, 0, 2))
-	m.be32(packetOut, bridge)
+	all := []nl.NetlinkRequestData{nl.NewRtAttr(packetHeader, append(binary.BigEndian.AppendUint32(nil, id), 8, 0, 2)), be32(packetOut, bridge)}
 	if port > 0 {
-		m.be32(packetPhysOut, port)
+		all = append(all, be32(packetPhysOut, port))
 	}
 	if at > 0 {
-		m.put(packetTime, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(at/time.Second)), uint64(at%time.Second/time.Microsecond)))
+		all = append(all, nl.NewRtAttr(packetTime, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(at/time.Second)), uint64(at%time.Second/time.Microsecond))))
 	}
-	return m.done()
+	return message(msgPacket, all...)
+}
+
+// verdictMessage is what the kernel reads about a packet.
+func verdictMessage(typ int, id, verdict uint32) []byte {
+	return message(typ, nl.NewRtAttr(packetVerdict, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, verdict), id)))
 }
 
 func TestParsePacket(t *testing.T) {
@@ -65,7 +81,7 @@ func TestParsePacket(t *testing.T) {
 		{packetMessage(7, 3, 5, 1500*time.Millisecond), arrival{7, 5, 1500e6}, true},
 		{packetMessage(7, 3, 0, 0), arrival{7, 3, 0}, true},
 		{packetMessage(7, 3, 5, 0)[:22], arrival{}, false},
-		{newMessage(subsysQueue, msgConfig, 0, 7, 0).done(), arrival{}, false},
+		{message(msgConfig), arrival{}, false},
 		{nil, arrival{}, false},
 	} {
 		if got, ok := parsePacket(c.b); got != c.want || ok != c.ok {
@@ -108,12 +124,12 @@ func TestRelease(t *testing.T) {
 		name  string
 		first Setting // of packets 1 and 2, which leave port 1; 3 and 4 leave port 2
 		want  []uint32
-		typ   uint16
+		typ   int
 	}{
 		{"equal", near, []uint32{4}, msgVerdicts},
 		{"the first port is far", far, []uint32{3, 4}, msgVerdict},
 	} {
-		q := &queue{conn: &conn{fds[0]}, ports: map[uint32]*port{}, late: newLate()}
+		q := &queue{fd: fds[0], ports: map[uint32]*port{}, late: newLate()}
 		now := monotonic()
 		q.take(1, 1, now, c.first)
 		q.take(1, 2, now, c.first)
@@ -129,9 +145,7 @@ func TestRelease(t *testing.T) {
 		}
 		var want []byte
 		for _, id := range c.want {
-			m := newMessage(subsysQueue, c.typ, 0, 0, 0)
-			m.put(packetVerdict, binary.BigEndian.AppendUint32([]byte{0, 0, 0, nfAccept}, id))
-			want = append(want, m.done()...)
+			want = append(want, verdictMessage(c.typ, id, nfAccept)...)
 		}
 		if !bytes.Equal(b[:n], want) {
 			t.Errorf("%s: verdicts %x, want %x", c.name, b[:n], want)
@@ -148,7 +162,7 @@ func TestReleaseAfterStall(t *testing.T) {
 	defer unix.Close(fds[0])
 	defer unix.Close(fds[1])
 	const packets = 4000
-	q := &queue{conn: &conn{fds[0]}, ports: map[uint32]*port{}, late: newLate()}
+	q := &queue{fd: fds[0], ports: map[uint32]*port{}, late: newLate()}
 	now := monotonic()
 	q.take(1, 1, now, Setting{Delay: time.Hour}) // the oldest stays, so each of the others needs a verdict
 	for id := range uint32(packets) {
@@ -157,7 +171,7 @@ func TestReleaseAfterStall(t *testing.T) {
 	verdicts := make(chan int)
 	go func() {
 		b, all := make([]byte, 1<<20), 0
-		for size := len(newMessage(0, 0, 0, 0, 0).done()) + 12; all < packets; { // and an attribute of 8 bytes
+		for size := len(verdictMessage(msgVerdict, 0, 0)); all < packets; {
 			n, err := unix.Read(fds[1], b)
 			if err != nil || n > sendAtOnce+size || n%size != 0 {
 				t.Errorf("a message of %d bytes, %v", n, err)
@@ -177,21 +191,19 @@ func TestReleaseAfterStall(t *testing.T) {
 
 // A kernel without nftables answers a whole batch once.
 func TestRefusedBatch(t *testing.T) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET, 0)
+	sent := 0
+	c, err := nftables.New(nftables.WithTestDial(func(batch []netlink.Message) ([]netlink.Message, error) {
+		if batch == nil {
+			return nil, errors.New("a read that waits for more")
+		}
+		sent++
+		return nltest.Error(int(unix.EOPNOTSUPP), batch)
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(fds[0])
-	refused := -int32(unix.EOPNOTSUPP)
-	answer := binary.NativeEndian.AppendUint32(make([]byte, unix.SizeofNlMsghdr), uint32(refused))
-	if _, err := unix.Write(fds[1], answer); err != nil {
-		t.Fatal(err)
-	}
-	time.AfterFunc(5*time.Second, func() { _ = unix.Shutdown(fds[1], unix.SHUT_RDWR) }) // ends a read that waits for more
-	defer unix.Close(fds[1])
-	err = (&conn{fds[0]}).batch(newTable(protoInet), newTable(protoBridge))
-	if err != unix.EOPNOTSUPP {
-		t.Errorf("error %v, want only EOPNOTSUPP", err)
+	if err := rules(c); !errors.Is(err, unix.EOPNOTSUPP) || strings.Contains(err.Error(), "waits") || sent != 1 {
+		t.Errorf("error %v after %d batches, want only EOPNOTSUPP", err, sent)
 	}
 }
 

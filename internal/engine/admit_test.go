@@ -14,13 +14,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 const testToken = "a-token-of-the-tests"
 
-// A host is a server on a console under test.
+// A host is a server under test.
 type host struct {
 	addr  string
 	lines chan string // of its output, closed when it has ended
@@ -32,14 +33,14 @@ func admitting(t *testing.T, addr string, change func(*serveConfig)) *host {
 	t.Helper()
 	needFamily(t, addr)
 	ctx, cancel := context.WithCancel(t.Context())
-	c := serveConfig{at: netip.MustParseAddrPort(addr), token: testToken, own: true, patience: idleTimeout}
+	c := serveConfig{at: netip.MustParseAddrPort(addr), token: testToken, patience: idleTimeout}
 	if change != nil {
 		change(&c)
 	}
 	h := &host{lines: make(chan string, 1000)} // nothing needs to read them
 	r, w := io.Pipe()
 	go func() {
-		h.err = listenAndServe(ctx, c, events{w: w, console: &console{w: w}})
+		h.err = listenAndServe(ctx, c, events{w: w})
 		w.Close()
 	}()
 	go func() {
@@ -48,8 +49,11 @@ func admitting(t *testing.T, addr string, change func(*serveConfig)) *host {
 		}
 		close(h.lines)
 	}()
-	line := h.says(t, "listening on ")
-	h.addr, _, _ = strings.Cut(strings.TrimPrefix(line, "listening on "), ", ")
+	var ready event.Ready
+	if err := json.Unmarshal([]byte(<-h.lines), &ready); err != nil || ready.Event != event.KindReady || ready.Token != "" {
+		t.Fatalf("%+v, %v, want ready, without the token that was given", ready, err)
+	}
+	h.addr = ready.Address
 	t.Cleanup(func() {
 		cancel()
 		for range h.lines {
@@ -61,18 +65,7 @@ func admitting(t *testing.T, addr string, change func(*serveConfig)) *host {
 	return h
 }
 
-func (h *host) says(t *testing.T, text string) string {
-	t.Helper()
-	for line := range h.lines {
-		if strings.Contains(line, text) {
-			return line
-		}
-	}
-	t.Fatalf("the server never said %q, and ended: %v", text, h.err)
-	return ""
-}
-
-// person runs a command as typed on a console.
+// person runs a command as typed.
 func person(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -88,21 +81,22 @@ func TestAdmission(t *testing.T) {
 		h := admitting(t, loopback, nil)
 		for _, workload := range wire.Workloads {
 			args := append(short(workload, h.addr), "--token", testToken)
-			if out, err := person(t, append(args, "--json")...); err != nil || strings.Count(out, "\n") != 3 {
-				t.Errorf("%s %s: %v\n%s", loopback, workload, err, out)
-			}
-			if out, err := person(t, args...); err != nil || !strings.HasPrefix(out, workload+" to "+h.addr) {
+			if out, err := person(t, args...); err != nil || strings.Count(out, "\n") != 3 {
 				t.Errorf("%s %s: %v\n%s", loopback, workload, err, out)
 			}
 			for token, want := range map[string]string{"": "the server admits only clients that hold its token: set WEIR_TOKEN", "another-token-of-the-tests": "not this server's token"} {
 				t.Setenv(tokenVariable, token)
-				if out, err := person(t, short(workload, h.addr)...); err == nil || !strings.Contains(err.Error(), want) || out != "" {
+				if out, err := person(t, short(workload, h.addr)...); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(out, event.MarkError) || strings.Count(out, "\n") != 1 {
 					t.Errorf("%s %s with token %q: %v, want %q\n%s", loopback, workload, token, err, want, out)
 				}
 			}
 		}
 		out, err := person(t, append(short("tcp-stream", h.addr, "--streams", "5"), "--token", testToken)...)
-		if err != nil || !strings.Contains(out, "stream 5") {
+		var r event.TCPStream
+		if err == nil {
+			err = event.Read([]byte(out), "tcp-stream", &r)
+		}
+		if err != nil || len(r.StreamBytes) != 5 {
 			t.Errorf("five streams: %v\n%s", err, out)
 		}
 	}
@@ -116,7 +110,7 @@ func TestAnyAddress(t *testing.T) {
 	}
 	h := admitting(t, "[::]:0", nil)
 	_, port, _ := strings.Cut(h.addr, "]:")
-	for _, to := range []string{"127.0.0.1:" + port, "127.0.0.2:" + port, "[::1]:" + port, "localhost:" + port} {
+	for _, to := range []string{"127.0.0.1:" + port, "127.0.0.2:" + port, "[::1]:" + port} {
 		if strings.HasPrefix(to, "[") {
 			needFamily(t, loopbacks[1])
 		}

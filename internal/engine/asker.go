@@ -46,8 +46,6 @@ type asker struct {
 	// inflight is how many requests a closed loop waits for at once; overdue ones add to those outstanding.
 	inflight int
 	patience tally.Patience
-	board    *tally.Board  // nil without a console
-	began    int64         // start of the measured window
 	places   [2]wire.Place // where client and server spin
 	gauge    *sock.Gauge
 	used     wire.Reading   // by this thread and its connection in the measured window
@@ -220,25 +218,13 @@ func (a *asker) measure(out events, traffic func(d time.Duration, measured bool)
 		return 0, err
 	}
 	out.begin()
-	a.began, a.used = sock.Now(), a.gauge.Read()
+	began, before := sock.Now(), a.gauge.Read()
 	if err := traffic(a.c.Duration, true); err != nil {
 		return 0, err
 	}
-	window, a.used = sock.Now()-a.began, a.gauge.Read().Since(a.used)
-	a.board.Close(a.tally(sock.Now()))
+	window, a.used = sock.Now()-began, a.gauge.Read().Since(before)
 	out.end()
 	return window, nil
-}
-
-// tally returns the counters at time t.
-func (a *asker) tally(t int64) tally.Counts {
-	return tally.Counts{At: t - a.began, Count: a.book.Answered, Lost: a.book.Lost}
-}
-
-func (a *asker) tell() {
-	if a.board.Wanted() {
-		a.board.Post(a.tally(sock.Now()))
-	}
 }
 
 // result returns the results common to both loops; split completes it with the server's stamps.

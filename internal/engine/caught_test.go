@@ -54,17 +54,6 @@ func TestPanicBesideTheTraffic(t *testing.T) {
 			h := hog{share: 0.01, period: defaultPeriod, stop: new(sock.Stopper)}
 			return h.run(t.Context(), cpus[:1], events{w: panics(event.KindCount), questions: question()})
 		},
-		"lines of a console": func(t *testing.T) error {
-			asked := make(chan struct{})
-			p := &console{w: io.Discard, every: time.Millisecond}
-			p.count = func() (tally.Counts, bool) { return tally.Counts{At: sock.Now()}, true }
-			p.line = func(tally.Counts, tally.Counts) string { close(asked); panic("line of a console") }
-			out := events{w: io.Discard, console: p}
-			out.begin()
-			<-asked
-			out.end()
-			return out.print(event.Reach{})
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := run(t); err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "internal error: line of ") {

@@ -67,7 +67,6 @@ func (a *asker) keepBusy(d time.Duration, measured bool) error {
 					a.patience.Ended()
 				}
 				a.free = a.book.Expire(a.free, t)
-				a.tell()
 			}
 			switch {
 			case a.stop.Stopped():

@@ -38,7 +38,6 @@ type connector struct {
 	reply   []byte
 	connect *tally.Ledger // one slot: the time to connect
 	whole   *tally.Ledger
-	board   *tally.Board // nil without a console
 	edge    uint64       // 1 if the next request makes the server read its gauge
 	used    wire.Reading // by this thread in the measured window
 }
@@ -50,11 +49,9 @@ func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any,
 	}
 	defer unix.Close(t.fd)
 	var r event.CRR
-	out.say("%s to %s (%v): requests: %d bytes, a connection for each; %s\n", c.Workload, c.name, c.server, c.Size, t.describe(c))
 	c.CC = t.cc
 	k, err := newConnector(c, s, t.fd)
 	if err == nil {
-		k.board = out.board()
 		r, err = onThread(func() (event.CRR, error) { return k.run(ctx, out) })
 	}
 	var far wire.Reading
@@ -127,19 +124,14 @@ func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error
 	out.begin()
 	begin, before := sock.Now(), gauge.Read()
 	last := begin
-	made := func() tally.Counts { return tally.Counts{At: last - begin, Count: k.whole.Answered} }
 	k.edge = 1
 	for end := begin + int64(k.c.Duration); last < end; seq++ {
 		if err := k.transact(ctx, seq, true); err != nil {
 			return r, err
 		}
 		last = sock.Now()
-		if k.board.Wanted() {
-			k.board.Post(made())
-		}
 	}
 	k.used = gauge.Read().Since(before)
-	k.board.Close(made())
 	out.end()
 	k.edge = 1
 	if err := k.transact(ctx, seq, false); err != nil {

@@ -1,5 +1,5 @@
 // Package engine is weir's traffic generator: it sends, echoes, receives and counts over plain
-// sockets, and prints the result as JSON lines or as text on a console.
+// sockets, and prints the result as JSON lines.
 //
 // It runs as `weir engine …` in the namespace where it belongs. It must not enter namespaces,
 // change interfaces or sysctls, run programs, or know about networks, probes and studies. It prints
@@ -47,7 +47,6 @@ import (
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/sock"
-	"github.com/weir-bench/weir/internal/foreign"
 )
 
 var (
@@ -75,18 +74,17 @@ func stayOn(cpus []int) error {
 const memoryLimit = 512 << 20
 
 // Main runs `weir engine args…` until it is done or ctx is canceled, and then returns the cause.
-// Results and help go to stdout: with --json one object of package event per line, the last a
-// result or an error. With a non-nil stdin, hog (which ends at its end) and serve --count answer
+// Results and help go to stdout: one object of package event per line, the last a result or an error. With a non-nil stdin, hog (which ends at its end) and serve --count answer
 // each of its lines with their counts so far.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
-	return command(ctx, args, &events{w: stdout, questions: stdin}, stdout)
+	return command(ctx, args, events{w: stdout, questions: stdin}, stdout)
 }
 
-// command runs a command and prints its errors for JSON readers.
-func command(ctx context.Context, args []string, out *events, help io.Writer) error {
+// command runs a command and prints its errors.
+func command(ctx context.Context, args []string, out events, help io.Writer) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
-	commands := map[string]func(context.Context, []string, *events, io.Writer) error{
+	commands := map[string]func(context.Context, []string, events, io.Writer) error{
 		"serve": serveMain, "run": runMain, "ping": pingMain, "reach": reachMain, "hog": hogMain,
 	}
 	if len(args) == 0 {
@@ -100,7 +98,7 @@ func command(ctx context.Context, args []string, out *events, help io.Writer) er
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return nil
-	case err != nil && out.console == nil && !errors.Is(err, ErrUsage):
+	case err != nil && !errors.Is(err, ErrUsage):
 		failed := event.Error{Event: event.KindError, Error: err.Error()}
 		if path := new(blockedError); errors.As(err, &path) {
 			failed.Blocked = &path.what
@@ -129,7 +127,7 @@ func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error
 		if err != nil {
 			err = fmt.Errorf("%w: invalid order, want a JSON array of strings: %w", ErrUsage, err)
 		} else {
-			err = command(ctx, args, &events{w: stdout, order: true}, stderr)
+			err = command(ctx, args, events{w: stdout, order: true}, stderr)
 		}
 		if ctx.Err() != nil {
 			return err
@@ -147,40 +145,19 @@ func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error
 	return nil
 }
 
-// events reports a run: as JSON lines, each in one write so that it is seen at once, or as text on
-// a console (console.go).
+// events reports a run as JSON lines, each in one write so that it is seen at once.
 type events struct {
 	w         io.Writer
 	questions io.Reader // lines to answer; nil: none
 	order     bool      // from an agent: addresses are literal, and servers without a token open
-	console   *console  // nil: print JSON
 }
 
 // begin marks the beginning of the measured window, end its end. If a mark cannot be written,
 // neither can the result.
-func (e events) begin() {
-	if e.console != nil {
-		e.console.begin()
-		return
-	}
-	_ = e.write(event.MarkBegin + "\n")
-}
-
-func (e events) end() {
-	if e.console != nil {
-		e.console.end()
-		return
-	}
-	_ = e.write(event.MarkEnd + "\n")
-}
+func (e events) begin() { _ = e.write(event.MarkBegin + "\n") }
+func (e events) end()   { _ = e.write(event.MarkEnd + "\n") }
 
 func (e events) print(v any) error {
-	if e.console != nil {
-		if e.console.err != nil {
-			return e.console.err
-		}
-		return e.write(foreign.Text(inWords(v))) // the other end names some of it
-	}
 	line, err := event.Line(v)
 	if err != nil {
 		return fmt.Errorf("engine: output: %w", err)

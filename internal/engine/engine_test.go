@@ -69,7 +69,7 @@ func serve(t testing.TB, addr string) (string, func()) {
 }
 
 func order(ctx context.Context, stdout io.Writer, args ...string) error {
-	return command(ctx, args, &events{w: stdout, order: true}, io.Discard)
+	return command(ctx, args, events{w: stdout, order: true}, io.Discard)
 }
 
 func run(t *testing.T, args ...string) ([]string, error) {

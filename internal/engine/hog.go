@@ -44,7 +44,7 @@ const (
 	hogNap = time.Millisecond
 )
 
-func hogMain(ctx context.Context, args []string, out *events, help io.Writer) error {
+func hogMain(ctx context.Context, args []string, out events, help io.Writer) error {
 	h := hog{stop: new(sock.Stopper)}
 	var cpus []int
 	fs := flag.NewFlagSet("hog", flag.ContinueOnError)
@@ -56,7 +56,7 @@ func hogMain(ctx context.Context, args []string, out *events, help io.Writer) er
 	})
 	fs.DurationVar(&h.period, "period", defaultPeriod, "period; the CPU is busy at its beginning, for the share")
 	cpuFlag(fs, &cpus, "the CPUs (default all allowed)")
-	if _, err := parseFlags(fs, out, args, plainHelp(help, fs, "weir engine hog --share SHARE [flags]")); err != nil {
+	if _, err := parseFlags(fs, args, help, "Take a share of the time of every CPU."); err != nil {
 		return err
 	}
 	if h.share == 0 {
@@ -71,7 +71,7 @@ func hogMain(ctx context.Context, args []string, out *events, help io.Writer) er
 			return err
 		}
 	}
-	return h.run(ctx, cpus, *out)
+	return h.run(ctx, cpus, out)
 }
 
 func (h *hog) run(ctx context.Context, cpus []int, out events) error {

@@ -54,7 +54,7 @@ func marking(t *testing.T) (addr string, out printer) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	out = newPrinter()
-	c := serveConfig{at: netip.MustParseAddrPort(loopbacks[0]), token: testToken, own: true, marks: true, patience: idleTimeout}
+	c := serveConfig{at: netip.MustParseAddrPort(loopbacks[0]), token: testToken, marks: true, patience: idleTimeout}
 	var done sync.WaitGroup
 	done.Go(func() {
 		if err := listenAndServe(ctx, c, events{w: out}); !errors.Is(err, context.Canceled) {

@@ -23,7 +23,7 @@ const (
 	maxPings    = 1 << 24
 )
 
-func pingMain(ctx context.Context, args []string, out *events, help io.Writer) error {
+func pingMain(ctx context.Context, args []string, out events, help io.Writer) error {
 	p, err := parsePing(args, out, help)
 	if err != nil {
 		return err
@@ -36,14 +36,14 @@ func pingMain(ctx context.Context, args []string, out *events, help io.Writer) e
 		return err
 	}
 	defer unix.Close(p.sock.FD)
-	r, err := onThread(func() (event.Ping, error) { return p.run(*out) })
+	r, err := onThread(func() (event.Ping, error) { return p.run(out) })
 	if err != nil {
 		return sock.Canceled(ctx, fmt.Errorf("engine: ping %v: %w", p.to, err))
 	}
 	return out.print(r)
 }
 
-func parsePing(args []string, out *events, help io.Writer) (*pinger, error) {
+func parsePing(args []string, out events, help io.Writer) (*pinger, error) {
 	p := &pinger{hist: event.NewHist()}
 	fs := flag.NewFlagSet("ping", flag.ContinueOnError)
 	count := fs.Int64("count", 0, "requests; 0 sends as many as fit the duration")
@@ -51,8 +51,7 @@ func parsePing(args []string, out *events, help io.Writer) (*pinger, error) {
 	fs.DurationVar(&p.warmup, "warmup", 0, "time of requests before the window, which are not counted")
 	fs.DurationVar(&p.interval, "interval", 10*time.Millisecond, "time from one request to the next")
 	fs.IntVar(&p.size, "size", 56, "bytes of data, as ping -s counts them")
-	jsonFlag(fs, out)
-	pos, err := parseFlags(fs, out, args, plainHelp(help, fs, "weir engine ping ADDR [flags]\n\nMeasure the time of ICMP echoes. Needs no server."), "ADDR")
+	pos, err := parseFlags(fs, args, help, "Measure the time of ICMP echoes. Needs no server.", "ADDR")
 	if err != nil {
 		return p, err
 	}

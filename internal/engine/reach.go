@@ -50,15 +50,14 @@ func blockedTCP(err error) error {
 // unfragmented, to the server and back. The route's path MTU can be out of date. A server with a
 // token is first asked over TCP and with small datagrams, as in every run, so that an error names
 // what does not get through.
-func reachMain(ctx context.Context, args []string, out *events, help io.Writer) error {
+func reachMain(ctx context.Context, args []string, out events, help io.Writer) error {
 	var source tokenSource
 	fs := flag.NewFlagSet("reach", flag.ContinueOnError)
 	size := fs.Int("size", 0, "bytes of the IP packet, including headers")
 	timeout := fs.Duration("timeout", 2*time.Second, "how long to try")
 	fs.StringVar(&source.word, "token", "", "`token` of the server; other users of this machine can read it in the process list")
 	fs.StringVar(&source.file, "token-file", "", "`file` with the token (default $"+tokenVariable+", otherwise the server must be open)")
-	jsonFlag(fs, out)
-	pos, err := parseFlags(fs, out, args, plainHelp(help, fs, "weir engine reach ADDR:PORT --size BYTES [flags]\n\nProve that a packet of a size reaches a server and comes back, unfragmented."), "ADDR:PORT")
+	pos, err := parseFlags(fs, args, help, "Prove that a packet of a size reaches a server and comes back, unfragmented.", "ADDR:PORT")
 	if err != nil {
 		return err
 	}

@@ -22,12 +22,8 @@ import (
 type config struct {
 	wire.Params
 	server  netip.AddrPort
-	name    string // as it was typed
-	host    string // of name
-	port    uint16
 	open    bool          // the server admits every client, so a hello over UDP suffices
 	token   string        // "": none
-	every   time.Duration // interval of lines on a console; 0: none
 	rate    float64       // streams: bit/s of payload, 0: as fast as possible; udp-open: requests/s
 	sndBuf  int           // bytes; 0 keeps the kernel's choice
 	timeout time.Duration // for connecting, every answer, and progress of TCP
@@ -44,11 +40,8 @@ type config struct {
 // maxRate is far above any path and keeps the schedule's arithmetic exact.
 const maxRate = 1e13
 
-// minEvery keeps the lines on a console from becoming a load.
-const minEvery = 100 * time.Millisecond
-
-func runMain(ctx context.Context, args []string, to *events, help io.Writer) error {
-	c, err := parseRun(args, to, help)
+func runMain(ctx context.Context, args []string, out events, help io.Writer) error {
+	c, err := parseRun(args, out.order, help)
 	if err != nil {
 		return err
 	}
@@ -58,17 +51,6 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 	sock.RoomFor(c.Streams)
 	s, release := sock.StopWith(ctx)
 	defer release()
-	out := *to
-	defer out.console.halt()
-	if !c.server.IsValid() {
-		c.server, err = resolve(ctx, c.host, c.port, c.timeout)
-		if ctx.Err() != nil {
-			return sock.Canceled(ctx, sock.ErrStopped)
-		}
-		if err != nil {
-			return environmental{fmt.Errorf("engine: %w", err)}
-		}
-	}
 	run := map[string]func(context.Context, config, *sock.Stopper, events) (any, error){
 		"tcp-crr": runTCPCRR, "tcp-rr": runTCPRR, "tcp-stream": runTCPStream,
 		"udp-open": runUDP, "udp-rr": runUDP, "udp-search": runUDPSearch, "udp-stream": runUDPStream,
@@ -80,7 +62,8 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 	return out.print(result)
 }
 
-func parseRun(args []string, out *events, help io.Writer) (config, error) {
+// parseRun parses a command line, that of an order to an agent or of a person.
+func parseRun(args []string, order bool, help io.Writer) (config, error) {
 	c := config{Params: wire.Params{Weir: wire.Version, Run: rand.Uint32N(wire.MaxRun + 1)}}
 	var source tokenSource
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
@@ -98,26 +81,18 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	fs.BoolVar(&c.Spin, "spin", false, "tcp-rr, udp-open, udp-rr: both ends poll for messages, each on its own CPU, instead of blocking")
 	fs.DurationVar(&c.stampEvery, "stamp-every", stampEvery, "shortest time between two requests that the kernel stamps; 0 stamps none")
 	c.searchFlags(fs)
-	fs.DurationVar(&c.every, "interval", time.Second, "print a line this often during the run; 0 prints only the summary")
 	fs.StringVar(&source.word, "token", "", "`token` of the server; other users of this machine can read it in the process list")
 	fs.StringVar(&source.file, "token-file", "", "`file` with the token (default $"+tokenVariable+")")
-	jsonFlag(fs, out)
-	pos, err := parseFlags(fs, out, args, runHelp(help, fs), "WORKLOAD", "HOST[:PORT]")
+	pos, err := parseFlags(fs, args, help, "Measure the path to a machine that runs weir engine serve. A workload is one of "+strings.Join(wire.Workloads, ", ")+".",
+		"WORKLOAD", "ADDR[:PORT]")
 	if err != nil {
 		return c, err
 	}
-	c.Workload, c.name = pos[0], pos[1]
-	if out.order {
-		if c.server, err = parseServer("run", c.name); err != nil {
-			return c, err
-		}
-		c.port = c.server.Port()
-	} else if c.host, c.port, err = splitHost(c.name); err == nil && c.host == "" {
-		err = fmt.Errorf("%q has no host", c.name)
+	c.Workload = pos[0]
+	if c.server, err = parseServer("run", pos[1]); err != nil {
+		return c, err
 	}
-	if err == nil {
-		c.token, err = source.read()
-	}
+	c.token, err = source.read()
 	fs.Visit(func(f *flag.Flag) {
 		never := f.Name == "size" || f.Name == "batch" || f.Name == "inflight" || f.Name == "rate" && c.Workload == "udp-open"
 		if never && f.Value.String() == "0" { // else the default would be used without a word
@@ -127,12 +102,9 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	if err != nil {
 		return c, fmt.Errorf("%w: run: %w", ErrUsage, err)
 	}
-	c.open = out.order && c.token == ""
+	c.open = order && c.token == ""
 	c.AnyCC = true
 	fs.Visit(func(f *flag.Flag) { c.AnyCC = c.AnyCC && f.Name != "cc" })
-	if out.console != nil {
-		out.console.every = c.every
-	}
 	c.Size = cmp.Or(c.Size, map[string]int{"tcp-stream": event.DefaultWrite(c.rate), "udp-stream": 1400, "udp-search": 18}[c.Workload], 64)
 	if !strings.HasPrefix(c.Workload, "tcp-") {
 		c.CC, c.AnyCC = "", false
@@ -150,17 +122,14 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 // check checks the parameters that only the client knows.
 func (c *config) check() error {
 	switch {
-	case c.port == 0:
-		return fmt.Errorf("cannot connect to port 0 of %s", c.name)
-	case c.every != 0 && c.every < minEvery:
-		return fmt.Errorf("interval %v is outside %v..%v and not 0", c.every, minEvery, wire.MaxTime)
+	case c.server.Port() == 0:
+		return fmt.Errorf("cannot connect to port 0 of %v", c.server.Addr())
 	case c.zerocopy && c.sendfile:
 		return errors.New("--zerocopy and --sendfile: give one of them")
 	case c.Workload == "tcp-stream" && event.CheckPaced(c.rate, c.Streams) != nil:
 		return event.CheckPaced(c.rate, c.Streams)
 	}
 	return cmp.Or(
-		event.Within("interval", c.every, 0, wire.MaxTime, ""),
 		event.Within("rate", c.rate, 0, maxRate, "bit/s"),
 		event.Within("time between stamps", c.stampEvery, 0, wire.MaxTime, ""),
 		event.Within("send buffer", c.sndBuf, 0, wire.MaxBuffer, "bytes"),
@@ -171,15 +140,18 @@ func (c *config) check() error {
 }
 
 // parseFlags parses flags anywhere among the positional arguments names, and returns these in
-// order. A name in brackets is optional, "" if missing.
-func parseFlags(fs *flag.FlagSet, out *events, args []string, help func(pos []string), names ...string) ([]string, error) {
+// order. A name in brackets is optional, "" if missing. Help goes to a writer, and says first what the command does.
+func parseFlags(fs *flag.FlagSet, args []string, help io.Writer, does string, names ...string) ([]string, error) {
+	fs.Bool("json", true, "print JSON lines, as always")
 	fs.SetOutput(io.Discard) // errors are returned, not printed twice
 	fs.Usage = func() {}
 	see := "see weir engine " + fs.Name() + " --help"
 	var pos []string
 	for {
 		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-			help(pos)
+			fmt.Fprintf(help, "%s\n\nUsage: weir engine %s [flags]\n\n", does, strings.Join(append([]string{fs.Name()}, names...), " "))
+			fs.SetOutput(help)
+			fs.PrintDefaults()
 			return nil, err
 		} else if err != nil {
 			return nil, fmt.Errorf("%w: %s: %w; %s", ErrUsage, fs.Name(), err, see)
@@ -206,9 +178,6 @@ func parseFlags(fs *flag.FlagSet, out *events, args []string, help func(pos []st
 	})
 	if empty != nil {
 		return nil, empty
-	}
-	if f := fs.Lookup("json"); f != nil && f.Value.String() == "false" {
-		out.console = &console{w: out.w}
 	}
 	return pos, nil
 }

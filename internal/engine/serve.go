@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/caught"
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
@@ -34,10 +35,9 @@ const (
 // A server serves all workloads at once; the first message of a client selects one.
 type server struct {
 	stop     *sock.Stopper
-	patience time.Duration                    // idleTimeout, shorter in tests
-	token    string                           // "": an open server
-	udp      *udpServer                       // of an open server
-	say      func(format string, args ...any) // on a console
+	patience time.Duration // idleTimeout, shorter in tests
+	token    string        // "": an open server
+	udp      *udpServer    // of an open server
 	wg       sync.WaitGroup
 
 	mu       sync.Mutex
@@ -54,15 +54,15 @@ type server struct {
 	marks *marks // nil: print none
 }
 
-func serveMain(ctx context.Context, args []string, out *events, help io.Writer) error {
-	c, err := parseServe(args, out, help)
+func serveMain(ctx context.Context, args []string, out events, help io.Writer) error {
+	c, err := parseServe(args, help)
 	if err != nil {
 		return err
 	}
-	return listenAndServe(ctx, c, *out)
+	return listenAndServe(ctx, c, out)
 }
 
-// listenAndServe serves until it has served enough or ctx is canceled, and then returns the cause.
+// listenAndServe serves until it has been idle for long or ctx is canceled, and then returns the cause.
 // It binds TCP before UDP, so a server that answers over UDP also accepts connections.
 func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	if err := stayOn(c.cpus); err != nil {
@@ -73,7 +73,7 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	if err != nil {
 		return err
 	}
-	s := &server{stop: new(sock.Stopper), patience: c.patience, token: c.token, say: out.say,
+	s := &server{stop: new(sock.Stopper), patience: c.patience, token: c.token,
 		fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*serverRun{}, expected: map[string]*udpServer{}, changed: make(chan struct{})}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -97,7 +97,7 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 		return fmt.Errorf("engine: serve %v: %w", at, err)
 	}
 	accepting := sock.OnThread(func() error { return s.accept(tcp) })
-	if err = c.ready(out, at); err == nil {
+	if err = out.print(event.Ready{Event: event.KindReady, Address: at.String(), Token: c.made}); err == nil {
 		if c.count {
 			go func() {
 				err := caught.Error(func() error { out.answer(func() any { return s.meter.Count(sock.Now()) }); return nil })
@@ -119,14 +119,10 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	return err
 }
 
-// attend waits until the server has served enough.
+// attend waits until the server has been idle for long.
 func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <-chan error) error {
 	for {
 		on, ended, changed := s.state()
-		if c.once && on == 0 && ended > 0 {
-			s.say("one run has ended: done (--once)\n")
-			return nil
-		}
 		var idle <-chan time.Time
 		if c.idle > 0 && on == 0 {
 			idle = time.After(c.idle)
@@ -135,7 +131,6 @@ func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <
 		case <-changed:
 		case <-idle:
 			if on, now, _ := s.state(); on == 0 && now == ended {
-				s.say("no run for %v: done (--idle)\n", c.idle)
 				return nil
 			}
 		case <-ctx.Done():

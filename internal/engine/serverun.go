@@ -43,9 +43,8 @@ func (s *server) tryJoin(p wire.Params, peer netip.Addr) (run *serverRun, change
 	begins, threads := false, 0
 	s.mu.Lock()
 	defer func() {
-		if s.mu.Unlock(); begins { // a reader that pauses stops nobody else
+		if s.mu.Unlock(); begins {
 			sock.RoomFor(threads)
-			s.say("%v: %s begins: %v after %v of warm-up\n", peer, p.Workload, p.Duration, p.Warmup)
 		}
 	}()
 	run, ok := s.runs[p.Run]
@@ -57,7 +56,7 @@ func (s *server) tryJoin(p wire.Params, peer netip.Addr) (run *serverRun, change
 	case !ok && s.token != "" && len(s.runs) > 0:
 		return nil, s.changed, nil
 	case !ok:
-		run = &serverRun{Params: p, peer: peer, since: sock.Now()}
+		run = &serverRun{Params: p, peer: peer}
 		s.runs[p.Run] = run
 		s.change()
 		begins, threads = true, 1 // that of an open server's datagrams
@@ -69,34 +68,23 @@ func (s *server) tryJoin(p wire.Params, peer netip.Addr) (run *serverRun, change
 	return run, nil, nil
 }
 
-// leave ends the part of a closed connection in a run.
+// leave ends the part of a closed connection in a run, and the run with its last connection.
 func (s *server) leave(run *serverRun) {
 	if run == nil {
 		return
 	}
-	if s.last(run) {
-		s.say("%v: %s has ended after %v\n", run.peer, run.Workload, time.Duration(sock.Now()-run.since).Round(time.Millisecond))
-		s.mu.Lock()
-		s.ended++ // once that is said: it can end the server
-		s.change()
-		s.mu.Unlock()
-	}
-}
-
-// last removes a connection from a run, and ends the run with the last one. It says nothing: a reader that pauses stops nobody else.
-func (s *server) last(run *serverRun) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if run.conns--; run.conns > 0 {
-		return false
+		return
 	}
 	s.marks.end() // before anything else uses the CPU
 	delete(s.runs, run.Run)
 	if len(s.runs) == 0 {
 		runtime.GC() // automatic collection is off, and no run is measured now
 	}
+	s.ended++
 	s.change()
-	return true
 }
 
 // change wakes every waiter. The caller holds the lock.
@@ -135,7 +123,7 @@ func (s *server) serves(peer netip.Addr) bool {
 func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve func(), err error) {
 	p := run.Params
 	if s.udp != nil && p.Streams == 1 {
-		return func() { s.hold(fd, p, counters(s.udp.board)) }, nil
+		return func() { s.hold(fd, p, nil) }, nil
 	}
 	at, err := sock.OwnAddr(fd)
 	if err != nil {
@@ -169,7 +157,7 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve fun
 	s.mu.Unlock()
 	serving := sock.OnThread(u.serve)
 	return func() {
-		s.hold(fd, p, counters(u.board))
+		s.hold(fd, p, nil)
 		u.stop.Stop()
 		unix.Shutdown(udp, unix.SHUT_RDWR) // wakes the thread
 		<-serving                          // the client has noticed any error

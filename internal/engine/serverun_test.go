@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -20,11 +18,11 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-func (h *host) ends(t *testing.T, last string) {
+// ends waits for the server's end, before which it says nothing.
+func (h *host) ends(t *testing.T) {
 	t.Helper()
-	h.says(t, last)
 	for line := range h.lines {
-		t.Errorf("after the end the server says %q", line)
+		t.Errorf("before its end the server says %q", line)
 	}
 	if h.err != nil {
 		t.Errorf("the server ended with %v", h.err)
@@ -32,43 +30,16 @@ func (h *host) ends(t *testing.T, last string) {
 }
 
 func TestIdle(t *testing.T) {
-	h := admitting(t, loopbacks[0], func(c *serveConfig) { c.idle = 20 * time.Millisecond })
-	h.ends(t, "no run for 20ms: done (--idle)")
+	admitting(t, loopbacks[0], func(c *serveConfig) { c.idle = 20 * time.Millisecond }).ends(t)
 }
 
 // A server does not end during a run; a client that is not admitted has no run.
 func TestIdleWaitsForRuns(t *testing.T) {
 	h := admitting(t, loopbacks[0], func(c *serveConfig) { c.idle = 50 * time.Millisecond })
-	said := make(chan error, 1)
-	go func() {
-		var out strings.Builder
-		said <- Main(t.Context(), []string{"run", "udp-rr", h.addr, "--token", testToken, "--duration", "200ms", "--interval", "0"}, nil, &out)
-	}()
-	h.says(t, "udp-rr begins: 200ms")
-	h.says(t, "udp-rr has ended after")
-	if err := <-said; err != nil {
-		t.Error(err)
+	if out, err := person(t, "run", "udp-rr", h.addr, "--token", testToken, "--duration", "200ms"); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
-	h.ends(t, "no run for 50ms")
-}
-
-// A run includes all of its connections, and its client gets the result.
-func TestOnce(t *testing.T) {
-	for _, args := range []string{"tcp-stream --streams 3", "udp-stream", "udp-stream --streams 3", "tcp-crr", "tcp-rr"} {
-		h := admitting(t, loopbacks[0], func(c *serveConfig) { c.once = true })
-		fields := strings.Fields(args)
-		if _, err := person(t, append(short(fields[0], h.addr, fields[1:]...), "--token", testToken[1:])...); err == nil {
-			t.Fatal("another token was admitted")
-		}
-		done := make(chan error, 1)
-		go func() {
-			done <- Main(t.Context(), append(short(fields[0], h.addr, fields[1:]...), "--token", testToken), nil, io.Discard)
-		}()
-		h.ends(t, "one run has ended: done (--once)")
-		if err := <-done; err != nil {
-			t.Errorf("%s: %v", args, err)
-		}
-	}
+	h.ends(t)
 }
 
 // held begins a run and sends nothing.
@@ -141,7 +112,15 @@ func TestRunsEnd(t *testing.T) {
 		if tc.writes {
 			flood(fd)
 		}
-		h.says(t, tc.workload+" has ended after")
+		for deadline := time.Now().Add(time.Minute); ; {
+			out, err := person(t, append(short("tcp-rr", h.addr), "--token", testToken)...)
+			if err == nil {
+				break
+			}
+			if !strings.Contains(err.Error(), errBusy.Error()) || time.Now().After(deadline) {
+				t.Fatalf("%s has not ended: %v\n%s", tc.workload, err, out)
+			}
+		}
 		unix.Close(fd)
 	}
 }
@@ -272,60 +251,5 @@ func TestOtherServers(t *testing.T) {
 				t.Errorf("%s, %q: %v, want %q", workload, answer, err, want)
 			}
 		}
-	}
-}
-
-var intervalLine = regexp.MustCompile(`(?m)^ +([0-9.]+) to +([0-9.]+) s  (.*)$`)
-
-func TestIntervals(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: run without -short")
-	}
-	h := admitting(t, loopbacks[0], nil)
-	for workload, want := range map[string]string{
-		"tcp-stream": "bit/s acknowledged", "udp-stream": "bit/s delivered", "tcp-rr": "transaction/s, 0 lost",
-		"udp-rr": "transaction/s, 0 lost", "udp-open": "transaction/s, 0 lost", "tcp-crr": "transaction/s, 0 lost",
-	} {
-		out, err := person(t, append(short(workload, h.addr), "--duration", "350ms", "--interval", "100ms", "--token", testToken)...)
-		if err != nil {
-			t.Errorf("%s: %v", workload, err)
-		}
-		end, lines := "0.0", 0
-		for _, m := range intervalLine.FindAllStringSubmatch(out, -1) {
-			if m[1] != end || !strings.Contains(m[3], want) {
-				t.Errorf("%s: %q after %s s, want %q:\n%s", workload, m[0], end, want, out)
-			}
-			end = m[2]
-			lines++
-		}
-		if lines == 0 {
-			t.Errorf("%s printed no lines:\n%s", workload, out)
-		}
-		if out, err = person(t, append(short(workload, h.addr), "--interval", "0", "--token", testToken)...); err != nil || intervalLine.MatchString(out) {
-			t.Errorf("%s without lines: %v\n%s", workload, err, out)
-		}
-	}
-}
-
-// A server's output can wait for its reader, such as a paused terminal. It must not hold the lock meanwhile: nobody else
-// would be served, and the server could not end.
-func TestSaysWithoutTheLock(t *testing.T) {
-	s := &server{stop: new(sock.Stopper), token: testToken, runs: map[uint32]*serverRun{}, changed: make(chan struct{})}
-	said := 0
-	s.say = func(string, ...any) {
-		said++
-		if !s.mu.TryLock() {
-			t.Error("it holds the lock")
-			return
-		}
-		s.mu.Unlock()
-	}
-	run, _, err := s.tryJoin(wire.Params{Run: 1, Streams: 1}, netip.IPv6Loopback())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.leave(run)
-	if said != 2 {
-		t.Errorf("it said %d lines, want that the run begins and that it has ended", said)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/sock"
-	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
@@ -21,7 +20,6 @@ const readSize = 1 << 20
 type serverRun struct {
 	wire.Params
 	peer  netip.Addr
-	since int64 // when it began
 	conns int
 	first atomic.Int64    // when the first byte of any stream was read; 0 before
 	cc    string          // congestion control of the connections of tcp-crr
@@ -100,7 +98,7 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 		s.marks.next(p.Warmup, p.Duration)
 		s.short.Add(1) // before the client learns that it can begin
 		return func() {
-			s.hold(fd, p, func() (any, bool) { return s.used(run), true })
+			s.hold(fd, p, func() any { return s.used(run) })
 			s.short.Add(-1)
 		}, nil
 	}
@@ -212,24 +210,18 @@ func (s *tempo) add(n int, t int64) {
 }
 
 // hold keeps a run alive until its client closes this connection or is silent for too long. Every
-// byte asks for an answer.
-func (s *server) hold(fd int, p wire.Params, answer func() (any, bool)) {
+// byte asks for an answer, if there is one.
+func (s *server) hold(fd int, p wire.Params, answer func() any) {
 	var b [1]byte
 	deadline := sock.Now() + int64(p.Warmup+p.Duration+s.patience)
 	for {
 		if sock.Await(fd, deadline); sock.ReadFull(fd, b[:], deadline, s.stop) != nil {
 			return
 		}
-		v, ok := answer()
-		if !ok || sock.WriteJSON(fd, v, sock.Now()+int64(helloTimeout), s.stop) != nil {
+		if answer != nil && sock.WriteJSON(fd, answer(), sock.Now()+int64(helloTimeout), s.stop) != nil {
 			return
 		}
 	}
-}
-
-// counters answers with those of a board.
-func counters(b *tally.Board) func() (any, bool) {
-	return func() (any, bool) { return b.Ask() }
 }
 
 // used returns what the accepting thread used between the last two requests for it.

@@ -40,7 +40,6 @@ type udpServer struct {
 	only  *grant                                        // the client to answer; nil: all
 	pass  func(secret string, hello *sock.Message) bool // finds the socket of a stream, for the one that takes all hellos
 	edge  func(wire.Kind)                               // called for the requests at the edges of the client's window
-	board *tally.Board                                  // for the client that asks over TCP during a run
 	meter *tally.Meter                                  // of the server
 
 	run     uint32 // being counted; the hello of another run replaces it
@@ -64,7 +63,7 @@ func newUDPServer(fd int, a netip.Addr, stop *sock.Stopper, m *tally.Meter) (*ud
 	if _, err := sock.SetBuffer(fd, unix.SO_RCVBUF, event.DefaultRcvBuf); err != nil {
 		return nil, err
 	}
-	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), edge: func(wire.Kind) {}, pass: func(string, *sock.Message) bool { return false }, board: tally.NewBoard(), meter: m}, nil
+	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), edge: func(wire.Kind) {}, pass: func(string, *sock.Message) bool { return false }, meter: m}, nil
 }
 
 func (u *udpServer) serve() error {
@@ -72,9 +71,6 @@ func (u *udpServer) serve() error {
 	defer u.gauge.Close()
 	failed := 0
 	for !u.stop.Stopped() {
-		if u.board.Wanted() {
-			u.board.Post(u.tally())
-		}
 		if u.idle() {
 			sock.Await(u.fd, math.MaxInt64)
 		}
@@ -97,7 +93,7 @@ func (u *udpServer) serve() error {
 	return nil
 }
 
-// idle reports whether no run needs this thread, not even its counters, for which a console can still ask after the report.
+// idle reports whether no run needs this thread.
 func (u *udpServer) idle() bool {
 	switch {
 	case u.stream != nil:
@@ -230,13 +226,6 @@ func (u *udpServer) report(h wire.Header) wire.UDPReport {
 		u.counts.Wait = u.counts.First - u.began
 	}
 	return u.counts.UDPReport
-}
-
-func (u *udpServer) tally() tally.Counts {
-	if !u.begun {
-		return tally.Counts{}
-	}
-	return tally.Counts{At: sock.Now() - u.began, Count: u.counts.Delivered, Bytes: u.counts.Bytes, Lost: int64(u.drops - u.base)}
 }
 
 // answer sends v, if any, as JSON to the sender of the last message. If it is lost, the client asks

@@ -56,8 +56,8 @@ func advice(err error, c config) string {
 		return fmt.Sprintf(" within %v: is the address right, and do firewalls let TCP and UDP through to port %d?", c.timeout, c.server.Port())
 	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
 		return ": no machine has this address, there is no route to it (ip route get shows why), or a firewall rejects it"
-	case errors.Is(err, unix.EINVAL) && c.server.Addr().IsLinkLocalUnicast() && c.server.Addr().Zone() == "":
-		return ": a link-local address needs the interface: " + c.server.Addr().String() + "%eth0"
+	case errors.Is(err, unix.EINVAL) && c.server.Addr().IsLinkLocalUnicast():
+		return ": a link-local address belongs to one interface; use another address of that machine"
 	}
 	return ""
 }
@@ -124,11 +124,6 @@ func (t *tcpConn) agree(c config, s *sock.Stopper) error {
 		}
 	}
 	return err
-}
-
-// describe describes a run over TCP.
-func (t *tcpConn) describe(c config) string {
-	return fmt.Sprintf("%s here, %s at the server; %v after %v of warm-up", t.cc, t.far.CC, c.Duration, c.Warmup)
 }
 
 // finish reads the send buffer after autotuning.

@@ -54,8 +54,6 @@ func runTCPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, 
 		return nil // the first measured request takes it
 	}
 	a.asker.stamp(a.whyNot())
-	out.say("%s to %s (%v): requests: %d bytes, %d in flight; %s\n", c.Workload, c.name, c.server, c.Size, n, t.describe(c))
-	a.board = out.board()
 	var r event.RR
 	err = a.perform(t.far.Place, func() (err error) {
 		if r, err = a.closed(out); err == nil {

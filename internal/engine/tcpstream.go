@@ -13,9 +13,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/sock"
-	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
-	"github.com/weir-bench/weir/internal/unit"
 )
 
 func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
@@ -28,7 +26,6 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 			}
 		}
 	}()
-	defer out.console.halt()
 	for range c.Streams {
 		t, err := dialTCP(ctx, c, s)
 		if err != nil {
@@ -44,7 +41,6 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 			return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
 		}
 	}
-	out.say("%s to %s (%v): streams: %d, writes: %d bytes; %s\n", c.Workload, c.name, c.server, c.Streams, c.Size, conns[0].describe(c))
 	sent, err := sendStreams(ctx, c, conns, s, out)
 	if err != nil {
 		return nil, err
@@ -178,7 +174,6 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first, marks *
 	if err != nil {
 		return tcp, err
 	}
-	watchAcks(conns, out)
 	marks.Store(1)
 	out.begin()
 	end := begin + int64(c.Duration)
@@ -191,7 +186,7 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first, marks *
 	if err != nil {
 		return tcp, err
 	}
-	return after.tcp.Since(before.tcp), counted(ctx, conns, end+int64(c.timeout), failed)
+	return after.Since(before), counted(ctx, conns, end+int64(c.timeout), failed)
 }
 
 // counted waits for the server's count on every connection. Its window begins and ends later than
@@ -215,25 +210,6 @@ func counted(ctx context.Context, conns []tcpConn, deadline int64, failed <-chan
 		wait = slices.DeleteFunc(wait, func(p unix.PollFd) bool { return p.Revents&(unix.POLLIN|unix.POLLHUP) != 0 })
 	}
 	return nil // a missing count is an error when it is read
-}
-
-// watchAcks shows a console the bytes that the receiver's kernel acknowledges from now on; the
-// bytes that its program reads are known only at the end.
-func watchAcks(conns []tcpConn, out events) {
-	if out.console == nil {
-		return
-	}
-	var all connections
-	begin := sock.Now()
-	first, _ := readInfo(conns)
-	out.watch(func() (tally.Counts, bool) {
-		var err error
-		all, err = readInfo(conns)
-		return tally.Counts{At: sock.Now() - begin, Bytes: all.acked - first.acked, Lost: all.tcp.Retransmitted - first.tcp.Retransmitted}, err == nil
-	}, func(from, to tally.Counts) string {
-		return fmt.Sprintf("%s acknowledged, %d segments retransmitted, congestion window %s, round trip %s",
-			perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), to.Lost-from.Lost, unit.Format(float64(all.window), "byte"), unit.Format(float64(all.rtt)/1e6, "s"))
-	})
 }
 
 // sendStream writes until over is set, then shuts down its side. The kernel sends the rest of the
@@ -278,23 +254,14 @@ func (t *tcpConn) send(b []byte) (int, unix.Errno) {
 	return sock.HotSend(t.fd, b, 0)
 }
 
-// connections is the kernel's report on several connections together.
-type connections struct {
-	tcp         wire.TCP // so far
-	acked       int64    // bytes so far
-	window, rtt uint64   // bytes allowed in flight, and the slowest round trip, µs
-}
-
-func readInfo(conns []tcpConn) (all connections, err error) {
+// readInfo returns the kernel's report on several connections together, so far.
+func readInfo(conns []tcpConn) (all wire.TCP, err error) {
 	for _, t := range conns {
 		info, err := unix.GetsockoptTCPInfo(t.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 		if err != nil {
 			return all, fmt.Errorf("engine: tcp: TCP_INFO: %w", err)
 		}
-		all.acked += int64(info.Bytes_acked)
-		all.tcp = all.tcp.Plus(sock.TCPReading(info))
-		all.window += uint64(info.Snd_cwnd) * uint64(info.Snd_mss)
-		all.rtt = max(all.rtt, uint64(info.Rtt))
+		all = all.Plus(sock.TCPReading(info))
 	}
 	return all, nil
 }

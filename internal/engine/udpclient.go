@@ -12,7 +12,6 @@ import (
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/sock"
-	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
@@ -106,16 +105,6 @@ func (u *udpClient) close() {
 			unix.Close(fd)
 		}
 	}
-}
-
-// askCount asks for the counters so far, which readCount then returns.
-func (u *udpClient) askCount() bool {
-	return sock.WriteFull(u.control, []byte{'\n'}, sock.Now()+int64(u.timeout), u.stop) == nil
-}
-
-func (u *udpClient) readCount() (t tally.Counts, ok bool) {
-	err := sock.ReadJSON(u.control, &t, sock.Now()+int64(u.timeout), u.stop)
-	return t, err == nil
 }
 
 // reading asks for what the kernel has accounted to the server's thread.

@@ -12,7 +12,6 @@ import (
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
-	"github.com/weir-bench/weir/internal/unit"
 )
 
 type udpAsker struct {
@@ -35,10 +34,9 @@ func runUDP(ctx context.Context, c config, s *sock.Stopper, out events) (any, er
 	defer u.close()
 	open := c.Workload == "udp-open"
 	n := max(c.Inflight, 1)
-	requests := fmt.Sprintf("%d in flight", n)
 	slots := n * overdueRoom
 	if open {
-		slots, requests = outstanding(c.rate), unit.Format(c.rate, "1/s")
+		slots = outstanding(c.rate)
 		n = slots
 	} else if err := sock.SetTimeouts(u.fd, tally.LeastPatience); err != nil {
 		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
@@ -52,8 +50,6 @@ func runUDP(ctx context.Context, c config, s *sock.Stopper, out events) (any, er
 		return err
 	}
 	a.asker.stamp(u.far.NoStamps)
-	out.say("%s to %s (%v): requests: %d bytes, %s; %v after %v of warm-up\n", c.Workload, c.name, c.server, c.Size, requests, c.Duration, c.Warmup)
-	a.board = out.board()
 	var r event.Open
 	err = a.perform(u.far.Place, func() (err error) {
 		if open {
@@ -235,7 +231,6 @@ func (a *udpAsker) listen(t int64) error {
 		if err != nil {
 			return err
 		}
-		a.tell()
 		if len(freed) > 0 {
 			a.heard = sock.Now()
 		} else if left <= 0 {

@@ -19,7 +19,6 @@ func runUDPSearch(ctx context.Context, c config, s *sock.Stopper, out events) (a
 		return nil, err
 	}
 	defer u.close()
-	defer out.console.halt()
 	result, err := onThread(func() (any, error) { return u.search(ctx, c, out) })
 	if err != nil {
 		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
@@ -82,8 +81,6 @@ func (c *config) finishSearch() error {
 }
 
 func (u *udpClient) search(ctx context.Context, c config, out events) (r event.UDPSearch, err error) {
-	out.say("%s to %s (%v): datagrams: %d bytes, %d per call; sent by %s, received by %s; phases of %v for the highest rate that loses at most %g %%, %v at most\n",
-		c.Workload, c.name, c.server, c.Size, max(c.Batch, 1), c.Send, c.Recv, c.goal.phase, 100*c.goal.loss, c.Duration)
 	gauge := sock.NewGauge(-1)
 	defer gauge.Close()
 	tx, err := u.sender(c, 0)
@@ -104,9 +101,6 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (r event.U
 		p, err := u.phase(ctx, c, tx, rate)
 		if err != nil {
 			return r, err
-		}
-		if c.every > 0 {
-			out.say("%6.2f s  %s\n", seconds(sock.Now()-begin), inWordsOf(p, s.Judge(p)))
 		}
 		phases = append(phases, p)
 		s.Add(p)

@@ -13,7 +13,6 @@ import (
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
-	"github.com/weir-bench/weir/internal/unit"
 )
 
 // A flow is one of a run's streams of datagrams. It has a socket and a thread at each end.
@@ -52,12 +51,6 @@ func runUDPStream(ctx context.Context, c config, _ *sock.Stopper, out events) (a
 		}
 		flows = append(flows, &flow{u: u})
 	}
-	defer out.console.halt()
-	out.say("%s to %s (%v): streams: %d, datagrams: %d bytes, %d per call, %s; sent by %s, received by %s; %v after %v of warm-up\n",
-		c.Workload, c.name, c.server, c.Streams, c.Size, max(c.Batch, 1), atRate(c), c.Send, c.Recv, c.Duration, c.Warmup)
-	if flows[0].u.control >= 0 {
-		out.watch(func() (tally.Counts, bool) { return countAll(flows) }, delivery)
-	}
 	at := barrier{make(chan struct{}, len(flows)), make(chan struct{}), make(chan struct{}, len(flows))}
 	for i, f := range flows {
 		threads.Go(func() error {
@@ -91,24 +84,6 @@ func each(ctx context.Context, point <-chan struct{}) bool {
 		}
 	}
 	return true
-}
-
-// countAll asks the server for the counters of all flows. A thread that waits for datagrams answers within a Tick, so
-// it asks all of them before it reads.
-func countAll(flows []*flow) (sum tally.Counts, ok bool) {
-	for _, f := range flows {
-		if !f.u.askCount() {
-			return sum, false
-		}
-	}
-	for _, f := range flows {
-		t, ok := f.u.readCount()
-		if !ok {
-			return sum, false
-		}
-		sum = tally.Counts{At: max(sum.At, t.At), Count: sum.Count + t.Count, Bytes: sum.Bytes + t.Bytes, Lost: sum.Lost + t.Lost}
-	}
-	return sum, true
 }
 
 // sender returns a sender for c after the warm-up. interval is the time between datagrams, ns; 0
@@ -232,11 +207,4 @@ func together(flows []*flow) event.UDPStream {
 	sum.Window, sum.Span = seconds(end-begin), seconds(last-first)
 	sum.Own = own(wire.Sum(here), wire.Sum(there), false)
 	return sum
-}
-
-func atRate(c config) string {
-	if c.rate == 0 {
-		return "as fast as possible"
-	}
-	return "at " + unit.Format(c.rate, "bit/s")
 }

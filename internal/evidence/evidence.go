@@ -29,13 +29,15 @@ type Trial struct {
 	// Path holds the devices that counters exist for, from the sender's to the receiver's.
 	Path []Hop `json:"path"`
 	// Nodes holds the growth of protocol counters by node (ip., udp., tcp., netstat.), Hosts that of
-	// softnet and softirq counters and of CPU time (cpu0.idle, s) by host and CPU. Only counters that moved
+	// softnet and softirq counters, of CPU time (cpu0.idle, s) by host and CPU, and of the periods of CPU limits (quota.). Only counters that moved
 	// are here.
 	Nodes map[string]sample.Counters `json:"nodes"`
 	Hosts map[string]sample.Counters `json:"hosts"`
 	// Read lists the sources that were read, by node or host. A counter of a source that was read and is
 	// missing above did not move; one of another source is unknown.
 	Read map[string][]string `json:"read"`
+	// Carriers names the programs through which the plan makes packets pass, by node, as threads are named.
+	Carriers map[string][]string `json:"carriers,omitempty"`
 	// Settings is the trial whose Settings held for this trial too, often itself; "" if unknown.
 	Settings string `json:"settings,omitempty"`
 }
@@ -118,10 +120,11 @@ type Place struct {
 	// BridgeNF and Sysctl hold kernel settings by key, with dots.
 	BridgeNF map[string]string `json:"bridgeNF,omitempty"`
 	Sysctl   map[string]string `json:"sysctl,omitempty"`
-	Rules    *int              `json:"rules,omitempty"`   // of all packet-filter tables, nftables' and the older ones; nil if unknown
-	Tracked  *int              `json:"tracked,omitempty"` // entries of connection tracking; nil if it is not in use or unknown
-	PathMTU  map[string]int    `json:"pathMTU,omitempty"` // learned, by the far address; those that differ from the device's MTU
-	Unknown  []string          `json:"unknown,omitempty"` // what could not be read, and why
+	Rules    *int              `json:"rules,omitempty"`    // of all packet-filter tables, nftables' and the older ones; nil if unknown
+	Tracked  *int              `json:"tracked,omitempty"`  // entries of connection tracking; nil if it is not in use or unknown
+	PathMTU  map[string]int    `json:"pathMTU,omitempty"`  // learned, by the far address; those that differ from the device's MTU
+	RouteMTU map[string]int    `json:"routeMTU,omitempty"` // stated on the route to the far address, likewise
+	Unknown  []string          `json:"unknown,omitempty"`  // what could not be read, and why
 	// Unlike holds the settings that something other than the plan changed, by NAME or DEVICE NAME: the value, and that
 	// of a new network.
 	Unlike map[string][2]string `json:"unlike,omitempty"`
@@ -129,18 +132,24 @@ type Place struct {
 
 // Device is the settings of one device.
 type Device struct {
-	Kind     string          `json:"kind"` // veth, vxlan, bridge …; "" of a physical one
-	MTU      int             `json:"mtu"`
-	GSOMax   int             `json:"gsoMax,omitempty"` // bytes
-	GROMax   int             `json:"groMax,omitempty"`
-	Qdisc    string          `json:"qdisc,omitempty"`
+	Kind   string `json:"kind"` // veth, vxlan, bridge …; "" of a physical one
+	MTU    int    `json:"mtu"`
+	GSOMax int    `json:"gsoMax,omitempty"` // bytes
+	GROMax int    `json:"groMax,omitempty"`
+	Qdisc  string `json:"qdisc,omitempty"`
+	// Limit is the rate that the queueing discipline keeps, bit/s with headers, and Burst what it lets pass at once before,
+	// bytes; 0 if unknown.
+	Limit    float64         `json:"limit,omitempty"`
+	Burst    float64         `json:"burst,omitempty"`
 	Features map[string]bool `json:"features,omitempty"` // offloads, by the kernel's names
-	RPS      []string        `json:"rps,omitempty"`      // mask by receive queue; empty: none is set
-	XPS      []string        `json:"xps,omitempty"`
+	// Planned holds the features that the network's plan sets itself, such as checksums that a program cannot complete.
+	Planned map[string]bool `json:"planned,omitempty"`
+	RPS     []string        `json:"rps,omitempty"` // mask by receive queue; empty: none is set
+	XPS     []string        `json:"xps,omitempty"`
 }
 
 // kept are the last words of the counters that findings and explanations read: of hosts, then of nodes.
-var kept = []string{"dropped", "processed", "net_rx", "idle",
+var kept = []string{"dropped", "processed", "net_rx", "idle", "periods", "throttled",
 	"InReceives", "InDelivers", "InOctets", "ForwDatagrams", "OutForwDatagrams", "ReasmReqds", "ReasmOKs", "FragCreates",
 	"InDatagrams", "RcvbufErrors", "RetransSegs", "TCPBacklogDrop", "TCPRcvQDrop", "TCPOFODrop", "PFMemallocDrop", "RcvPruned"}
 

@@ -20,10 +20,10 @@ func during(begin time.Time, from, to time.Duration) func(time.Time) time.Durati
 }
 
 // repeats returns the original of each repeated block, in the order of the blocks.
-func repeats(rs []record.Result) (of []string) {
+func repeats(rs []record.Result) (of []int) {
 	slices.SortStableFunc(rs, func(a, b record.Result) int { return a.Block - b.Block })
 	for i, r := range rs {
-		if again := r.Observed["again"]; again != "" && (i == 0 || rs[i-1].Block != r.Block) {
+		if again, ok := record.Repeats.Get(r.Observed); ok && (i == 0 || rs[i-1].Block != r.Block) {
 			of = append(of, again)
 		}
 	}
@@ -39,14 +39,14 @@ func TestAgain(t *testing.T) {
 		from, to time.Duration
 		max      time.Duration
 		keep     bool
-		want     []string
+		want     []int
 	}{
 		{"quiet", 0, 0, 0, false, nil},
-		{"a passing event", 9 * time.Second, 12 * time.Second, 0, false, []string{"of block 6", "of block 5"}},
-		{"a long one", 3 * time.Second, 15 * time.Second, 0, false, []string{"of block 3", "of block 4"}},
+		{"a passing event", 9 * time.Second, 12 * time.Second, 0, false, []int{6, 5}},
+		{"a long one", 3 * time.Second, 15 * time.Second, 0, false, []int{3, 4}},
 		{"no time", 9 * time.Second, 12 * time.Second, 17 * time.Second, false, nil},
-		{"time for one", 9 * time.Second, 12 * time.Second, 19 * time.Second, false, []string{"of block 6"}},
-		{"busy", 0, always, 0, false, []string{"of block 1"}},
+		{"time for one", 9 * time.Second, 12 * time.Second, 19 * time.Second, false, []int{6}},
+		{"busy", 0, always, 0, false, []int{1}},
 		{"busy and kept", 0, always, 0, true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := repeats(rs); !slices.Equal(got, c.want) {
-					t.Errorf("again %q, want %q", got, c.want)
+					t.Errorf("again %v, want %v", got, c.want)
 				}
 				if want := plannedIDs(s, 8+len(c.want)); !slices.Equal(ids(t, dir), want) {
 					t.Errorf("%q, want %q", ids(t, dir), want)
@@ -91,8 +91,8 @@ func TestAgainAfterResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		rs, err := measured(t.Context(), config(t, &machine{}, s, dir))
-		if got := repeats(rs); err != nil || !slices.Equal(got, []string{"of block 6", "of block 5"}) {
-			t.Errorf("%v, again %q", err, got)
+		if got := repeats(rs); err != nil || !slices.Equal(got, []int{6, 5}) {
+			t.Errorf("%v, again %v", err, got)
 		}
 		if got := ids(t, dir); len(got) != 20 {
 			t.Errorf("%d trials, want 10 blocks of 2", len(got))

@@ -12,6 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/profile"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/trial"
 	"github.com/weir-bench/weir/record"
@@ -227,13 +228,8 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 		c.Error = why
 		return c, nil
 	}
-	c.Value = median(c.Windows)
+	c.Value = stat.LowerMiddle(c.Windows)
 	return c, nil
-}
-
-func median(vs []float64) float64 {
-	sorted := slices.Sorted(slices.Values(vs))
-	return sorted[(len(sorted)-1)/2] // the lower middle of an even number
 }
 
 func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {

@@ -70,9 +70,9 @@ func TestBesideInTheLab(t *testing.T) {
 		// The share of a datagram load refers to what the path carries without loss.
 		capacity, _ := r.Get("load.capacity")
 		share := map[string]float64{"tcp-stream@50%": 0.5, "udp-stream@10%": 0.1}[r.Config["load"]]
-		of := map[string]string{"tcp-stream@50%": "of flat out", "udp-stream@10%": "of PDR 0.5%"}[r.Config["load"]]
-		if r.Observed["load.share"] != of || asked.Value != share*capacity.Value || asked.Unit != capacity.Unit {
-			t.Errorf("%s: asked for %+v of %+v, %q", r.Trial, asked, capacity, r.Observed["load.share"])
+		of := map[string]string{"tcp-stream@50%": "flat out", "udp-stream@10%": "PDR 0.5%"}[r.Config["load"]]
+		if record.LoadShare.Of(r.Observed) != of || asked.Value != share*capacity.Value || asked.Unit != capacity.Unit {
+			t.Errorf("%s: asked for %+v of %+v, %q", r.Trial, asked, capacity, record.LoadShare.Of(r.Observed))
 		}
 		if taken, stressed := r.Get("stress.taken"); stressed != (r.Config["stress"] != "0") || taken.Value > 1.01 {
 			t.Errorf("%s: %+v was taken", r.Trial, taken)

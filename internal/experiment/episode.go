@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/trial"
+	"github.com/weir-bench/weir/record"
 )
 
 // An episode is the part of a run between two builds of its networks. Whatever differs from one
@@ -32,8 +32,6 @@ const (
 	// closing is the time to close and build the networks, as a multiple of the time to build them. It
 	// is an assumption until the first rebuild.
 	closing = 2
-	// episodeKey is the key of Observed with the number of a trial's episode.
-	episodeKey = "episode"
 )
 
 // over reports whether a new episode begins with block b of a run of so many blocks. want is
@@ -121,7 +119,7 @@ func (r *run) nextEpisode() (int, error) {
 	results, err := r.Dir.Results()
 	last := 0
 	for _, res := range results {
-		if n, err := strconv.Atoi(res.Observed[episodeKey]); err == nil {
+		if n, ok := record.Episode.Get(res.Observed); ok {
 			last = max(last, n)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -217,14 +216,11 @@ func (r *run) complete(t study.Trial, res *record.Result) {
 		res.Config["pair"] = t.Pair.String()
 	}
 	if res.Observed == nil { // nothing was measured
-		res.Observed = map[string]string{}
+		res.Observed = record.Observed{}
 	}
-	res.Observed[episodeKey] = strconv.Itoa(r.episode.number)
-	if r.Guest != "" {
-		res.Observed["guest"] = r.Guest
-	}
+	res.Observed.Observe(record.Episode.Is(r.episode.number), record.Guest.Is(r.Guest))
 	if of := r.repeated[t.Block]; of > 0 {
-		res.Observed["again"] = fmt.Sprintf("of block %d", of)
+		record.Repeats.Put(res.Observed, of)
 	}
 	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // joined errors
 }
@@ -289,24 +285,23 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 			err = together.Close()
 		}
 		for i, c := range cs {
-			if w := c.warning(c.Plan.Path.MTU); w != "" {
-				rs[i].Warnings = append(rs[i].Warnings, w)
-			}
+			rs[i].Notes = append(rs[i].Notes, c.notes(c.Plan.Path.MTU)...)
 			if r.Study.AllPairs {
-				rs[i].Observed["client"], rs[i].Observed["server"] = c.client.String(), c.server.String()
+				rs[i].Observed.Observe(record.Client.Is(c.client.String()), record.Server.Is(c.server.String()))
 			}
 			if c.Topology.Exists {
-				rs[i].Observed[analysis.ClientAt], rs[i].Observed[analysis.ServerAt] = c.client.Host+" "+c.client.Dev, c.server.Host+" "+c.server.Dev
+				rs[i].Observed.Observe(record.ClientHost.Is(c.client.Host), record.ClientDevice.Is(c.client.Dev),
+					record.ServerHost.Is(c.server.Host), record.ServerDevice.Is(c.server.Dev))
 			}
 		}
 		return rs, err
 	})
 	for i := range rs {
 		if r.Study.Swap && rs[i].Observed != nil {
-			rs[i].Observed["swapped"] = strconv.FormatBool(swap)
+			record.Swapped.Put(rs[i].Observed, swap)
 		}
 		if of := r.shareOf(t); of != "" && rs[i].Observed != nil {
-			rs[i].Observed["load.share"] = "of " + of
+			record.LoadShare.Put(rs[i].Observed, of)
 		}
 		r.tools(p.site, pr, &rs[i])
 	}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/labtest"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
@@ -21,7 +22,12 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-func TestMain(m *testing.M) { nstest.Main(m, weir) }
+// In the lab's namespaces the test binary also prints all device states.
+func TestMain(m *testing.M) {
+	labtest.Main(m, map[string]func(context.Context, []string) error{
+		"state": func(context.Context, []string) error { return printState() },
+	})
+}
 
 // A run interrupted in any trial returns the cause; the next one resumes it in order.
 func TestResume(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/record"
 )
 
 // inZones returns hosts in zones; without any, as they are.
@@ -31,7 +32,7 @@ func measuredPairs(t *testing.T, c Config) map[string]int {
 	n := map[string]int{}
 	for _, r := range rs {
 		n[r.Config["pair"]]++
-		if r.Observed["path.client"] == "" || r.Observed["path.server"] == "" {
+		if !record.ClientHost.In(r.Observed) || !record.ServerHost.In(r.Observed) {
 			t.Errorf("%s does not say which machines it used: %v", r.Trial, r.Observed)
 		}
 	}
@@ -105,7 +106,7 @@ func TestLabHasNoMachines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(filepath.Join(dir, "machines.json")); err == nil || rs[0].Observed["path.client"] != "" {
+		if _, err := os.Stat(filepath.Join(dir, "machines.json")); err == nil || record.ClientHost.In(rs[0].Observed) {
 			t.Errorf("machines of the lab: %v", rs[0].Observed)
 		}
 	})

@@ -49,8 +49,8 @@ func TestInside(t *testing.T) {
 			ends = map[string]string{"client": "h1p1", "server": "h2p1"}
 		}
 		for end, value := range map[string]string{"client": "weir-engine-agent", "server": "weir-engine-serve"} {
-			own, _ := r.Get("cpu.own." + end)
-			if v, ok := r.Get("thread." + ends[end] + "." + value); !ok || v.Value != own.Value {
+			own, _ := r.Value(record.CPUOwn.At(end))
+			if v, ok := r.Value(record.CPUThread.Thread(ends[end], value, "")); !ok || v.Value != own.Value {
 				t.Errorf("%s: the %s's thread has %v, not its own clock's %v", r.Trial, end, v.Value, own.Value)
 			}
 			most := 0.0

@@ -7,19 +7,15 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/vishvananda/netlink"
 
-	"github.com/weir-bench/weir/internal/engine"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
@@ -33,35 +29,20 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// weir runs in the lab's namespaces: the engine, or a printer of all device states.
-func weir(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var err error
-	switch args[0] {
-	case "engine":
-		if err = engine.Main(ctx, args[1:], os.Stdin, os.Stdout); args[1] == "agent" {
-			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
-		}
-	case "state":
-		err = printState()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
-
 // printState prints everything that a condition can change, directly or through the kernel.
 func printState() error {
 	links, err := netlink.LinkList()
 	if err != nil {
 		return err
 	}
+	eth, err := local.OpenEthtool()
+	if err != nil {
+		return err
+	}
+	defer eth.Close()
 	for _, l := range links {
 		a := l.Attrs()
-		features, err := local.Features(a.Name)
+		features, err := eth.Features(a.Name)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -35,11 +36,11 @@ func one(blocks int) study.Study {
 	return s
 }
 
-func value(t *testing.T, r record.Result, name string) float64 {
+func value(t *testing.T, r record.Result, k record.Key) float64 {
 	t.Helper()
-	v, ok := r.Get(name)
+	v, ok := r.Value(k)
 	if !ok {
-		t.Fatalf("%s %s has no %s: %+v, warnings %q", r.Trial, r.Status, name, r.Values, r.Warnings)
+		t.Fatalf("%s %s has no %s: %+v, notes %q", r.Trial, r.Status, k, r.Values, r.Notes)
 	}
 	return v.Value
 }
@@ -72,16 +73,18 @@ func TestCostOfTwoMachines(t *testing.T) {
 			if i > 0 {
 				hog = 1.5
 			}
-			for name, want := range map[string]float64{
-				"cpu.busy": 0.6, "cpu.idle-baseline": 0.3 + hog, "cpu.used": 0.9 + hog, "cpu.used.baseline": 0.3 + hog, "cpu.accounted": 1,
-				"others.user.h1": 0.1, "others.user.h2": 0.2 + hog, "others.user": 0.3 + hog, "cpus.h1": 4, "cpus.h2": 4, "cpus": 8,
+			for k, want := range map[record.Key]float64{
+				record.CPUBusy.Whole(): 0.6, record.CPUIdleBaseline.Whole(): 0.3 + hog, record.CPUUsed.Whole(): 0.9 + hog,
+				record.CPUUsedBaseline.Whole(): 0.3 + hog, record.CPUAccounted.Whole(): 1,
+				record.OthersUser.On("h1"): 0.1, record.OthersUser.On("h2"): 0.2 + hog, record.OthersUser.Whole(): 0.3 + hog,
+				record.CPUs.On("h1"): 4, record.CPUs.On("h2"): 4, record.CPUs.Whole(): 8,
 			} {
-				if got := value(t, r, name); math.Abs(got-want) > 1e-6 {
-					t.Errorf("block %d: %s is %g, want %g", r.Block, name, got, want)
+				if got := value(t, r, k); math.Abs(got-want) > 1e-6 {
+					t.Errorf("block %d: %s is %g, want %g", r.Block, k, got, want)
 				}
 			}
-			if warned := strings.Contains(strings.Join(r.Warnings, "\n"), "kept h2 busy before this block"); !warned {
-				t.Errorf("block %d: warnings %q", r.Block, r.Warnings)
+			if warned := strings.Contains(fmt.Sprint(r.Notes), "kept h2 busy before this block"); !warned {
+				t.Errorf("block %d: notes %q", r.Block, r.Notes)
 			}
 		}
 		var o analysis.Others
@@ -111,8 +114,8 @@ func TestHogOnOneMachine(t *testing.T) {
 			busy := strings.Contains(r.Config["pair"], "h3")
 			pairs[busy] = append(pairs[busy], r)
 			// Each pair has its machines to itself.
-			if cost := value(t, r, "cpu.busy"); math.Abs(cost-0.3) > 1e-6 || r.Observed["cost"] != "" {
-				t.Errorf("%s: %g cores, %q", r.Trial, cost, r.Observed["cost"])
+			if cost := value(t, r, record.CPUBusy.Whole()); math.Abs(cost-0.3) > 1e-6 || record.AtOnce.In(r.Observed) {
+				t.Errorf("%s: %g cores, %d at once", r.Trial, cost, record.AtOnce.Of(r.Observed))
 			}
 		}
 		for block := range 4 {

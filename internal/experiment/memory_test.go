@@ -18,7 +18,7 @@ type large struct{ tool }
 func (l large) Parse(o probe.Output) (probe.Measured, error) {
 	m, err := l.tool.Parse(o)
 	for i := range 50 {
-		m.Values = append(m.Values, record.Value{Name: fmt.Sprintf("value.%d", i), Unit: "s", Value: float64(i), Hist: strings.Repeat("x", 200)})
+		m.Values = append(m.Values, record.Value{Name: record.Quantity(fmt.Sprintf("value.%d", i)), Unit: "s", Value: float64(i), Hist: strings.Repeat("x", 200)})
 	}
 	return m, err
 }

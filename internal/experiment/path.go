@@ -17,6 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/trial"
+	"github.com/weir-bench/weir/record"
 )
 
 // reachTime bounds the wait for a new path's first packet.
@@ -225,13 +226,12 @@ func (l *link) new(p *path) bool {
 	return !l.carried && !p.site.Private && (l.server.Call.IsValid() || len(l.server.Ports) > 0)
 }
 
-// warning describes what is wrong with a path that carries packets, "" for nothing.
-func (l *link) warning(mtu int) string {
+// notes say what is wrong with a path that carries packets.
+func (l *link) notes(mtu int) []record.Note {
 	if !l.cut {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("packets of %d bytes between %v (%s) and %v (%s) are cut into fragments, although they fit: what carries them adds headers; lower the MTU of these devices, or raise that of the device below them",
-		mtu, l.client, l.client.Dev, l.server, l.server.Dev)
+	return []record.Note{record.NoteCut.With(mtu, l.client, l.client.Dev, l.server, l.server.Dev)}
 }
 
 func (l *link) stop() error {

@@ -147,7 +147,7 @@ func TestProfileInTheLab(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, _ := r.Get("cpu.wait.client")
+		v, _ := r.Value(record.Quantity("cpu.wait").At("client"))
 		waited = max(waited, v.Value)
 		if one, ok := profile.TrialOf(r, p); ok {
 			of[r.Config["network"]] = append(of[r.Config["network"]], one)
@@ -196,12 +196,12 @@ func BenchmarkProfile(b *testing.B) {
 				if r.Block > profile.Blocks {
 					continue // a disturbed block, measured again
 				}
-				for _, value := range []string{"packet.rate", "cpu.own.per.packet"} {
+				for _, value := range []record.Quantity{"packet.rate", "cpu.own.per.packet"} {
 					v, ok := r.Get(value)
 					if !ok {
 						v.Value = math.NaN() // no part of a pair
 					}
-					of := r.Config["network"] + "-" + value
+					of := r.Config["network"] + "-" + string(value)
 					if pairs[of] == nil {
 						pairs[of] = new([2][]float64)
 					}

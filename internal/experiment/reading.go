@@ -3,6 +3,7 @@ package experiment
 import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/record"
 )
 
 // Reading returns how the results of a study are read: its comparisons, and the order of networks and
@@ -13,7 +14,7 @@ func Reading(s study.Study) analysis.Options {
 		o.Baseline = ""
 	}
 	for _, c := range s.Compare {
-		x := analysis.Contrast{Of: c.Of, To: c.To, In: c.In, Per: c.Per, Value: c.Value, Text: c.Text}
+		x := analysis.Contrast{Of: c.Of, To: c.To, In: c.In, Per: c.Per, Value: record.Quantity(c.Value), Text: c.Text}
 		if o.Baseline == "" {
 			o.Baseline = x.Baseline()
 		}

@@ -72,8 +72,8 @@ func TestAllPairs(t *testing.T) {
 						t.Errorf("%s is %s: %s, %v, or there twice", r.Trial, r.Status, r.Reason, r.Observed)
 					}
 					seen[what] = true
-					if shared := r.Observed["cost"] != ""; shared != (c.atOnce > 1) || r.Elapsed < 1 || r.Elapsed > 1.5 {
-						t.Errorf("%s took %v s, cost %q", r.Trial, r.Elapsed, r.Observed["cost"])
+					if shared := record.AtOnce.In(r.Observed); shared != (c.atOnce > 1) || r.Elapsed < 1 || r.Elapsed > 1.5 {
+						t.Errorf("%s took %v s, %d at once", r.Trial, r.Elapsed, record.AtOnce.Of(r.Observed))
 					}
 				}
 				for at, round := range rounds {
@@ -134,7 +134,7 @@ func TestResumeRound(t *testing.T) {
 			ran += site.trials
 		}
 		last := again[len(again)-1]
-		if ran != 2 || last.Observed["cost"] != "not measured: 2 pairs at once" {
+		if ran != 2 || record.AtOnce.Of(last.Observed) != 2 {
 			t.Errorf("%d trials ran, and %s was measured as %v", ran, last.Trial, last.Observed)
 		}
 		if raw(kept) != first || raw(lost) == other {

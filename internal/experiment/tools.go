@@ -86,12 +86,10 @@ func (r *run) tools(site *target.Site, pr probe.Probe, res *record.Result) {
 		return strings.Join(all, ", ")
 	}
 	client := ts[len(ts)-1].Program
-	if res.Observed["tool"] == "" { // its output has no version
-		res.Observed["tool"] = strings.TrimSpace(client + " " + version(client))
+	if !record.Tool.In(res.Observed) { // its output has no version
+		record.Tool.Put(res.Observed, strings.TrimSpace(client+" "+version(client)))
 	}
 	for _, other := range ts[:len(ts)-1] { // the client's launcher or its server
-		if v := version(other.Program); v != "" {
-			res.Observed["version."+other.Program] = v
-		}
+		record.VersionOf(other.Program).Put(res.Observed, version(other.Program))
 	}
 }

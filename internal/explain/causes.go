@@ -7,6 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -17,43 +18,126 @@ func causal(f finding.Finding) bool {
 		slices.Contains([]string{"link-limited", "one-cpu", "full-thread"}, f.Rule))
 }
 
+// A reason is the findings that make one statement: of one rule, at one place, about one thing.
+type reason struct {
+	Statement
+	clauses []clause
+}
+
+// A clause is what a finding says of cells that have the same text.
+type clause struct {
+	text   lang.Text
+	number *finding.Number
+	cells  []analysis.Cell
+}
+
 // causes merges the findings of one rule at one place, in the order of the findings: package finding
-// decides which cause outranks which.
-func (r Run) causes(network string) (out []Statement) {
+// decides which cause outranks which. Those that the baseline has to the same degree are apart.
+func (r Premises) causes(network string) (own, shared []Statement) {
+	var all []*reason
 	for _, f := range r.Findings {
-		if !causal(f) {
-			continue
-		}
 		cells := slices.DeleteFunc(slices.Clone(f.Cells), func(c analysis.Cell) bool { return c.Network != network })
-		if len(cells) == 0 {
+		if !causal(f) || len(cells) == 0 {
 			continue
 		}
-		i := slices.IndexFunc(out, func(s Statement) bool { return s.Rule == f.Rule && s.Place == f.Place })
+		i := slices.IndexFunc(all, func(x *reason) bool {
+			return x.Rule == f.Rule && x.Place == f.Place && x.about == f.Subject && x.Shared == f.Shared
+		})
 		if i < 0 {
-			s := Statement{Subject: Cause, Rule: f.Rule, Place: f.Place, Cells: cells, Text: f.Text, Number: f.Number, Test: f.Test, Untestable: f.Untestable, Evidence: slices.Clone(f.Evidence)}
+			x := &reason{Statement: Statement{Subject: Cause, Rule: f.Rule, Place: f.Place, Shared: f.Shared, Number: f.Number, Test: f.Test, Untestable: f.Untestable, Evidence: slices.Clone(f.Evidence), about: f.Subject}}
 			if f.Remedy != "" {
-				s.Evidence = append(s.Evidence, lang.T("remedy: %s", f.Remedy))
+				x.Evidence = append(x.Evidence, lang.T("remedy: %s", f.Remedy))
 			}
-			out = append(out, s)
+			all, i = append(all, x), len(all)
+		}
+		all[i].add(network, f, cells)
+	}
+	for _, x := range all {
+		x.Text = r.say(network, x)
+		if x.Shared {
+			x.Text += lang.T(", as in %s", r.Baseline)
+		}
+		if x.Rule == "full-thread" {
+			x.Text += r.whoseWork(x.Cells[0])
+		}
+		if x.Shared {
+			shared = append(shared, x.Statement)
+		} else {
+			own = append(own, x.Statement)
+		}
+	}
+	return own, shared
+}
+
+// add adds the cells of a finding that the reason lacks.
+func (x *reason) add(network string, f finding.Finding, cells []analysis.Cell) {
+	for _, c := range cells {
+		if slices.ContainsFunc(x.Cells, func(y analysis.Cell) bool { return y.String() == c.String() }) {
 			continue
 		}
-		for _, c := range cells {
-			if s := &out[i]; !slices.ContainsFunc(s.Cells, func(x analysis.Cell) bool { return x.String() == c.String() }) {
-				s.Cells = append(s.Cells, c)
-				if f.Text != s.Text {
-					s.Evidence = append(s.Evidence, lang.T("%s: %s", strings.TrimPrefix(c.String(), network+", "), f.Text))
-				}
+		i := slices.IndexFunc(x.clauses, func(y clause) bool { return y.text == f.Text })
+		if i < 0 {
+			i, x.clauses = len(x.clauses), append(x.clauses, clause{text: f.Text, number: f.Number})
+			if i > 0 {
+				x.Evidence = append(x.Evidence, lang.T("%s: %s", strings.TrimPrefix(c.String(), network+", "), f.Text))
 			}
 		}
+		x.Cells, x.clauses[i].cells = append(x.Cells, c), append(x.clauses[i].cells, c)
 	}
-	for i := range out {
-		s := &out[i]
-		s.Text += r.in(network, s.Cells)
-		if s.Rule == "full-thread" {
-			s.Text += r.whoseWork(s.Cells[0])
+}
+
+// mostClauses is how many clauses a statement has at most.
+const mostClauses = 2
+
+// say puts the clauses of a reason into a sentence, so that each number is of the cells that it names: beyond two
+// clauses, the others are the range of their numbers.
+func (r Premises) say(network string, x *reason) lang.Text {
+	if len(x.clauses) == 1 {
+		return x.clauses[0].text + r.in(network, x.Cells)
+	}
+	said := x.clauses
+	if len(said) > mostClauses {
+		said = said[:1]
+	}
+	var parts []lang.Text
+	for _, c := range said {
+		parts = append(parts, c.text+r.named(c.cells))
+	}
+	if rest := x.clauses[len(said):]; len(rest) > 0 {
+		parts = append(parts, r.others(rest))
+	}
+	return lang.Join(parts, lang.T("; "))
+}
+
+// others sums up clauses by the range of their numbers.
+func (r Premises) others(rest []clause) lang.Text {
+	var cells []analysis.Cell
+	lo, hi := rest[0].number, rest[0].number
+	for _, c := range rest {
+		cells = append(cells, c.cells...)
+		if lo == nil || c.number == nil {
+			lo = nil
+			continue
+		}
+		if c.number.Value.Center < lo.Value.Center {
+			lo = c.number
+		}
+		if c.number.Value.Center > hi.Value.Center {
+			hi = c.number
 		}
 	}
-	return out
+	if lo == nil {
+		return lang.T("and differently%s", r.named(cells))
+	}
+	return lang.T("%s %s to %s%s", lo.Name, plain(lo), plain(hi), r.named(cells))
+}
+
+// plain formats the estimate of a number: a share in percent.
+func plain(n *finding.Number) string {
+	if n.Unit == "1" {
+		return prose.Fixed(100*n.Value.Center, 1) + " %"
+	}
+	return prose.Measured(bare(n.Value), n.Unit)
 }
 
 // mostSoftirqs is the share of a host's receive softirqs from which one CPU does all of them.
@@ -61,7 +145,7 @@ const mostSoftirqs = 0.9
 
 // whoseWork says what else the full CPU does, if the counters show it: where both ends are on one machine, a
 // packet goes on to its receiver in softirqs on the CPU that sent it. It returns "" otherwise.
-func (r Run) whoseWork(at analysis.Cell) lang.Text {
+func (r Premises) whoseWork(at analysis.Cell) lang.Text {
 	var shares, idle []float64
 	for _, c := range r.cells(at.Network) {
 		if c.table.Cell(*c.row).String() != at.String() {
@@ -112,52 +196,72 @@ func (x Explanation) States(about Subject, c analysis.Cell) bool {
 	})
 }
 
-// ordinary returns the only statement about a network without any cause of its own and without a
-// difference to the baseline; false if there is more to say.
-func (r Run) ordinary(network string, causes []Statement) (Statement, bool) {
+// ordinary returns the statement about a network without any cause of its own and without a difference to the
+// baseline; false if there is more to say. Where an interval is wide, the run shows nothing: neither a difference nor
+// that there is none.
+func (r Premises) ordinary(network string, own, shared []Statement) (Statement, bool) {
+	own = slices.DeleteFunc(slices.Clone(own), func(s Statement) bool { return s.Rule == "tool-limited" })
+	if len(own) > 0 || r.Baseline == "" {
+		return Statement{}, false
+	}
 	if network == r.Baseline {
-		if len(causes) > 0 || len(r.cells(network)) == 0 {
-			return Statement{}, false
-		}
 		bounded := slices.ContainsFunc(r.cells(network), func(c cell) bool { return c.row.Value.Bounded() })
-		if !bounded || r.sharing(network) != nil {
+		if !bounded || r.sharing(network) != nil || len(r.failures(network)) > 0 {
 			return Statement{}, false
 		}
 		return Statement{Subject: Ordinary, Text: lang.T("the baseline; this run sees nothing that limits or spoils its numbers")}, true
 	}
-	base := r.causes(r.Baseline)
-	own := slices.DeleteFunc(slices.Clone(causes), func(s Statement) bool {
-		return s.Rule == "tool-limited" || slices.ContainsFunc(base, func(b Statement) bool { return b.Rule == s.Rule })
-	})
-	if len(own) > 0 || r.Baseline == "" {
-		return Statement{}, false
-	}
-	var same, evidence []lang.Text
+	var same, noisy, evidence []lang.Text
 	hidden := 0.0
 	for _, c := range r.cells(network) {
-		if !c.row.Ratio.Bounded() || !c.row.Same || c.row.Own.Ratio.Bounded() && !c.row.Own.Ratio.Contains(1) {
+		switch {
+		case !c.row.Ratio.Bounded():
+			continue
+		case !c.row.Same || c.row.Own.Ratio.Bounded() && !c.row.Own.Ratio.Contains(1):
 			return Statement{}, false
+		case c.row.Detectable > narrow:
+			noisy = append(noisy, r.name(c))
+			evidence = append(evidence, lang.T("%s: %s of %s", r.name(c), prose.Times(c.row.Ratio), r.Baseline))
+		default:
+			hidden = max(hidden, c.row.Detectable)
+			same = append(same, r.name(c)+lang.Text(" "+prose.Times(c.row.Ratio)))
 		}
-		hidden = max(hidden, c.row.Detectable)
-		same = append(same, r.name(c)+lang.Text(" "+times(c.row.Ratio)))
 		if c.row.Own.Ratio.Bounded() {
-			evidence = append(evidence, lang.T("%s: %s %s of %s", r.name(c), quantity(c.row.Own.Name), times(c.row.Own.Ratio), r.Baseline))
+			evidence = append(evidence, lang.T("%s: %s %s of %s", r.name(c), quantity(c.row.Own.Name), prose.Times(c.row.Own.Ratio), r.Baseline))
 		}
 	}
-	if same == nil {
-		return Statement{}, false
-	}
-	text := lang.T("no difference from %s shown: %s", r.Baseline, few(same))
+	var text lang.Text
 	switch {
-	case hidden > 1:
-		text += lang.T("; the run is too noisy to show less than a factor of %.0f", 1+hidden)
-	case hidden > notable:
-		text += lang.T("; one below %.0f %% would not have shown", 100*hidden)
-	}
-	if len(causes) > 0 {
-		text += lang.T("; the same limit")
+	case same == nil && noisy == nil:
+		return Statement{}, false
+	case same == nil:
+		text = lang.T("the run is too noisy to say whether it differs from %s: %s", r.Baseline, few(noisy))
+	default:
+		text = lang.T("no difference from %s shown: %s", r.Baseline, few(same))
+		if hidden > notable {
+			text += lang.T("; one below %.0f %% would not have shown", 100*hidden)
+		}
+		if noisy != nil {
+			text += lang.T("; too noisy to say: %s", few(noisy))
+		} else if of := limits(shared); of != "" {
+			text += lang.T("; the same limit: %s", of)
+		}
 	}
 	return Statement{Subject: Ordinary, Text: text, Evidence: evidence}, true
+}
+
+// narrow is the largest relative difference that can hide where the run says that none was shown.
+const narrow = 0.25
+
+// limits names the full threads that limit a network and the baseline alike, "" if there are none.
+func limits(shared []Statement) lang.Text {
+	var names []lang.Text
+	for _, s := range shared {
+		if s.Rule == "full-thread" && s.about != "" {
+			names = append(names, s.about)
+		}
+	}
+	return lang.Join(names, lang.T("; "))
 }
 
 // notable is the relative difference that a run should be able to show.
@@ -172,25 +276,28 @@ func few(parts []lang.Text) lang.Text {
 	return lang.Join(parts, lang.T(", "))
 }
 
-// unexplained is the only statement about a network that differs from the baseline if nothing says why; none
-// for others.
-func (r Run) unexplained(network string) []Statement {
+// unexplained is the statement about the cells of a network that differ from the baseline and that no other statement
+// explains; none if there are none.
+func (r Premises) unexplained(network string, said []Statement) []Statement {
 	var ratios []lang.Text
+	var cells []analysis.Cell
 	for _, c := range r.cells(network) {
-		if c.row.Ratio.Bounded() && !c.row.Same {
-			ratios = append(ratios, r.name(c)+lang.Text(" "+times(c.row.Ratio)))
+		known := slices.ContainsFunc(said, func(s Statement) bool { return s.Rule != "loss-not-located" && about(s.Cells, c) })
+		if c.row.Ratio.Bounded() && !c.row.Same && !known {
+			ratios = append(ratios, r.name(c)+lang.Text(" "+prose.Times(c.row.Ratio)))
+			cells = append(cells, c.table.Cell(*c.row))
 		}
 	}
 	if ratios == nil {
 		return nil
 	}
-	return []Statement{{Subject: Ordinary, Text: lang.T("the run does not show why it differs from %s: %s", r.Baseline, few(ratios))}}
+	return []Statement{{Subject: Ordinary, Cells: cells, Text: lang.T("the run does not show why it differs from %s: %s", r.Baseline, few(ratios))}}
 }
 
 // name names a cell: its probe, and its levels if the probe has more than one table.
-func (r Run) name(c cell) lang.Text {
+func (r Premises) name(c cell) lang.Text {
 	name := lang.Text(r.Short(c.table.Probe))
-	if l := levels(c.table.Levels); l != "" {
+	if l := prose.Levels(c.table.Levels); l != "" {
 		name += lang.T(" (%s)", l)
 	}
 	return name

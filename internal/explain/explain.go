@@ -14,13 +14,14 @@ import (
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 // most is how many statements a network gets. Further ones are in Network.More.
 const most = 6
 
-// A Run is what explanations are made from.
-type Run struct {
+// Premises are what explanations are made from.
+type Premises struct {
 	*analysis.Run
 	Findings []finding.Finding         // of the run
 	Short    func(probe string) string // names a probe in a sentence
@@ -54,6 +55,8 @@ const (
 	Sharing  Subject = "sharing"  // why TCP and UDP differ: the bytes that share a pass through the stack
 	Parts    Subject = "parts"    // what of a network's cost is encapsulation, bridges, netfilter
 	Bound    Subject = "bound"    // what removing a part could gain at most
+	Path     Subject = "path"     // how the parts of response times differ from the baseline's
+	Failure  Subject = "failure"  // trials without a value
 	Ordinary Subject = "ordinary" // nothing to explain
 	// Hypothesis is a statement of the user, which only a refuting run says anything about.
 	Hypothesis Subject = "hypothesis"
@@ -73,28 +76,32 @@ type Statement struct {
 	Verdict    *Verdict  `json:"verdict,omitempty"`
 	// Evidence is what the statement rests on, for readers who ask.
 	Evidence []lang.Text `json:"evidence,omitempty"`
+	// Shared means that the baseline has the same cause to the same degree.
+	Shared bool `json:"-"`
+
+	about lang.Text // what the text is about, of findings that say so
 }
 
 func (s Statement) String() string { return s.Say().String() }
 
 // Say returns the statement, what would refute it, and the verdict if a run tried to.
 func (s Statement) Say() lang.Text {
-	parts := []lang.Text{sentence(s.Text)}
+	parts := []lang.Text{prose.Sentence(s.Text)}
 	switch {
 	case s.Test != nil:
-		parts = append(parts, sentence(s.Test.Text))
+		parts = append(parts, prose.Sentence(s.Test.Text))
 	case s.Untestable != "":
-		parts = append(parts, sentence(lang.T("No run of weir can refute it: %s", s.Untestable)))
+		parts = append(parts, prose.Sentence(lang.T("No run of weir can refute it: %s", s.Untestable)))
 	}
 	if s.Verdict != nil {
 		parts = append(parts, s.Verdict.Say())
 	}
-	return sentences(parts...)
+	return prose.Sentences(parts...)
 }
 
 // Known reports whether a run has what explanations need. Runs of older versions and imported results do
 // not.
-func (r Run) Known() bool {
+func (r Premises) Known() bool {
 	for _, row := range r.Rows() {
 		if len(row.Evidence()) > 0 {
 			return true
@@ -104,9 +111,9 @@ func (r Run) Known() bool {
 }
 
 // New explains every network of a run.
-func New(r Run) Explanation {
+func New(r Premises) Explanation {
 	x := Explanation{Baseline: r.Baseline, Networks: []Network{}, Missing: r.missing()}
-	if !r.Known() {
+	if !r.Known() && r.anyValue() {
 		return x
 	}
 	for _, name := range r.Networks {
@@ -119,16 +126,23 @@ func New(r Run) Explanation {
 	return x
 }
 
-// network returns the statements about one network in the order of their importance.
-func (r Run) network(name string) []Statement {
-	causes := r.causes(name)
-	if s, ok := r.ordinary(name, causes); ok {
-		return append([]Statement{s}, r.hypotheses(name)...)
+// Of leaves the statements about one network; "" leaves all.
+func (x Explanation) Of(network string) Explanation {
+	x.Networks = slices.DeleteFunc(slices.Clone(x.Networks), func(n Network) bool { return network != "" && n.Name != network })
+	return x
+}
+
+// network returns the statements about one network in the order of their importance: what has no value at all, what
+// differs from the baseline and why, and at last what both have.
+func (r Premises) network(name string) []Statement {
+	fails := r.failures(name)
+	own, shared := r.causes(name)
+	paths := r.paths(name)
+	if s, ok := r.ordinary(name, own, shared); ok && paths == nil {
+		return slices.Concat(fails, []Statement{s}, r.hypotheses(name))
 	}
-	all := slices.Concat(causes, r.costs(name), r.sharing(name), r.parts(name), r.bounds(name), r.hypotheses(name))
-	if len(all) == 0 {
-		return r.unexplained(name)
-	}
+	all := slices.Concat(own, paths, r.costs(name), r.sharing(name), r.parts(name), r.bounds(name))
+	all = slices.Concat(fails, all, r.unexplained(name, all), shared, r.hypotheses(name))
 	for i, s := range all {
 		if s.Subject != Hypothesis {
 			all[i].Verdict = r.verdict(s)
@@ -138,7 +152,7 @@ func (r Run) network(name string) []Statement {
 }
 
 // hypotheses returns the statements of the user that runs have tested.
-func (r Run) hypotheses(network string) (out []Statement) {
+func (r Premises) hypotheses(network string) (out []Statement) {
 	for i, v := range r.Verdicts {
 		if v.Subject == Hypothesis && v.Cell.Network == network {
 			out = append(out, Statement{Subject: Hypothesis, Cells: []analysis.Cell{v.Cell}, Text: lang.T("hypothesis: %s", v.Text), Test: &v.Test, Verdict: &r.Verdicts[i]})
@@ -149,7 +163,7 @@ func (r Run) hypotheses(network string) (out []Statement) {
 
 // verdict returns the last verdict on a statement, nil if it was not tested. It is judged again: a rule of this version
 // can predict more or less than that of the version that tested it.
-func (r Run) verdict(s Statement) (last *Verdict) {
+func (r Premises) verdict(s Statement) (last *Verdict) {
 	if s.Test == nil || len(s.Cells) == 0 {
 		return nil
 	}
@@ -189,7 +203,7 @@ type cell struct {
 }
 
 // cells returns the cells of a network that have counted trials, in the order of the tables.
-func (r Run) cells(network string) (out []cell) {
+func (r Premises) cells(network string) (out []cell) {
 	for t, row := range r.Rows() {
 		if row.Network == network && row.Counted() > 0 {
 			out = append(out, cell{t, row})
@@ -199,13 +213,17 @@ func (r Run) cells(network string) (out []cell) {
 }
 
 // in names cells of a network in parentheses, "" if they are all that it has.
-func (r Run) in(network string, cells []analysis.Cell) lang.Text {
-	all := r.cells(network)
-	if len(cells) >= len(all) {
+func (r Premises) in(network string, cells []analysis.Cell) lang.Text {
+	if len(cells) >= len(r.cells(network)) {
 		return ""
 	}
+	return r.named(cells)
+}
+
+// named names cells of one network in parentheses.
+func (r Premises) named(cells []analysis.Cell) lang.Text {
 	tables := map[string]int{} // of a probe
-	for _, c := range all {
+	for _, c := range r.cells(cells[0].Network) {
 		tables[c.table.Probe]++
 	}
 	var probes []string

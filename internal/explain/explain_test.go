@@ -18,6 +18,7 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
@@ -58,23 +59,20 @@ func built(networks ...string) ([]record.Result, analysis.Options) {
 				cost *= drift * math.Exp(0.01*rnd.NormFloat64())
 				r := record.Result{Format: record.Format, Trial: fmt.Sprintf("b%03d-%s-%s", block, n, probe), Block: block, Status: record.OK, Elapsed: 1,
 					Start: time.Unix(int64(len(rs)), 0), Config: map[string]string{"network": n, "probe": probe},
-					Observed: map[string]string{"size": "1400", "send": "single", "recv": "single", "streams": "1"}}
-				add := func(name, unit string, v float64) {
-					r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
-				}
-				add("throughput", "bit/s", 8*1400/cost)
-				add("cpu.own.client", "core", 1)
-				add("cpu.own.server", "core", 0.4)
+					Observed: map[string]string{"tool": "weir engine", "size": "1400", "send": "single", "recv": "single", "streams": "1"}}
+				add := func(q record.Quantity, unit string, v float64) { r.Values = append(r.Values, q.Whole().Value(unit, v)) }
+				add(record.Throughput, "bit/s", 8*1400/cost)
+				r.Values = append(r.Values, record.CPUOwn.At("client").Value("core", 1), record.CPUOwn.At("server").Value("core", 0.4))
 				e := &evidence.Trial{Format: evidence.Format, Protocol: "udp", Seconds: 1, Sender: evidence.End{Host: "m"}, Receiver: evidence.End{Host: "m"},
 					Hosts: map[string]sample.Counters{"m": {"softirq.cpu0.net_rx": 9000, "softirq.cpu1.net_rx": float64(rnd.IntN(90)), "cpu0.idle": 0.004, "cpu1.idle": 0.6}}, Path: []evidence.Hop{{In: "h1p1", Dev: "eth0", Out: true, Data: evidence.Flow{Packets: 1000, Bytes: 1000 * 1442}}}}
 				if probe == "tcp-stream" {
 					r.Observed["size"], r.Observed["mss"] = "131072", "1448"
-					add("cpu.own.per.bit", "s/bit", 1.4*cost/1400/8)
+					add(record.CPUOwnPerBit, "s/bit", 1.4*cost/1400/8)
 					e.Protocol, e.Path[0].Data.Bytes = "tcp", 1000*m.tcpSize*math.Exp(0.02*rnd.NormFloat64())
 				} else {
-					add("sent", "packet/s", 1/cost)
-					add("delivered", "packet/s", 1/cost)
-					add("cpu.own.per.packet", "s/packet", 1.4*cost)
+					add(record.Sent, "packet/s", 1/cost)
+					add(record.Delivered, "packet/s", 1/cost)
+					add(record.CPUOwnPerPacket, "s/packet", 1.4*cost)
 				}
 				o.Evidence[r.Trial] = e
 				rs = append(rs, r)
@@ -84,10 +82,10 @@ func built(networks ...string) ([]record.Result, analysis.Options) {
 	return rs, o
 }
 
-func run(rs []record.Result, o analysis.Options, findings ...finding.Finding) Run {
+func run(rs []record.Result, o analysis.Options, findings ...finding.Finding) Premises {
 	a := analysis.New(rs, o)
 	short := map[string]string{"tcp-stream": "TCP", "udp-stream": "UDP"}
-	return Run{Run: a, Findings: findings, Short: func(probe string) string { return short[probe] },
+	return Premises{Run: a, Findings: findings, Short: func(probe string) string { return short[probe] },
 		Models: costmodel.Fit(a), Bounds: costmodel.WhatIf(a), Hooks: costmodel.Hooks(a)}
 }
 
@@ -106,6 +104,7 @@ func one(name lang.Text, unit string, lo, hi float64) *finding.Number {
 // full is the finding about a sender without time to spare.
 func full(network string) finding.Finding {
 	return finding.Finding{Rule: "full-thread", Severity: finding.Note, Cells: cellsOf(network, "tcp-stream", "udp-stream"), Place: "h1p1",
+		Shared: network != "host", Subject: lang.T("%s in %s", lang.T("engine client"), "h1p1"),
 		Text:     lang.T("%s: that thread is the limit", lang.T("%s at %s", lang.T("%s in %s", lang.T("engine client"), "h1p1"), lang.T("%.0f %% of a CPU", 99.0)+" [98, 100]")),
 		Evidence: []lang.Text{lang.T("%s in %s: median of %d blocks", "weir-engine-agent", "h1p1", 12)}, Remedy: "spread the load over several flows",
 		Number: one("busy", "1", 0.98, 1)}
@@ -116,7 +115,7 @@ func lost() finding.Finding {
 		Text: lang.T("segmentation is lost at %s %s: %s B per packet on %s, %s B on %s, %s times as many packets",
 			"h1", "eth0", "48,880", "vx0", "1,512", "eth0", "32"),
 		Number: one("packets", "1", 30, 34), Evidence: []lang.Text{"tx-udp_tnl-segmentation is off there"},
-		Test: &finding.Test{Text: "Refuted if switching it on does not give TCP at least 1.5× its throughput", Fix: []plan.Step{switchOn}, Metric: "throughput", Factor: 1.5}}
+		Test: &finding.Test{Text: "Refuted if switching it on does not give TCP at least 1.5× its throughput", Fix: []plan.Step{switchOn}, Metric: record.Throughput, Factor: 1.5}}
 }
 
 func text(x Explanation, l *lang.Language) []byte {
@@ -142,40 +141,40 @@ func text(x Explanation, l *lang.Language) []byte {
 func TestTexts(t *testing.T) {
 	stands := Verdict{Subject: Cause, Rule: "segmentation-lost", Place: "h1 eth0", Cell: cellsOf("lost", "tcp-stream")[0], Test: *lost().Test,
 		Ratio: stat.Interval{Center: 4.9, Lo: 4.5, Hi: 5.3, Confidence: 0.95, N: 8}, Outcome: Stands, Dir: "tests/x"}
-	for name, make := range map[string]func() Run{
-		"healthy": func() Run { rs, o := built("host", "macvlan"); return run(rs, o, full("host"), full("macvlan")) },
-		"segmentation": func() Run {
+	for name, make := range map[string]func() Premises{
+		"healthy": func() Premises { rs, o := built("host", "macvlan"); return run(rs, o, full("host"), full("macvlan")) },
+		"segmentation": func() Premises {
 			rs, o := built("host", "lost")
 			r := run(rs, o, full("host"), lost(), full("lost"))
 			r.Verdicts = []Verdict{stands}
 			return r
 		},
-		"what-if": func() Run {
+		"what-if": func() Premises {
 			rs, o := built("host", "bridge", "vxlan", "vxlan-overlay")
-			return run(rs, o, full("host"), full("vxlan-overlay"))
+			return run(rs, o, full("host"), full("bridge"), full("vxlan"), full("vxlan-overlay"))
 		},
-		"what-if-tested": func() Run {
+		"what-if-tested": func() Premises {
 			rs, o := built("host", "bridge", "vxlan", "vxlan-overlay", "bridged")
 			return run(rs, o)
 		},
-		"old": func() Run {
+		"old": func() Premises {
 			rs, o := built("host", "vxlan-overlay")
 			o.Evidence = nil
 			return run(rs, o, full("vxlan-overlay"))
 		},
-		"imported": func() Run {
+		"imported": func() Premises {
 			rs, o := built("host", "vxlan-overlay")
 			o.Evidence, o.Unpaired = nil, true
 			return run(rs, o)
 		},
-		"tools": func() Run {
+		"tools": func() Premises {
 			rs, o := built("host", "vxlan-overlay")
 			for i := range rs { // of foreign tools, no clock is known
-				rs[i].Values = rs[i].Values[:1]
+				rs[i].Values, rs[i].Observed["tool"] = rs[i].Values[:1], "iperf 3.12"
 			}
 			return run(rs, o)
 		},
-		"few-blocks": func() Run { rs, o := built("host", "vxlan-overlay"); return run(rs[:8], o) },
+		"few-blocks": func() Premises { rs, o := built("host", "vxlan-overlay"); return run(rs[:8], o) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for file, l := range map[string]*lang.Language{name + ".txt": nil, name + ".zh.txt": lang.Chinese} {
@@ -207,7 +206,7 @@ func TestAtMostSixLines(t *testing.T) {
 	var findings []finding.Finding
 	for i := range 8 {
 		f := full("vxlan-overlay")
-		f.Rule = fmt.Sprint("rule-", i)
+		f.Rule, f.Shared = fmt.Sprint("rule-", i), false
 		findings = append(findings, f)
 	}
 	n := New(run(rs, o, findings...)).Networks[1]
@@ -216,18 +215,19 @@ func TestAtMostSixLines(t *testing.T) {
 	}
 }
 
-// Findings of one rule at one place are one statement, which names its probes unless they are all.
+// Findings of one rule at one place are one statement, with a clause for each text that names its probes unless they are
+// all.
 func TestMerged(t *testing.T) {
 	rs, o := built("host", "lost")
 	a, b := lost(), lost()
 	b.Cells = cellsOf("lost", "udp-stream")
 	b.Text, b.Test = "another text", nil
 	r := run(rs, o, a)
-	if s := r.causes("lost"); len(s) != 1 || !strings.HasSuffix(s[0].Text.String(), "packets (TCP)") {
+	if s, _ := r.causes("lost"); len(s) != 1 || !strings.HasSuffix(s[0].Text.String(), "packets (TCP)") {
 		t.Errorf("alone: %+v", s)
 	}
-	r.Findings = append(r.Findings, b)
-	if s := r.causes("lost"); len(s) != 1 || len(s[0].Cells) != 2 || strings.Contains(s[0].Text.String(), "(") || s[0].Evidence[1].String() != "udp-stream: another text" {
+	r.Findings = append(r.Findings, b, full("host"))
+	if s, _ := r.causes("lost"); len(s) != 1 || len(s[0].Cells) != 2 || !strings.HasSuffix(s[0].Text.String(), "packets (TCP); another text (UDP)") || s[0].Evidence[1].String() != "udp-stream: another text" {
 		t.Errorf("merged: %+v", s)
 	}
 	x := New(r)
@@ -250,10 +250,10 @@ func TestVerdictIsOnTheNumberStated(t *testing.T) {
 		e.Window, e.Sender.CPU, e.Sender.Wait = 1, 0.6, 0.39
 		for j := range rs[i].Values {
 			v := &rs[i].Values[j]
-			if v.Name == "cpu.own.client" {
+			if v.Key() == record.CPUOwn.At("client") {
 				v.Value *= 0.6
 			}
-			if rs[i].Config["network"] == "bridged" && !strings.Contains(v.Name, ".per.") {
+			if rs[i].Config["network"] == "bridged" && !v.Name.In(record.CPUOwnPerBit, record.CPUOwnPerPacket) {
 				v.Value /= 2 // it had half of the time, so less arrived
 			}
 		}
@@ -262,7 +262,7 @@ func TestVerdictIsOnTheNumberStated(t *testing.T) {
 	said := r.bounds("vxlan-overlay")[0].Text.String()
 	for _, b := range r.whatIfs("vxlan-overlay") {
 		gain, delivered := b.Gained()
-		if delivered || b.Verdict != costmodel.Stands || !strings.Contains(said, times(gain)+" in work per CPU time") {
+		if delivered || b.Verdict != costmodel.Stands || !strings.Contains(said, prose.Times(gain)+" in work per CPU time") {
 			t.Errorf("%s: judged %v, %s; the sentence: %s", b.Probe, gain, b.Verdict, said)
 		}
 	}

@@ -14,8 +14,10 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/record"
 )
 
 // fixedName names the network, and the probe, without the supposed cause.
@@ -27,7 +29,7 @@ const fixedName = "fixed"
 func Refuting(found study.Study, s Statement, applies func(kind, factor string) bool) (out study.Study, err error) {
 	c, t := s.Cells[0], s.Test
 	out = found
-	out.Name, out.Question = "refute-"+s.ID(), sentence(s.Text).String()
+	out.Name, out.Question = "refute-"+s.ID(), prose.Sentence(s.Text).String()
 	out.Description = t.Text.String()
 	out.Precision, out.MaxTime, out.Compare = 0, 0, nil
 	out.AllPairs, out.Rounds, out.OneAtATime = false, 0, false
@@ -54,13 +56,31 @@ func Refuting(found study.Study, s Statement, applies func(kind, factor string) 
 			out.Factors[factor] = levels
 		}
 	}
-	pair := study.Contrast{Of: study.Levels{}, To: map[string]string{}, Value: t.Metric, Text: fixedName + " ÷ found"}
+	pair, err := without(&out, found, *t)
+	if err != nil {
+		return out, err
+	}
+	if pair.To["network"] == "" { // the ratio is the network's, not the baseline's
+		pair.In = study.Levels{"network": {network.Name}}
+	}
+	out.Compare, out.Baseline = []study.Contrast{pair}, out.Networks[0].Name
+	if out.Baseline != network.Name {
+		out.Compare = append(out.Compare, study.Contrast{To: map[string]string{"network": out.Baseline}})
+	}
+	return out, out.Validate()
+}
+
+// without adds to the only network and probe of a study those without the supposed cause, and returns the contrast that
+// compares them.
+func without(out *study.Study, found study.Study, t finding.Test) (pair study.Contrast, _ error) {
+	network, probe := out.Networks[len(out.Networks)-1], out.Probes[0]
+	pair = study.Contrast{Of: study.Levels{}, To: map[string]string{}, Value: string(t.Metric), Text: fixedName + " ÷ found"}
 	change := func(factor, from, to string) { pair.To[factor], pair.Of[factor] = from, []string{to} }
 	if len(t.Fix) > 0 {
 		before, _ := network.Also()
 		other := network.And(t.Fix...)
 		if after, err := other.Also(); err != nil || len(after) != len(before)+len(t.Fix) {
-			return out, fmt.Errorf("a study cannot hold the steps of the fix: %w", cmp.Or(err, errors.New("a step was lost")))
+			return pair, fmt.Errorf("a study cannot hold the steps of the fix: %w", cmp.Or(err, errors.New("a step was lost")))
 		}
 		other.Name = unused(fixedName, study.Names(out.Networks))
 		out.Networks = append(out.Networks, other)
@@ -68,7 +88,7 @@ func Refuting(found study.Study, s Statement, applies func(kind, factor string) 
 	}
 	if t.Network != "" {
 		if len(network.Options) > 0 {
-			return out, fmt.Errorf("%s stands for %s only without options", t.Network, network.Name)
+			return pair, fmt.Errorf("%s stands for %s only without options", t.Network, network.Name)
 		}
 		if t.AtMost { // a bound needs the segments
 			out.Networks = inPlace(found, network)
@@ -90,21 +110,14 @@ func Refuting(found study.Study, s Statement, applies func(kind, factor string) 
 		change("probe", probe.Name, other.Name)
 	}
 	for _, factor := range slices.Sorted(maps.Keys(t.Levels)) {
-		from, to := levelOf(out, factor, t.Levels[factor]), t.Levels[factor]
+		from, to := levelOf(*out, factor, t.Levels[factor]), t.Levels[factor]
 		if from == to || from == "" {
-			return out, fmt.Errorf("the network as found has no level of %s other than %s", factor, to)
+			return pair, fmt.Errorf("the network as found has no level of %s other than %s", factor, to)
 		}
 		out.Factors[factor] = []string{from, to}
 		change(factor, from, to)
 	}
-	if pair.To["network"] == "" { // the ratio is the network's, not the baseline's
-		pair.In = study.Levels{"network": {network.Name}}
-	}
-	out.Compare, out.Baseline = []study.Contrast{pair}, out.Networks[0].Name
-	if out.Baseline != network.Name {
-		out.Compare = append(out.Compare, study.Contrast{To: map[string]string{"network": out.Baseline}})
-	}
-	return out, out.Validate()
+	return pair, nil
 }
 
 // decisive is the half width of a ratio's interval that decides a test, as a share of the way from no change to the
@@ -184,7 +197,7 @@ func (s Statement) ID() string {
 	if s.Rule == "" {
 		parts[0] = string(s.Subject)
 	}
-	for _, p := range []string{s.Place, s.Cells[0].Network, s.Cells[0].Probe, levels(s.Cells[0].Levels)} {
+	for _, p := range []string{s.Place, s.Cells[0].Network, s.Cells[0].Probe, prose.Levels(s.Cells[0].Levels)} {
 		parts = append(parts, strings.FieldsFunc(p, func(r rune) bool {
 			return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
 		})...)
@@ -209,8 +222,51 @@ func Read(s Statement, run *analysis.Run, findings []finding.Finding) Verdict {
 		v.Ratio, v.Reason = row.Ratio, cmp.Or(lang.Text(row.Missing), v.Reason)
 		v.AtLeast, v.AtMost = row.Ends(run.Each)
 	}
+	v.readFailures(run)
 	v.judge(shown)
 	return v
+}
+
+// readFailures notes that no trial with the change has a value, because its programs failed or its packets did not arrive.
+func (v *Verdict) readFailures(run *analysis.Run) {
+	found, failed, broken := 0, 0, 0
+	var reason lang.Text
+	for t, row := range run.Rows() {
+		switch changed := v.changes(t, row); {
+		case changed && row.Counted() > 0:
+			return
+		case changed:
+			for _, p := range row.Points {
+				if failed++; p.Status == record.Failed || p.Status == record.Invalid {
+					broken++
+					reason = why(p)
+				}
+			}
+		case row.Network == v.Cell.Network:
+			found += row.Counted()
+		}
+	}
+	if v.Broken = found > 0 && broken > 0 && broken == failed; v.Broken {
+		v.Reason = lang.T("none of %d trials has a value: %s", failed, reason)
+	}
+}
+
+// changes reports whether a row of a refuting run is without the supposed cause.
+func (v *Verdict) changes(t *analysis.Table, row *analysis.Row) bool {
+	switch {
+	case v.Test.Network != "":
+		return row.Network == v.Test.Network
+	case len(v.Test.Fix) > 0:
+		return strings.HasPrefix(row.Network, fixedName) && row.Network != v.Cell.Network
+	case len(v.Test.Options) > 0:
+		return strings.HasPrefix(t.Probe, fixedName) && t.Probe != v.Cell.Probe && row.Network == v.Cell.Network
+	}
+	for factor, level := range v.Test.Levels {
+		if t.Config[factor] != level || row.Network != v.Cell.Network {
+			return false
+		}
+	}
+	return len(v.Test.Levels) > 0
 }
 
 // Commands returns the commands of sh(1) that remove the supposed cause of a statement on machines that

@@ -48,7 +48,7 @@ var switchOn = plan.Step{In: "h1", Offload: &plan.Offload{Dev: "eth0", Features:
 // The refuting run has the network as found and the same network with the fix, under one probe and at the
 // levels of the cell.
 func TestRefuting(t *testing.T) {
-	s, err := Refuting(designed(t, design), statement(finding.Test{Text: "Refuted if …", Fix: []plan.Step{switchOn}, Metric: "throughput", Factor: 1.5}), applies)
+	s, err := Refuting(designed(t, design), statement(finding.Test{Text: "Refuted if …", Fix: []plan.Step{switchOn}, Metric: record.Throughput, Factor: 1.5}), applies)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,11 +83,11 @@ func TestRefutingOtherwise(t *testing.T) {
 		test finding.Test
 		want string
 	}{
-		"level": {finding.Test{Levels: map[string]string{"offload": "off"}, Metric: "throughput", Factor: 0.8},
+		"level": {finding.Test{Levels: map[string]string{"offload": "off"}, Metric: record.Throughput, Factor: 0.8},
 			"{of: {offload: off}, to: {offload: on}, in: {network: slow}, value: throughput"},
-		"level of the study": {finding.Test{Levels: map[string]string{"mtu": "1500"}, Metric: "throughput", Factor: 0.8},
+		"level of the study": {finding.Test{Levels: map[string]string{"mtu": "1500"}, Metric: record.Throughput, Factor: 0.8},
 			"{of: {mtu: 1500}, to: {mtu: 9000}, in: {network: slow}, value: throughput"},
-		"option": {finding.Test{Options: map[string]string{"rcvbuf": "4194304"}, Metric: "loss", Factor: 0.5},
+		"option": {finding.Test{Options: map[string]string{"rcvbuf": "4194304"}, Metric: record.Loss, Factor: 0.5},
 			"{of: {probe: fixed}, to: {probe: tcp-stream}, in: {network: slow}, value: loss"},
 	} {
 		s, err := Refuting(designed(t, design), statement(c.test), applies)
@@ -99,7 +99,7 @@ func TestRefutingOtherwise(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
-	bound := statement(finding.Test{Network: "bridged", Metric: "throughput", Factor: 1.4, AtMost: true})
+	bound := statement(finding.Test{Network: "bridged", Metric: record.Throughput, Factor: 1.4, AtMost: true})
 	bound.Subject, bound.Rule, bound.Cells[0].Network = Bound, "", "vxlan-overlay"
 	s, err := Refuting(designed(t, "networks: [host, bridge, routed, vxlan, vxlan-overlay]\nprobes: [tcp-stream]\nfactors: {mtu: [9000]}\n"), bound, applies)
 	if err != nil {
@@ -135,7 +135,7 @@ func TestRefutingRefuses(t *testing.T) {
 		"no level":   {design, func(s *Statement) { s.Test.Levels = map[string]string{"ends": "pod-pod"} }, "no level of ends other than pod-pod"},
 		"elsewhere":  {strings.Replace(design, "[host, {use", "[host] #", 1) + "target: {ssh: [a, b]}\n", func(*Statement) {}, "not its own"},
 	} {
-		s := statement(finding.Test{Metric: "throughput", Factor: 1.5})
+		s := statement(finding.Test{Metric: record.Throughput, Factor: 1.5})
 		c.change(&s)
 		if _, err := Refuting(designed(t, c.design), s, applies); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -183,12 +183,12 @@ func TestRead(t *testing.T) {
 			loss := map[string]float64{"slow": 0.03 + 0.001*float64(block), "fixed": 0}[n]
 			rs = append(rs, record.Result{Trial: fmt.Sprintf("b%d-%s", block, n), Block: block, Status: record.OK, Elapsed: 1, Start: time.Unix(int64(len(rs)), 0),
 				Config: map[string]string{"network": n, "probe": "udp-stream"},
-				Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: 1e9}, {Name: "loss", Unit: "1", Value: loss}}})
+				Values: []record.Value{{Name: record.Throughput, Unit: "bit/s", Value: 1e9}, {Name: "loss", Unit: "1", Value: loss}}})
 		}
 	}
 	a := analysis.New(rs, analysis.Options{Networks: []string{"slow", "fixed"},
 		Contrasts: []analysis.Contrast{{Of: map[string][]string{"network": {"fixed"}}, To: map[string]string{"network": "slow"}, Value: "loss"}}})
-	s := statement(finding.Test{Fix: []plan.Step{switchOn}, Metric: "loss", Factor: 0.5})
+	s := statement(finding.Test{Fix: []plan.Step{switchOn}, Metric: record.Loss, Factor: 0.5})
 	s.Cells[0].Probe = "udp-stream"
 	again := finding.Finding{Rule: s.Rule, Place: s.Place, Cells: []analysis.Cell{{Probe: "udp-stream", Network: "slow"}}}
 	if v := Read(s, a, []finding.Finding{again}); v.Outcome != Stands || v.Ratio.Center != 0 {
@@ -228,12 +228,12 @@ func TestReadStopped(t *testing.T) {
 					v = 0
 				}
 				rs = append(rs, record.Result{Trial: fmt.Sprintf("b%d-%s", block, n), Block: block, Status: record.OK, Elapsed: 1, Start: time.Unix(int64(len(rs)), 0),
-					Config: map[string]string{"network": n, "probe": "tcp-stream"}, Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: v}}})
+					Config: map[string]string{"network": n, "probe": "tcp-stream"}, Values: []record.Value{{Name: record.Throughput, Unit: "bit/s", Value: v}}})
 			}
 		}
 		a := analysis.New(rs, analysis.Options{Networks: []string{"slow", "fixed"},
 			Contrasts: []analysis.Contrast{{Of: map[string][]string{"network": {"fixed"}}, To: map[string]string{"network": "slow"}, Value: "throughput"}}})
-		s := statement(finding.Test{Fix: []plan.Step{switchOn}, Metric: "throughput", Factor: 1.5})
+		s := statement(finding.Test{Fix: []plan.Step{switchOn}, Metric: record.Throughput, Factor: 1.5})
 		s.Cells[0].Probe = "tcp-stream"
 		v := Read(s, a, []finding.Finding{{Rule: s.Rule, Place: s.Place, Cells: []analysis.Cell{{Probe: "tcp-stream", Network: "slow"}}}})
 		if v.Ratio.Bounded() || v.Outcome != c.want || math.Abs(v.AtLeast-c.least) > 1 || math.Abs(v.AtMost-c.most) > 0.1 || !strings.Contains(v.Say().String(), c.says) {
@@ -247,7 +247,7 @@ func TestReadStopped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again := (Run{Verdicts: stored}).verdict(s); again == nil || again.Outcome != c.want {
+		if again := (Premises{Verdicts: stored}).verdict(s); again == nil || again.Outcome != c.want {
 			t.Errorf("%g×, judged again: %v", c.factor, again)
 		}
 	}

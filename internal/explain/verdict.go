@@ -10,7 +10,9 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -35,8 +37,11 @@ type Verdict struct {
 	Ratio   stat.Interval `json:"ratio"` // Test.Metric, fixed ÷ found in the same block; N is 0 without one
 	// AtLeast and AtMost are the ends of the median ratio's interval where Ratio has none, because what was found is 0
 	// in some blocks; 0 for an end that does not exist.
-	AtLeast float64   `json:"atLeast,omitempty"`
-	AtMost  float64   `json:"atMost,omitempty"`
+	AtLeast float64 `json:"atLeast,omitempty"`
+	AtMost  float64 `json:"atMost,omitempty"`
+	// Broken means that no trial with the change has a value, while those without it have: the network needs what the
+	// statement blames.
+	Broken  bool      `json:"broken,omitempty"`
 	Outcome Outcome   `json:"outcome"`
 	Reason  lang.Text `json:"reason,omitempty"` // why the ratio is missing
 	Dir     string    `json:"dir"`              // results of the run, below those that it tests
@@ -56,7 +61,7 @@ func Judge(t finding.Test, ratio stat.Interval, shown bool) Outcome {
 		return Outcome(costmodel.Within(ratio, t.Factor))
 	case more && ratio.Hi < t.Factor, !more && ratio.Lo > t.Factor:
 		return Refuted
-	case more && ratio.Lo > 1, !more && ratio.Hi < 1:
+	case more && ratio.Lo > 1 && ratio.Center >= t.Factor, !more && ratio.Hi < 1 && ratio.Center <= t.Factor:
 		return Stands
 	}
 	return Open
@@ -67,8 +72,13 @@ func (v *Verdict) judge(shown bool) {
 	ratio := v.Ratio
 	if v.oneSided() && !v.Test.AtMost {
 		ratio = stat.Interval{Lo: v.AtLeast, Hi: cmp.Or(v.AtMost, math.Inf(1)), Confidence: 1}
+		if ratio.Center = ratio.Lo; v.Test.Factor < 1 { // the end that decides
+			ratio.Center = ratio.Hi
+		}
 	}
-	v.Outcome = Judge(v.Test, ratio, shown)
+	if v.Outcome = Judge(v.Test, ratio, shown); v.Broken && shown {
+		v.Outcome = Refuted
+	}
 }
 
 // oneSided reports whether only the ends of the median ratio can decide.
@@ -101,21 +111,23 @@ func (v Verdict) Say() lang.Text {
 	switch {
 	case v.Outcome == NotReproduced:
 		return lang.T("Tested: the network, built anew, does not show it: not reproduced.")
+	case v.Broken:
+		return lang.T("Tested: with the change %s: %s.", lang.Stored(string(v.Reason)), v.Outcome.Say())
 	case v.oneSided() && (v.AtLeast == 0 || v.AtMost > 0 && (v.Outcome == Refuted) == (v.Test.Factor > 1)):
-		return lang.T("Tested: %s is at most %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), fixed(v.AtMost, 2), v.Outcome.Say())
+		return lang.T("Tested: %s is at most %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), prose.Fixed(v.AtMost, 2), v.Outcome.Say())
 	case v.oneSided():
-		return lang.T("Tested: %s is at least %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), fixed(v.AtLeast, 2), v.Outcome.Say())
+		return lang.T("Tested: %s is at least %s× what was found, which was 0 in some blocks: %s.", v.Quantity(), prose.Fixed(v.AtLeast, 2), v.Outcome.Say())
 	case v.Ratio.N == 0:
 		return lang.T("Tested: %s: %s.", lang.Stored(string(v.Reason)), v.Outcome.Say())
 	case v.Test.AtMost:
-		return lang.T("Tested: it gained %s: %s.", times(v.Ratio), v.Outcome.Say())
+		return lang.T("Tested: it gained %s: %s.", prose.Times(v.Ratio), v.Outcome.Say())
 	}
-	return lang.T("Tested: %s %s of what was found: %s.", v.Quantity(), times(v.Ratio), v.Outcome.Say())
+	return lang.T("Tested: %s %s of what was found: %s.", v.Quantity(), prose.Times(v.Ratio), v.Outcome.Say())
 }
 
 // Statement returns what was tested, with its verdict.
 func (v Verdict) Statement() lang.Text {
-	return sentences(sentence(v.Text), sentence(v.Test.Text), v.Say())
+	return prose.Sentences(prose.Sentence(v.Text), prose.Sentence(v.Test.Text), v.Say())
 }
 
 // Quantity names the value that the fix changes.
@@ -129,9 +141,9 @@ func (v Verdict) Quantity() lang.Text {
 // Predicted formats the least change that the statement predicts.
 func (v Verdict) Predicted() string {
 	if v.Test.Factor < 1 || v.Test.AtMost {
-		return "≤ " + fixed(v.Test.Factor, 2) + "×"
+		return "≤ " + prose.Fixed(v.Test.Factor, 2) + "×"
 	}
-	return "≥ " + fixed(v.Test.Factor, 2) + "×"
+	return "≥ " + prose.Fixed(v.Test.Factor, 2) + "×"
 }
 
 // verdictsFormat is the version of the file of verdicts. A reader refuses any other.
@@ -161,7 +173,7 @@ func ParseVerdicts(b []byte) ([]Verdict, error) {
 		if !slices.Contains([]Outcome{Stands, Refuted, Open, NotReproduced}, v.Outcome) {
 			return nil, fmt.Errorf("verdict %d is %q, none of those that weir gives", i+1, v.Outcome)
 		}
-		if !Printable(string(v.Text), string(v.Test.Text), v.Test.Metric, string(v.Reason), v.Dir) {
+		if !foreign.Printable(string(v.Text), string(v.Test.Text), string(v.Test.Metric), string(v.Reason), v.Dir) {
 			return nil, fmt.Errorf("verdict %d has characters that do not print", i+1)
 		}
 	}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // between is an interval around its middle.
@@ -38,6 +40,8 @@ func TestJudge(t *testing.T) {
 		{"falls as predicted", less, between(0.5, 0.85), true, Stands},
 		{"falls further", less, between(0.1, 0.2), true, Stands},
 		{"vanishes", less, between(0, 0.1), true, Stands},
+		{"falls, and perhaps by as much", finding.Test{Factor: 0.5}, stat.Interval{Center: 0.61, Lo: 0.48, Hi: 0.77, Confidence: 0.95, N: 8}, true, Open},
+		{"rises, and perhaps by as much", more, stat.Interval{Center: 1.3, Lo: 1.1, Hi: 1.6, Confidence: 0.95, N: 8}, true, Open},
 		{"falls too little", less, between(0.85, 0.95), true, Refuted},
 		{"rises", less, between(1.1, 1.3), true, Refuted},
 		{"may fall", less, between(0.7, 1.1), true, Open},
@@ -55,7 +59,7 @@ func TestJudge(t *testing.T) {
 
 func TestVerdictsRoundTrip(t *testing.T) {
 	want := []Verdict{{Subject: Cause, Rule: "segmentation-lost", Place: "h1 eth0", Cell: analysis.Cell{Probe: "tcp-stream", Network: "vx", Levels: map[string]string{"mtu": "1500"}},
-		Text: "lost", Test: finding.Test{Text: "Refuted if nothing changes", Metric: "throughput", Factor: 1.5}, Ratio: between(1.4, 1.7), Outcome: Stands, Dir: "tests/x"}}
+		Text: "lost", Test: finding.Test{Text: "Refuted if nothing changes", Metric: record.Throughput, Factor: 1.5}, Ratio: between(1.4, 1.7), Outcome: Stands, Dir: "tests/x"}}
 	b, err := EncodeVerdicts(want)
 	if err != nil {
 		t.Fatal(err)
@@ -77,8 +81,8 @@ func TestVerdictsRoundTrip(t *testing.T) {
 // A verdict of another version is judged by what this version predicts, unless it is of another change.
 func TestJudgedAgain(t *testing.T) {
 	cell := analysis.Cell{Probe: "tcp-stream", Network: "vx"}
-	old := finding.Test{Text: "Refuted if …", Metric: "throughput", Factor: 1.5}
-	r := Run{Verdicts: []Verdict{{Subject: Cause, Rule: "x", Cell: cell, Test: old, Ratio: between(1.2, 1.3), Outcome: Refuted}}}
+	old := finding.Test{Text: "Refuted if …", Metric: record.Throughput, Factor: 1.5}
+	r := Premises{Verdicts: []Verdict{{Subject: Cause, Rule: "x", Cell: cell, Test: old, Ratio: between(1.2, 1.3), Outcome: Refuted}}}
 	for name, c := range map[string]struct {
 		change func(*finding.Test)
 		want   string
@@ -122,7 +126,7 @@ func FuzzParseVerdicts(f *testing.F) {
 			return
 		}
 		for _, v := range vs {
-			if s := v.String(); !Printable(s) {
+			if s := v.String(); !foreign.Printable(s) {
 				t.Errorf("the sentence of a verdict does not print: %q", s)
 			}
 		}

@@ -8,33 +8,36 @@ import (
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // under names the levels of a cell after its probe.
 func under(c analysis.Cell) lang.Text {
-	if l := levels(c.Levels); l != "" {
+	if l := prose.Levels(c.Levels); l != "" {
 		return lang.T(", %s", l)
 	}
 	return ""
 }
 
 // whatIfs returns the leading bounds of a network.
-func (r Run) whatIfs(network string) []costmodel.Bound {
+func (r Premises) whatIfs(network string) []costmodel.Bound {
 	return slices.DeleteFunc(costmodel.Leading(r.Bounds), func(b costmodel.Bound) bool { return b.Network != network })
 }
 
 // inWork returns an interval in seconds per unit of work that a reader knows, and what that is.
 func inWork(i stat.Interval, unit string) (stat.Interval, lang.Text) {
 	if unit == "s/byte" {
-		return scaled(i, 1024), "KiB"
+		return i.Scaled(1024), "KiB"
 	}
 	return i, lang.T("datagram")
 }
 
 // parts takes apart what a network adds to the baseline's cost: its tunnel, its veths and bridges, and of
 // these what passing packets to netfilter costs.
-func (r Run) parts(network string) []Statement {
+func (r Premises) parts(network string) []Statement {
 	s := Statement{Subject: Parts}
 	var clauses []lang.Text
 	for _, b := range r.whatIfs(network) {
@@ -45,20 +48,20 @@ func (r Run) parts(network string) []Statement {
 		cost, _ := inWork(b.Cost, b.Unit)
 		host, _ := inWork(b.Host, b.Unit)
 		more := cost.Center - host.Center
-		added := lang.T("+%s per %s (%s%s), encapsulation is %s", measured(stat.Interval{Center: more, N: 1}, "s"), work, r.Short(b.Probe), under(b.Cell), measured(e, "s"))
+		added := lang.T("+%s per %s (%s%s), encapsulation is %s", prose.Measured(stat.Interval{Center: more, N: 1}, "s"), work, r.Short(b.Probe), under(b.Cell), prose.Measured(e, "s"))
 		text := lang.T("of the sender's %s", added)
 		if clauses != nil {
 			text = lang.T("of its %s", added)
 		}
 		if bridging, _ := inWork(b.Bridging, b.Unit); b.Bridging.Bounded() && b.Bridging.Lo > 0 {
-			text += lang.T(", veths and bridges %s", measured(bridging, "s"))
+			text += lang.T(", veths and bridges %s", prose.Measured(bridging, "s"))
 		} else if b.Bridging.Bounded() {
 			text += lang.T(", veths and bridges not resolved")
 		}
 		for _, h := range r.Hooks {
 			if h.Cell.String() == b.Cell.String() { // the bound with the hook; others do not contain its cost
 				extra, _ := inWork(h.Extra, h.Unit)
-				text += lang.T("; bridge-nf-call-iptables is %s of it", measured(extra, "s"))
+				text += lang.T("; bridge-nf-call-iptables is %s of it", prose.Measured(extra, "s"))
 			}
 		}
 		clauses = append(clauses, text)
@@ -68,7 +71,7 @@ func (r Run) parts(network string) []Statement {
 		}
 		if b.Sum.N > 0 {
 			sum, _ := inWork(b.Sum, b.Unit)
-			s.Evidence = append(s.Evidence, lang.T("%s: the segments add up to %s, and the path takes %s: %s", r.Short(b.Probe), measured(sum, "s"), measured(cost, "s"), times(b.OfMeasured)))
+			s.Evidence = append(s.Evidence, lang.T("%s: the segments add up to %s, and the path takes %s: %s", r.Short(b.Probe), prose.Measured(sum, "s"), prose.Measured(cost, "s"), prose.Times(b.OfMeasured)))
 		}
 	}
 	if clauses == nil {
@@ -80,7 +83,7 @@ func (r Run) parts(network string) []Statement {
 
 // bounds says what free encapsulation would give at most. The bridged pods can refute it, in the run itself
 // or in a run of their own.
-func (r Run) bounds(network string) []Statement {
+func (r Premises) bounds(network string) []Statement {
 	s := Statement{Subject: Bound}
 	var most, limits, verdicts []lang.Text
 	for _, b := range r.whatIfs(network) {
@@ -91,7 +94,7 @@ func (r Run) bounds(network string) []Statement {
 			continue
 		}
 		name := lang.Text(r.Short(b.Probe)) + under(b.Cell)
-		most, limits = append(most, lang.T("%s for %s", times(b.Free), name)), append(limits, limitOf(b))
+		most, limits = append(most, lang.T("%s for %s", prose.Times(b.Free), name)), append(limits, limitOf(b))
 		s.Cells = append(s.Cells, b.Cell)
 		if s.Number == nil || b.Free.Hi/b.Free.Lo < s.Number.Value.Hi/s.Number.Value.Lo { // the easiest to refute
 			s.Number = &finding.Number{Name: lang.T("work with free encapsulation ÷ work now"), Unit: "1", Value: b.Free}
@@ -102,9 +105,9 @@ func (r Run) bounds(network string) []Statement {
 			s.Cells[0], s.Cells[last] = s.Cells[last], s.Cells[0] // the first is tested
 		}
 		if gain, delivered := b.Gained(); gain.N > 0 && b.Verdict != "" {
-			verdicts = append(verdicts, lang.T("%s%s for %s (%s)", times(gain), ofWork(delivered), name, Outcome(b.Verdict).Say()))
+			verdicts = append(verdicts, lang.T("%s%s for %s (%s)", prose.Times(gain), ofWork(delivered), name, Outcome(b.Verdict).Say()))
 		}
-		s.Evidence = append(s.Evidence, lang.T("%s: at %s, free encapsulation would save %s", name, rate(b), measured(b.Saved, "core")))
+		s.Evidence = append(s.Evidence, lang.T("%s: at %s, free encapsulation would save %s", name, rate(b), prose.Measured(b.Saved, "core")))
 	}
 	if most == nil {
 		return nil
@@ -121,10 +124,10 @@ func (r Run) bounds(network string) []Statement {
 			}
 		}
 	}
-	s.Text = lang.T("free encapsulation would give at most %s%s", list(most), common)
+	s.Text = lang.T("free encapsulation would give at most %s%s", prose.And(most), common)
 	if verdicts != nil {
 		s.Test = nil // this run was it
-		s.Text += lang.T(". Refuted if bridging the same pods without the tunnel gains more: it gained %s", list(verdicts))
+		s.Text += lang.T(". Refuted if bridging the same pods without the tunnel gains more: it gained %s", prose.And(verdicts))
 	}
 	return []Statement{s}
 }
@@ -138,7 +141,7 @@ func limitOf(b costmodel.Bound) lang.Text {
 	case !b.Inside:
 		return lang.T("%s limits throughput and does not encapsulate, so this is work per CPU time", finding.Describe(b.Limit.Thread).Subject)
 	case b.Most > 0 && b.Next != nil:
-		return lang.T("from %s× on, %s would be the limit", fixed(b.Most, 2), finding.Describe(b.Next.Thread).Subject)
+		return lang.T("from %s× on, %s would be the limit", prose.Fixed(b.Most, 2), finding.Describe(b.Next.Thread).Subject)
 	}
 	return ""
 }
@@ -153,25 +156,25 @@ func ofWork(delivered bool) lang.Text {
 
 func rate(b costmodel.Bound) string {
 	if b.Unit == "s/byte" {
-		return value(8*b.Rate, "bit/s")
+		return unit.Format(8*b.Rate, "bit/s")
 	}
-	return value(b.Rate, "packet/s")
+	return unit.Format(b.Rate, "packet/s")
 }
 
 // bridgedTest is the run that can refute a bound.
-func (r Run) bridgedTest(b costmodel.Bound) *finding.Test {
+func (r Premises) bridgedTest(b costmodel.Bound) *finding.Test {
 	_, delivered := b.Gained()
 	metric := delivers
 	if !delivered {
-		metric = map[string]string{"s/byte": "cpu.own.per.bit"}[b.Unit]
-		metric = cmp.Or(metric, "cpu.own.per.packet")
+		metric = map[string]record.Quantity{"s/byte": record.CPUOwnPerBit}[b.Unit]
+		metric = cmp.Or(metric, record.CPUOwnPerPacket)
 	}
-	return &finding.Test{Text: lang.T("Refuted if bridging the same pods without the tunnel gains more than %s×%s for %s", fixed(b.Free.Hi, 2), ofWork(delivered), r.Short(b.Probe)),
+	return &finding.Test{Text: lang.T("Refuted if bridging the same pods without the tunnel gains more than %s×%s for %s", prose.Fixed(b.Free.Hi, 2), ofWork(delivered), r.Short(b.Probe)),
 		Network: costmodel.Without, Metric: metric, Factor: b.Free.Hi, AtMost: true}
 }
 
 // delivers is the metric of a bound on what arrives; the others are on the work per CPU time.
-const delivers = "throughput"
+var delivers = record.Throughput
 
 // readBound judges the refuting run of a bound: it has the segments and the pods without the tunnel.
 func (v *Verdict) readBound(run *analysis.Run) {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // A benchmark is an entry of the files that github-action-benchmark reads with the tools
@@ -20,19 +23,19 @@ type benchmark struct {
 // BiggerIsBetter writes the values and ratios of runs that are better when larger, for
 // github-action-benchmark, and SmallerIsBetter those that are better when smaller. The consumer takes one
 // direction per file.
-func BiggerIsBetter(w io.Writer, runs []Run) error { return benchmarks(w, runs, false) }
+func BiggerIsBetter(w io.Writer, runs []*account.Account) error { return benchmarks(w, runs, false) }
 
 // SmallerIsBetter writes what BiggerIsBetter leaves out.
-func SmallerIsBetter(w io.Writer, runs []Run) error { return benchmarks(w, runs, true) }
+func SmallerIsBetter(w io.Writer, runs []*account.Account) error { return benchmarks(w, runs, true) }
 
-func benchmarks(w io.Writer, runs []Run, lower bool) error {
+func benchmarks(w io.Writer, runs []*account.Account, lower bool) error {
 	out := []benchmark{}
 	for _, n := range numbers(runs) {
 		i := n.interval
-		if lowerIsBetter(n.unit) != lower || math.IsInf(i.Center, 0) || math.IsNaN(i.Center) { // JSON has neither
+		if n.metric.LowerIsBetter(n.unit) != lower || math.IsInf(i.Center, 0) || math.IsNaN(i.Center) { // JSON has neither
 			continue
 		}
-		b := benchmark{Name: oneLine(n.String() + ", " + n.metric), Unit: n.unit, Value: i.Center, Extra: fmt.Sprintf("n=%d", i.N)}
+		b := benchmark{Name: foreign.Line(n.String() + ", " + string(n.metric)), Unit: n.unit, Value: i.Center, Extra: fmt.Sprintf("n=%d", i.N)}
 		if n.Compared != "" {
 			b.Unit = "ratio"
 		}

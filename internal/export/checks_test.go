@@ -10,6 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/stat"
@@ -209,8 +210,8 @@ func TestBenchmarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, r := range []Run{recorded(t), hostileRun(t)} {
-		for _, b := range [][]byte{written(t, BiggerIsBetter, r), written(t, SmallerIsBetter, r), written(t, SmallerIsBetter, Run{Analysis: analysis.New(nil, analysis.Options{})})} {
+	for _, r := range []*account.Account{recorded(t), hostileRun(t)} {
+		for _, b := range [][]byte{written(t, BiggerIsBetter, r), written(t, SmallerIsBetter, r), written(t, SmallerIsBetter, of("", nil, nil, analysis.Options{}))} {
 			v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
 			if err == nil {
 				err = s.Validate(v)

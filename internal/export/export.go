@@ -12,30 +12,26 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
-
-// A Run is what exports need of a run. Several runs are those of a series, in their order.
-type Run struct {
-	Study    string            // its name
-	Hosts    map[string][]byte // facts of each host, JSON, by name
-	Analysis *analysis.Run
-}
 
 // A number is a value of a cell or a ratio of cells, of one run or pooled over several.
 type number struct {
 	analysis.Cell                   // Compared is "" for a value, "network bridge ÷ host" for a ratio
 	factors       map[string]string // of the cell: all but network and probe
-	metric, unit  string            // of the value, or of both sides of the ratio
+	metric        record.Quantity
+	unit          string // of the value, or of both sides of the ratio
 	interval      stat.Interval
 }
 
 // numbers returns the values that have intervals, and the ratios. The intervals of ratios hold together,
 // each of the others by itself.
-func numbers(runs []Run) (out []number) {
-	add := func(c analysis.Cell, factors map[string]string, metric, unit, compared string, i stat.Interval) {
+func numbers(runs []*account.Account) (out []number) {
+	add := func(c analysis.Cell, factors map[string]string, metric record.Quantity, unit, compared string, i stat.Interval) {
 		if i.N > 0 {
 			c.Compared = compared
 			out = append(out, number{c, factors, metric, unit, i})
@@ -87,19 +83,14 @@ func with(config, of map[string]string) map[string]string {
 	return all
 }
 
-// lowerIsBetter adds to record.LowerIsBetter the costs that are no metric of a probe.
-func lowerIsBetter(unit string) bool {
-	return record.LowerIsBetter(unit) || strings.HasPrefix(unit, "s/")
-}
-
 // A fact is a property of a run that numbers depend on.
 type fact struct{ key, value string }
 
 // about returns the facts of runs that are known, in a fixed order. Where hosts differ, all are listed.
-func about(runs []Run) (out []fact) {
+func about(runs []*account.Account) (out []fact) {
 	values := map[string][]string{}
 	for _, r := range runs {
-		values["study"] = append(values["study"], oneLine(r.Study))
+		values["study"] = append(values["study"], foreign.Line(r.Name))
 		for _, b := range r.Hosts {
 			var h struct {
 				Weir, Kernel, Distribution, Machine, CPU string
@@ -110,7 +101,7 @@ func about(runs []Run) (out []fact) {
 			}
 			for k, v := range map[string]string{"weir": h.Weir, "kernel": h.Kernel, "distribution": h.Distribution,
 				"machine": h.Machine, "cpu": h.CPU, "cpus": h.CPUs.String()} {
-				values[k] = append(values[k], oneLine(v))
+				values[k] = append(values[k], foreign.Line(v))
 			}
 		}
 	}
@@ -122,15 +113,4 @@ func about(runs []Run) (out []fact) {
 		}
 	}
 	return out
-}
-
-// oneLine replaces what would end a line or is not UTF-8. Names come from files that anyone can have
-// written.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
@@ -37,7 +38,7 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 // written returns what a format writes for runs.
-func written(t *testing.T, format func(io.Writer, []Run) error, runs ...Run) []byte {
+func written(t *testing.T, format func(io.Writer, []*account.Account) error, runs ...*account.Account) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := format(&b, runs); err != nil {
@@ -72,7 +73,7 @@ func read(t *testing.T, in []byte, argv ...string) string {
 var hosts = map[string][]byte{"local": []byte(`{"weir":"v1.2.3","kernel":"6.12.9","distribution":"Debian GNU/Linux 13 (trixie)","machine":"x86_64","cpu":"Example 3 GHz","cpus":8,"settings":{}}`)}
 
 // recorded is a run of three networks and four probes, with trials that do not count.
-func recorded(t *testing.T) Run {
+func recorded(t *testing.T) *account.Account {
 	t.Helper()
 	f, err := os.Open("../report/testdata/results.jsonl")
 	if err != nil {
@@ -86,13 +87,13 @@ func recorded(t *testing.T) Run {
 		}
 		results = append(results, *r)
 	}
-	return Run{"udp-vs-tcp", hosts, analysis.New(results, analysis.Options{Baseline: "host", Networks: []string{"host", "bridge", "vxlan-overlay"},
-		Probes: []string{"tcp-stream", "udp-stream", "udp-rate", "udp-rr"}})}
+	return of("udp-vs-tcp", hosts, results, analysis.Options{Baseline: "host", Networks: []string{"host", "bridge", "vxlan-overlay"},
+		Probes: []string{"tcp-stream", "udp-stream", "udp-rate", "udp-rr"}})
 }
 
 // made returns a run of 8 blocks with the networks host, an overlay and a third, whose values are multiplied
 // by factor(network, probe). Run n differs from others by a few percent.
-func made(n int, third string, factor func(network, probe string) float64) Run {
+func made(n int, third string, factor func(network, probe string) float64) *account.Account {
 	var rs []record.Result
 	for block := 1; block <= 8; block++ {
 		for _, network := range []string{"host", "overlay", third} {
@@ -111,7 +112,12 @@ func made(n int, third string, factor func(network, probe string) float64) Run {
 			}
 		}
 	}
-	return Run{"made", hosts, analysis.New(rs, analysis.Options{Baseline: "host", Networks: []string{"host", "overlay", third}, Probes: []string{"tcp-stream", "tcp-rr"}})}
+	return of("made", hosts, rs, analysis.Options{Baseline: "host", Networks: []string{"host", "overlay", third}, Probes: []string{"tcp-stream", "tcp-rr"}})
+}
+
+// of is the account of a run in memory.
+func of(study string, hosts map[string][]byte, rs []record.Result, o analysis.Options) *account.Account {
+	return account.Of(account.Contents{Name: study, Hosts: hosts, Results: rs, Options: o})
 }
 
 func unchanged(string, string) float64 { return 1 }
@@ -136,7 +142,7 @@ func comparison() analysis.Comparison {
 const hostile = "a\"b'c\\d<e>&]]>\x00\x01\x1b[31m\x7f\xff\xfe\r\n::error::x%0A,:\u2028\u0085\ufffe= {f}/g h-2"
 
 // hostileRun has hostile names wherever a user, a file or a machine can choose them.
-func hostileRun(t *testing.T) Run {
+func hostileRun(t *testing.T) *account.Account {
 	t.Helper()
 	r := made(1, "third", unchanged)
 	var rs []record.Result
@@ -151,8 +157,8 @@ func hostileRun(t *testing.T) Run {
 		c.Values[0].Unit += hostile
 		rs = append(rs, c)
 	}
-	return Run{hostile, map[string][]byte{"a": fmt.Appendf(nil, `{"cpu":%q,"kernel":"\u0000\n: x"}`, "x\n::error::y"), "b": []byte("{")},
-		analysis.New(rs, analysis.Options{Baseline: "host"})}
+	return of(hostile, map[string][]byte{"a": fmt.Appendf(nil, `{"cpu":%q,"kernel":"\u0000\n: x"}`, "x\n::error::y"), "b": []byte("{")}, rs,
+		analysis.Options{Baseline: "host"})
 }
 
 // brokenOverlay is a run in which every trial of the overlay failed.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // mostAnnotations is how many annotations of a kind GitHub shows for a step; it drops the rest
@@ -28,15 +30,9 @@ func Annotations(w io.Writer, suite string, cases []Case) error {
 		}
 		for _, c := range shown {
 			text := strings.TrimSuffix(c.Why+"\n"+c.Text, "\n")
-			fmt.Fprintf(&b, "::%s title=%s::%s\n", kind, commandProperty.Replace(c.Name), commandData.Replace(text))
+			fmt.Fprintf(&b, "::%s title=%s::%s\n", kind, foreign.Property(c.Name), foreign.Command(text))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-var (
-	// As the toolkit of GitHub's own actions does, packages/core/src/command.ts.
-	commandData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	commandProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-)

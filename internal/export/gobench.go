@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -21,7 +22,7 @@ import (
 //
 // A line holds the values that are better in one direction, each in a unit NAME-UNIT with a Unit line.
 // Percentiles are left out: benchstat would summarize those of single trials.
-func GoBench(w io.Writer, runs []Run) error {
+func GoBench(w io.Writer, runs []*account.Account) error {
 	b := new(bytes.Buffer)
 	cpus := "1"
 	for _, f := range about(runs) {
@@ -53,7 +54,7 @@ func GoBench(w io.Writer, runs []Run) error {
 }
 
 // benchLine writes one trial, or nothing if it has no such value.
-func benchLine(b *bytes.Buffer, x *record.Result, metric, cpus string, directions map[string]string) {
+func benchLine(b *bytes.Buffer, x *record.Result, metric record.Quantity, cpus string, directions map[string]string) {
 	var values strings.Builder
 	for _, v := range x.Values {
 		better := direction(v, metric)
@@ -78,20 +79,24 @@ func benchLine(b *bytes.Buffer, x *record.Result, metric, cpus string, direction
 }
 
 // direction returns in which direction a value is better, "" if in none or unknown.
-func direction(v record.Value, metric string) string {
-	cost := strings.HasPrefix(v.Name, "cpu.per.") || strings.HasPrefix(v.Name, "cpu.own.per.")
+func direction(v record.Value, metric record.Quantity) string {
 	switch {
-	case cost, slices.Contains([]string{"loss", "retransmits", "jitter"}, v.Name), v.Name == metric && lowerIsBetter(v.Unit):
+	case v.About != (record.About{}) || v.Name != metric && !v.Name.In(compared...):
+		return ""
+	case v.Name.LowerIsBetter(v.Unit):
 		return "lower"
-	case v.Name == metric, slices.Contains([]string{"throughput", "goodput", "packet.rate", "transactions", "capacity"}, v.Name):
-		return "higher"
 	}
-	return ""
+	return "higher"
 }
+
+// compared lists the quantities of a trial that benchstat compares besides its metric.
+var compared = []record.Quantity{record.Throughput, record.Goodput, record.PacketRate, record.Transactions, record.Capacity,
+	record.Loss, record.Retransmits, record.Jitter, record.CPUPerPacket, record.CPUPerTransaction, record.CPUPerBit,
+	record.CPUOwnPerPacket, record.CPUOwnPerTransaction, record.CPUOwnPerBit}
 
 // benchUnit names a value's unit in Go's words. It is unique on a line, because it begins with the name.
 func benchUnit(v record.Value) string {
-	name, unit := field(v.Name), field(v.Unit)
+	name, unit := foreign.Field(string(v.Name)), foreign.Field(v.Unit)
 	switch rest, seconds := strings.CutPrefix(unit, "s"); {
 	case unit == "1":
 		return name
@@ -101,14 +106,4 @@ func benchUnit(v record.Value) string {
 		return name + "-sec" + rest
 	}
 	return name + "-" + unit
-}
-
-// field replaces what would end a field of a line.
-func field(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return '_'
-		}
-		return r
-	}, oneLine(s))
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -17,7 +19,7 @@ import (
 // GitLab's metrics reports, Prometheus and its node exporter read: the estimate of every number, and the ends
 // of its interval in families of their own. All are gauges, so that parsers of the older text format accept
 // them too.
-func OpenMetrics(w io.Writer, runs []Run) error {
+func OpenMetrics(w io.Writer, runs []*account.Account) error {
 	m := families{}
 	estimate := "median over the blocks"
 	if len(runs) > 1 {
@@ -28,9 +30,9 @@ func OpenMetrics(w io.Writer, runs []Run) error {
 	for _, n := range numbers(runs) {
 		labels := n.labels()
 		if n.Compared == "" {
-			m.estimate(n.metric, n.unit, estimate, labels, n)
+			m.estimate(string(n.metric), n.unit, estimate, labels, n)
 		} else {
-			m.estimate("to_base", "1", "a value ÷ that of the cell with which it is compared", append(labels, fact{"metric", n.metric}), n)
+			m.estimate("to_base", "1", "a value ÷ that of the cell with which it is compared", append(labels, fact{"metric", string(n.metric)}), n)
 		}
 	}
 	trials := map[string]float64{}
@@ -139,8 +141,6 @@ func (n number) labels() []fact {
 	return out
 }
 
-var labelEscape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-
 // block returns labels as a sample has them.
 func block(labels []fact) string {
 	if len(labels) == 0 {
@@ -148,7 +148,7 @@ func block(labels []fact) string {
 	}
 	var all []string
 	for _, l := range labels {
-		all = append(all, l.key+`="`+labelEscape.Replace(strings.ToValidUTF8(l.value, "\uFFFD"))+`"`)
+		all = append(all, l.key+`="`+foreign.Label(l.value)+`"`)
 	}
 	return "{" + strings.Join(all, ",") + "}"
 }

@@ -60,7 +60,7 @@ func TestOpenMetricsParser(t *testing.T) {
 	}
 	for tab, row := range r.Analysis.Rows() {
 		unit := unitNames[tab.Unit]
-		name := "weir_" + metricName(tab.Metric)
+		name := "weir_" + metricName(string(tab.Metric))
 		cell := []string{"network", row.Network, "probe", tab.Probe}
 		s, v := get(name+"_"+unit, cell...)
 		if s.Unit != unit || s.Type != "gauge" || s.Help == "" || v != row.Value.Center {
@@ -70,7 +70,7 @@ func TestOpenMetricsParser(t *testing.T) {
 			t.Errorf("%s: lower end %g, want %g", tab.Cell(*row), v, row.Value.Lo)
 		}
 		if row.Ratio.N > 0 {
-			if _, v := get("weir_to_base_high_ratio", append(cell, "metric", tab.Metric)...); v != row.Ratio.Hi {
+			if _, v := get("weir_to_base_high_ratio", append(cell, "metric", string(tab.Metric))...); v != row.Ratio.Hi {
 				t.Errorf("%s: upper end of the ratio %g, want %g", tab.Cell(*row), v, row.Ratio.Hi)
 			}
 		}

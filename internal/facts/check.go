@@ -157,8 +157,8 @@ func steal(root fs.FS) Check {
 
 // pageLists checks whether the kernel resizes its per-CPU lists of free pages at run time. Linux
 // does since 6.7 (mm/page_alloc.c, nr_pcp_high) if the two bounds differ (/proc/zoneinfo). TCP
-// allocates pages on one CPU and frees them on another, so the lists, and with them throughput,
-// change over seconds: see the measurements in ADR 11.
+// allocates pages on one CPU and frees them on another. Throughput drifted less with lists of a fixed
+// size (docs/lab/2026-11-short-trials.md), but its large changes have other causes (ADR 60).
 func pageLists(root fs.FS) Check {
 	c := Check{Name: "page lists", OK: true, Detail: "fixed size, as far as the kernel reports"}
 	low := ""
@@ -167,7 +167,7 @@ func pageLists(root fs.FS) Check {
 		case key == "high_min":
 			low = v
 		case key == "high_max" && v != low:
-			return Check{Name: c.Name, Detail: "the kernel resizes them at run time, which makes TCP throughput drift over seconds",
+			return Check{Name: c.Name, Detail: "the kernel resizes them at run time; TCP throughput drifted less with lists of a fixed size",
 				Fix: "to reduce the drift: sudo sysctl -w vm.percpu_pagelist_high_fraction=100; 0 undoes it"}
 		}
 	}

@@ -251,9 +251,10 @@ func TestPanes(t *testing.T) {
 	golden(t, "over", over, Look{})
 
 	threads := Result{Figure: byID(t, "kvm-threads")}
-	threads.Panes = []Pane{{Network: "vm-vxlan", Probe: "udp-rate", Threads: []analysis.Thread{
-		{Place: "h1", Name: "vhost", Share: stat.Interval{N: 9, Center: 0.99, Lo: 0.97, Hi: 1, Confidence: 0.95}, Full: true},
-		{Name: "ksoftirqd/0", Share: stat.Interval{N: 9, Center: 0.2}}, {Name: "kworker", Share: stat.Interval{N: 9, Center: 0.001}},
+	threads.Panes = []Pane{{Network: "vm-vxlan", Probe: "udp-rate", Threads: []Thread{
+		{"vhost", analysis.Thread{Place: "h1", Program: "vhost", Share: stat.Interval{N: 9, Center: 0.99, Lo: 0.97, Hi: 1, Confidence: 0.95}, Full: true}},
+		{"ksoftirqd/0", analysis.Thread{Program: "ksoftirqd", Thread: "0", Share: stat.Interval{N: 9, Center: 0.2}}},
+		{"kworker", analysis.Thread{Program: "kworker", Share: stat.Interval{N: 9, Center: 0.001}}},
 	}}}
 	golden(t, "threads", threads, Look{})
 }
@@ -304,13 +305,11 @@ func chinese(t *testing.T, name string, r Result, look Look) {
 	}
 }
 
-// The names of values and axes are in the catalog.
+// The names of axes are in the catalog.
 func TestNamesInChinese(t *testing.T) {
-	for _, names := range []map[string]string{valueNames, axes} {
-		for _, s := range names {
-			if langtest.Need(t, *update, "words-report.yaml", "valueNames or axes", s) && lang.Stored(s).In(lang.Draft) == s {
-				t.Errorf("no Chinese of %q", s)
-			}
+	for _, s := range axes {
+		if langtest.Need(t, *update, "words-report.yaml", "axes", s) && lang.Stored(s).In(lang.Draft) == s {
+			t.Errorf("no Chinese of %q", s)
 		}
 	}
 }

@@ -6,28 +6,30 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // A Hop is a path over the first segments of a line of hosts.
 type Hop struct {
-	Network  string        `json:"network"`
-	Probe    string        `json:"probe"`
-	Metric   string        `json:"metric"`
-	Unit     string        `json:"unit"`
-	Adds     bool          `json:"adds"` // Parts is the sum of the segments; else the value over the first
-	Segments int           `json:"segments"`
-	Value    stat.Interval `json:"value"`
-	Parts    stat.Interval `json:"parts,omitzero"`
-	Ratio    stat.Interval `json:"ratio,omitzero"`
+	Network  string          `json:"network"`
+	Probe    string          `json:"probe"`
+	Metric   record.Quantity `json:"metric"`
+	Unit     string          `json:"unit"`
+	Adds     bool            `json:"adds"` // Parts is the sum of the segments; else the value over the first
+	Segments int             `json:"segments"`
+	Value    stat.Interval   `json:"value"`
+	Parts    stat.Interval   `json:"parts,omitzero"`
+	Ratio    stat.Interval   `json:"ratio,omitzero"`
 }
 
 // hops takes the chains of a run that the figure is about.
 func (r *Result) hops(run *analysis.Run) error {
 	for _, c := range run.Chains {
 		if !slices.Contains(r.levels(analysis.Network), c.Network) || !slices.Contains(r.levels(analysis.Probe), c.Probe) ||
-			r.Values == nil && c.Metric == "rtt.path" || r.Values != nil && !slices.Contains(r.Values, c.Metric) {
+			r.Values == nil && c.Metric == record.RTTPath || r.Values != nil && !slices.Contains(r.Values, string(c.Metric)) {
 			continue
 		}
 		for _, s := range c.Spans {
@@ -66,7 +68,7 @@ func (r Result) hopPanels(look Look) (out []chart.Pane) {
 	var keys []string
 	of := map[string][]Hop{}
 	for _, h := range r.Chains {
-		k := say("%s: %s", h.Probe, word(ValueName(h.Metric)))
+		k := say("%s: %s", h.Probe, lang.Quantity(h.Metric))
 		if of[k] == nil {
 			keys = append(keys, k)
 		}
@@ -84,7 +86,7 @@ func (r Result) hopChart(hops []Hop, absolute bool) chart.Sweep {
 		top = max(top, h.Value.Center, h.Parts.Center)
 	}
 	factor, label := unit.Scale(top, hops[0].Unit)
-	value := word(ValueName(hops[0].Metric))
+	value := lang.Quantity(hops[0].Metric)
 	c := chart.Sweep{X: say("hops"), Y: say("%s, %s", value, label), Alt: word(r.Caption)}
 	if !absolute {
 		factor, c.Y, c.Reference = 1, say("%s ÷ that of 1 hop", value), 1

@@ -11,13 +11,19 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
+// A Thread is one of chart threads.
+type Thread struct {
+	Name string `json:"name"` // program, or program/thread
+	analysis.Thread
+}
+
 // A Pane is what one cell used inside its trials.
 type Pane struct {
 	Network string             `json:"network"`
 	Probe   string             `json:"probe"`
 	Levels  map[string]string  `json:"levels,omitempty"`  // of the study's factors
 	Inside  *analysis.OverTime `json:"inside,omitempty"`  // of chart over
-	Threads []analysis.Thread  `json:"threads,omitempty"` // of chart threads, the busiest first
+	Threads []Thread           `json:"threads,omitempty"` // of chart threads, the busiest first
 }
 
 const (
@@ -42,7 +48,11 @@ func (r *Result) threads(run *analysis.Run) error {
 		if !r.has(t.Cell(*row)) || len(ts) == 0 {
 			continue
 		}
-		r.Panes = append(r.Panes, Pane{Network: row.Network, Probe: t.Probe, Threads: ts[:min(threadsShown, len(ts))]})
+		p := Pane{Network: row.Network, Probe: t.Probe}
+		for _, thread := range ts[:min(threadsShown, len(ts))] {
+			p.Threads = append(p.Threads, Thread{thread.Name(), thread})
+		}
+		r.Panes = append(r.Panes, p)
 	}
 	return r.checkPanes(run, "recorded its threads")
 }
@@ -170,10 +180,7 @@ func (r Result) threadPanels() (out []chart.Pane) {
 				if t.Share.Center < leastShare {
 					continue
 				}
-				name := t.Name
-				if t.Place != "" {
-					name = t.Place + " " + t.Name
-				}
+				name := strings.TrimSpace(t.Place + " " + t.Name)
 				row := scaled(chart.Row{Name: name, Color: r.networkColor(p.Network), Value: t.Share.Center, Lo: t.Share.Lo, Hi: t.Share.Hi, Bounded: t.Share.Bounded()}, 100)
 				row.Label = fixed(row.Value, 0) + " %"
 				if t.Full {

@@ -10,6 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 // A Look is how a figure's values are drawn.
@@ -127,7 +128,7 @@ func (r Result) panelTitle(g []Point) string {
 	case r.Panels == analysis.Network || r.Panels == analysis.Probe:
 		return level
 	case r.Panels == valueFactor:
-		return word(ValueName(level))
+		return string(lang.Quantity(record.Quantity(level)))
 	}
 	return r.Panels + " " + level
 }
@@ -166,7 +167,7 @@ func (r Result) scale(g []Point, look Look) (factor float64, axis string) {
 	if !look.Absolute {
 		return 1, r.ratioTitle(g)
 	}
-	top, u, metric := 0.0, "", ""
+	top, u, metric := 0.0, "", record.Quantity("")
 	for _, p := range g {
 		if row, marks, ok := p.shown(look); ok {
 			top = max(top, row.Value, slices.Max(append(marks, 0)))
@@ -184,15 +185,15 @@ func (r Result) scale(g []Point, look Look) (factor float64, axis string) {
 }
 
 // axisName names what a panel shows.
-func (r Result) axisName(metric string) string {
+func (r Result) axisName(metric record.Quantity) string {
 	if len(r.Values) > 1 && r.Panels != valueFactor {
 		return say("value")
 	}
-	return word(ValueName(metric))
+	return string(lang.Quantity(metric))
 }
 
 func (r Result) ratioTitle(g []Point) string {
-	metric := ""
+	metric := record.Quantity("")
 	for _, p := range g {
 		metric = cmp.Or(metric, p.Metric)
 	}

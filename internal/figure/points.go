@@ -44,7 +44,7 @@ func (r Result) Size() int {
 // A Point is one cell of a figure.
 type Point struct {
 	Levels map[string]string `json:"levels"`
-	Metric string            `json:"metric,omitempty"`
+	Metric record.Quantity   `json:"metric,omitempty"`
 	Unit   string            `json:"unit,omitempty"`
 	Value  stat.Interval     `json:"value"` // median over blocks
 	Spread Spread            `json:"spread"`
@@ -151,7 +151,7 @@ func (c cells) list() (all []map[string]string) {
 			}
 		}
 		for _, v := range values {
-			if one := maps.Clone(levels); fits && !c.lacks(levels, v) {
+			if one := maps.Clone(levels); fits && !c.lacks(levels, record.Quantity(v)) {
 				if v != "" {
 					one[valueFactor] = v
 				}
@@ -171,7 +171,7 @@ func (c cells) list() (all []map[string]string) {
 }
 
 // lacks reports whether a cell was measured without one of several values, which its probe does not have.
-func (c cells) lacks(levels map[string]string, value string) bool {
+func (c cells) lacks(levels map[string]string, value record.Quantity) bool {
 	s := c.sample(levels)
 	status, _ := s.Status()
 	return len(c.Values) > 1 && status == record.OK && s.Values(value).Len() == 0
@@ -185,8 +185,8 @@ func (c cells) sample(levels map[string]string) *analysis.Sample {
 }
 
 // metric returns the name of a cell's value, of the trials that count.
-func metric(levels map[string]string, s *analysis.Sample) string {
-	return cmp.Or(levels[valueFactor], s.Metric())
+func metric(levels map[string]string, s *analysis.Sample) record.Quantity {
+	return cmp.Or(record.Quantity(levels[valueFactor]), s.Metric())
 }
 
 // base returns the levels of the cell that divides another; nil if it is that cell itself or does
@@ -261,12 +261,12 @@ func (c cells) ratio(of, to map[string]string, each float64) (stat.Interval, []f
 	return busy.Widen(stat.Ratio(v[1], v[0], each)), quotients
 }
 
-func why(s *analysis.Sample, metric string) string {
+func why(s *analysis.Sample, metric record.Quantity) string {
 	switch status, reason := s.Status(); {
 	case status == record.OK && metric == "":
 		return "no trial gave a value"
 	case status == record.OK:
-		return "no trial has a value " + metric
+		return "no trial has a value " + string(metric)
 	default:
 		return string(status) + ": " + reason
 	}

@@ -13,22 +13,9 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-var valueNames = map[string]string{
-	"rtt": "response time", "half.rtt": "half RTT", "rtt.mean": "mean response time", "rtt.min": "shortest response time", "rtt.max": "longest response time",
-	"rtt.mdev": "standard deviation of response times", "rtt.path": "network path", "packet.rate": "packet rate", "cpu.per.packet": "CPU time per packet",
-}
-
 // say is a sentence, and word a text of the data, which is English, as a string that lang.In translates.
 func say(format string, args ...any) string { return string(lang.T(format, args...)) }
 func word(s string) string                  { return string(lang.Stored(s)) }
-
-// ValueName names a value in words.
-func ValueName(metric string) string {
-	if s := valueNames[metric]; s != "" {
-		return s
-	}
-	return strings.ReplaceAll(metric, ".", " ")
-}
 
 var axes = map[string]string{"size": "size, bytes", "packets": "packets per send", "clients": "clients"}
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 var bridgeNF = Rule{
@@ -53,19 +53,18 @@ func netfilter(r *analysis.Row) (Finding, bool) {
 	return Finding{Severity: Note, Number: &Number{lang.T("CPU time, on ÷ off"), "1", cost},
 		Text:   lang.T("bridges pass packets to netfilter: that costs %.2f× the CPU time %s [%.2f, %.2f]", cost.Center, perWork(r), cost.Lo, cost.Hi),
 		Remedy: lang.T("without rules that need it, switch it off: sysctl net.bridge.bridge-nf-call-iptables=0"),
-		Test:   &Test{Text: lang.T("Refuted if switching it off saves less than %s %% of the CPU time %s", digits(100*(1-1/cost.Lo)), perWork(r)), Metric: r.Own.Name, Factor: 1 / cost.Lo}}, true
+		Test:   &Test{Text: lang.T("Refuted if switching it off saves less than %s %% of the CPU time %s", prose.Short(100*(1-1/cost.Lo)), perWork(r)), Metric: r.Own.Name, Factor: 1 / cost.Lo}}, true
 }
 
 // onlyHere returns the steps that switch off what a row has on and its baseline off, if the devices of their
 // paths are the same.
 func onlyHere(r *analysis.Row) (off []plan.Step) {
 	own, base := r.Evidence(), r.BaseEvidence()
-	if len(own) == 0 || len(base) == 0 {
+	if !sameDevices(r) {
 		return nil
 	}
 	a, b := own[len(own)-1], base[len(base)-1]
-	same := slices.EqualFunc(a.Evidence.Path, b.Evidence.Path, func(x, y evidence.Hop) bool { return x.In == y.In && x.Dev == y.Dev })
-	if !same || a.Settings == nil || b.Settings == nil {
+	if a.Settings == nil || b.Settings == nil {
 		return nil
 	}
 	for _, node := range slices.Sorted(maps.Keys(a.Settings.Places)) {

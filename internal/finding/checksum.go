@@ -3,6 +3,7 @@ package finding
 import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 var checksumOff = Rule{
@@ -17,11 +18,11 @@ var checksumOff = Rule{
 		}
 		s := settings(r)
 		off := checksums(s, at)
-		if !ok || len(off) == 0 || t.Config["offload"] == "off" || loaded(t) {
+		if !ok || len(off) == 0 || byPlan(s, at, off) || t.Config["offload"] == "off" || loaded(t) {
 			return nil
 		}
 		f := Finding{Severity: Note, Place: at.In + " " + at.Dev, Number: &size,
-			Text: lang.T("the kernel computes checksums and segments before %s %s: %s B per packet there", at.In, at.Dev, count(at.Data.Size()))}
+			Text: lang.T("the kernel computes checksums and segments before %s %s: %s B per packet there", at.In, at.Dev, prose.Thousands(at.Data.Size()))}
 		f.switchOn(r, at, append(off, segmenting(s, last(r).Evidence, at)...))
 		return []Finding{f}
 	}),

@@ -6,6 +6,8 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/record"
 )
 
 const (
@@ -32,16 +34,18 @@ var contention = Rule{
 			of   func(*evidence.Trial) evidence.End
 		}{{lang.T("sender"), func(t *evidence.Trial) evidence.End { return t.Sender }}, {lang.T("receiver"), func(t *evidence.Trial) evidence.End { return t.Receiver }}} {
 			node := ""
-			share, ok := analysis.ShareExceeds(r.Evidence(), waited, func(o analysis.Observed) (wait, window float64) {
+			of := func(o analysis.Observed) (wait, window float64) {
 				e := end.of(o.Evidence)
 				node = e.Node
 				return e.Wait, o.Evidence.Window * threads(o)
-			})
+			}
+			base, _ := analysis.ShareExceeds(r.BaseEvidence(), 0, of) // which can be just below the threshold
+			share, ok := analysis.ShareExceeds(r.Evidence(), waited, of)
 			if !ok || !clearly(share, waited) {
 				continue
 			}
-			f := Finding{Severity: Warning, Place: node, Number: &Number{lang.T("time that the %s waited for a CPU", end.name), "1", share},
-				Text:   lang.T("the %s in %s waited %s of the time for a CPU that other threads used", end.name, node, percent(share)),
+			f := Finding{Severity: Warning, Place: node, Subject: end.name, Shared: base.N > 0 && !more(share, base), Number: &Number{lang.T("time that the %s waited for a CPU", end.name), "1", share},
+				Text:   lang.T("the %s in %s waited %s of the time for a CPU that other threads used", end.name, node, prose.PercentWithin(share)),
 				Remedy: lang.T("stop other programs on the machine, or give the ends CPUs of their own")}
 			if level := t.Config["stress"]; level != "" && level != "0" && level != "0%" {
 				f.Text += lang.T(": the study's stress of %s", level)
@@ -60,8 +64,8 @@ var contention = Rule{
 func others(r *analysis.Row) (cores float64, known bool) {
 	n := 0.0
 	for _, o := range r.Evidence() {
-		used, ok := o.Get("cpu.used")
-		own, engine := o.Get("cpu.own")
+		used, ok := o.Get(record.CPUUsed)
+		own, engine := o.Get(record.CPUOwn)
 		if ok && engine {
 			n++
 			cores += (used.Value - own.Value - cores) / n

@@ -3,6 +3,7 @@ package finding
 import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/record"
 )
 
 var cpuAccounting = Rule{
@@ -10,9 +11,9 @@ var cpuAccounting = Rule{
 	Title: "The engine's threads report more CPU time than the machine",
 	Doc:   "The time of the engine's own threads is part of the machine's and cannot exceed it.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) []Finding {
-		own, has := r.Get("cpu.own")
-		used, known := r.Get("cpu.used")
-		steal, _ := r.Get("cpu.steal")
+		own, has := r.Get(record.CPUOwn)
+		used, known := r.Get(record.CPUUsed)
+		steal, _ := r.Get(record.CPUSteal)
 		most := used.Mean + max(0, steal.Mean)
 		if !has || !known || own.Mean <= most*(1+unaccounted) {
 			return nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/record"
 )
 
 // CPUModes is the ID of the rule about modes that do not add up: only a picture of the modes says so.
@@ -27,9 +28,9 @@ var cpuModes = Rule{
 		f := Finding{Severity: Note,
 			Text:     lang.T("the modes of CPU time do not add up to the time of all CPUs: trust CPU cost, which is the time that was not idle, but not its split into modes"),
 			Evidence: []lang.Text{lang.T("cpu.accounted: mean %.3f [%.3f, %.3f] of %d blocks", sum.Center, sum.Lo, sum.Hi, sum.N)}}
-		used, known := r.Get("cpu.used")
-		busy, has := r.Get("cpu.busy")
-		base, _ := r.Get("cpu.used.baseline")
+		used, known := r.Get(record.CPUUsed)
+		busy, has := r.Get(record.CPUBusy)
+		base, _ := r.Get(record.CPUUsedBaseline)
 		if known && has {
 			f.Evidence = append(f.Evidence, lang.T("cores beyond idle: %.3f not idle, %.3f in busy modes", used.Mean-base.Mean, busy.Mean))
 		}

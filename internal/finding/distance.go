@@ -4,6 +4,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
 var distance = Rule{
@@ -14,8 +15,8 @@ var distance = Rule{
 	Check: func(run *analysis.Run) (out []Finding) {
 		trials, late := map[string]int{}, 0.0
 		for r := range run.Results() {
-			trials[r.Observed["delay.by"]]++
-			if v, ok := r.Get("delay.late"); ok {
+			trials[record.DelayBy.Of(r.Observed)]++
+			if v, ok := r.Get(record.DelayLate); ok {
 				late = max(late, v.Value)
 			}
 		}

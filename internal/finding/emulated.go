@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/record"
 )
 
 var emulated = Rule{
@@ -14,14 +15,15 @@ var emulated = Rule{
 		"so neither absolute numbers nor ratios carry over to real hardware.",
 	Check: func(run *analysis.Run) (out []Finding) {
 		for _, place := range []struct {
-			key, value string
-			name       lang.Text
+			fact  record.Fact[string]
+			value string
+			name  lang.Text
 		}{
-			{"vm.accelerator", "tcg", lang.T("emulated guests")}, {"guest", "qemu-tcg", lang.T("an emulated machine")},
+			{record.Accelerator, "tcg", lang.T("emulated guests")}, {record.Guest, "qemu-tcg", lang.T("an emulated machine")},
 		} {
 			n := 0
 			for r := range run.Results() {
-				if strings.Contains(r.Observed[place.key], place.value) {
+				if strings.Contains(place.fact.Of(r.Observed), place.value) {
 					n++
 				}
 			}

@@ -12,9 +12,10 @@ import (
 type watchedCase struct {
 	rule, protocol, name string // no rule: nothing is found
 	change               func(observed)
-	want                 string   // of the rule's finding
-	place                string   // of it
-	also                 []string // other rules, which follow
+	want                 string               // of the rule's finding
+	place                string               // of it
+	also                 []string             // other rules, which follow
+	there                func(*record.Result) // changes the baseline's trials
 }
 
 var watchedCases = []watchedCase{
@@ -64,7 +65,7 @@ var watchedCases = []watchedCase{
 	{protocol: "udp", name: "the study's own loss", change: func(o observed) {
 		o.lose(4, 300)
 		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "netem", Packets: 9700, Drops: 300}
-		o.Observed["path.loss"] = "3%"
+		o.Observed["path.loss"] = "0.03"
 	}},
 	{rule: "backlog-drop", protocol: "udp", change: func(o observed) {
 		o.lose(1, 50)
@@ -101,7 +102,7 @@ var watchedCases = []watchedCase{
 		o.fail(100)
 	}, want: "the receive buffer in h2p1 was full", place: "h2p1", also: []string{"contention"}},
 	{protocol: "udp", name: "of a program that waits", rule: "contention", change: func(o observed) {
-		o.set("cpu.used", "core", 1.9)
+		o.set(record.CPUUsed, "core", 1.9)
 		o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Receiver.Wait = 100, 0.02
 		o.Observed["rcvbuf"] = "8388608"
 		o.fail(100)
@@ -110,6 +111,9 @@ var watchedCases = []watchedCase{
 		o.Nodes["h2p1"]["udp.RcvbufErrors"] = 9
 		o.fail(9)
 	}},
+	{rule: "loss-not-located", protocol: "udp", change: func(o observed) { o.fail(300) }, want: "3 % [3, 3] of what was sent was lost, and no counter says where"},
+	{rule: "reordered", protocol: "udp", change: func(o observed) { o.set(record.Reordered, "1", 0.011) }, want: "1.1 % [1.1, 1.1] of the datagrams arrived after later ones"},
+	{protocol: "udp", name: "a loss that the search of a capacity allows", change: func(o observed) { o.fail(40); o.set(record.Capacity, "packet/s", 1e5) }},
 	{rule: "queue-limited", protocol: "tcp", change: func(o observed) {
 		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Packets: sentPackets, Overlimits: 3000, Drops: 4}
 	}, want: "a queueing discipline (tbf) on h1 eth0 limits the rate: it held packets back 36,000 times and dropped 48 of 120,048", place: "h1 eth0"},
@@ -177,6 +181,14 @@ var watchedCases = []watchedCase{
 			d.Features["tx-checksum-ip-generic"], d.Features["tx-tcp-segmentation"], d.Features["tx-generic-segmentation"] = false, false, false
 		})
 	}, want: "the kernel computes checksums and segments before h1p1 eth0: 1,464 B per packet there; tx-checksum-ip-generic,", place: "h1p1 eth0"},
+	{protocol: "tcp", name: "checksums that the plan switches off", change: func(o observed) {
+		o.resize(0, len(o.Path), 1464)
+		o.Nodes["h2p1"] = sample.Counters{}
+		o.device("h1p1", "eth0", func(d *evidence.Device) {
+			d.Features["tx-checksum-ip-generic"], d.Features["tx-tcp-segmentation"], d.Features["tx-generic-segmentation"] = false, false, false
+			d.Planned = map[string]bool{"tx-checksum-ip-generic": false, "tx-tcp-segmentation": false, "tx-generic-segmentation": false}
+		})
+	}},
 	{protocol: "udp", name: "checksums without effect", change: func(o observed) {
 		o.device("h1p1", "eth0", func(d *evidence.Device) { d.Features["tx-checksum-ip-generic"] = false })
 	}},
@@ -198,39 +210,67 @@ var watchedCases = []watchedCase{
 	{rule: "learned-mtu", protocol: "tcp", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 1280} })
 	}, want: "h1p1 learned a path MTU of 1280 to 10.0.0.2", place: "h1p1"},
+	{rule: "learned-mtu", protocol: "tcp", name: "of a route", change: func(o observed) {
+		o.place("h1p1", func(p *evidence.Place) { p.RouteMTU = map[string]int{"10.0.0.2": 1200} })
+	}, want: "the route of h1p1 to 10.0.0.2 states an MTU of 1200: smaller than the plan's 1450; take", place: "h1p1"},
 	{protocol: "tcp", name: "a learned MTU above the plan's", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 1450} })
 	}},
 	{rule: "many-rules", protocol: "udp", change: func(o observed) {
 		o.place("h2", func(p *evidence.Place) { n := 1000; p.Rules = &n })
-	}, want: "h2 has 1,000 packet-filter rules", place: "h2"},
+		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
+	}, want: "h2 has 1,000 packet-filter rules, and with them packets take 1.30× the CPU time per bit", place: "h2"},
+	{protocol: "udp", name: "rules without effect", change: func(o observed) {
+		o.place("h2", func(p *evidence.Place) { n := 1000; p.Rules = &n })
+	}},
 	{protocol: "udp", name: "some rules", change: func(o observed) {
 		o.place("h2", func(p *evidence.Place) { n := 99; p.Rules = &n })
+		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
 	}},
 	{rule: "bridge-nf", protocol: "udp", change: func(o observed) {
 		o.place("h1", func(p *evidence.Place) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
-		o.set("cpu.own.per.bit", "s/bit", 1.3e-9)
+		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
 	}, want: "bridges pass packets to netfilter: that costs 1.30× the CPU time per bit", place: "h1"},
 	{protocol: "udp", name: "bridge-nf without effect", change: func(o observed) {
 		o.place("h1", func(p *evidence.Place) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
 	}},
 	{rule: "same-cpu", protocol: "udp", change: func(o observed) { o.Receiver.CPUs = []int{0}; o.Receiver.Wait = 0.02 }, want: "both ends could use CPU 0 only", place: "h1p1"},
 	{protocol: "udp", name: "one number on two machines", change: func(o observed) { o.Receiver.CPUs, o.Receiver.Host = []int{0}, "other" }},
+	{rule: "cpu-limit", protocol: "tcp", change: func(o observed) {
+		o.Hosts["lab"]["quota.periods"], o.Hosts["lab"]["quota.throttled"] = 10, 9
+		o.Receiver.Wait, o.Sender.TCP.RwndLimited = 0.02, 0.03
+		o.set(record.CPUUsed, "core", 1.9)
+	}, want: "the CPU limit of a control group stopped the ends in 90 % [90, 90] of its periods", place: "h1p1"},
+	{protocol: "tcp", name: "a limit that is seldom reached", change: func(o observed) {
+		o.Hosts["lab"]["quota.periods"], o.Hosts["lab"]["quota.throttled"] = 100, 4
+	}},
 	{rule: "contention", protocol: "tcp", change: func(o observed) {
 		o.Receiver.Wait = 0.02
-		o.set("cpu.used", "core", 1.9)
+		o.set(record.CPUUsed, "core", 1.9)
 		o.Sender.TCP.Retransmitted, o.Sender.TCP.RwndLimited = 6000, 0.03
 	}, want: "the receiver in h2p1 waited 40 % [40, 40] of the time for a CPU that other threads used", place: "h2p1"},
 	{protocol: "udp", name: "waits for idle CPUs", change: func(o observed) { o.Sender.Wait, o.Receiver.Wait = 0.0024, 0.0085 }},
 	{protocol: "udp", name: "waits that nobody causes", change: func(o observed) {
 		o.Receiver.Wait = 0.02
-		o.set("cpu.used", "core", 1.75)
-		o.set("cpu.own", "core", 1.5)
+		o.set(record.CPUUsed, "core", 1.75)
+		o.set(record.CPUOwn, "core", 1.5)
 	}},
 	{rule: "receive-window", protocol: "tcp", change: func(o observed) { o.Sender.TCP.RwndLimited = 0.03 }, want: "the receiver's window held TCP back for 60 % [60, 60] of its busy time", place: "h2p1"},
 	{rule: "receive-window", protocol: "tcp", name: "of a small buffer", change: func(o observed) {
 		o.Sender.TCP.RwndLimited, o.Receiver.Wait, o.Observed["rcvbuf"] = 0.03, 0.02, "65536"
 	}, want: "the receiver's window held TCP back", place: "h2p1", also: []string{"contention"}},
+	{rule: "receive-window", protocol: "tcp", name: "of a program that does not read", change: func(o observed) {
+		o.Sender.TCP.RwndLimited = 0.03
+		o.place("h2p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 131072 6291456"} })
+	}, want: "although its buffer can grow to 6,291,456 bytes: its program does not read fast enough, and why is not known; look at", place: "h2p1"},
+	{rule: "receive-window", protocol: "tcp", name: "of a buffer that cannot grow", change: func(o observed) {
+		o.Sender.TCP.RwndLimited = 0.03
+		o.place("h2p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 8192 8192"} })
+	}, want: "held TCP back for 60 % [60, 60] of its busy time; raise the receiver's buffer", place: "h2p1"},
+	{rule: "receive-window", protocol: "tcp", name: "without scaling", change: func(o observed) {
+		o.Sender.TCP.RwndLimited = 0.03
+		o.place("h1p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_window_scaling": "0"} })
+	}, want: "window scaling is off, so no window is larger than 64 kB; switch", place: "h2p1"},
 	{protocol: "tcp", name: "a window that closes now and then", change: func(o observed) { o.Sender.TCP.RwndLimited = 0.0145 }},
 	{protocol: "tcp", name: "a window that a full program closes", change: func(o observed) { o.Sender.TCP.RwndLimited, o.Receiver.CPU = 0.03, 0.049 }},
 	{rule: "send-buffer", protocol: "tcp", change: func(o observed) { o.Sender.TCP.SndbufLimited = 0.03 }, want: "the send buffer held TCP back for 60 %", place: "h1p1"},
@@ -243,37 +283,53 @@ var watchedCases = []watchedCase{
 			o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 600, 600
 		}
 	}},
-	{rule: "service-in-path", protocol: "udp", change: func(o observed) { o.set("cpu.ovs-vswitchd", "core", 0.7) }, want: "ovs-vswitchd carries the packets in user space: 7 µs of CPU time per packet"},
+	{rule: "slow-responses", protocol: "tcp", change: func(o observed) {
+		responses(o.Result, 0.1, 100, 90)
+		o.Nodes["h1p1"]["tcp.RetransSegs"] = 90
+	}, there: func(r *record.Result) { responses(r, 1, 9000, 0) }, want: "of 2,280 responses, 1,080 took 200 ms or longer"},
+	{rule: "service-in-path", protocol: "udp", change: func(o observed) {
+		o.Carriers = map[string][]string{"h1": {"ovs-vswitchd"}}
+		o.uses("ovs-vswitchd", 0.73)
+	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
 	{rule: "service-in-path", protocol: "udp", name: "relay", change: func(o observed) {
+		o.Carriers = map[string][]string{"h1": {"weir-relay"}}
 		if o.Block < 12 { // in the last block it hardly ran
-			o.set("thread.h1.weir-relay", "core", 0.3)
+			o.thread("h1", "weir-relay", "", 0.33)
 		}
 	}, want: "weir-relay in h1 carries the packets in user space: 2.75 µs of CPU time per packet", place: "h1"},
 	{rule: "service-in-path", protocol: "udp", name: "that drops at its device", change: func(o observed) {
 		o.lose(2, 3000)
 		o.hop("h1", "vx0").Data.Drops = 3000
-		o.set("cpu.ovs-vswitchd", "core", 0.8)
-		o.set("thread.h1.ovs-vswitchd/handler", "core", 0.4)
-		o.set("thread.h1.ovs-vswitchd", "core", 0.3)
-	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
+		o.Carriers = map[string][]string{"h1": {"ovs-vswitchd"}}
+		o.uses("ovs-vswitchd", 0.8)
+		o.thread("h1", "ovs-vswitchd", "handler", 0.4)
+		o.thread("h1", "ovs-vswitchd", "", 0.33)
+	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1", also: []string{"drop-on-path"}},
 	{rule: "service-in-path", protocol: "udp", name: "that drops at a veth's other end", change: func(o observed) {
 		o.lose(1, 3000)
 		o.hop("h1p1", "eth0").Data.Drops = 3000
-		o.set("cpu.ovs-vswitchd", "core", 0.8)
-		o.set("thread.h1.ovs-vswitchd", "core", 0.7)
-	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1"},
+		o.Carriers = map[string][]string{"h1": {"ovs-vswitchd"}}
+		o.uses("ovs-vswitchd", 0.8)
+		o.thread("h1", "ovs-vswitchd", "", 0.73)
+	}, want: "ovs-vswitchd in h1 carries the packets in user space: 7 µs of CPU time per packet", place: "h1", also: []string{"drop-on-path"}},
 	{protocol: "udp", name: "a guest that computes", change: func(o observed) {
-		o.set("cpu.qemu-system-x86", "core", 1.2)
-		o.set("thread.h1.qemu-system-x86/CPU_0/TCG", "core", 0.8)
+		o.uses("qemu-system-x86", 1.2)
+		o.thread("h1", "qemu-system-x86", "CPU_0/TCG", 0.8)
 	}},
-	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.set("cpu.dockerd", "core", 0.009) }},
+	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.uses("dockerd", 0.009) }},
 	{rule: "tool-limited", protocol: "tcp", change: func(observed) {}, want: "as fast as host, and the engine client is full in both", also: []string{"full-thread"}},
 	{rule: "unlike-plan", protocol: "udp", name: "of a device", change: func(o observed) {
 		o.place("h1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"p1 qdisc": {"tbf", "noqueue"}} })
-	}, want: "h1 p1 has qdisc tbf where the plan leaves noqueue", place: "h1 p1"},
+	}, want: "h1 p1: queueing discipline tbf where the plan leaves queueing discipline noqueue", place: "h1 p1"},
 	{rule: "unlike-plan", protocol: "tcp", name: "of a node", change: func(o observed) {
 		o.place("h2p1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"rules": {"3", "0"}} })
-	}, want: "h2p1 has rules 3 where the plan leaves 0", place: "h2p1"},
+	}, want: "h2p1: 3 packet-filter rules where the plan leaves no packet-filter rules", place: "h2p1"},
+	{rule: "unlike-plan", protocol: "tcp", name: "of several devices", change: func(o observed) {
+		for _, in := range []string{"h2", "h2p1"} {
+			o.place(in, func(p *evidence.Place) { p.Unlike = map[string][2]string{"eth0 rps": {"2", "off"}} })
+			o.device(in, "eth0", func(d *evidence.Device) { d.RPS = []string{"2"} })
+		}
+	}, want: "h2 eth0, h2p1 eth0: packet steering (RPS) to the CPUs of mask 2 where the plan leaves packet steering (RPS) off: something else changed it; find the program that changed it, and measure without it\n", place: "h2 eth0"},
 	{protocol: "udp", name: "a setting changed for a moment", change: func(o observed) {
 		if o.Block == 5 {
 			o.place("h1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"p1 qdisc": {"tbf", "noqueue"}} })

@@ -21,15 +21,15 @@ type observed struct {
 	places map[string]evidence.Place
 }
 
-// set replaces a value or adds it.
-func (o observed) set(name, unit string, v float64) {
+// set replaces a value of the whole trial or adds it.
+func (o observed) set(q record.Quantity, unit string, v float64) {
 	for i := range o.Values {
-		if o.Values[i].Name == name {
+		if o.Values[i].Key() == q.Whole() {
 			o.Values[i].Value = v
 			return
 		}
 	}
-	o.Values = append(o.Values, record.Value{Name: name, Unit: unit, Value: v})
+	o.Values = append(o.Values, q.Whole().Value(unit, v))
 }
 
 // hop returns a hop by node and device.
@@ -75,7 +75,7 @@ func (o observed) fail(packets float64) {
 		o.Nodes["h1p1"]["tcp.RetransSegs"] += packets
 		return
 	}
-	o.set("loss", "1", packets/o.Path[0].Data.Packets)
+	o.set(record.Loss, "1", packets/o.Path[0].Data.Packets)
 }
 
 // resize gives hops from one on packets of another size, in total as many bytes.
@@ -181,12 +181,17 @@ func TestWatchedRules(t *testing.T) {
 			rs, o := watched(c.protocol, c.change)
 			if c.rule == "tool-limited" {
 				for i := range rs {
-					used(&rs[i], "thread.h1.weir-engine-agent", 0.99)
+					used(&rs[i], record.CPUThread.Thread("h1", sample.EngineClient, ""), 0.99)
 					if rs[i].Config["network"] == "host" {
 						e := o.Evidence[rs[i].Trial]
 						e.Path = e.Path[3:5]
 					}
-					set(&rs[i], "throughput", 1e9*(1+0.01*float64(i/2%3))*(1+0.001*float64(i%2)*float64(i/2%2-i/4%2)))
+					set(&rs[i], record.Throughput, 1e9*(1+0.01*float64(i/2%3))*(1+0.001*float64(i%2)*float64(i/2%2-i/4%2)))
+				}
+			}
+			for i := range rs {
+				if c.there != nil && rs[i].Config["network"] == "host" {
+					c.there(&rs[i])
 				}
 			}
 			text := ""
@@ -260,7 +265,7 @@ func TestRefutingRuns(t *testing.T) {
 			found++
 			got := ""
 			if x := f.Test; x != nil {
-				got = strings.Join(append([]string{x.Metric, fmt.Sprint(x.Factor)}, slices.Sorted(maps.Keys(x.Options))...), " ")
+				got = strings.Join(append([]string{string(x.Metric), fmt.Sprint(x.Factor)}, slices.Sorted(maps.Keys(x.Options))...), " ")
 			}
 			if got != c.want {
 				t.Errorf("%s %s: test %q, want %q", c.rule, c.name, got, c.want)
@@ -289,7 +294,7 @@ func TestPrecedence(t *testing.T) {
 	number := &Number{}
 	for cause, effects := range explains {
 		for _, effect := range effects {
-			got := explained([]Finding{{Rule: effect, Cells: cell("a")}, {Rule: cause, Cells: cell("a")}, {Rule: effect, Cells: cell("b")}})
+			got := explained(&analysis.Run{}, []Finding{{Rule: effect, Cells: cell("a")}, {Rule: cause, Cells: cell("a"), Number: number}, {Rule: effect, Cells: cell("b")}})
 			if len(got) != 2 || got[0].Rule != cause || got[1].Cells[0].Network != "b" {
 				t.Errorf("%s explains %s: %+v", cause, effect, got)
 			}
@@ -311,7 +316,7 @@ func TestPrecedence(t *testing.T) {
 		if c.place != "" {
 			all = append(all, Finding{Rule: atDevice, Cells: cell("a"), Place: c.place, Number: number})
 		}
-		if got := len(explained(all)) == len(all); got != c.stays {
+		if got := len(explained(&analysis.Run{}, all)) == len(all); got != c.stays {
 			t.Errorf("%s: stays %v", c.name, got)
 		}
 	}

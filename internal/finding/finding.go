@@ -12,6 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // A Finding is a conclusion with its evidence.
@@ -29,8 +30,14 @@ type Finding struct {
 	// Untestable says why no run can refute the finding, for one about a cause.
 	Untestable lang.Text `json:"untestable,omitempty"`
 
-	certain bool     // it follows from no other finding
-	beside  []string // nodes before and behind Place on the path
+	// Subject is what the text is about, if findings of the rule at one place can be about different things: they are
+	// never one statement.
+	Subject lang.Text `json:"-"`
+	// Shared means that the baseline shows the same, to the same degree, under the same probe: it explains no
+	// difference.
+	Shared bool `json:"-"`
+
+	certain bool // it follows from no other finding
 }
 
 // A Number is a measured quantity.
@@ -52,12 +59,12 @@ type Test struct {
 	Network string            `json:"network,omitempty"`
 	// Metric is the value that the fix changes, and Factor the least change that the finding predicts, as
 	// the ratio fixed ÷ found: above 1 for more, below 1 for less. The finding stands if the ratio's
-	// interval lies beyond 1 on that side and reaches Factor, is refuted if it excludes Factor, and is open
+	// interval lies beyond 1 on that side and the ratio is Factor or more than that, is refuted if it excludes Factor, and is open
 	// otherwise. With AtMost, Factor is the most: the finding is refuted if the interval lies above it,
 	// and stands if the ratio does not.
-	Metric string  `json:"metric"`
-	Factor float64 `json:"factor"`
-	AtMost bool    `json:"atMost,omitempty"`
+	Metric record.Quantity `json:"metric"`
+	Factor float64         `json:"factor"`
+	AtMost bool            `json:"atMost,omitempty"`
 }
 
 func (f Finding) String() string { return f.Say().String() }
@@ -90,10 +97,10 @@ type Rule struct {
 // Rules lists all rules in the order in which their findings are shown.
 func Rules() []Rule {
 	return []Rule{emulated, cpusMoved, distance, unpaired, uncompared, fewBlocks, disturbed, notOK,
-		sameCPU, contention,
-		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, filteredAtInput, socketBuffer,
+		sameCPU, cpuLimit, contention,
+		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, noFit, filteredAtInput, socketBuffer, unlocated, reordered,
 		linkLimited, queueLimited, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU,
-		receiveWindow, sendBuffer, spurious, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
+		receiveWindow, sendBuffer, spurious, slowResponses, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
 		oneCPU, fullThread, toolLimited, cpuModes, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
 }
 
@@ -106,7 +113,8 @@ func Check(run *analysis.Run) []Finding {
 			out = append(out, f)
 		}
 	}
-	return explained(out)
+	contrast(run, out)
+	return explained(run, out)
 }
 
 // OfRun returns the findings about the whole run, without the residue (see ResidueOf).

@@ -31,8 +31,8 @@ func sound(blocks int) (rs []record.Result) {
 }
 
 // used adds the share of a CPU that a thread used.
-func used(r *record.Result, thread string, share float64) {
-	r.Values = append(r.Values, record.Value{Name: thread, Unit: "core", Value: share})
+func used(r *record.Result, thread record.Key, share float64) {
+	r.Values = append(r.Values, thread.Value("core", share))
 }
 
 // coresApart gives each trial the distances of the CPUs before and after it.
@@ -40,8 +40,8 @@ func coresApart(of func(block, i int) (before, after float64)) func([]record.Res
 	return func(rs []record.Result) []record.Result {
 		for i := range rs {
 			before, after := of(rs[i].Block, i%2)
-			rs[i].Values = append(rs[i].Values, record.Value{Name: analysis.CoreToCore, Unit: "s", Value: before},
-				record.Value{Name: analysis.CoreToCoreAfter, Unit: "s", Value: after})
+			rs[i].Values = append(rs[i].Values, record.Value{Name: record.CoreToCore, Unit: "s", Value: before},
+				record.Value{Name: record.CoreToCoreAfter, Unit: "s", Value: after})
 		}
 		return rs
 	}
@@ -109,28 +109,30 @@ func TestRules(t *testing.T) {
 		{rule: "cpu-modes", change: vx(func(r *record.Result) { set(r, "cpu.accounted", 0.87) }), want: "do not add up to the time of all CPUs", cell: "vx, tcp-stream"},
 		{rule: "", name: "modes that add up but for ticks", change: vx(func(r *record.Result) { set(r, "cpu.accounted", 0.97+0.2*float64(r.Block%2-r.Block/2%2)) })},
 		{rule: "cpu-accounting", name: "impossible", change: vx(func(r *record.Result) {
-			set(r, "cpu.used", 1)
+			set(r, record.CPUUsed, 1)
 			set(r, "cpu.own", 1.1)
 		}), want: "report 1.10 cores, all programs together 1.00", cell: "vx, tcp-stream"},
 		{rule: "one-cpu", change: vx(func(r *record.Result) { set(r, "cpu.softirq.busiest", 0.97) }), want: "softirqs filled 97 % of one CPU", cell: "vx, tcp-stream"},
-		{rule: "full-thread", change: vx(func(r *record.Result) { used(r, "thread.h2.qemu-system-x86_64/CPU_0/KVM", 0.99) }),
+		{rule: "full-thread", change: vx(func(r *record.Result) {
+			used(r, record.CPUThread.Thread("h2", "qemu-system-x86_64", "CPU_0/KVM"), 0.99)
+		}),
 			want: "vCPU 0 in h2 at 99 % of a CPU [99, 99]: that thread is the limit", cell: "vx, tcp-stream"},
 		{rule: "full-thread", name: "two", change: vx(func(r *record.Result) {
-			used(r, "thread.machine.ksoftirqd/1", 0.96)
-			used(r, "thread.h1.vhost", 0.97)
+			used(r, record.CPUThread.Thread("", "ksoftirqd", "1"), 0.96)
+			used(r, record.CPUThread.Thread("h1", "vhost", ""), 0.97)
 		}), want: "vhost in h1 at 97 % of a CPU [97, 97]; ksoftirqd/1 at 96 % of a CPU [96, 96]: these threads are the limit", cell: "vx, tcp-stream"},
-		{rule: "", name: "a CPU load is not the limit", change: vx(func(r *record.Result) { used(r, "thread.h1.weir-engine-hog", 1) })},
+		{rule: "", name: "a CPU load is not the limit", change: vx(func(r *record.Result) { used(r, record.CPUThread.Thread("h1", "weir-engine-hog", ""), 1) })},
 		{rule: "", name: "an end that polls", change: vx(func(r *record.Result) {
-			r.Observed["spin"] = "true"
-			used(r, "thread.h1.weir-engine-agent", 1)
+			record.Wait.Put(r.Observed, record.Spinning)
+			used(r, record.CPUThread.Thread("h1", "weir-engine-agent", ""), 1)
 		})},
-		{rule: "", name: "more than a thread can use", change: vx(func(r *record.Result) { used(r, "thread.h1.iperf3", 1.2) })},
+		{rule: "", name: "more than a thread can use", change: vx(func(r *record.Result) { used(r, record.CPUThread.Thread("h1", "iperf3", ""), 1.2) })},
 		{rule: "mixed-metrics", change: func(rs []record.Result) []record.Result {
 			rs[1].Values = nil
 			return rs
 		}, want: "1 of 12 ok trials have no throughput in bit/s", cell: "vx, tcp-stream"},
 		{rule: "response-times", change: vx(func(r *record.Result) { r.Values[0].Hist = "HIST" }), want: "cannot read the histograms of 12 trials", cell: "vx, tcp-stream"},
-		{rule: "trial-warnings", change: vx(func(r *record.Result) { r.Warnings = []string{"a stall"} }), want: "a stall (12 of 12 trials)", cell: "vx, tcp-stream"},
+		{rule: "trial-warnings", change: vx(func(r *record.Result) { r.Notes = []record.Note{record.NoteText.With("a stall")} }), want: "a stall (12 of 12 trials)", cell: "vx, tcp-stream"},
 		{rule: "outlier-blocks", change: func(rs []record.Result) []record.Result {
 			rs[9].Values[0].Value *= 0.3
 			return rs
@@ -167,6 +169,7 @@ func TestRules(t *testing.T) {
 	}
 	id := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 	seen := map[string]bool{}
+	found[noFit.ID] = true // of trials without a value: TestTooSmallForFailedTrials
 	for _, c := range watchedCases {
 		found[c.rule] = true
 	}
@@ -183,7 +186,7 @@ func TestFew(t *testing.T) {
 	rs := sound(12)
 	for i := range rs {
 		for n := range 9 {
-			rs[i].Warnings = append(rs[i].Warnings, fmt.Sprint("warning ", n))
+			rs[i].Notes = append(rs[i].Notes, record.NoteText.With(fmt.Sprint("warning ", n)))
 		}
 	}
 	of := ByCell(Check(analysis.New(rs, analysis.Options{Baseline: "host"})))["host, tcp-stream"]
@@ -192,7 +195,7 @@ func TestFew(t *testing.T) {
 	}
 }
 
-func set(r *record.Result, name string, v float64) {
+func set(r *record.Result, name record.Quantity, v float64) {
 	for i := range r.Values {
 		if r.Values[i].Name == name {
 			r.Values[i].Value = v

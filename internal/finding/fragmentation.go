@@ -7,6 +7,8 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/record"
 )
 
 // fragmented is the least number of fragments per packet that count.
@@ -23,7 +25,7 @@ var fragmentation = Rule{
 		if overIPv6(last(r).Evidence) {
 			headers = 40 + 8
 		}
-		most := number(r.Observed["path.mtu"]) - headers
+		most := float64(record.PathMTU.Of(r.Observed)) - headers
 		if fits := r.Wire.Datagram > 0 && r.Wire.Datagram <= most; loaded(t) || last(r).Evidence.Protocol != "tcp" && !fits {
 			return nil
 		}
@@ -50,7 +52,7 @@ var fragmentation = Rule{
 			return nil
 		}
 		f := Finding{Severity: Warning, Place: node, Number: &Number{lang.T("fragments per packet"), "1", each},
-			Text:   lang.T("%s fragments packets: %s fragments per packet that the sender's device counts", node, digits(each.Center)),
+			Text:   lang.T("%s fragments packets: %s fragments per packet that the sender's device counts", node, prose.Short(each.Center)),
 			Remedy: lang.T("raise the MTU of the device, or lower that of the senders")}
 		if hop, mtu, need, ok := tooSmall(last(r)); ok {
 			f.Place = hop.In + " " + hop.Dev

@@ -6,6 +6,9 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/record"
 )
 
 // mostFull is how many threads a finding names.
@@ -17,7 +20,7 @@ var fullThread = Rule{
 	Doc: "A thread runs on one CPU at a time, so one that uses 95 % of a CPU or more cannot do more, however idle the other CPUs are; nor can the engine's client if it uses 90 % and waits for its CPU the rest of the time. The time of a thread includes the softirqs that ran on top of it, which in a lab is most of the path. " +
 		"Threads that only load a CPU as a condition of the trial, and ends that poll, are left out.",
 	Check: rows(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		var names, evidence []lang.Text
+		var names, subjects, evidence []lang.Text
 		for _, t := range r.Threads() {
 			if !t.Full || idles(t, r) || len(names) == mostFull {
 				continue
@@ -26,19 +29,22 @@ var fullThread = Rule{
 			if !t.WholeCPU() {
 				name = lang.T("%s and never idle", name)
 			}
-			names = append(names, name)
+			names, subjects = append(names, name), append(subjects, Describe(t).Subject)
 			evidence = append(evidence, lang.T("%s in %s: median of %d blocks", t.Name, placeOf(t), t.Share.N))
 			if line := receives(r, t); line != "" {
 				evidence = append(evidence, line)
 			}
 		}
+		f := Finding{Severity: Note, Subject: lang.Join(subjects, lang.T("; ")), Evidence: evidence}
 		switch len(names) {
 		case 0:
 			return nil
 		case 1:
-			return []Finding{{Severity: Note, Text: lang.T("%s: that thread is the limit", names[0]), Evidence: evidence}}
+			f.Text = lang.T("%s: that thread is the limit", names[0])
+		default:
+			f.Text = lang.T("%s: these threads are the limit", lang.Join(names, lang.T("; ")))
 		}
-		return []Finding{{Severity: Note, Text: lang.T("%s: these threads are the limit", lang.Join(names, lang.T("; "))), Evidence: evidence}}
+		return []Finding{f}
 	}),
 }
 
@@ -56,12 +62,12 @@ func receives(r *analysis.Row, t analysis.Thread) lang.Text {
 	if !ok {
 		return ""
 	}
-	return lang.T("its CPU also did %s of the receiving on that machine: devices, bridges, tunnels and the receiver's stack", percent(share))
+	return lang.T("its CPU also did %s of the receiving on that machine: devices, bridges, tunnels and the receiver's stack", prose.PercentWithin(share))
 }
 
 // idles reports whether a thread uses its CPU whatever the network costs.
 func idles(t analysis.Thread, r *analysis.Row) bool {
-	return t.Name == "weir-engine-hog" || r.Observed["spin"] == "true" && strings.HasPrefix(t.Name, "weir-engine-")
+	return t.Program == sample.EngineLoad || record.Wait.Of(r.Observed) == record.Spinning && t.Engine()
 }
 
 func ofCPU(t analysis.Thread) lang.Text {
@@ -102,7 +108,7 @@ var daemons = map[string]lang.Text{
 // Describe describes a thread by its name. Names are foreign text, already limited to short printable
 // words (sample.Threads).
 func Describe(t analysis.Thread) Description {
-	process, thread, _ := strings.Cut(t.Name, "/")
+	process, thread := t.Program, t.Thread
 	is := func(label, does lang.Text) Description {
 		d := Description{Name: label, Subject: label, Does: does}
 		if t.Place != "" {
@@ -110,7 +116,7 @@ func Describe(t analysis.Thread) Description {
 		}
 		return d
 	}
-	name := lang.Text(t.Name)
+	name := lang.Text(t.Name())
 	switch vcpu, isCPU := strings.CutPrefix(thread, "CPU_"); {
 	case process == "ksoftirqd":
 		return is(name, lang.T("kernel: softirqs of CPU %s that other threads left", thread))
@@ -129,11 +135,11 @@ func Describe(t analysis.Thread) Description {
 		return is("vCPU "+lang.Text(n), does)
 	case strings.HasPrefix(process, "qemu-"):
 		return is("QEMU", lang.T("the guest's devices, and packets without vhost"))
-	case process == analysis.EngineClient:
+	case process == sample.EngineClient:
 		return is(lang.T("engine client"), lang.T("sending or asking, and softirqs on top"))
-	case process == "weir-engine-serve":
+	case process == sample.EngineServer:
 		return is(lang.T("engine server"), lang.T("receiving or answering, and softirqs on top"))
-	case process == "weir-engine-hog":
+	case process == sample.EngineLoad:
 		return is(lang.T("CPU load"), lang.T("a condition of the trial"))
 	case strings.HasPrefix(process, "weir-relay"):
 		return is(lang.T("relay"), lang.T("carries every packet in user space"))

@@ -5,14 +5,25 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/record"
 )
+
+// uses adds the CPU time of a daemon at all places, cores, and thread that of a thread.
+func (o observed) uses(program string, v float64) {
+	o.Values = append(o.Values, record.CPUProgram.Thread("", program, "").Value("core", v))
+}
+
+func (o observed) thread(place, program, thread string, v float64) {
+	used(o.Result, record.CPUThread.Thread(place, program, thread), v)
+}
 
 // A client below a whole CPU is the limit if it waited for a CPU the rest of the time, and the sentence says so.
 func TestClientNeverIdle(t *testing.T) {
 	of := func(wait float64) []Finding {
 		all := Check(analysis.New(watched("udp", func(o observed) {
 			o.Sender.CPU, o.Sender.Wait = 0.93*o.Window, wait*o.Window
-			o.set("thread.h1p1."+analysis.EngineClient, "core", 0.93)
+			o.thread("h1p1", sample.EngineClient, "", 0.93)
 		})))
 		return slices.DeleteFunc(all, func(f Finding) bool { return f.Rule != "full-thread" })
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // A gap is packets that one trial lost at one step of its path: sender → every device → IP → socket → program.
@@ -23,6 +24,7 @@ type gap struct {
 	hop      evidence.Hop // zero at the receiver
 	need     float64      // MTU that the plan needs there
 	missing  bool         // the loss is a difference of two counts, which also hold packets of others
+	back     bool         // on the way of the replies
 }
 
 // A loss is a gap over the blocks of a row.
@@ -50,13 +52,13 @@ const (
 	leastLost = 10
 )
 
-// firstLoss returns the first step of a row's path on which packets are reliably lost: later gaps can follow
-// from it. It returns nil if there is none.
-func firstLoss(r *analysis.Row) *loss {
-	all := r.Evidence()
-	trials, sizes := make(map[string][]gap, len(all)), meanSizes(all)
+// losses returns the steps of a row's path on which packets are reliably lost, from the sender to the receiver and
+// then those of the replies.
+func losses(r *analysis.Row) (all []*loss) {
+	observed := r.Evidence()
+	trials, sizes := make(map[string][]gap, len(observed)), meanSizes(observed)
 	var steps []gap // sums over trials
-	for _, o := range all {
+	for _, o := range observed {
 		trials[o.Trial] = gaps(o, sizes)
 		for _, g := range trials[o.Trial] {
 			i := slices.IndexFunc(steps, g.same)
@@ -67,26 +69,38 @@ func firstLoss(r *analysis.Row) *loss {
 			steps[i].lost, steps[i].of, steps[i].at = steps[i].lost+g.lost, steps[i].of+g.of, min(steps[i].at, g.at)
 		}
 	}
-	slices.SortStableFunc(steps, func(a, b gap) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(steps, func(a, b gap) int { return cmp.Compare(a.order(), b.order()) })
 	for _, step := range steps {
-		least := missingLoss
-		if step.rule == atQueue || step.rule == atBacklog || step.rule == atSocket {
-			least = countedLoss
+		least := countedLoss
+		if step.rule == atDevice || step.rule == atMTU || step.rule == atInput {
+			least = missingLoss
 		}
-		share, ok := analysis.ShareExceeds(all, least, func(o analysis.Observed) (lost, of float64) {
+		share, ok := analysis.ShareExceeds(observed, least, func(o analysis.Observed) (lost, of float64) {
 			if i := slices.IndexFunc(trials[o.Trial], step.same); i >= 0 {
 				return trials[o.Trial][i].lost, trials[o.Trial][i].of
 			}
 			return 0, entered(o.Evidence)
 		})
-		if ok && step.lost >= leastLost {
-			return &loss{step, share}
+		// A difference of counts is noisy: its whole interval must be a loss.
+		if ok && step.lost >= leastLost && (!step.missing || !share.Bounded() || share.Lo > least) {
+			all = append(all, &loss{step, share})
 		}
 	}
-	return nil
+	return all
 }
 
-func (g gap) same(other gap) bool { return g.rule == other.rule && g.place == other.place }
+// order sorts gaps along the way of the requests and back.
+func (g gap) order() int {
+	if g.back {
+		return g.at + 1<<16
+	}
+	return g.at
+}
+
+// same reports whether two gaps are one step of a path: between the same devices, in the same direction.
+func (g gap) same(other gap) bool {
+	return g.rule == other.rule && g.place == other.place && g.verb == other.verb && g.back == other.back
+}
 
 // entered returns how many packets entered the path.
 func entered(t *evidence.Trial) float64 {
@@ -113,38 +127,6 @@ func meanSizes(all []analysis.Observed) map[string]float64 {
 	return sizes
 }
 
-// gaps returns the steps of a trial's path on which packets were lost, and the loss had an effect.
-func gaps(o analysis.Observed, sizes map[string]float64) []gap {
-	l := ladder{o: o, path: o.Evidence.Path, sizes: sizes}
-	for _, c := range o.Evidence.Hosts {
-		l.backlog += c["softnet.dropped"]
-	}
-	l.queues()
-	l.devices()
-	l.counts()
-	l.receiver()
-	return slices.DeleteFunc(l.gaps, func(g gap) bool { return g.lost <= 0 || !effective(o, g) })
-}
-
-// effective reports whether the ends noticed a loss: without retransmissions or missing answers, packets were
-// joined on the way, or others had them. If the probe does not report its loss, only counters of drops count.
-func effective(o analysis.Observed, g gap) bool {
-	if o.Evidence.Protocol != "tcp" {
-		v, known := o.Get("loss")
-		return known && v.Value >= 0.3*g.lost/g.of || !known && !g.missing
-	}
-	return retransmitted(o.Evidence) > 0.1*g.lost
-}
-
-// retransmitted returns the segments that the sender's node sent again while its devices were watched.
-func retransmitted(t *evidence.Trial) float64 {
-	n := t.Nodes[t.Sender.Node]["tcp.RetransSegs"]
-	if t.Sender.TCP != nil {
-		n = max(n, t.Sender.TCP.Retransmitted)
-	}
-	return n
-}
-
 // A ladder collects the gaps of a trial. Each step subtracts what an earlier one explains.
 type ladder struct {
 	o       analysis.Observed
@@ -158,7 +140,7 @@ func (l *ladder) add(rule string, at int, lost, of float64, verb, why lang.Text)
 	i := min((at+1)/2, len(l.path)-1)
 	hop := l.path[i]
 	need, _ := planned(l.o, i)
-	l.gaps = append(l.gaps, gap{rule, hop.In + " " + hop.Dev, at, lost, of, verb, why, hop, need, false})
+	l.gaps = append(l.gaps, gap{rule, hop.In + " " + hop.Dev, at, lost, of, verb, why, hop, need, false, false})
 }
 
 // last returns the gap that was added last.
@@ -167,7 +149,7 @@ func (l *ladder) last() *gap { return &l.gaps[len(l.gaps)-1] }
 // queues adds what queueing disciplines dropped, except by the study's own loss between hosts.
 func (l *ladder) queues() {
 	for i, h := range l.path {
-		if q := h.Queue; h.Out && q != nil && q.Drops > 0 && !(q.Kind == "netem" && l.o.Observed["path.loss"] != "") {
+		if q := h.Queue; h.Out && q != nil && q.Drops > 0 && !(q.Kind == "netem" && record.PathLoss.In(l.o.Observed)) {
 			l.add(atQueue, 2*i, q.Drops, h.Data.Packets+q.Drops, "", lang.T("its queueing discipline is %s", q.Kind))
 		}
 	}
@@ -206,7 +188,7 @@ func (l *ladder) devices() {
 // counts adds packets that are missing between devices without a drop counter that shows them. Only counts of
 // packets of about one size can be compared: elsewhere they were cut, joined or belong to others.
 func (l *ladder) counts() {
-	if l.o.Observed["path.loss"] != "" {
+	if record.PathLoss.In(l.o.Observed) {
 		return // by the study, perhaps in a program that no counter shows
 	}
 	ref, last := -1, lastCounting(l.path)
@@ -223,6 +205,7 @@ func (l *ladder) counts() {
 		switch {
 		case lost <= -missingLoss*of:
 			continue // other packets joined: compare with those behind
+		case lost > 0 && l.joined(ref, i, lost):
 		case lost > 0:
 			rule, before := atDevice, l.path[ref]
 			if l.narrow(i) {
@@ -284,7 +267,7 @@ var encapsulating = []string{"vxlan", "geneve", "a program", "docker", "felix", 
 // planned returns the MTU that the plan needs at hop i of a trial's path, 0 if it is unknown, and how many of
 // these bytes encapsulation adds there.
 func planned(o analysis.Observed, i int) (mtu, overhead float64) {
-	if mtu = number(o.Observed["path.mtu"]); mtu == 0 {
+	if mtu = float64(record.PathMTU.Of(o.Observed)); mtu == 0 {
 		return 0, 0
 	}
 	inside := false
@@ -294,7 +277,7 @@ func planned(o analysis.Observed, i int) (mtu, overhead float64) {
 		}
 	}
 	if inside {
-		overhead = number(o.Observed["path.overhead"])
+		overhead = float64(record.PathOverhead.Of(o.Observed))
 	}
 	return mtu + overhead, overhead
 }
@@ -323,7 +306,7 @@ func (l *ladder) receiver() {
 		return
 	}
 	octets := c["netstat.InOctets"] + c["ip6.InOctets"]
-	if last := l.path[n-1]; last.In == t.Receiver.Node && octets > 0 && sameSize(last.Data.Size(), octets/in) && l.o.Observed["path.loss"] == "" {
+	if last := l.path[n-1]; last.In == t.Receiver.Node && octets > 0 && sameSize(last.Data.Size(), octets/in) && !record.PathLoss.In(l.o.Observed) {
 		lost := last.Data.Packets - in - l.counted(2*(n-1), 2*n)
 		l.add(atDevice, 2*n-1, lost, last.Data.Packets, lang.T("reached %s %s and did not reach IP", last.In, last.Dev), lang.T("a filter at ingress takes packets there"))
 		l.last().missing = true

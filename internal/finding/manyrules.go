@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 // many is the number of packet-filter rules from which they are reported.
@@ -13,18 +15,21 @@ const many = 100
 
 var manyRules = Rule{
 	ID:    "many-rules",
-	Title: "A node has many packet-filter rules",
-	Doc: "Packet filters try the rules of a chain one by one for every packet, so the cost grows with their number. An absolute rule: 100 rules or more in a network namespace of the path, in more than half of the blocks, of at least three. " +
-		"It does not say what they cost, which depends on the rules and the CPU: its test measures that.",
+	Title: "Packet-filter rules cost CPU time",
+	Doc: "Packet filters try the rules of a chain one by one. What that costs depends on the rules: many are in chains that the packets never meet, or behind one that accepts them. So the rule needs the run's own contrast: a baseline with the same devices and at least 100 rules fewer in a network namespace of the path, " +
+		"and a CPU time, or a time of the path, whose interval, with the rules ÷ without in the same block, lies above 1. The rules must be there in more than half of the blocks, of at least three.",
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		s := settings(r)
-		if s == nil {
+		own, base := settings(r), settingsOf(r.BaseEvidence())
+		cost, path := r.OwnAlone(), r.Path
+		costs, slows := cost.Bounded() && cost.Lo > 1, path.Bounded() && path.Lo > 1
+		if own == nil || base == nil || !sameDevices(r) || !costs && !slows {
 			return nil
 		}
-		at, most := "", 0
-		for _, node := range slices.Sorted(maps.Keys(s.Places)) {
-			if n := s.Places[node].Rules; n != nil && *n > most {
-				at, most = node, *n
+		at, extra := "", 0
+		for _, node := range slices.Sorted(maps.Keys(own.Places)) {
+			n, was := own.Places[node].Rules, base.Places[node].Rules
+			if n != nil && was != nil && *n-*was > extra {
+				at, extra = node, *n-*was
 			}
 		}
 		rules, ok := analysis.Exceeds(r.Evidence(), many-0.5, func(o analysis.Observed) (n, trials float64) {
@@ -33,12 +38,26 @@ var manyRules = Rule{
 			}
 			return float64(*o.Settings.Places[at].Rules), 1
 		})
-		if !ok {
+		if !ok || extra < many {
 			return nil
 		}
-		return []Finding{{Severity: Note, Place: at, Number: &Number{lang.T("packet-filter rules"), "1", rules},
-			Text:   lang.T("%s has %s packet-filter rules: packets that pass it try those of their chains one by one", at, count(rules.Center)),
-			Remedy: lang.T("use sets or maps instead of lists of rules"),
-			Test:   lessCPU(r, 0.98, flush(s, at)...)}}
+		f := Finding{Severity: Note, Place: at, Remedy: lang.T("use sets or maps instead of lists of rules"), Test: lessCPU(r, 0.98, flush(own, at)...)}
+		if costs {
+			f.Number = &Number{lang.T("CPU time, with the rules ÷ without"), "1", cost}
+			f.Text = lang.T("%s has %s packet-filter rules, and with them packets take %.2f× the CPU time %s [%.2f, %.2f]", at, prose.Thousands(rules.Center), cost.Center, perWork(r), cost.Lo, cost.Hi)
+		} else {
+			f.Number = &Number{lang.T("time of the path, with the rules ÷ without"), "1", path}
+			f.Text = lang.T("%s has %s packet-filter rules, and with them the path takes %.2f× the time [%.2f, %.2f]", at, prose.Thousands(rules.Center), path.Center, path.Lo, path.Hi)
+		}
+		return []Finding{f}
 	}),
+}
+
+// sameDevices reports whether the last trials of a row and of its baseline passed the same devices.
+func sameDevices(r *analysis.Row) bool {
+	own, base := r.Evidence(), r.BaseEvidence()
+	if len(own) == 0 || len(base) == 0 {
+		return false
+	}
+	return slices.EqualFunc(own[len(own)-1].Evidence.Path, base[len(base)-1].Evidence.Path, func(x, y evidence.Hop) bool { return x.In == y.In && x.Dev == y.Dev })
 }

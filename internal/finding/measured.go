@@ -1,17 +1,16 @@
 package finding
 
 import (
-	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
 )
 
 // majority ends the Doc of rules that analysis.Exceeds decides.
@@ -35,23 +34,28 @@ func measured(check func(*analysis.Table, *analysis.Row) []Finding) func(*analys
 	})
 }
 
-// lost turns the description of a loss into the check of a rule: it reports the first loss of the path if it is
-// of the rule's kind.
+// lost turns the description of a loss into the check of a rule: it reports the losses of the path, and of the replies'
+// path, that are of the rule's kind.
 func lost(rule string, describe func(*analysis.Table, *analysis.Row, *loss) Finding) func(*analysis.Run) []Finding {
-	return measured(func(t *analysis.Table, r *analysis.Row) []Finding {
-		l := firstLoss(r)
-		if l == nil || l.rule != rule {
-			return nil
+	return measured(func(t *analysis.Table, r *analysis.Row) (out []Finding) {
+		for _, l := range losses(r) {
+			if l.rule != rule {
+				continue
+			}
+			f := describe(t, r, l)
+			if l.back {
+				f.Text = lang.T("on the replies' way: %s", f.Text)
+			}
+			f.Severity, f.Place = Warning, l.place
+			f.Number = &Number{Name: lang.T("lost"), Unit: "1", Value: l.Share}
+			f.Evidence = append([]lang.Text{lang.T("%s of %s packets, in %d blocks", prose.Thousands(l.lost), prose.Thousands(l.of), l.Share.N)}, f.Evidence...)
+			if l.why != "" {
+				f.Evidence = append(f.Evidence, l.why)
+			}
+			f.lessLoss(t, r)
+			out = append(out, f)
 		}
-		f := describe(t, r, l)
-		f.Severity, f.Place = Warning, l.place
-		f.Number = &Number{Name: lang.T("lost"), Unit: "1", Value: l.Share}
-		f.Evidence = append([]lang.Text{lang.T("%s of %s packets, in %d blocks", count(l.lost), count(l.of), l.Share.N)}, f.Evidence...)
-		if l.why != "" {
-			f.Evidence = append(f.Evidence, l.why)
-		}
-		f.lessLoss(t, r)
-		return []Finding{f}
+		return out
 	})
 }
 
@@ -73,11 +77,11 @@ func (f *Finding) lessLoss(t *analysis.Table, r *analysis.Row) {
 	switch {
 	case f.Test == nil:
 	case r.Lost.N > 0:
-		f.Test.Metric, f.Test.Factor = "loss", 0.5
+		f.Test.Metric, f.Test.Factor = record.Loss, 0.5
 		f.Test.Text = lang.T("Refuted if removing the cause does not halve the loss")
 	case strings.HasSuffix(t.Unit, "/s"):
 		f.Test.Metric, f.Test.Factor = t.Metric, 1.05
-		f.Test.Text = lang.T("Refuted if removing the cause adds less than 5 %% %s", lang.Stored(t.Metric))
+		f.Test.Text = lang.T("Refuted if removing the cause adds less than 5 %% %s", lang.Quantity(t.Metric))
 	default:
 		f.Test = nil
 	}
@@ -93,44 +97,16 @@ func lessCPU(r *analysis.Row, factor float64, fix ...plan.Step) *Test {
 
 func perWork(r *analysis.Row) lang.Text {
 	switch r.Own.Name {
-	case "cpu.own.per.packet":
+	case record.CPUOwnPerPacket:
 		return lang.T("per packet")
-	case "cpu.own.per.transaction":
+	case record.CPUOwnPerTransaction:
 		return lang.T("per transaction")
 	}
 	return lang.T("per bit")
 }
 
-// count writes a number of things with a comma after every three digits.
-func count(n float64) string {
-	s := strconv.FormatFloat(math.Round(n), 'f', 0, 64)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// percent writes a share with its interval.
-func percent(i stat.Interval) string {
-	text := digits(100*i.Center) + " %"
-	if i.Bounded() {
-		text += fmt.Sprintf(" [%s, %s]", digits(100*i.Lo), digits(100*i.Hi))
-	}
-	return text
-}
-
-// digits writes a number with two significant digits, or as an integer.
-func digits(v float64) string {
-	if math.Abs(v) >= 10 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
-}
-
-var number = analysis.Number
-
 // threads returns the number of threads that an end's times add up.
-func threads(o analysis.Observed) float64 { return max(1, number(o.Observed["streams"])) }
+func threads(o analysis.Observed) float64 { return float64(max(1, record.Streams.Of(o.Observed))) }
 
 // receiverBusy returns the share of a CPU that each of the receiver's threads used, and whether they are full:
 // then the program is the limit, not its buffer.
@@ -155,8 +131,10 @@ func overIPv6(t *evidence.Trial) bool {
 }
 
 // settings returns what held in the row's last trial that knows it; nil if none does.
-func settings(r *analysis.Row) *evidence.Settings {
-	for _, o := range slices.Backward(r.Evidence()) {
+func settings(r *analysis.Row) *evidence.Settings { return settingsOf(r.Evidence()) }
+
+func settingsOf(all []analysis.Observed) *evidence.Settings {
+	for _, o := range slices.Backward(all) {
 		if o.Settings != nil {
 			return o.Settings
 		}

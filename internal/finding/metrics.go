@@ -13,6 +13,6 @@ var mixedMetrics = Rule{
 		if r.Unlike == 0 {
 			return nil
 		}
-		return []Finding{{Severity: Warning, Text: lang.T("%d of %d ok trials have no %s in %s", r.Unlike, r.Counted(), lang.Stored(t.Metric), t.Unit)}}
+		return []Finding{{Severity: Warning, Text: lang.T("%d of %d ok trials have no %s in %s", r.Unlike, r.Counted(), lang.Quantity(t.Metric), t.Unit)}}
 	}),
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 var noSegmentation = Rule{
@@ -17,11 +18,11 @@ var noSegmentation = Rule{
 			return nil
 		}
 		off := segmenting(settings(r), last(r).Evidence, first)
-		if len(off) == 0 {
+		if len(off) == 0 || byPlan(settings(r), first, off) {
 			return nil
 		}
 		f := Finding{Severity: Note, Place: first.In + " " + first.Dev, Number: &size,
-			Text: lang.T("the sender's kernel segments: %s %s gets %s B per packet", first.In, first.Dev, count(size.Value.Center))}
+			Text: lang.T("the sender's kernel segments: %s %s gets %s B per packet", first.In, first.Dev, prose.Thousands(size.Value.Center))}
 		f.switchOn(r, first, off)
 		return []Finding{f}
 	}),

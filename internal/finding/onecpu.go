@@ -3,6 +3,7 @@ package finding
 import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/record"
 )
 
 // busyCPU is the fraction of one CPU that softirqs use when they are the limit. Above it, ksoftirqd
@@ -15,7 +16,7 @@ var oneCPU = Rule{
 	Doc: "The kernel processes the packets of one flow on one CPU. When softirqs fill that CPU, it limits the network however idle the other CPUs are: " +
 		"more flows or receive packet steering (RPS) can go faster.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) []Finding {
-		s, ok := r.Get("cpu.softirq.busiest")
+		s, ok := r.Get(record.CPUSoftirqBusiest)
 		if !ok || s.Median < busyCPU {
 			return nil
 		}

@@ -11,14 +11,14 @@ import (
 // losses of a path are not here: only the first one is found.
 var explains = map[string][]string{
 	// A program that does not run cannot empty its socket, open its window or acknowledge in time.
-	"same-cpu":   {"contention", "spurious-retransmissions", "receive-window", "send-buffer", atSocket},
-	"contention": {"spurious-retransmissions", "receive-window", "send-buffer", atSocket},
+	"cpu-limit":  {"contention", "slow-responses", "spurious-retransmissions", "receive-window", "send-buffer", atSocket, "full-thread", "one-cpu"},
+	"same-cpu":   {"contention", "slow-responses", "spurious-retransmissions", "receive-window", "send-buffer", atSocket},
+	"contention": {"slow-responses", "spurious-retransmissions", "receive-window", "send-buffer", atSocket},
 	// Without checksums a device cannot segment; a sender that segments leaves nothing to cut.
 	"checksum-off":    {"no-segmentation", "segmentation-lost"},
 	"no-segmentation": {"segmentation-lost"},
-	// A program that cannot keep up drops at its own device (see follows), and the ends wait for the CPU that it
-	// uses.
-	"service-in-path": {atDevice, "contention"},
+	// The ends wait for the CPU that it uses.
+	"service-in-path": {"contention"},
 	// What does not fit is cut, dropped or learned about.
 	atMTU:           {"learned-mtu"},
 	"fragmentation": {"learned-mtu"},
@@ -27,27 +27,27 @@ var explains = map[string][]string{
 }
 
 // explained removes the findings that follow from others about the same cell.
-func explained(all []Finding) []Finding {
+func explained(run *analysis.Run, all []Finding) []Finding {
 	var out []Finding
 	for _, f := range all {
-		if !follows(f, all) {
+		if !follows(run, f, all) {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// follows reports whether a finding follows from another one. Different settings of the two sides say
+// follows reports whether a finding follows from another one. What the baseline has to the same degree, without the
+// effect, is not the cause of the effect. Different settings of the two sides say
 // something only if something else is wrong at another place.
-func follows(f Finding, all []Finding) bool {
+func follows(run *analysis.Run, f Finding, all []Finding) bool {
 	elsewhere := false
 	for _, cause := range all {
 		if !sameCells(f, cause) {
 			continue
 		}
-		// A program that cannot keep up also drops at the other end of a veth, in another node.
-		near := cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ") || slices.Contains(f.beside, cause.Place)
-		if slices.Contains(explains[cause.Rule], f.Rule) && !f.certain && (near || cause.Rule != "service-in-path" || f.Rule != atDevice) {
+		near := cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ")
+		if slices.Contains(explains[cause.Rule], f.Rule) && !f.certain && (cause.Rule != "service-in-path" || cause.Number != nil) && !(cause.Shared && !f.Shared) {
 			return true
 		}
 		if f.Rule == "unlike-peer" && cause.Number != nil && cause.Rule != "contention" && cause.Rule != "same-cpu" {

@@ -1,57 +1,108 @@
 package finding
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
-// heldBack is the least share of a queue's packets that it held back to count as a limit.
-const heldBack = 0.02
+const (
+	// heldBack is the least share of a queue's packets that it held back to count as a limit.
+	heldBack = 0.02
+	// reached is the least share of a queue's rate that a stream it limits carries: a stream that drained the burst before
+	// falls below the rate while TCP recovers.
+	reached = 0.5
+	// nearly is that share where no baseline shows that more would pass.
+	nearly = 0.8
+	// exceeded is how much of a rate without a burst no stream carries that it limits.
+	exceeded = 1.1
+)
 
 var queueLimited = Rule{
 	ID:    "queue-limited",
 	Title: "A queueing discipline limits the rate",
-	Doc: "A queueing discipline that holds packets back to keep a rate counts an overlimit each time. More than 2 % of its packets mean that it is the limit: one that traffic reaches only in bursts counts fewer. " +
+	Doc: "A queueing discipline that holds packets back to keep a rate counts an overlimit each time, but so does one that only smooths bursts. So it is the limit only of a stream that is slower than the baseline's, over the whole interval, and that the probe itself does not pace. " +
+		"Where the kernel says its rate (tbf, htb), the baseline must carry more than that, and the stream at least half of it; without a baseline, at least 80 % of it. Of others, more than 2 % of the packets must have been held back. " +
 		"A link's rate that the study sets is left to link-limited." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
-		if r.Wire.Link > 0 {
+		if r.Wire.Link > 0 || !strings.HasSuffix(t.Unit, "/s") {
 			return nil
 		}
-		all := r.Evidence()
-		hop := frequent(all, func(o analysis.Observed) int {
-			best, most := -1, heldBack
-			for i, h := range o.Evidence.Path {
-				if q := h.Queue; h.Out && q != nil && h.Data.Packets > 0 && q.Overlimits/h.Data.Packets > most {
-					best, most = i, q.Overlimits/h.Data.Packets
-				}
+		for i, h := range last(r).Evidence.Path {
+			if h.Queue == nil || !h.Out {
+				continue
 			}
-			return best
-		})
-		var times, dropped, packets float64
-		var in, dev, kind string
-		share, ok := analysis.Exceeds(all, heldBack, func(o analysis.Observed) (over, of float64) {
-			if hop < 0 || hop >= len(o.Evidence.Path) || o.Evidence.Path[hop].Queue == nil {
-				return 0, 0
+			d, _ := deviceOf(settings(r), h.In, h.Dev)
+			if f, ok := shaped(t, r, i, d.Limit, d.Burst); ok {
+				return []Finding{f}
 			}
-			h := o.Evidence.Path[hop]
-			in, dev, kind = h.In, h.Dev, h.Queue.Kind
-			times, dropped, packets = times+h.Queue.Overlimits, dropped+h.Queue.Drops, packets+h.Data.Packets+h.Queue.Drops
-			return h.Queue.Overlimits, h.Data.Packets
-		})
-		if !ok || times < leastLost {
-			return nil
 		}
-		f := Finding{Severity: Warning, Place: in + " " + dev,
-			Text:     lang.T("a queueing discipline (%s) on %s %s limits the rate: it held packets back %s times and dropped %s of %s", kind, in, dev, count(times), count(dropped), count(packets)),
-			Evidence: []lang.Text{lang.T("%s times per packet in %d blocks", digits(share.Center), share.N)},
-			Remedy:   lang.T("remove its limit, or compare CPU time instead"),
-			Number:   &Number{Name: lang.T("times held back per packet"), Unit: "1", Value: share},
-		}
-		if t.Metric == "throughput" {
-			f.Test = &Test{Text: lang.T("Refuted if removing it adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02,
-				Fix: []plan.Step{{In: in, Rate: &plan.Rate{Dev: dev}}}}
-		}
-		return []Finding{f}
+		return nil
 	}),
+}
+
+// shaped returns the finding about the queue at hop i, whose rate and burst are 0 if unknown; false if it does not limit
+// the row.
+func shaped(t *analysis.Table, r *analysis.Row, i int, rate, burst float64) (f Finding, ok bool) {
+	var times, dropped, packets float64
+	h := last(r).Evidence.Path[i]
+	share, held := analysis.Exceeds(r.Evidence(), heldBack, func(o analysis.Observed) (over, of float64) {
+		if i >= len(o.Evidence.Path) || o.Evidence.Path[i].Queue == nil {
+			return 0, 0
+		}
+		x := o.Evidence.Path[i]
+		times, dropped, packets = times+x.Queue.Overlimits, dropped+x.Queue.Drops, packets+x.Data.Packets+x.Queue.Drops
+		return x.Queue.Overlimits, x.Data.Packets
+	})
+	slower := r.Ratio.Bounded() && r.Ratio.Hi < 1
+	pace := paced(t, r)
+	carried, _ := r.Get(record.Throughput)
+	window, timed := r.Get(record.Window)
+	bursts := rate > 0 && timed && burst > rate/8*window.Median/10
+	switch {
+	case times < leastLost:
+		return f, false
+	case rate > 0 && pace > 0 && pace < rate:
+		return f, false
+	case rate > 0 && slower && carried.Median/r.Ratio.Center < rate:
+		return f, false // the baseline carries less than that
+	case rate > 0 && carried.Median < map[bool]float64{true: reached, false: nearly}[slower]*rate:
+		return f, false
+	case rate > 0 && (r.Ratio.Bounded() && !slower || carried.Median > exceeded*rate && !bursts):
+		return f, false
+	case rate == 0 && (!held || !slower || pace > 0):
+		return f, false
+	}
+	f = Finding{Severity: Warning, Place: h.In + " " + h.Dev,
+		Text:     lang.T("a queueing discipline (%s) on %s %s limits the rate: it held packets back %s times and dropped %s of %s", h.Queue.Kind, h.In, h.Dev, prose.Thousands(times), prose.Thousands(dropped), prose.Thousands(packets)),
+		Evidence: []lang.Text{lang.T("%s times per packet in %d blocks", prose.Short(share.Center), share.N)},
+		Remedy:   lang.T("remove its limit, or compare CPU time instead"),
+		Number:   &Number{Name: lang.T("times held back per packet"), Unit: "1", Value: share},
+	}
+	if rate > 0 {
+		f.Text = lang.T("a queueing discipline (%s) on %s %s limits the rate to %s: it held packets back %s times and dropped %s of %s", h.Queue.Kind, h.In, h.Dev, unit.Format(rate, "bit/s"), prose.Thousands(times), prose.Thousands(dropped), prose.Thousands(packets))
+	}
+	if bursts {
+		f.Text += lang.T("; before, it lets %s pass at once, so trials depend on what was sent before them", unit.Format(burst, "byte"))
+	}
+	if t.Metric == record.Throughput {
+		f.Test = &Test{Text: lang.T("Refuted if removing it adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02,
+			Fix: []plan.Step{{In: h.In, Rate: &plan.Rate{Dev: h.Dev}}}}
+	}
+	return f, true
+}
+
+// paced returns the rate that the probe keeps by itself, bit/s; 0 if it sends as fast as it can.
+func paced(t *analysis.Table, r *analysis.Row) float64 {
+	level, err := strconv.ParseFloat(t.Config["rate"], 64)
+	if err != nil {
+		level = 0
+	}
+	return max(record.Rate.Of(r.Observed), level)
 }

@@ -1,16 +1,57 @@
 package finding
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/record"
 )
+
+// amplest is the largest buffer of TCP's that can be what holds a stream on a path without delay back, bytes: the kernel's
+// default is 4 MB or more (tcp_init, net/ipv4/tcp.c).
+const amplest = 2 << 20
+
+// largestBuffer returns the last number of a setting of TCP's buffers in a node, bytes; 0 if unknown.
+func largestBuffer(r *analysis.Row, node, key string) float64 {
+	s := settings(r)
+	if s == nil {
+		return 0
+	}
+	f := strings.Fields(s.Places[node].Sysctl[key])
+	if len(f) == 0 {
+		return 0
+	}
+	n, err := strconv.ParseFloat(f[len(f)-1], 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// scaling returns the setting of window scaling at the ends, "0" if one of them has none; "" if unknown.
+func scaling(r *analysis.Row) (v string) {
+	s := settings(r)
+	if s == nil {
+		return ""
+	}
+	for _, node := range []string{r.Evidence()[0].Evidence.Sender.Node, r.Evidence()[0].Evidence.Receiver.Node} {
+		if v = s.Places[node].Sysctl["net.ipv4.tcp_window_scaling"]; v == "0" {
+			return v
+		}
+	}
+	return v
+}
 
 var receiveWindow = Rule{
 	ID:    "receive-window",
 	Title: "The receiver's window limits TCP",
 	Doc: "TCP waited for the receiver's window for more than 30 % of the time in which it had data to send (tcpi_rwnd_limited of tcpi_busy_time): the receive buffer is too small for the path, or the receiving program too slow. " +
-		"If that program uses 90 % of a CPU, it is the limit, and the rule is silent. A buffer smaller than the kernel's default, 131,072 bytes, is the cause even where the program waits for a CPU." + majority + certainly,
+		"If that program uses 90 % of a CPU, it is the limit, and the rule is silent. A buffer smaller than the kernel's default, 131,072 bytes or at most 2 MB after growing, or window scaling that is off, is the cause even where the program waits for a CPU; with a larger one, the program does not read, for a reason that is not known." + majority + certainly,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if _, full := receiverBusy(r); full {
 			return nil
@@ -21,12 +62,32 @@ var receiveWindow = Rule{
 		}
 		node := r.Evidence()[0].Evidence.Receiver.Node
 		f := Finding{Severity: Warning, Place: node, Number: &share,
-			Text:   lang.T("the receiver's window held TCP back for %s of its busy time", percent(share.Value)),
-			Remedy: lang.T("raise the receiver's buffer (net.ipv4.tcp_rmem), or let it adapt: no SO_RCVBUF")}
-		if size := number(r.Observed["rcvbuf"]); size > 0 && size < usualTCP {
-			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer has %s bytes", count(size))), true
+			Text: lang.T("the receiver's window held TCP back for %s of its busy time", prose.PercentWithin(share.Value))}
+		size, most := float64(record.RcvBuf.Of(r.Observed)), largestBuffer(r, node, "net.ipv4.tcp_rmem")
+		switch {
+		case scaling(r) == "0":
+			f.certain = true
+			f.Text += lang.T(": window scaling is off, so no window is larger than 64 kB")
+			f.Remedy = lang.T("switch window scaling on at both ends (net.ipv4.tcp_window_scaling)")
+			if t.Metric == record.Throughput {
+				f.Test = &Test{Text: lang.T("Refuted if window scaling adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02}
+				for _, in := range []string{r.Evidence()[0].Evidence.Sender.Node, node} {
+					f.Test.Fix = append(f.Test.Fix, plan.Step{In: in, Sysctl: &plan.Sysctl{Key: "net.ipv4.tcp_window_scaling", Value: "1"}})
+				}
+			}
+			return []Finding{f}
+		case size > 0 && size < usualTCP:
+			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer has %s bytes", prose.Thousands(size))), true
+		case most > 0 && most < amplest:
+			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer can grow to %s bytes", prose.Thousands(most))), true
+		case most > 0: // the buffer is as large as usual: who does not empty it is not known
+			f.Text += lang.T(", although its buffer can grow to %s bytes: its program does not read fast enough, and why is not known", prose.Thousands(most))
+			f.Remedy = lang.T("look at what the receiving program waits for")
+			f.Untestable = lang.T("weir cannot make the receiving program read faster")
+			return []Finding{f}
 		}
-		f.buffers(t, r, f.certain, "rcvbuf", node, "net.ipv4.tcp_rmem")
+		f.Remedy = lang.T("raise the receiver's buffer (net.ipv4.tcp_rmem), or let it adapt: no SO_RCVBUF")
+		f.buffers(t, r, size > 0 && size < usualTCP, "rcvbuf", node, "net.ipv4.tcp_rmem")
 		return []Finding{f}
 	}),
 }

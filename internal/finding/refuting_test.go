@@ -7,14 +7,16 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/record"
 )
 
 // A program in the path is tested by a network on which the kernel does its work, if weir has one.
 func TestServiceTest(t *testing.T) {
 	for network, want := range map[string]string{"relay": "vxlan-overlay cpu.per.bit 0.75 ", "vx": "weir has no network on which"} {
 		rs, o := watched("udp", func(o observed) {
-			o.set("thread.h1.weir-relay", "core", 0.7)
-			o.set("cpu.own", "core", 0.7)
+			o.Carriers = map[string][]string{"h1": {"weir-relay"}}
+			o.thread("h1", "weir-relay", "", 0.73)
+			o.set(record.CPUOwn, "core", 0.7)
 		})
 		for i := range rs {
 			if rs[i].Config["network"] == "vx" {

@@ -105,6 +105,16 @@ func segmenting(s *evidence.Settings, t *evidence.Trial, h evidence.Hop) (off []
 	return off
 }
 
+// byPlan reports whether the plan of the network itself switches a feature off at a hop: then that is its design, and
+// switching it on can break the path.
+func byPlan(s *evidence.Settings, h evidence.Hop, off []string) bool {
+	d, _ := deviceOf(s, h.In, h.Dev)
+	return slices.ContainsFunc(off, func(name string) bool {
+		on, stated := d.Planned[name]
+		return stated && !on
+	})
+}
+
 // checksums returns the names of a device's features that compute checksums of TCP and UDP, if all are off. A
 // device has the first one or the other two (netdev_fix_features, net/core/dev.c), so the first one is switched.
 func checksums(s *evidence.Settings, h evidence.Hop) (off []string) {

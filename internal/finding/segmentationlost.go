@@ -3,6 +3,7 @@ package finding
 import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 var segmentationLost = Rule{
@@ -16,12 +17,16 @@ var segmentationLost = Rule{
 		if c == nil || loaded(t) {
 			return nil
 		}
+		off := segmenting(settings(r), last(r).Evidence, c.after)
+		if byPlan(settings(r), c.after, off) {
+			return nil
+		}
 		f := Finding{Severity: Note, Place: c.after.In + " " + c.after.Dev, Number: &c.times,
 			Text: lang.T("segmentation is lost at %s %s: %s B per packet on %s, %s B on %s, %s times as many packets",
-				c.after.In, c.after.Dev, count(c.before.Data.Size()), c.before.Dev, count(c.after.Data.Size()), c.after.Dev, digits(c.times.Value.Center))}
-		f.switchOn(r, c.after, segmenting(settings(r), last(r).Evidence, c.after))
+				c.after.In, c.after.Dev, prose.Thousands(c.before.Data.Size()), c.before.Dev, prose.Thousands(c.after.Data.Size()), c.after.Dev, prose.Short(c.times.Value.Center))}
+		f.switchOn(r, c.after, off)
 		if c.joined.Dev != "" {
-			f.Evidence = append(f.Evidence, lang.T("%s joins them again: %s B per packet on %s", c.joined.In, count(c.joined.Data.Size()), c.joined.Dev))
+			f.Evidence = append(f.Evidence, lang.T("%s joins them again: %s B per packet on %s", c.joined.In, prose.Thousands(c.joined.Data.Size()), c.joined.Dev))
 		}
 		return []Finding{f}
 	}),

@@ -4,6 +4,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 var sendBuffer = Rule{
@@ -18,7 +19,7 @@ var sendBuffer = Rule{
 		}
 		node := r.Evidence()[0].Evidence.Sender.Node
 		f := Finding{Severity: Warning, Place: node, Number: &share,
-			Text:   lang.T("the send buffer held TCP back for %s of its busy time", percent(share.Value)),
+			Text:   lang.T("the send buffer held TCP back for %s of its busy time", prose.PercentWithin(share.Value)),
 			Remedy: lang.T("raise the sender's buffer (net.ipv4.tcp_wmem), or let it adapt: no SO_SNDBUF")}
 		f.buffers(t, r, true, "sndbuf", node, "net.ipv4.tcp_wmem")
 		return []Finding{f}

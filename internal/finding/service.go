@@ -1,138 +1,181 @@
 package finding
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
-const (
-	// perPacket is the least CPU time per packet of a program that carries packets, s.
-	perPacket = 0.3e-6
-	// working is the least share of a CPU that such a program uses: daemons use some when nothing happens.
-	working = 0.01
-)
+// working is the least share of a CPU that a program uses for packets, above what it uses without: less is not resolved.
+const working = 0.01
 
 var serviceInPath = Rule{
 	ID:    "service-in-path",
 	Title: "A program carries the packets",
-	Doc: "A service of the network used 0.3 µs of CPU time or more per packet, and 1 % of a CPU: packets pass it in user space. A daemon that only manages a network uses less at any packet rate; a relay takes 3 µs. " +
-		"The time of QEMU is mostly that of its guest, so it is left out. More than half of the blocks, of at least three, must show it.",
-	Check: measured(func(_ *analysis.Table, r *analysis.Row) (out []Finding) {
-		all := r.Evidence()
-		programs := services(all)
-		for _, p := range programs {
-			each, costly := analysis.Exceeds(all, perPacket, func(o analysis.Observed) (float64, float64) { return p.cores(o), packetRate(o) })
-			share, _ := analysis.Exceeds(all, working, func(o analysis.Observed) (float64, float64) { return p.cores(o), 1 }) // a mean
-			if !costly || share.Center < working {
-				continue
+	Doc: "The plan of the network makes packets pass a program: a relay, a switch in user space. The rule says what that costs per packet: its CPU time less what it uses when next to nothing passes, which a cell of the same network with a tenth of the packets shows, " +
+		"or 3 % of a CPU if there is none, for each packet that was sent, lost ones included. Without 1 % of a CPU beyond that, in more than half of at least three blocks, it gives no number. Programs that only manage a network are left out, and QEMU, whose time is mostly that of its guest.",
+	Check: func(run *analysis.Run) []Finding {
+		return measured(func(_ *analysis.Table, r *analysis.Row) (out []Finding) {
+			for _, p := range services(r.Evidence()) {
+				out = append(out, p.finding(run, r))
 			}
-			subject := lang.Text(p.name)
-			if p.place != "" {
-				subject = lang.T("%s in %s", p.name, p.place)
+			return out
+		})(run)
+	},
+}
+
+// finding says that a program carries a row's packets, and for how much CPU time if the row resolves it.
+func (p service) finding(run *analysis.Run, r *analysis.Row) Finding {
+	all, idle := r.Evidence(), p.idle(run, r)
+	beyond := func(o analysis.Observed) float64 { return max(0, p.cores(o)-idle) }
+	f := Finding{Severity: Note, Place: p.place, Subject: lang.T("%s in %s", p.name, p.place), Text: lang.T("%s in %s carries the packets in user space", p.name, p.place),
+		Untestable: lang.T("weir has no network on which a device of the kernel does the work of this program")}
+	share, used := analysis.Exceeds(all, working, func(o analysis.Observed) (float64, float64) { return beyond(o), 1 }) // a mean
+	each, costly := analysis.Exceeds(all, 0, func(o analysis.Observed) (float64, float64) { return beyond(o), packetRate(o) })
+	if !used || !costly {
+		return f
+	}
+	f.Text += lang.T(": %s of CPU time per packet", unit.Format(each.Center, "s"))
+	if r.Lost.N > 0 && r.Lost.Center > fewLost {
+		f.Text += lang.T(" that was sent, lost ones included")
+	}
+	f.Number = &Number{lang.T("%s's CPU time per packet", p.name), "s/packet", each}
+	f.Evidence = []lang.Text{lang.T("%s: %s of a CPU in %d blocks", joined(p.values), prose.PercentWithin(share), share.N)}
+	part, _ := analysis.Exceeds(all, 0, func(o analysis.Observed) (float64, float64) {
+		own, _ := o.Get(record.CPUOwn)
+		path := own.Value + beyond(o) // with the other programs, almost all that the path uses, whatever else uses the machine
+		for _, x := range services(all) {
+			if x.place != p.place || x.name != p.name {
+				path += x.cores(o)
 			}
-			f := Finding{Severity: Note, Place: p.place, Number: &Number{lang.T("%s's CPU time per packet", p.name), "s/packet", each},
-				Text:       lang.T("%s carries the packets in user space: %s of CPU time per packet", subject, unit.Format(each.Center, "s")),
-				Evidence:   []lang.Text{lang.T("%s: %s of a CPU in %d blocks", strings.Join(p.values, ", "), percent(share), share.N)},
-				Untestable: lang.T("weir has no network on which a device of the kernel does the work of this program")}
-			part, _ := analysis.Exceeds(all, 0, func(o analysis.Observed) (float64, float64) {
-				own, _ := o.Get("cpu.own")
-				path := own.Value // with the programs, almost all that the path uses, whatever else uses the machine
-				for _, x := range programs {
-					path += x.cores(o)
-				}
-				return p.cores(o), path
-			})
-			whole := strings.Replace(r.Own.Name, ".own.", ".", 1) // of the machine: the program is no thread of the engine
-			switch kernel := inKernel[r.Network]; {
-			case kernel == "":
-			case whole == "" || part.N == 0:
-				f.Untestable = lang.T("the probe measures no CPU time of its own")
-			default:
-				least := 1 - min(part.Center, 1)/2
-				f.Untestable, f.Test = "", &Test{Network: kernel, Metric: whole, Factor: least,
-					Text: lang.T("Refuted if %s, on which the kernel does this, saves less than %.0f %% of the machine's CPU time %s, half of the program's", kernel, 100*(1-least), perWork(r))}
-			}
-			out = append(out, f)
 		}
-		return out
-	}),
+		return beyond(o), path
+	})
+	whole := machineCost[r.Own.Name] // of the machine: the program is no thread of the engine
+	switch kernel := inKernel[r.Network]; {
+	case kernel == "":
+	case whole == "" || part.N == 0:
+		f.Untestable = lang.T("the probe measures no CPU time of its own")
+	default:
+		least := 1 - min(part.Center, 1)/2
+		f.Untestable, f.Test = "", &Test{Network: kernel, Metric: whole, Factor: least,
+			Text: lang.T("Refuted if %s, on which the kernel does this, saves less than %.0f %% of the machine's CPU time %s, half of the program's", kernel, 100*(1-least), perWork(r))}
+	}
+	return f
+}
+
+const (
+	// fewLost is the largest share of packets that can be lost where a cost of a program is per packet: with more, the
+	// program had fewer than were sent, and the text says so.
+	fewLost = 0.05
+	// mostIdle is the most that a daemon uses for its own wake-ups where no quiet cell shows it, cores: Open vSwitch
+	// takes 2 % of a CPU.
+	mostIdle = 0.03
+	// fewer is the share of a cell's packets below which another cell shows what the program uses without them.
+	fewer = 0.1
+)
+
+// idle returns the cores that a program uses when next to nothing passes: at most what it uses in the quietest cell.
+func (p service) idle(run *analysis.Run, r *analysis.Row) float64 {
+	mean := func(x *analysis.Row, of func(analysis.Observed) float64) (sum float64) {
+		for _, o := range x.Evidence() {
+			sum += of(o) / float64(len(x.Evidence()))
+		}
+		return sum
+	}
+	least, here := mostIdle, mean(r, packetRate)
+	for _, x := range run.Rows() {
+		if x.Network == r.Network && len(x.Evidence()) > 0 && mean(x, packetRate) < fewer*here {
+			least = min(least, mean(x, p.cores))
+		}
+	}
+	return least
 }
 
 // inKernel names the network on whose path the kernel does what a program of a network does, and nothing else
 // differs: frames of pods between two hosts, in UDP. A network under another name, or with options, is not here.
 var inKernel = map[string]string{"relay": "vxlan-overlay", "flannel-udp": "flannel-vxlan", "weave-sleeve": "weave"}
 
-// A service is a program of a network and the values that hold its CPU time.
+// machineCost is the machine's cost per work of each cost of the ends' own threads.
+var machineCost = map[record.Quantity]record.Quantity{record.CPUOwnPerPacket: record.CPUPerPacket,
+	record.CPUOwnPerTransaction: record.CPUPerTransaction, record.CPUOwnPerBit: record.CPUPerBit}
+
+// A service is a program that carries packets in a place, and the values that hold its CPU time.
 type service struct {
-	place, name string // the place is "" if unknown
-	values      []string
+	place, name string
+	values      []record.Key
+}
+
+func joined(keys []record.Key) string {
+	var all []string
+	for _, k := range keys {
+		all = append(all, k.String())
+	}
+	return strings.Join(all, ", ")
 }
 
 func (p service) cores(o analysis.Observed) (sum float64) {
-	for _, name := range p.values {
-		v, _ := o.Get(name)
+	for _, k := range p.values {
+		v, _ := o.Value(k)
 		sum += v.Value
 	}
 	return sum
 }
 
-// notServices are the values cpu.NAME that are not the CPU time of a service (package trial). exe is this
-// program as a relay, whose threads have names.
-var notServices = []string{"user", "system", "softirq", "irq", "steal", "guest", "busy", "used", "accounted", "frequency", "weir", "own", "wait", "per", "idle-baseline", "exe"}
-
-// services returns the services whose CPU time some trial stored: by place from the values of their threads,
-// otherwise from those of their processes. A trial leaves out threads that hardly ran.
+// services returns the programs through which the plan makes packets pass, with the values of their threads; if no trial
+// has any, because none ran enough, and the program is in one place only, with that of the process. A trial leaves out
+// threads that hardly ran.
 func services(trials []analysis.Observed) (all []service) {
-	add := func(place, name, value string) {
-		i := slices.IndexFunc(all, func(p service) bool { return p.place == place && p.name == name })
-		if i < 0 {
-			i, all = len(all), append(all, service{place: place, name: name})
-		}
-		if !slices.Contains(all[i].values, value) {
-			all[i].values = append(all[i].values, value)
-		}
-	}
 	for _, o := range trials {
-		for _, v := range o.Values {
-			stored, ok := strings.CutPrefix(v.Name, "thread.")
-			place, name, _ := strings.Cut(stored, ".")
-			name, _, _ = strings.Cut(name, "/")
-			if !ok {
-				continue
-			}
-			if _, known := o.Get("cpu." + name); known && !strings.HasPrefix(name, "qemu-") || strings.HasPrefix(name, "weir-relay") {
-				add(place, name, v.Name)
+		for _, place := range slices.Sorted(maps.Keys(o.Evidence.Carriers)) {
+			for _, name := range o.Evidence.Carriers[place] {
+				if slices.ContainsFunc(all, func(p service) bool { return p.place == place && p.name == name }) {
+					continue
+				}
+				all = append(all, service{place, name, threadsOf(trials, place, name)})
 			}
 		}
 	}
-	placed := slices.Clone(all)
-	for _, o := range trials {
-		for _, v := range o.Values {
-			name, ok := strings.CutPrefix(v.Name, "cpu.")
-			first, _, _ := strings.Cut(name, ".")
-			by := slices.ContainsFunc(placed, func(p service) bool { return p.name == name })
-			if ok && v.Unit == "core" && !by && !strings.HasPrefix(name, "qemu-") && !strings.Contains(name, "/") && !slices.Contains(notServices, first) {
-				add("", name, v.Name)
-			}
+	for i, p := range all {
+		alone := !slices.ContainsFunc(all, func(x service) bool { return x.name == p.name && x.place != p.place })
+		if p.values == nil && alone {
+			all[i].values = []record.Key{record.CPUProgram.Thread("", p.name, "")}
 		}
 	}
 	return all
 }
 
-// packetRate returns the packets per second that a trial's data took.
+// threadsOf lists the values of a program's threads in a place.
+func threadsOf(trials []analysis.Observed, place, program string) (values []record.Key) {
+	for _, o := range trials {
+		for _, v := range o.Values {
+			if v.Name == record.CPUThread && v.Place == place && v.Program == program && !slices.Contains(values, v.Key()) {
+				values = append(values, v.Key())
+			}
+		}
+	}
+	return values
+}
+
+// packetRate returns the packets per second that a trial's ends sent: of a stream those of its data, of requests all that
+// the sender's device counted in both directions, at least one each way.
 func packetRate(o analysis.Observed) float64 {
-	if v, ok := o.Get("packet.rate"); ok {
-		return v.Value
+	if v, ok := o.Get(record.PacketRate); ok {
+		sent, _ := o.Get(record.Sent)
+		return max(v.Value, sent.Value)
 	}
-	if v, ok := o.Get("transactions"); ok {
-		return 2 * v.Value
+	rate := 0.0
+	if v, ok := o.Get(record.Transactions); ok {
+		rate = 2 * v.Value
 	}
-	if o.Evidence.Seconds <= 0 {
-		return 0
+	if o.Evidence.Seconds > 0 && len(o.Evidence.Path) > 0 {
+		rate = max(rate, (entered(o.Evidence)+o.Evidence.Path[0].Back.Packets)/o.Evidence.Seconds)
 	}
-	return entered(o.Evidence) / o.Evidence.Seconds
+	return rate
 }

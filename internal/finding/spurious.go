@@ -4,6 +4,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 // sentAgain is the least share of segments sent again that counts.
@@ -15,7 +16,7 @@ var spurious = Rule{
 	Doc: "TCP sent more than 0.1 % of its segments again, no device, queue, CPU or socket on the path counted drops for a tenth of them, nor do counts of neighboring devices differ, and the receiver acknowledged at least half as many segments as duplicates (D-SACK, RFC 2883): they were late or reordered, not lost. " +
 		"A preempted end does that too, so contention outranks this rule." + majority,
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		if firstLoss(r) != nil {
+		if len(losses(r)) > 0 {
 			return nil
 		}
 		again, twice, sizes := 0.0, 0.0, meanSizes(r.Evidence())
@@ -40,7 +41,7 @@ var spurious = Rule{
 		}
 		sender := r.Evidence()[0].Evidence.Sender.Node
 		f := Finding{Severity: Note, Place: sender, Number: &Number{lang.T("segments sent again"), "1", share},
-			Text:   lang.T("TCP sent %s of its segments again (%s), and the receiver got %s segments twice: the retransmissions are spurious", percent(share), count(again), count(twice)),
+			Text:   lang.T("TCP sent %s of its segments again (%s), and the receiver got %s segments twice: the retransmissions are spurious", prose.PercentWithin(share), prose.Thousands(again), prose.Thousands(twice)),
 			Remedy: lang.T("look for reordering and for delays, such as an end that waits for a CPU"),
 			// A setting that makes the sender wait would be the test: since Linux 6.17 there is none, because RACK alone
 			// decides, by time (net/ipv4/tcp_recovery.c).

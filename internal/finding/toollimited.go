@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/record"
 )
 
 // sameRate is how far from the baseline's a rate can be to be the same.
@@ -30,7 +31,7 @@ var toolLimited = Rule{
 				Remedy: lang.T("compare CPU time instead"), Untestable: lang.T("no cheaper way to send or receive the same packets is an option of the probe")}
 			if options, what := cheaper(r, name); options != nil {
 				f.Untestable, f.Test = "", &Test{Options: options, Metric: t.Metric, Factor: 1 + sameRate,
-					Text: lang.T("Refuted if %s, which spares that program and not the network, adds less than %.0f %% %s", what, 100*sameRate, lang.Stored(t.Metric))}
+					Text: lang.T("Refuted if %s, which spares that program and not the network, adds less than %.0f %% %s", what, 100*sameRate, lang.Quantity(t.Metric))}
 			}
 			return []Finding{f}
 		}
@@ -43,12 +44,12 @@ var toolLimited = Rule{
 func cheaper(r *analysis.Row, full lang.Text) (options map[string]string, does lang.Text) {
 	sends := strings.Contains(full.String(), "client")
 	switch {
-	case r.Observed["tool"] != "weir engine":
-	case sends && r.Observed["send"] == "single":
+	case record.Tool.Of(r.Observed) != record.Engine:
+	case sends && record.Send.Of(r.Observed) == "single":
 		return map[string]string{"send": "mmsg"}, lang.T("one system call for many datagrams (sendmmsg)")
-	case sends && r.Observed["mss"] != "" && r.Observed["send"] == "copy":
+	case sends && record.MSS.In(r.Observed) && record.Send.Of(r.Observed) == "copy":
 		return map[string]string{"sendfile": "true"}, lang.T("a sender that copies nothing (sendfile)")
-	case !sends && r.Observed["mss"] != "" && r.Observed["recv"] != "discard":
+	case !sends && record.MSS.In(r.Observed) && record.Recv.Of(r.Observed) != "discard":
 		return map[string]string{"discard": "true"}, lang.T("a receiver that drops the bytes in the kernel")
 	}
 	return nil, ""
@@ -66,7 +67,7 @@ func devices(r *analysis.Row) int {
 // engineFull describes the engine's thread that uses a whole CPU, "" if there is none.
 func engineFull(r *analysis.Row) lang.Text {
 	for _, t := range r.Threads() {
-		if t.Full && !idles(t, r) && strings.HasPrefix(t.Name, "weir-engine-") {
+		if t.Full && !idles(t, r) && t.Engine() {
 			return Describe(t).Name
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
@@ -24,7 +25,12 @@ var unlikePeer = Rule{
 			if near.Dev != far.Dev || near.In == far.In || !known || !too {
 				continue
 			}
-			if diff := differences(a, b); len(diff) > 0 {
+			said := func(name string) bool { // by unlike-plan, of one of them
+				_, of := s.Places[near.In].Unlike[near.Dev+" "+name]
+				_, other := s.Places[far.In].Unlike[far.Dev+" "+name]
+				return of || other
+			}
+			if diff := differences(a, b, said); len(diff) > 0 {
 				at := near
 				if lesser(b, a) {
 					at = far
@@ -37,10 +43,10 @@ var unlikePeer = Rule{
 	}),
 }
 
-// differences lists the settings in which two devices differ.
-func differences(a, b evidence.Device) (out []lang.Text) {
+// differences lists the settings in which two devices differ, without those that are said elsewhere.
+func differences(a, b evidence.Device, said func(name string) bool) (out []lang.Text) {
 	add := func(name string, x, y any) {
-		if fmt.Sprint(x) != fmt.Sprint(y) {
+		if !said(name) && fmt.Sprint(x) != fmt.Sprint(y) {
 			out = append(out, lang.T("%s is %v and %v", name, x, y))
 		}
 	}
@@ -48,13 +54,27 @@ func differences(a, b evidence.Device) (out []lang.Text) {
 	add("gso_max_size", a.GSOMax, b.GSOMax)
 	add("gro_max_size", a.GROMax, b.GROMax)
 	add("qdisc", a.Qdisc, b.Qdisc)
-	add("rps", a.RPS, b.RPS)
+	add("rps", steering(a.RPS), steering(b.RPS))
 	for _, name := range slices.Sorted(maps.Keys(a.Features)) {
-		if y, known := b.Features[name]; known {
+		if y, known := b.Features[name]; known && !sets(a, name) && !sets(b, name) {
 			add(name, state(a.Features[name]), state(y))
 		}
 	}
 	return out
+}
+
+// steering names the masks of a device's queues.
+func steering(masks []string) string {
+	if len(masks) == 0 {
+		return "off"
+	}
+	return "mask " + strings.Join(masks, " ")
+}
+
+// sets reports whether the plan of the network sets a feature of a device.
+func sets(d evidence.Device, feature string) bool {
+	_, stated := d.Planned[feature]
+	return stated
 }
 
 // lesser reports whether a can do less than b.

@@ -11,8 +11,8 @@ var trialWarnings = Rule{
 	Doc: "A trial judges what only it can see: stalls, fragments that the receiver's kernel refused for lack of memory, counters that could not be read, " +
 		"CPUs that were busy before the run. It records its warnings with the result; this rule counts the trials with each warning.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) (out []Finding) {
-		for _, w := range r.Warnings {
-			out = append(out, Finding{Severity: Warning, Text: lang.T("%s (%d of %d trials)", lang.Stored(w.Text), w.Trials, r.Trials())})
+		for _, n := range r.Notes {
+			out = append(out, Finding{Severity: Warning, Text: lang.T("%s (%d of %d trials)", lang.Note(n.Note), n.Trials, r.Trials())})
 		}
 		const most = 6
 		return few(out, most, func(n int) lang.Text { return lang.T("and %d more warnings", n) })

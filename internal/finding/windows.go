@@ -5,6 +5,7 @@ import (
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/record"
 )
 
 // limited is the least share of TCP's busy time that a window limits it.
@@ -25,11 +26,11 @@ func limitedBy(r *analysis.Row, limit func(*evidence.TCP) float64) (Number, bool
 // kernel's setting does not concern that socket (SO_RCVBUF, tcp(7)); otherwise by the setting, because an
 // option would end the adaption to the path.
 func (f *Finding) buffers(t *analysis.Table, r *analysis.Row, own bool, option, node, key string) {
-	if t.Metric != "throughput" {
+	if t.Metric != record.Throughput {
 		return
 	}
 	f.Test = &Test{Text: lang.T("Refuted if larger buffers add less than 2 % throughput"), Metric: t.Metric, Factor: 1.02}
-	if own && r.Observed["tool"] == "weir engine" {
+	if own && record.Tool.Of(r.Observed) == record.Engine {
 		f.Test.Options = map[string]string{option: "4194304"}
 		return
 	}

@@ -89,3 +89,38 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+const hostile = "=a\"b'c\\d<e>&]]>\x00\x01\x1b[31m\x7f\xff\xfe\r\n::error::x%0A,:\u2028\u0085\ufffe| `f` *g* _h_ ~i"
+
+// A text stays one text in every format: no line ends, no quote closes, nothing becomes markup, a command or a formula.
+func TestEscapes(t *testing.T) {
+	for name, c := range map[string]struct{ got, never string }{
+		"Line":     {Line(hostile), "\x00\x01\x1b\x7f\r\n\u0085\u2028"},
+		"Field":    {Field(hostile), " \t\r\n\u0085\u2028"},
+		"XML":      {XML(hostile), "<>\"'\x00\x01\x1b\r\n\ufffe"},
+		"Markdown": {Markdown(hostile), "<\r\n"},
+		"Command":  {Command(hostile), "\r\n"},
+		"Property": {Property(hostile), "\r\n:,"},
+		"Label":    {Label(hostile), "\n"},
+		"Plain":    {Plain(hostile), "\x00\x01\x1b\x7f\r\n"},
+	} {
+		if i := strings.IndexAny(c.got, c.never); i >= 0 {
+			t.Errorf("%s has %q in %q", name, c.got[i], c.got)
+		}
+	}
+	if s := Label(`\"`); s != `\\\"` {
+		t.Errorf("a quote ends a label: %s", s)
+	}
+	if s := Markdown("a|`b`*c*_d_~e~"); s != "a\\|\\`b\\`\\*c\\*\\_d\\_\\~e\\~" {
+		t.Errorf("Markdown: %s", s)
+	}
+	for in, want := range map[string]string{"": "", "bridge": "bridge", "-1.5e9": "-1.5e9", "+3": "+3", "-": "'-", "=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)",
+		"\tx": "'\tx", "-cmd|' /C calc'!A0": "'-cmd|' /C calc'!A0", "1-2": "1-2"} {
+		if got := Cell(in); got != want {
+			t.Errorf("Cell(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if Printable("a", "b\x1b") || Printable("\u202e") || !Printable("a b", "世界") {
+		t.Error("Printable does not tell what a terminal obeys")
+	}
+}

@@ -94,7 +94,7 @@ func TestEntriesOfContrasts(t *testing.T) {
 	}
 	a := analysis.New(rs, analysis.Options{Contrasts: []analysis.Contrast{{To: map[string]string{"load": "idle"}}}})
 	es := Entries(Run{ID: "r", Machine: machine}, a, nil, func(c analysis.Contrast, row analysis.ContrastRow) Cell {
-		return Cell{Probe: row.Probe, Network: row.Network, Baseline: c.Name(row.Of), Metric: row.Metric}
+		return Cell{Probe: row.Probe, Network: row.Network, Baseline: c.Name(row.Of), Metric: string(row.Metric)}
 	})
 	if len(es) != 1 || es[0].Baseline != "load busy ÷ idle" || math.Abs(es[0].Log-math.Log(2)) > 0.002 || es[0].SE <= 0 || es[0].check() != nil {
 		t.Errorf("%+v", es)

@@ -15,6 +15,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -31,7 +32,6 @@ const MaxSize = 32 << 20
 // MaxResults bounds the results of a directory.
 const MaxResults = study.MaxBlocks
 
-// Source is the key of Observed that names the file of a result.
 const Source = "source"
 
 // A Manifest is the file imported.json, which marks a results directory as imported.
@@ -67,7 +67,7 @@ type Set struct {
 	Results []record.Result
 
 	recorded map[string]string // the source of each trial, by the trial's mark
-	sizes    map[string]string // the datagrams of each cell
+	sizes    map[string]int    // the datagrams of each cell
 	blocks   int
 }
 
@@ -79,11 +79,11 @@ type Described struct {
 
 // NewSet returns the set of a directory with these earlier results; the study is New's for a new one.
 func NewSet(m Manifest, s study.Study, described []Described, results []record.Result) *Set {
-	set := &Set{Manifest: m, Study: s, Probes: described, recorded: map[string]string{}, sizes: map[string]string{}}
+	set := &Set{Manifest: m, Study: s, Probes: described, recorded: map[string]string{}, sizes: map[string]int{}}
 	for _, r := range results {
-		set.sizes[cell(r)] = r.Observed[probe.Datagram]
+		set.sizes[cell(r)] = record.Datagram.Of(r.Observed)
 		set.blocks = max(set.blocks, r.Block)
-		set.recorded[r.Trial[:min(len(r.Trial), markSize)]] = r.Observed[Source]
+		set.recorded[r.Trial[:min(len(r.Trial), markSize)]] = record.Source.Of(r.Observed)
 	}
 	return set
 }
@@ -145,11 +145,11 @@ func (s *Set) Add(path string, b []byte, at Place, kind string) ([]record.Result
 		}
 		res := result(r, at, name)
 		res.Trial, res.Block = mark(hash, i+1)+"-"+fileName(at.Network)+"-"+fileName(name), s.blocks+len(results)+1
-		if size := s.sizes[cell(res)]; size != "" && size != res.Observed[probe.Datagram] {
-			return nil, fmt.Errorf("datagrams of %s bytes, and of %s in another file of this network and probe: if the size is a factor, add --factor %s", res.Observed[probe.Datagram], size, probe.Datagram)
+		if size := s.sizes[cell(res)]; size != 0 && size != record.Datagram.Of(res.Observed) {
+			return nil, fmt.Errorf("datagrams of %d bytes, and of %d in another file of this network and probe: if the size is a factor, add --factor %s", record.Datagram.Of(res.Observed), size, record.Datagram.Key())
 		}
-		res.Observed[Source] = Clean(path)
-		f.Tool = cmp.Or(f.Tool, res.Observed["tool"])
+		record.Source.Put(res.Observed, Clean(path))
+		f.Tool = cmp.Or(f.Tool, record.Tool.Of(res.Observed))
 		f.Trials = append(f.Trials, res.Trial)
 		results = append(results, res)
 	}
@@ -161,8 +161,8 @@ func (s *Set) Add(path string, b []byte, at Place, kind string) ([]record.Result
 	}
 	f.Reason = "" // an earlier import recorded a part and was killed
 	for _, r := range results {
-		s.recorded[r.Trial[:markSize]] = r.Observed[Source]
-		s.sizes[cell(r)] = r.Observed[probe.Datagram]
+		s.recorded[r.Trial[:markSize]] = record.Source.Of(r.Observed)
+		s.sizes[cell(r)] = record.Datagram.Of(r.Observed)
 	}
 	s.Study, s.Probes = next, described
 	s.blocks += len(results)
@@ -207,14 +207,14 @@ func levels(r probe.Statement, at Place) map[string]string {
 func result(r probe.Statement, at Place, name string) record.Result {
 	config := levels(r, at)
 	config["network"], config["probe"] = at.Network, name
-	observed := map[string]string{}
+	observed := record.Observed{}
 	for k, v := range r.Observed {
 		if v = Clean(v); v != "" {
 			observed[k] = v
 		}
 	}
-	res := record.Result{Format: record.Format, Status: record.OK, Start: r.Start, Config: config, Observed: observed, Values: r.Values, Warnings: r.Warnings}
-	if w, ok := res.Get("window"); ok {
+	res := record.Result{Format: record.Format, Status: record.OK, Start: r.Start, Config: config, Observed: observed, Values: r.Values, Notes: r.Notes}
+	if w, ok := res.Get(record.Window); ok {
 		res.Elapsed = w.Value
 	}
 	return res
@@ -268,6 +268,14 @@ func Clean(s string) string {
 		s = strings.ToValidUTF8(s[:maxShown], "") + " …"
 	}
 	return s
+}
+
+// Shown returns a path for a terminal: quoted if it holds control characters.
+func Shown(path string) string {
+	if Clean(path) == path {
+		return path
+	}
+	return strconv.Quote(path)
 }
 
 // escapes are the terminal's colors, which sockperf prints even to a file.

@@ -10,11 +10,20 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/weir-bench/weir/record"
 )
 
 // A Text is a sentence, or several with plain text between them. It concatenates, compares and is empty as a
 // string does; String and In make it readable. A string without marks is a Text that all languages share.
 type Text string
+
+// A Teller tells people what work does while it goes on, a line at a time and in their language.
+type Teller interface {
+	Say(Text)     // what happens
+	Warn(...Text) // what is wrong, although the work goes on
+	Note(Text)    // what differs from what they can expect
+}
 
 // Marks frame a sentence in a Text: open, format, then sep and an argument for each argument, close. Unicode
 // reserves these code points for use inside a program (noncharacters, The Unicode Standard 23.7).
@@ -53,6 +62,18 @@ func Stored(s string) Text {
 	return Text(open + s + shut)
 }
 
+// Note is a note of a trial.
+func Note(n record.Note) Text {
+	format, args := n.Format()
+	return T(format, args...)
+}
+
+// Quantity names what a number measures.
+func Quantity(q record.Quantity) Text {
+	d, _ := q.Defined()
+	return Stored(d.Word)
+}
+
 // text formats one argument and keeps the marks of a Text.
 func text(verb string, arg any) string {
 	if t, ok := arg.(Text); ok {
@@ -73,12 +94,40 @@ func Join(all []Text, between Text) Text {
 	return Text(b.String())
 }
 
+// Texts are strings that all languages share.
+func Texts(ss []string) (all []Text) {
+	for _, s := range ss {
+		all = append(all, Text(s))
+	}
+	return all
+}
+
 // Capital makes the first letter of a text a capital, in languages that have them.
 func Capital(t Text) Text {
 	if !t.Marked() {
 		return Text(capital(string(t)))
 	}
 	return Text(open + upper + sep + string(t) + shut)
+}
+
+// BeginsWithName reports whether a text begins with an argument that is the same in all languages: a name of a device, a
+// program or a network, which keeps its case at the beginning of a sentence.
+func BeginsWithName(t Text) bool {
+	rest, marked := strings.CutPrefix(string(t), open)
+	if !marked {
+		return false
+	}
+	message, _ := balanced(rest)
+	parts := split(message)
+	vs := verbs(parts[0], len(parts)-1)
+	switch {
+	case parts[0] == upper && len(parts) == 2:
+		return BeginsWithName(Text(parts[1]))
+	case len(vs) == 0 || vs[0].at > 0 || vs[0].arg >= len(parts)-1:
+		return false
+	}
+	first := parts[1+vs[0].arg]
+	return !strings.HasPrefix(first, open) || BeginsWithName(Text(first))
 }
 
 func capital(s string) string {

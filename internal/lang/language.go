@@ -5,12 +5,14 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 	"sync"
 
 	"golang.org/x/text/language"
 
 	"github.com/weir-bench/weir/internal/strictyaml"
+	"github.com/weir-bench/weir/record"
 )
 
 //go:embed zh/*.yaml
@@ -23,11 +25,20 @@ type Language struct {
 }
 
 // Chinese is Simplified Chinese.
-var Chinese = &Language{"zh-CN", sync.OnceValue(func() map[string]string { return catalog(files, "zh/*.yaml", false) })}
+var Chinese = &Language{"zh-CN", sync.OnceValue(func() map[string]string { return chinese(false) })}
 
 // Draft is Chinese with a mark and the arguments of every sentence that waits for its translation; Chinese has it in English.
 // Tests look in it for English that no catalog translates.
-var Draft = &Language{"zh-CN", sync.OnceValue(func() map[string]string { return catalog(files, "zh/*.yaml", true) })}
+var Draft = &Language{"zh-CN", sync.OnceValue(func() map[string]string { return chinese(true) })}
+
+func chinese(draft bool) map[string]string {
+	all := map[string]string{}
+	for _, d := range record.Quantities() {
+		all[d.Word] = d.Chinese
+	}
+	maps.Copy(all, catalog(files, "zh/*.yaml", draft))
+	return all
+}
 
 // Code names the language in an HTML attribute.
 func (l *Language) Code() string {

@@ -8,14 +8,14 @@ import (
 )
 
 // spaced sets Chinese as its readers expect: a space between Han characters and Latin letters or digits, as sentences
-// meet the names and numbers in them, and none between Han characters.
+// meet the names and numbers in them, and none between Han characters and their own marks.
 func spaced(s string) string {
 	rs := []rune(s)
 	var b strings.Builder
 	for i, r := range rs {
 		if i > 0 {
 			before := rs[i-1]
-			if r == ' ' && i+1 < len(rs) && han(before) && han(rs[i+1]) {
+			if r == ' ' && i+1 < len(rs) && wide(before) && wide(rs[i+1]) {
 				continue
 			}
 			if han(before) && latin(r) || latin(before) && han(r) {
@@ -28,6 +28,9 @@ func spaced(s string) string {
 }
 
 func han(r rune) bool { return unicode.Is(unicode.Han, r) }
+
+// wide is true of Han characters and of the marks that are as wide.
+func wide(r rune) bool { return RuneColumns(r) == 2 }
 
 func latin(r rune) bool { return r <= unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 

@@ -8,16 +8,15 @@ import (
 	"sync"
 )
 
-// A pattern finds the arguments of a sentence that a run stored in English, with its numbers in it.
+// A pattern finds the arguments of a sentence that another process said in English, with its numbers in it.
 type pattern struct {
 	format string
 	of     *regexp.Regexp
 }
 
-// patterns are those of the warnings that trials store, and of what runs and checks say about the machine.
+// patterns are those of what runs and checks say about the machine.
 var patterns = sync.OnceValue(func() (all []pattern) {
-	formats := catalog(files, "zh/words-warnings.yaml", true)
-	maps.Copy(formats, catalog(files, "zh/words-terminal.yaml", true))
+	formats := catalog(files, "zh/words-terminal.yaml", true)
 	for _, format := range slices.Sorted(maps.Keys(formats)) { // the same one wins each time
 		var b strings.Builder
 		end := 0

@@ -12,14 +12,14 @@ import (
 
 	"github.com/weir-bench/weir/internal/lang/langtest"
 	"github.com/weir-bench/weir/internal/strictyaml"
+	"github.com/weir-bench/weir/record"
 )
 
 func TestStored(t *testing.T) {
 	for s, want := range map[string]string{
-		"counters: /proc/net/snmp is missing":                                   "计数器：/proc/net/snmp is missing",
-		"nothing arrived in the window: a stall lasted longer":                  "整个窗口内没有数据到达：停顿比窗口还长",
-		"the idle use of h1 before this block is unknown: CPU times include it": "不知道本区组之前 h1 空闲时的使用量：CPU 时间包含它",
-		"a sentence of another version":                                         "a sentence of another version",
+		"3 disturbed blocks will be measured again":                   "3 个受干扰的区组将重新测量",
+		"2 of 5 agents do not run, and their nodes are left out (h1)": "5 个代理中有 2 个没有运行，略去其节点（h1）",
+		"a sentence of another version":                               "a sentence of another version",
 	} {
 		if got := Stored(s).In(Chinese); got != want {
 			t.Errorf("%q in Chinese is %q, want %q", s, got, want)
@@ -44,54 +44,47 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// The warnings that trials store are in the catalog.
-func TestWarningsInChinese(t *testing.T) {
-	names, err := filepath.Glob("../trial/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := 0
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
+// The notes of trials are in the catalog, and nothing else is in their file.
+func TestNotesInChinese(t *testing.T) {
+	said := map[string]bool{}
+	for code, format := range record.NoteFormats() {
+		said[format] = true
+		if code != record.NoteText {
+			langtest.Need(t, *update, "words-warnings.yaml", string(code), format)
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || len(call.Args) != 2 {
-				return true
-			}
-			if to, ok := call.Args[0].(*ast.SelectorExpr); !ok || to.Sel.Name != "Warnings" {
-				return true
-			}
-			if format, ok := warning(call.Args[1]); ok {
-				found++
-				langtest.Need(t, *update, "words-warnings.yaml", name, format)
-			}
-			return true
-		})
 	}
-	if found < 8 {
-		t.Errorf("only %d warnings found: the test looks in the wrong place", found)
+	for _, e := range entries(t) {
+		if e.file == "zh/words-warnings.yaml" && !said[e.Key] {
+			t.Errorf("%s has %q, which no note says: delete it", e.file, e.Key)
+		}
 	}
 }
 
-// warning returns the format of a warning: a literal, the first argument of fmt.Sprintf, or a literal before a name.
-func warning(e ast.Expr) (string, bool) {
-	switch x := e.(type) {
-	case *ast.CallExpr:
-		if len(x.Args) > 0 {
-			return literal(x.Args[0])
+func TestNote(t *testing.T) {
+	for want, n := range map[string]record.Note{
+		"计数器：/proc/net/snmp is missing":    record.NoteCounters.With("/proc/net/snmp is missing"),
+		"整个窗口内没有数据到达：停顿比窗口还长":              record.NoteSilent.With(),
+		"不知道本区组之前 h1 空闲时的使用量：CPU 时间包含它":    record.NoteIdleUnknown.With("h1"),
+		"said by 100 % of another program": record.NoteText.With("said by 100 % of another program"),
+		"of-a-newer-version [%d h1]":       {Code: "of-a-newer-version", Args: []string{"%d", "h1"}},
+	} {
+		if got := Note(n).In(Chinese); got != want {
+			t.Errorf("%s in Chinese is %q, want %q", n, got, want)
 		}
-	case *ast.BinaryExpr:
-		if s, ok := literal(x.X); ok && strings.HasSuffix(s, ": ") {
-			return s + "%s", true
+		if got := Note(n).String(); got != n.String() {
+			t.Errorf("%s in English is %q", n, got)
 		}
 	}
-	return literal(e)
+}
+
+// A quantity has the words of the vocabulary.
+func TestQuantity(t *testing.T) {
+	if got := Quantity(record.RTT); got.String() != "response time" || got.In(Chinese) != "响应时间" {
+		t.Errorf("%q", got)
+	}
+	if got := Quantity("of.another.program"); got.In(Chinese) != "of.another.program" {
+		t.Errorf("%q", got)
+	}
 }
 
 // The questions of the shipped studies are in the catalog.
@@ -120,7 +113,7 @@ func TestQuestionsInChinese(t *testing.T) {
 // What weir doctor says of a machine is in the catalog: the details and remedies that the source has as sentences.
 func TestChecksInChinese(t *testing.T) {
 	found := 0
-	for _, name := range []string{"../facts/check.go", "../target/vm/check.go", "../cli/doctor_machines.go", "../cli/history.go", "../cli/profile.go"} {
+	for _, name := range []string{"../facts/check.go", "../target/vm/check.go", "../job/doctor.go", "../job/doctor_machines.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)

@@ -52,7 +52,7 @@ func (AFXDP) Plan(t topo.Topology) (plan.Plan, error) {
 			plan.Step{In: h.Name, Addr: &plan.Addr{Dev: h.Dev, Prefix: h.Addr, Gone: true}},
 			plan.Step{In: h.Name, Addr: &plan.Addr{Dev: bridgeDev, Prefix: h.Addr}},
 			plan.Step{In: h.Name, Service: &plan.Service{Name: name, Argv: append([]string{"weir", "redirect", name}, devs...),
-				Root: true, Ready: plan.Ready{Line: redirectReady}, Forwards: devs}})
+				Root: true, Ready: plan.Ready{Line: redirectReady}, Forwards: devs, Carries: true}})
 	}
 	return expect(t, p), nil
 }

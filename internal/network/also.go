@@ -41,6 +41,7 @@ func (a Also) Plan(t topo.Topology) (plan.Plan, error) {
 		}
 		p.Steps = append(p.Steps, s)
 	}
+	p.Added = a.Steps
 	return changeMTUs(t, p, a.Steps), nil
 }
 
@@ -132,9 +133,9 @@ func checkKind(s plan.Step) error {
 		}
 	}
 	bare := s
-	bare.Addr, bare.Exec, bare.Link, bare.Offload, bare.Rate, bare.Route, bare.Rule, bare.Set, bare.Sysctl = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	bare.In, bare.Addr, bare.Exec, bare.Link, bare.Offload, bare.Rate, bare.Route, bare.Rule, bare.Set, bare.Sysctl = "", nil, nil, nil, nil, nil, nil, nil, nil, nil
 	switch {
-	case bare != (plan.Step{In: s.In}):
+	case !reflect.ValueOf(bare).IsZero():
 		return fmt.Errorf("a kind of step for networks alone; %s", kinds)
 	case n != 1:
 		return fmt.Errorf("%d kinds of steps in one; %s", n, kinds)

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -19,7 +20,6 @@ import (
 // ordinary user, and IPIP in a guest.
 type CalicoNode struct {
 	Mode   string `yaml:"mode"`   // bgp: no encapsulation; ipip: IPv4 in IPv4; vxlan: VXLAN, without BIRD
-	AS     int    `yaml:"as"`     // number of the autonomous system, 1 to 1<<32-1
 	Filter string `yaml:"filter"` // packet filter for Felix's rules: iptables-nft, iptables-legacy or nftables
 	Rules  int    `yaml:"rules"`  // policy rules for what pods send, and as many for what they receive, 0 to 10000; no packet matches
 	Dir    string `yaml:"dir"`    // directory with the files of the two images
@@ -79,7 +79,7 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("calico", t, 1, mode.overhead,
 		checkOneOf("calico", "mode", n.Mode, CalicoBGPMode, CalicoIPIP, CalicoVXLAN),
 		checkOneOf("calico", "filter", n.Filter, CalicoIPTablesNFT, CalicoIPTablesLegacy, CalicoNFTables),
-		checkAS("calico", n.AS), checkRules("calico", n.Rules), checkAbs("calico", n.Dir),
+		checkRules("calico", n.Rules), checkAbs("calico", n.Dir),
 		refuse(any6(t), "calico: hosts and pods must be IPv4; for IPv6 use calico-bgp-datapath"))
 	if err != nil {
 		return plan.Plan{}, err
@@ -99,7 +99,7 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 			felix.Makes, felix.Kernel = []string{mode.dev}, []string{mode.kind}
 			p.Expect = append(p.Expect, expectTunnel(h.Name, mode.dev, mtu))
 		}
-		p.Steps = append(p.Steps, plan.Step{In: h.Name, Service: felix})
+		p.Steps = append(p.Steps, plan.Step{In: h.Name, Forwards: forwards(felix.Name, mode.dev, h.Dev), Service: felix})
 		if mode.backend == bird {
 			p.Steps = append(p.Steps, n.bird(t, h)...)
 		}
@@ -141,7 +141,7 @@ func (n CalicoNode) pool(t topo.Topology, h topo.Host) []string {
 	mode := calicoModes[n.Mode]
 	return []string{"CALICO_IPV4POOL_CIDR=" + t.PodAll.String(), fmt.Sprint("CALICO_IPV4POOL_BLOCK_SIZE=", calicoBlock),
 		"CALICO_IPV4POOL_IPIP=" + mode.ipip, "CALICO_IPV4POOL_VXLAN=" + mode.vxlan, "CALICO_IPV4POOL_NAT_OUTGOING=false",
-		"IP=" + h.Addr.String(), "IP6=none", fmt.Sprint("AS=", n.AS)}
+		"IP=" + h.Addr.String(), "IP6=none", fmt.Sprint("AS=", calicoAS)}
 }
 
 // run runs a command of node on h. Each one makes directories in /var/lib and /var/log, and Felix
@@ -164,7 +164,7 @@ func (n CalicoNode) join(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 		plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}}, // as in CalicoBGP
 		n.run(t, h, n.pool(t, h), "-startup"),
 		find(h, "calico.version", plugins+"/calico", "-v"),
-		plan.Step{In: h.Name, File: &plan.File{Name: cniFile, Content: toJSON(list) + "\n"}})
+		list.file(h, cmp.Or(calicoModes[n.Mode].dev, h.Dev)))
 	for _, pod := range h.Pods {
 		steps = append(steps, addPod(h, pod, []string{"CNI_PATH=" + plugins}))
 	}

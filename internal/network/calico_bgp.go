@@ -17,12 +17,7 @@ import (
 // Note: it is not Calico. The steps are those of Felix and confd, but neither runs. It also lacks
 // Felix's iptables chains, which every packet of a real Calico passes even without a policy, so
 // their cost is not included.
-type CalicoBGP struct {
-	AS int `yaml:"as"` // number of the autonomous system, 1 to 1<<32-1
-}
-
-// DefaultAS is Calico's default, the first number for private use (RFC 6996).
-const DefaultAS = 64512
+type CalicoBGP struct{}
 
 // Calico's names and numbers. All pods have the same gateway. No device has the IPv4 gateway's
 // address: proxy ARP answers for it. The IPv6 address is on a device.
@@ -37,27 +32,28 @@ const (
 	calicoBlock6 = 122    // the same for IPv6
 	bird         = "bird" // the daemon, and the kernel's name for its routes
 	birdControl  = plan.Dir + "/bird.ctl"
-	calicoWait   = 60 // seconds; BIRD retries after 1 s, and a busy machine is slow
+	calicoAS     = 64512 // autonomous system; Calico's default, the first number for private use (RFC 6996)
+	calicoWait   = 60    // seconds; BIRD retries after 1 s, and a busy machine is slow
 )
 
-func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
+func (CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "calico-bgp-datapath"
-	p, err := newPlan(name, t, 1, 0, checkAS(name, n.AS), oneFamily(name, t))
+	p, err := newPlan(name, t, 1, 0, oneFamily(name, t))
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, router(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1)...)
+		p.Steps = append(p.Steps, router(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1, devsOf(h, calicoPort)...)...)
 		if !is6(t.PodAll.Addr()) {
 			// Proxy ARP answers only for addresses behind another device (net/ipv4/arp.c,
 			// arp_process), on a real machine its default route's. No packet is ever sent there.
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}})
 		}
 		for i, pod := range h.Pods {
-			p.Steps = append(p.Steps, calicoPod(h, pod, fmt.Sprint(calicoDev, i+1), p.Path.MTU)...)
+			p.Steps = append(p.Steps, calicoPod(h, pod, calicoPort(i), p.Path.MTU)...)
 		}
 		p.Steps = append(p.Steps,
-			plan.Step{In: h.Name, File: &plan.File{Name: "bird.conf", Content: n.config(t, h)}},
+			plan.Step{In: h.Name, File: &plan.File{Name: "bird.conf", Content: bgpConfig(t, h)}},
 			plan.Step{In: h.Name, Service: &plan.Service{Name: bird,
 				Argv:  []string{bird, "-f", "-c", plan.Dir + "/bird.conf", "-s", birdControl},
 				Ready: plan.Ready{File: birdControl}}})
@@ -73,7 +69,7 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-func checkAS(name string, as int) error { return checkRange(name, "as", as, 1, 1<<32-1) }
+func calicoPort(n int) string { return fmt.Sprint(calicoDev, n+1) }
 
 // calicoPod connects pod to h with a veth, called port on the host, and Felix's settings
 // (felix/dataplane/linux/endpoint_mgr.go, configureInterface).
@@ -123,9 +119,9 @@ func toBlocks(t topo.Topology, h topo.Host, line func(b netip.Prefix, peer topo.
 	return lines
 }
 
-// config returns BIRD's configuration for h: a full mesh, with the protocols of Calico's template
+// bgpConfig returns BIRD's configuration for h: a full mesh, with the protocols of Calico's template
 // (confd/etc/calico/confd/templates/bird.cfg.template).
-func (n CalicoBGP) config(t topo.Topology, h topo.Host) string {
+func bgpConfig(t topo.Topology, h topo.Host) string {
 	family := "ipv4"
 	if is6(t.PodAll.Addr()) {
 		family = "ipv6"
@@ -142,7 +138,7 @@ func (n CalicoBGP) config(t topo.Topology, h topo.Host) string {
 	}
 	fmt.Fprintf(&b, "}\nprotocol kernel {\n  scan time 2;\n  %s { import none; export where source = RTS_BGP || proto = \"blocks\"; };\n}\n", family)
 	for _, peer := range others(t, h) {
-		fmt.Fprintf(&b, "protocol bgp %s {\n  debug { states };\n  local %v as %d;\n  neighbor %v as %d;\n", peer.Name, h.Addr.Addr(), n.AS, peer.Addr.Addr(), n.AS)
+		fmt.Fprintf(&b, "protocol bgp %s {\n  debug { states };\n  local %v as %d;\n  neighbor %v as %d;\n", peer.Name, h.Addr.Addr(), calicoAS, peer.Addr.Addr(), calicoAS)
 		fmt.Fprintf(&b, "  connect delay time 1;\n  connect retry time 1;\n  %s { import all; export where proto = \"blocks\"; next hop self; };\n}\n", family)
 	}
 	return b.String()

@@ -111,7 +111,7 @@ func (n CiliumAgent) agent(t topo.Topology, h topo.Host) []plan.Step {
 		// The agent adopts the router's address that it finds on this device; otherwise it would choose one.
 		{In: h.Name, Link: &plan.Link{Name: ciliumRouter, Kind: "veth", MTU: t.MTU, Peer: "cilium_net", PeerIn: h.Name}},
 		{In: h.Name, Addr: &plan.Addr{Dev: ciliumRouter, Prefix: hostPrefix(h.Gateway())}},
-		{In: h.Name, Service: d},
+		{In: h.Name, Forwards: forwards(d.Name, dev, h.Dev), Service: d},
 	}
 }
 

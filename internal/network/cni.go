@@ -75,12 +75,12 @@ func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
 		if err := oneFamily("cni", t); err != nil {
 			return plan.Plan{}, err
 		}
-		p.Steps = hostRoutes(t)
+		p.Steps = hostRoutes(t, noDevs)
 	} else if t.NoOffload && len(t.Hosts) == 1 {
 		return plan.Plan{}, fmt.Errorf("cni: cannot switch off segmentation between pods of one host on %s; use 2 hosts, or leave the offloads on", kind)
 	}
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, list.attach(t, h, n.Dir)...)
+		p.Steps = append(p.Steps, list.attach(t, h, n.Dir, h.Dev)...)
 	}
 	return expect(t, p), nil
 }
@@ -140,8 +140,8 @@ func bridgePlugin(mtu int) []plugin {
 func ptpPlugin(mtu int) []plugin { return []plugin{{"type": "ptp", "mtu": mtu}} }
 
 // attach adds the pods of h to the network. Its files are below {dir}/cni. The first plugin always
-// uses host-local for addresses, whatever its configuration.
-func (l conflist) attach(t topo.Topology, h topo.Host, dir string) []plan.Step {
+// uses host-local for addresses, whatever its configuration. Packets to other hosts leave through under.
+func (l conflist) attach(t topo.Topology, h topo.Host, dir, under string) []plan.Step {
 	first := maps.Clone(l.Plugins[0])
 	addrs := map[string]any{"subnet": t.PodAll}
 	ipam := map[string]any{"type": "host-local", "dataDir": plan.Dir + "/cni/ipam"}
@@ -152,7 +152,10 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) []plan.Step {
 	ipam["ranges"] = [][]map[string]any{{addrs}}
 	first["ipam"] = ipam
 	l.Plugins = append([]plugin{first}, l.Plugins[1:]...)
-	steps := []plan.Step{{In: h.Name, File: &plan.File{Name: cniFile, Content: toJSON(l) + "\n"}}}
+	bridge, _ := first["bridge"].(string)
+	file := l.file(h, cmp.Or(bridge, under))
+	file.Forwards = append(file.Forwards, forwards("cni", bridge, under)...)
+	steps := []plan.Step{file}
 	if is6(h.PodNet.Addr()) {
 		// Plugins rely on the kernel's default: a router needs a link-local address.
 		steps = append(steps, sysctl(h.Name, "net.ipv6.conf.default.addr_gen_mode", "0"))
@@ -168,7 +171,6 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) []plan.Step {
 		// 0.26 (flannel#2082).
 		steps = append(steps, bridgeNF(t, h.Name, nfOn)...)
 	}
-	bridge, _ := first["bridge"].(string)
 	for i, pod := range h.Pods {
 		var makes []string
 		if i == 0 && bridge != "" {
@@ -185,6 +187,20 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) []plan.Step {
 
 // cniFile is the configuration list of a host's network, below plan.Dir.
 const cniFile = "cni/weir.conflist"
+
+// file defines the network, which connects the pods of h with each other and with dev.
+func (l conflist) file(h topo.Host, dev string) plan.Step {
+	return plan.Step{In: h.Name, Forwards: plugged(h, "cni", dev), File: &plan.File{Name: cniFile, Content: toJSON(l) + "\n"}}
+}
+
+// plugged states that packets pass between the pods of h and its device dev, whatever a program puts between them.
+func plugged(h topo.Host, by, dev string) []plan.Forwarding {
+	devs := []string{dev}
+	for _, pod := range h.Pods {
+		devs = append(devs, pod.Name+"/"+podDev)
+	}
+	return forwards(by, devs...)
+}
 
 // addPod attaches pod to the network of h's cniFile until the network is closed. makes lists
 // devices of the host that this also creates.

@@ -86,7 +86,7 @@ func startDocker(h topo.Host, args ...string) []plan.Step {
 	return []plan.Step{
 		// Without this file, dockerd reads the machine's and makes a key in /etc/docker.
 		{In: h.Name, File: &plan.File{Name: "daemon.json", Content: fmt.Sprintf("{%q: %q}\n", "deprecated-key-path", plan.Dir+"/key.json")}},
-		{In: h.Name, Service: &plan.Service{Name: "dockerd", Root: true, Argv: argv,
+		{In: h.Name, Forwards: plugged(h, "docker", h.Dev), Service: &plan.Service{Name: "dockerd", Root: true, Argv: argv,
 			// Regardless of its flags, dockerd writes to /var/lib/docker/network (libnetwork,
 			// sandbox_dns_unix.go), and its containerd to /opt/containerd.
 			Private: []string{"/var/lib", "/opt"},

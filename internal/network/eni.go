@@ -33,7 +33,7 @@ func (ENIShared) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	for i, h := range t.Hosts {
 		eni := t.Segments[1][i]
-		p.Steps = append(p.Steps, eniRouter(t, eni)...)
+		p.Steps = append(p.Steps, eniRouter(t, h, eni)...)
 		for n, pod := range h.Pods {
 			p.Steps = append(p.Steps, eniShare(h, pod, podPort(n), eni, p.Path.MTU)...)
 		}
@@ -46,19 +46,19 @@ func eniShare(h topo.Host, pod topo.Pod, port string, eni topo.Port, mtu int) []
 	own := hostPrefix(pod.Addr.Addr())
 	return append(routePod(h, pod, port, mtu),
 		plan.Step{In: h.Name, Rule: &plan.Rule{To: own, Table: plan.MainTable, Priority: toPodPriority}},
-		plan.Step{In: h.Name, Rule: &plan.Rule{From: own, Table: eniTable, Priority: fromPodPriority}},
+		plan.Step{In: h.Name, Forwards: forwards("route", port, eni.Dev), Rule: &plan.Rule{From: own, Table: eniTable, Priority: fromPodPriority}},
 		plan.Step{In: h.Name, Proxy: &plan.Proxy{Dev: eni.Dev, Addr: own.Addr()}})
 }
 
-// eniRouter makes the host of eni forward between its pods and eni, and answer for them there
+// eniRouter makes h, the host of eni, forward between its pods and eni, and answer for them there
 // without delay: the kernel delays proxy replies by up to 0.8 s to let the station itself answer
 // first (proxy_delay, net/ipv4/arp.c and net/ipv6/ndisc.c).
-func eniRouter(t topo.Topology, eni topo.Port) []plan.Step {
+func eniRouter(t topo.Topology, h topo.Host, eni topo.Port) []plan.Step {
 	v6, family := is6(t.PodAll.Addr()), "ipv4"
 	if v6 {
 		family = "ipv6"
 	}
-	steps := []plan.Step{forward(eni.In, v6), sysctl(eni.In, "net."+family+".neigh."+eni.Dev+".proxy_delay", "0")}
+	steps := []plan.Step{forward(eni.In, v6, h.Dev, eni.Dev), sysctl(eni.In, "net."+family+".neigh."+eni.Dev+".proxy_delay", "0")}
 	if v6 {
 		steps = append(steps, addLinkLocal(eni), sysctl(eni.In, "net.ipv6.conf."+eni.Dev+".proxy_ndp", "1"))
 	}

@@ -107,7 +107,7 @@ func (f flannel) plan(t topo.Topology, plugins func(mtu int) []plugin, rules int
 		p.Steps = append(p.Steps, router(h, false, true)...)
 		p.Steps = append(p.Steps, f.flanneld(t, h)...)
 		list := conflist{Version: cniVersion, Name: f.name, Plugins: plugins(mtu)}
-		p.Steps = append(p.Steps, list.attach(t, h, "")...)
+		p.Steps = append(p.Steps, list.attach(t, h, "", cmp.Or(f.dev, h.Dev))...)
 		if features := noOffload(f.kind); t.NoOffload && len(features) > 0 {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Offload: &plan.Offload{Dev: f.dev, Features: features}})
 		}
@@ -144,12 +144,12 @@ func (f flannel) flanneld(t topo.Topology, h topo.Host) []plan.Step {
 		d.Makes = []string{f.dev}
 	}
 	if f.kind == "tun" {
-		d.Opens = []string{"/dev/net/tun"}
+		d.Opens, d.Carries = []string{"/dev/net/tun"}, true
 	}
 	return []plan.Step{
 		{In: h.Name, File: &plan.File{Name: file, Content: fmt.Sprintf("FLANNEL_NETWORK=%v\nFLANNEL_SUBNET=%v\n", t.PodAll, h.PodNet)}},
 		find(h, "iptables.version", "iptables", "--version"),
 		find(h, "flannel.version", "flanneld", "-version"),
-		{In: h.Name, Service: d},
+		{In: h.Name, Forwards: forwards(d.Name, f.dev, h.Dev), Service: d},
 	}
 }

@@ -25,7 +25,7 @@ func (n GeneveOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	for i, h := range t.Hosts {
 		peer := t.Hosts[1-i]
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
-		p.Steps = append(p.Steps, plan.Step{In: h.Name, Link: &plan.Link{
+		p.Steps = append(p.Steps, plan.Step{In: h.Name, Forwards: forwards("geneve", geneveDev, h.Dev), Link: &plan.Link{
 			Name: geneveDev, Kind: "geneve", MTU: mtu, Master: bridgeDev, VNI: n.VNI, Port: n.Port, Remote: peer.Addr.Addr()}})
 		p.Expect = append(p.Expect, expectTunnel(h.Name, geneveDev, mtu))
 	}

@@ -41,7 +41,7 @@ func tunneled(name string, t topo.Topology, overhead int, bad error, tunnel func
 	}
 	mtu := p.Path.MTU
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, forward(h.Name, is6(t.PodAll.Addr())))
+		p.Steps = append(p.Steps, forward(h.Name, is6(t.PodAll.Addr()), routedDevs(h)...))
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
 		}

@@ -24,7 +24,7 @@ func (n IPvlan) Plan(t topo.Topology) (plan.Plan, error) {
 		if err := oneFamily("ipvlan", t); err != nil {
 			return plan.Plan{}, err
 		}
-		p.Steps = hostRoutes(t)
+		p.Steps = hostRoutes(t, noDevs)
 	}
 	for _, h := range t.Hosts {
 		for _, pod := range h.Pods {

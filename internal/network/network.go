@@ -88,6 +88,11 @@ func expectTunnel(in, dev string, mtu int) plan.Expect {
 	return plan.Expect{State: plan.State{In: in, Dev: dev, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true, Near: plan.Pod}}
 }
 
+// forwards states that packets pass between any two of devs, by a tunnel, the IP stack or a daemon.
+func forwards(by string, devs ...string) []plan.Forwarding {
+	return []plan.Forwarding{{By: by, Devs: devs}}
+}
+
 func sysctl(in, key, value string) plan.Step {
 	return plan.Step{In: in, Sysctl: &plan.Sysctl{Key: key, Value: value}}
 }

@@ -31,7 +31,9 @@ func (n OVS) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	h, mtu := t.Hosts[0], p.Path.MTU
-	p.Steps = slices.Concat(v.start(h), v.addBridge(h, intBridge), v.attach(h, mtu), v.join(t, h, mtu), v.versions(h))
+	bridge := v.addBridge(h, intBridge)
+	bridge[0].Forwards = forwards("ovs-vsctl", intBridge, h.Dev) // pods reach the host through the bridge's own device
+	p.Steps = slices.Concat(v.start(h), bridge, v.attach(h, mtu), v.join(t, h, mtu), v.versions(h))
 	return expect(t, p), nil
 }
 
@@ -77,6 +79,13 @@ func configure(h topo.Host, makes []string, args ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: vsctl(args...), Makes: makes}}
 }
 
+// addPort makes port, with args after its name, a port of a bridge of h. The command creates the devices in makes.
+func addPort(h topo.Host, makes []string, bridge, port string, args ...string) plan.Step {
+	s := configure(h, makes, append([]string{"add-port", bridge, port}, args...)...)
+	s.Forwards = forwards("", bridge, port)
+	return s
+}
+
 func (v vSwitch) start(h topo.Host) []plan.Step {
 	var opens []string
 	if v.netdev {
@@ -90,7 +99,7 @@ func (v vSwitch) start(h topo.Host) []plan.Step {
 			Ready: plan.Ready{Argv: vsctl("--no-wait", "init")}}},
 		{In: h.Name, Service: &plan.Service{Name: "ovs-vswitchd", Env: ovsEnv, Opens: opens,
 			Argv:  []string{"ovs-vswitchd", "unix:" + plan.Dir + "/db.sock", "--unixctl=" + plan.Dir + "/ovs-vswitchd.ctl"},
-			Ready: plan.Ready{File: plan.Dir + "/ovs-vswitchd.ctl"}}},
+			Ready: plan.Ready{File: plan.Dir + "/ovs-vswitchd.ctl"}, Carries: v.netdev}},
 	}
 }
 
@@ -98,7 +107,7 @@ func (v vSwitch) start(h topo.Host) []plan.Step {
 func (v vSwitch) addBridge(h topo.Host, bridge string, ports ...string) []plan.Step {
 	steps := []plan.Step{configure(h, []string{bridge}, "add-br", bridge, "--", "set", "bridge", bridge, "datapath_type="+v.datapath())}
 	for _, port := range ports {
-		steps = append(steps, configure(h, nil, "add-port", bridge, port))
+		steps = append(steps, addPort(h, nil, bridge, port))
 	}
 	return steps
 }
@@ -108,15 +117,14 @@ func (v vSwitch) attach(h topo.Host, mtu int, args ...string) []plan.Step {
 	var steps []plan.Step
 	for i, pod := range h.Pods {
 		port := podPort(i)
-		add := append([]string{"add-port", intBridge, port}, args...)
 		if v.internal {
 			steps = append(steps,
-				configure(h, []string{port}, append(add, "--", "set", "interface", port, "type=internal")...),
+				addPort(h, []string{port}, intBridge, port, append(slices.Clone(args), "--", "set", "interface", port, "type=internal")...),
 				plan.Step{In: h.Name, Move: &plan.Move{Dev: port, To: pod.Name, As: podDev, MTU: mtu}})
 		} else {
 			steps = append(steps,
 				plan.Step{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Peer: podDev, PeerIn: pod.Name}},
-				configure(h, nil, add...))
+				addPort(h, nil, intBridge, port, args...))
 			if v.netdev {
 				steps = append(steps, complete(pod))
 			}
@@ -179,12 +187,14 @@ func (vSwitch) tunnel(t topo.Topology, h topo.Host, kind string, vni, udp int) [
 	var steps []plan.Step
 	for _, peer := range others(t, h) {
 		port := "tun-" + peer.Name
-		steps = append(steps, configure(h, nil, "add-port", intBridge, port,
+		add := addPort(h, nil, intBridge, port,
 			"--", "set", "port", port, "protected=true",
 			"--", "set", "interface", port, "type="+kind,
 			// Quotation marks protect the colons of IPv6.
 			fmt.Sprintf(`options:local_ip="%v"`, h.Addr.Addr()), fmt.Sprintf(`options:remote_ip="%v"`, peer.Addr.Addr()),
-			fmt.Sprintf("options:key=%d", vni), fmt.Sprintf("options:dst_port=%d", udp)))
+			fmt.Sprintf("options:key=%d", vni), fmt.Sprintf("options:dst_port=%d", udp))
+		add.Forwards = append(add.Forwards, forwards(kind, port, extBridge)...)
+		steps = append(steps, add)
 	}
 	return steps
 }

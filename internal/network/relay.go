@@ -43,8 +43,8 @@ func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
 	for i, h := range t.Hosts {
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps,
-			plan.Step{In: h.Name, Link: &plan.Link{Name: relayDev, Kind: "tap", MTU: mtu, Master: bridgeDev}},
-			plan.Step{In: h.Name, Service: &plan.Service{Name: "relay", Argv: n.argv(t, i), Ready: plan.Ready{Line: relayReady}}})
+			plan.Step{In: h.Name, Forwards: forwards("a program", relayDev, h.Dev), Link: &plan.Link{Name: relayDev, Kind: "tap", MTU: mtu, Master: bridgeDev}},
+			plan.Step{In: h.Name, Service: &plan.Service{Name: "relay", Argv: n.argv(t, i), Ready: plan.Ready{Line: relayReady}, Carries: true}})
 		p.Expect = append(p.Expect, expectTunnel(h.Name, relayDev, mtu))
 	}
 	p = expect(t, p)

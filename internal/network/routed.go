@@ -37,7 +37,7 @@ func routed(name string, t topo.Topology, further func(topo.Host) []plan.Step, b
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p.Steps = hostRoutes(t)
+	p.Steps = hostRoutes(t, routedDevs)
 	for _, h := range t.Hosts {
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), p.Path.MTU)...)
@@ -47,11 +47,11 @@ func routed(name string, t topo.Topology, further func(topo.Host) []plan.Step, b
 	return expect(t, p), nil
 }
 
-// hostRoutes makes every host a router with routes to the pods of all others.
-func hostRoutes(t topo.Topology) []plan.Step {
+// hostRoutes makes every host a router between devs, with routes to the pods of all others.
+func hostRoutes(t topo.Topology, devs func(topo.Host) []string) []plan.Step {
 	var steps []plan.Step
 	for _, h := range t.Hosts {
-		steps = append(steps, router(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1)...)
+		steps = append(steps, router(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1, devs(h)...)...)
 		for _, peer := range others(t, h) {
 			steps = append(steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Via: peer.Addr.Addr()}})
 		}
@@ -59,21 +59,37 @@ func hostRoutes(t topo.Topology) []plan.Step {
 	return steps
 }
 
-// router makes h a router; more means that other hosts exist.
-func router(h topo.Host, v6, more bool) []plan.Step {
-	steps := []plan.Step{forward(h.Name, v6)}
+// routedDevs returns the underlay device of h and its ends of the pods' veths.
+func routedDevs(h topo.Host) []string { return devsOf(h, podPort) }
+
+func devsOf(h topo.Host, port func(int) string) []string {
+	devs := []string{h.Dev}
+	for i := range h.Pods {
+		devs = append(devs, port(i))
+	}
+	return devs
+}
+
+func noDevs(topo.Host) []string { return nil }
+
+// router makes h a router between devs; more means that other hosts exist.
+func router(h topo.Host, v6, more bool, devs ...string) []plan.Step {
+	steps := []plan.Step{forward(h.Name, v6, devs...)}
 	if v6 && more {
 		steps = append(steps, addLinkLocal(topo.Port{In: h.Name, Dev: h.Dev, Addr: h.Addr}))
 	}
 	return steps
 }
 
-func forward(host string, v6 bool) plan.Step {
+// forward makes the IP stack of host forward packets between devs.
+func forward(host string, v6 bool, devs ...string) plan.Step {
 	key := "net.ipv4.ip_forward"
 	if v6 {
 		key = "net.ipv6.conf.all.forwarding"
 	}
-	return sysctl(host, key, "1")
+	s := sysctl(host, key, "1")
+	s.Forwards = forwards("route", devs...)
+	return s
 }
 
 // addLinkLocal gives p a link-local address. An IPv6 router needs one to resolve neighbors: the

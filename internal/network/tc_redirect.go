@@ -31,10 +31,7 @@ const redirectReady = "redirect: ready"
 // host, and expects the hosts' IP stacks to leave that to them.
 func redirected(t topo.Topology, p plan.Plan, hook string) plan.Plan {
 	for _, h := range t.Hosts {
-		devs := []string{h.Dev}
-		for i := range h.Pods {
-			devs = append(devs, podPort(i))
-		}
+		devs := routedDevs(h)
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Service: &plan.Service{Name: hook,
 			Argv: append([]string{"weir", "redirect", hook}, devs...),
 			Root: true, Ready: plan.Ready{Line: redirectReady}, Forwards: devs}})

@@ -31,7 +31,7 @@ func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 	for i, h := range t.Hosts {
 		first, eni := t.Segments[0][i], t.Segments[0][len(t.Hosts)+i]
 		shared, dedicated := h.Pods[0], h.Pods[1]
-		p.Steps = append(p.Steps, eniRouter(t, eni)...)
+		p.Steps = append(p.Steps, eniRouter(t, h, eni)...)
 		p.Steps = append(p.Steps, oneEthernet(first, eni)...)
 		p.Steps = append(p.Steps, eniShare(h, shared, podPort(0), eni, p.Path.MTU)...)
 		p.Steps = append(p.Steps,

@@ -9,12 +9,12 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// VM is the common part of networks whose pods are virtual machines: one per pod, in QEMU, with KVM
+// VM has the options of networks whose pods are virtual machines: one per pod, in QEMU, with KVM
 // if it works. The machine's virtio network device is a TAP device of the host.
 type VM struct {
 	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
-	Queues int    `yaml:"queues"` // of its network device, 1 to CPUs
-	VHost  string `yaml:"vhost"`  // on: a kernel thread moves the packets; off: QEMU does; auto
+	Queues int    `yaml:"queues"` // of its network device, 1 to cpus
+	VHost  string `yaml:"vhost"`  // on: a kernel thread moves the packets; off: QEMU does; auto: on if the host has KVM and vhost
 	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
 }
 
@@ -51,7 +51,7 @@ func (v VM) machines(t topo.Topology, mtu int, checksums bool) []plan.Step {
 			socket := guestSocket(pod.Name)
 			start = append(start, v.start(h.Name, pod.Name, podPort(n), i, n))
 			enter = append(enter,
-				plan.Step{In: pod.Name, Guest: &plan.Guest{Host: h.Name, Socket: socket, Makes: []string{podDev}}},
+				plan.Step{In: pod.Name, Forwards: forwards("QEMU", podDev, h.Name+"/"+h.Dev), Guest: &plan.Guest{Host: h.Name, Socket: socket, Makes: []string{podDev}}},
 				// The guest's kernel made the device before any setting could prevent its address.
 				sysctl(pod.Name, "net.ipv6.conf."+podDev+".addr_gen_mode", "1"),
 				plan.Step{In: pod.Name, Set: &plan.Set{Dev: podDev, MTU: mtu, Up: true}})

@@ -9,34 +9,26 @@ import (
 
 // VMHost is Host with a virtual machine per host: the network that a cloud gives its machines, and the
 // baseline of networks inside them.
-type VMHost struct {
-	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
-	Queues int    `yaml:"queues"` // of its network device, 1 to cpus
-	VHost  string `yaml:"vhost"`  // on: a kernel thread moves the packets; off: QEMU does; auto: on if the host has KVM and vhost
-	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
-}
+type VMHost struct{ VM }
 
 func (VMHost) Shape(s topo.Spec) topo.Spec { return guests(s) }
 
 func (n VMHost) Plan(t topo.Topology) (plan.Plan, error) {
-	return VM(n).hosts("vm-host", Host{}, t)
+	return n.hosts("vm-host", Host{}, t)
 }
 
 // VMOverlay is VXLANOverlay with a virtual machine per host: pods are containers in a guest, and VXLAN
 // begins and ends in the guests' kernels, as on the machines that a cloud rents out.
 type VMOverlay struct {
-	VNI    int    `yaml:"vni"`    // virtual network identifier, 1 to 1<<24-1
-	Port   int    `yaml:"port"`   // UDP destination port, 1 to 65535
-	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
-	Queues int    `yaml:"queues"` // of its network device, 1 to cpus
-	VHost  string `yaml:"vhost"`  // on: a kernel thread moves the packets; off: QEMU does; auto: on if the host has KVM and vhost
-	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
+	VNI  int `yaml:"vni"`  // virtual network identifier, 1 to 1<<24-1
+	Port int `yaml:"port"` // UDP destination port, 1 to 65535
+	VM
 }
 
 func (VMOverlay) Shape(s topo.Spec) topo.Spec { return guests(s) }
 
 func (n VMOverlay) Plan(t topo.Topology) (plan.Plan, error) {
-	return VM{n.CPUs, n.Queues, n.VHost, n.Memory}.hosts("vm-overlay", VXLANOverlay{VNI: n.VNI, Port: n.Port}, t)
+	return n.hosts("vm-overlay", VXLANOverlay{VNI: n.VNI, Port: n.Port}, t)
 }
 
 func guests(s topo.Spec) topo.Spec {
@@ -60,7 +52,7 @@ func (v VM) hosts(name string, d Driver, t topo.Topology) (plan.Plan, error) {
 		taps = append(taps, v.tap(Switch, h.Name, t.MTU, switchBridge(0)))
 		start = append(start, v.start(Switch, h.Name, h.Name, i, 0))
 		enter = append(enter,
-			plan.Step{In: h.Name, Guest: &plan.Guest{Host: Switch, Socket: guestSocket(h.Name), Makes: []string{h.Dev}, Tap: h.Name}},
+			plan.Step{In: h.Name, Forwards: forwards("QEMU", h.Dev, Switch+"/"+h.Name), Guest: &plan.Guest{Host: Switch, Socket: guestSocket(h.Name), Makes: []string{h.Dev}, Tap: h.Name}},
 			// As for every place of the underlay, and for the device that the guest's kernel made before.
 			quiet(h.Name, "default"), quiet(h.Name, h.Dev),
 			plan.Step{In: h.Name, Set: &plan.Set{Dev: h.Dev, MTU: t.MTU, Up: true}})

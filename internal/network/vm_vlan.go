@@ -20,31 +20,27 @@ const (
 type VMVLAN struct {
 	Switch string `yaml:"switch"` // auto, bridge or ovs
 	Tag    int    `yaml:"tag"`    // VLAN identifier, 1 to 4094
-	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
-	Queues int    `yaml:"queues"` // of its network device, 1 to cpus
-	VHost  string `yaml:"vhost"`  // on: a kernel thread moves the packets; off: QEMU does; auto: on if the host has KVM and vhost
-	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
+	VM
 }
 
 func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
-	v := VM{n.CPUs, n.Queues, n.VHost, n.Memory}
-	p, err := newPlan("vm-vlan", t, 2, 0, checkTag("vm-vlan", n.Tag), v.check("vm-vlan"),
+	p, err := newPlan("vm-vlan", t, 2, 0, checkTag("vm-vlan", n.Tag), n.check("vm-vlan"),
 		checkOneOf("vm-vlan", "switch", n.Switch, SwitchAuto, SwitchBridge, SwitchOVS))
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
 	p.Path.Tag = plan.VLANTag
-	p.Expect = v.expectTaps(t, mtu)
+	p.Expect = n.expectTaps(t, mtu)
 	if n.Switch == SwitchOVS || n.Switch == SwitchAuto && !t.Kernel.VLAN {
 		s, err := newVSwitch("vm-vlan", DatapathAuto, InterfaceVeth, t)
 		if err != nil {
 			return plan.Plan{}, err
 		}
 		for _, h := range t.Hosts {
-			p.Steps = append(p.Steps, n.ovs(s, v, h, mtu)...)
+			p.Steps = append(p.Steps, n.ovs(s, h, mtu)...)
 		}
-		p.Steps = append(p.Steps, v.machines(t, mtu, s.netdev)...)
+		p.Steps = append(p.Steps, n.machines(t, mtu, s.netdev)...)
 	} else {
 		for _, h := range t.Hosts {
 			// Hypervisors keep the frames of guests from the host's rules (libvirt's advice); clouds
@@ -55,20 +51,20 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 				plan.Step{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}},
 				plan.Step{In: h.Name, Link: &plan.Link{Name: trunk, Kind: "vlan", MTU: mtu, Master: bridgeDev, Parent: h.Dev, Tag: n.Tag}})
 			for i := range h.Pods {
-				p.Steps = append(p.Steps, v.tap(h.Name, podPort(i), mtu, bridgeDev))
+				p.Steps = append(p.Steps, n.tap(h.Name, podPort(i), mtu, bridgeDev))
 			}
 			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Dev: trunk, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true}})
 		}
-		p.Steps = append(p.Steps, v.machines(t, mtu, false)...)
+		p.Steps = append(p.Steps, n.machines(t, mtu, false)...)
 	}
 	return expect(t, p), nil
 }
 
 // ovs starts Open vSwitch on h: the underlay is its trunk, the pods' TAP devices are access ports.
-func (n VMVLAN) ovs(s vSwitch, v VM, h topo.Host, mtu int) []plan.Step {
+func (n VMVLAN) ovs(s vSwitch, h topo.Host, mtu int) []plan.Step {
 	steps := append(s.start(h), s.addBridge(h, intBridge, h.Dev)...)
 	for i := range h.Pods {
-		steps = append(steps, v.tap(h.Name, podPort(i), mtu, ""), configure(h, nil, "add-port", intBridge, podPort(i), fmt.Sprintf("tag=%d", n.Tag)))
+		steps = append(steps, n.tap(h.Name, podPort(i), mtu, ""), addPort(h, nil, intBridge, podPort(i), fmt.Sprintf("tag=%d", n.Tag)))
 	}
 	return append(steps, s.versions(h)...)
 }

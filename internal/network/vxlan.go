@@ -55,7 +55,7 @@ func vxlanOverhead(t topo.Topology) int {
 }
 
 func vxlanLink(h topo.Host, mtu, vni, port int, master string) plan.Step {
-	return plan.Step{In: h.Name, Link: &plan.Link{
+	return plan.Step{In: h.Name, Forwards: forwards("vxlan", vxlanDev, h.Dev), Link: &plan.Link{
 		Name: vxlanDev, Kind: "vxlan", MTU: mtu, Master: master, VNI: vni, Port: port, Local: h.Addr.Addr()}}
 }
 

@@ -37,7 +37,7 @@ func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 		for _, ends := range [][2]topo.Port{{ports[0], ports[1]}, {ports[1], ports[0]}} {
 			from, to, dev := ends[0].In, ends[1].Addr.Addr(), hopDev(t, i, ends[0])
 			p.Steps = append(p.Steps,
-				plan.Step{In: from, Link: &plan.Link{Name: dev, Kind: "vxlan", MTU: mtu, Master: bridgeDev, VNI: n.VNI + i, Port: n.Port, Local: ends[0].Addr.Addr()}},
+				plan.Step{In: from, Forwards: forwards("vxlan", dev, ends[0].Dev), Link: &plan.Link{Name: dev, Kind: "vxlan", MTU: mtu, Master: bridgeDev, VNI: n.VNI + i, Port: n.Port, Local: ends[0].Addr.Addr()}},
 				plan.Step{In: from, FDB: &plan.FDB{Dev: dev, Dst: to}})
 			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: from, Dev: dev, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Side: side(t, i), Near: plan.Pod}})
 		}

@@ -72,12 +72,12 @@ func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps,
 			find(h, "iptables.version", "iptables", "--version"), // which the router calls, as in every installation
 			find(h, "weave.version", "weaver", "--version"),
-			plan.Step{In: h.Name, Service: &plan.Service{Name: "weaver",
+			plan.Step{In: h.Name, Forwards: forwards("weaver", weaveBridge, h.Dev), Service: &plan.Service{Name: "weaver",
 				Argv:   weaver(t, i, mtu, mode.args),
 				Env:    append([]string{"CHECKPOINT_DISABLE=1"}, mode.env...), // it would ask the Internet for its latest version
-				Kernel: mode.kernel,
-				Ready:  plan.Ready{Argv: []string{"curl", "-sf", weaveStatus}, Timeout: weaveStart},
-				Makes:  []string{weaveBridge}}})
+				Kernel: mode.kernel, Carries: n.Mode == WeaveSleeve,
+				Ready: plan.Ready{Argv: []string{"curl", "-sf", weaveStatus}, Timeout: weaveStart},
+				Makes: []string{weaveBridge}}})
 		if n.Mode == WeaveEncrypted {
 			p.Steps = append(p.Steps, encrypts(h, "the router would take another path")...)
 		}

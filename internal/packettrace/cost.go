@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/netns"
+	"github.com/weir-bench/weir/internal/stat"
 )
 
 const (
@@ -158,7 +159,7 @@ func (l *loop) measure() (float64, error) {
 	if blocks == nil {
 		return 0, errors.New("cost of an event: the machine lost a datagram in every block; stop other traffic on it")
 	}
-	return median(blocks), nil
+	return stat.LowerMiddle(blocks), nil
 }
 
 // pass sends the datagrams of a block, each after the last one has come.

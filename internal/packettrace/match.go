@@ -228,15 +228,6 @@ func (m marked) ttl() byte {
 	return 0
 }
 
-// median returns the lower median; 0 without values.
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(v))
-	return s[(len(s)-1)/2]
-}
-
 // usual returns the transactions whose two ways are the most frequent ones.
 func usual(all []transaction) (same []transaction) {
 	n := map[string][]transaction{}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/weir-bench/weir/internal/stat"
 )
 
 // A Recording is the input of New.
@@ -58,17 +60,17 @@ func New(r Recording) (Trace, error) {
 		latest = append(latest, all[max(0, len(all)-each):]...)
 		if x.StampsTraced > 0 && len(stamped) > 0 {
 			stamped = usual(stamped)
-			path := median(paths(stamped))
-			before, again = append(before, x.StampsTraced-path-median(warms(stamped))-2*x.Entry), append(again, path-median(paths(usual(all))))
+			path := stat.LowerMiddle(paths(stamped))
+			before, again = append(before, x.StampsTraced-path-stat.LowerMiddle(warms(stamped))-2*x.Entry), append(again, path-stat.LowerMiddle(paths(usual(all))))
 		}
 	}
-	t.Drops, t.Stamps, t.Before, t.Again = gone(drops), median(stamps), max(0, median(before)), max(0, median(again))
+	t.Drops, t.Stamps, t.Before, t.Again = gone(drops), stat.LowerMiddle(stamps), max(0, stat.LowerMiddle(before)), max(0, stat.LowerMiddle(again))
 	same := usual(latest)
 	if len(same) == 0 {
 		return t, fmt.Errorf("%w in %d rounds; does %s answer?", ErrNothing, len(r.Rounds), r.Server)
 	}
 	t.Requests, t.Usual = len(latest), len(same)
-	t.Event = median(costs)
+	t.Event = stat.LowerMiddle(costs)
 	pick := func(of func(transaction) pass) []pass {
 		ps := make([]pass, len(same))
 		for i, x := range same {
@@ -82,14 +84,14 @@ func New(r Recording) (Trace, error) {
 	for _, x := range same {
 		program = append(program, seconds(x.reply[0].At-x.reply[0].Warm-x.request[len(x.request)-1].At)) // both on the server's node
 	}
-	t.Request.Program = max(0, median(program)-t.Event)
+	t.Request.Program = max(0, stat.LowerMiddle(program)-t.Event)
 	for _, x := range same {
 		between = append(between, seconds(x.between()))
 	}
 	if t.Apart = same[0].request.crossing() > 0; t.Apart {
-		t.Between = max(0, median(between)-2*t.Event) // one event on each machine: the last before a packet leaves it
+		t.Between = max(0, stat.LowerMiddle(between)-2*t.Event) // one event on each machine: the last before a packet leaves it
 	}
-	t.Traced = median(paths(same))
+	t.Traced = stat.LowerMiddle(paths(same))
 	t.Events = same[0].events()
 	t.Path = t.Traced - float64(t.Events)*t.Event
 	return t, nil
@@ -165,7 +167,7 @@ func way(ps []pass, event float64) Way {
 				v = append(v, seconds(p.step(i)))
 			}
 			h.Does, h.Other = does(first[i-1], m), another(first[i-1], m)
-			h.Time = max(0, median(v)-event) // the shortest hops take less than the cost varies
+			h.Time = max(0, stat.LowerMiddle(v)-event) // the shortest hops take less than the cost varies
 			sum += h.Time
 		}
 		h.At = sum
@@ -175,7 +177,7 @@ func way(ps []pass, event float64) Way {
 	for _, p := range ps {
 		whole = append(whole, seconds(p.path()))
 	}
-	w.Path = max(0, median(whole)-float64(first.events())*event)
+	w.Path = max(0, stat.LowerMiddle(whole)-float64(first.events())*event)
 	return w
 }
 

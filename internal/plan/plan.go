@@ -22,6 +22,8 @@ type Plan struct {
 	Paths  map[string]Path // exceptions to Path, by FROM-TO, two labels
 	Line   []string        // the hosts in order, if each reaches only its neighbors; otherwise nil
 	Expect []Expect        // what must hold before and after every trial
+	// Added holds the steps that a study adds to the network (also): what they set is not of its design.
+	Added []Step `json:"-"`
 }
 
 // A Step changes one place. Exactly one of the pointers is set.
@@ -46,6 +48,8 @@ type Step struct {
 	Await   *Await   `json:"await,omitempty"`
 	Guest   *Guest   `json:"guest,omitempty"`
 	Inside  *Inside  `json:"inside,omitempty"`
+	// Forwards change nothing: they say how packets pass the devices, as a Trace needs to know.
+	Forwards []Forwarding `json:"-" yaml:"-"`
 }
 
 // A Link is a new device, which comes up at once. Unset properties have the kernel's defaults: a

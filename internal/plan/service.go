@@ -35,6 +35,9 @@ type Service struct {
 	Makes   []string `json:"makes,omitempty"` // network devices that are in the place once it is ready
 	// Forwards lists devices of the place between which it forwards packets instead of the IP stack.
 	Forwards []string `json:"forwards,omitempty"`
+	// Carries: packets between the ends pass the program itself. One that only sets up or manages what the kernel does
+	// with them, however often it wakes up, does not carry.
+	Carries bool `json:"-"`
 }
 
 // Ready defines when a Service is ready. Exactly one of the first three fields is set.

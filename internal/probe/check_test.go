@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"github.com/weir-bench/weir/record"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -31,14 +33,14 @@ func checkMeasured(t *testing.T, m Measured, err error) {
 	if (err == nil) == (len(m.Values) == 0) {
 		t.Errorf("%d values and error %v: want exactly one", len(m.Values), err)
 	}
-	seen := map[string]bool{}
+	seen := map[record.Key]bool{}
 	for _, v := range m.Values {
 		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
 			t.Errorf("%s = %v", v.Name, v.Value)
 		}
-		if v.Name == "" || v.Unit == "" || seen[v.Name] {
+		if v.Name == "" || v.Unit == "" || seen[v.Key()] {
 			t.Errorf("value without a unique name or without a unit: %+v", v)
 		}
-		seen[v.Name] = true
+		seen[v.Key()] = true
 	}
 }

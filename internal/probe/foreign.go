@@ -42,11 +42,11 @@ func protocol(udp bool) string {
 // carrier starts a measurement with the datagram size (bytes) for UDP or the congestion control for
 // TCP.
 func carrier(udp bool, size int, cc string) Measured {
-	m := Measured{Protocol: protocol(udp), Observed: map[string]string{}}
+	m := Measured{Protocol: protocol(udp), Observed: record.Observed{}}
 	if udp {
 		m.Datagram = size
 	} else {
-		m.Observed["congestion"] = cc
+		record.Congestion.Put(m.Observed, cc)
 	}
 	return m
 }
@@ -163,24 +163,24 @@ func (t transfer) check() error {
 }
 
 func (t transfer) throughput() record.Value {
-	return record.Value{Name: "throughput", Unit: "bit/s", Value: t.received * 8 / t.seconds}
+	return record.Value{Name: record.Throughput, Unit: "bit/s", Value: t.received * 8 / t.seconds}
 }
 
 func (t transfer) window() record.Value {
-	return record.Value{Name: "window", Unit: "s", Value: t.seconds}
+	return record.Value{Name: record.Window, Unit: "s", Value: t.seconds}
 }
 
 // datagrams returns the values of a UDP stream, throughput first and window last.
 func (t transfer) datagrams(more ...record.Value) []record.Value {
 	delivered := t.received / t.size / t.seconds
-	vs := []record.Value{t.throughput(), {Name: "packet.rate", Unit: "packet/s", Value: delivered}}
+	vs := []record.Value{t.throughput(), {Name: record.PacketRate, Unit: "packet/s", Value: delivered}}
 	if t.offered > 0 {
-		vs = append(vs, record.Value{Name: "offered", Unit: "packet/s", Value: t.offered / 8 / t.size})
+		vs = append(vs, record.Value{Name: record.Offered, Unit: "packet/s", Value: t.offered / 8 / t.size})
 	}
 	vs = append(vs,
-		record.Value{Name: "sent", Unit: "packet/s", Value: t.sent / t.size / t.seconds},
-		record.Value{Name: "delivered", Unit: "packet/s", Value: delivered},
-		record.Value{Name: "loss", Unit: "1", Value: max(0, 1-t.received/t.sent)})
+		record.Value{Name: record.Sent, Unit: "packet/s", Value: t.sent / t.size / t.seconds},
+		record.Value{Name: record.Delivered, Unit: "packet/s", Value: delivered},
+		record.Value{Name: record.Loss, Unit: "1", Value: max(0, 1-t.received/t.sent)})
 	return append(append(vs, more...), t.window())
 }
 

@@ -91,6 +91,6 @@ func (p Fping) Parse(out Output) (Measured, error) {
 		return Measured{}, fmt.Errorf("fping: %w", err)
 	}
 	vs := append(append(append(percentiles(h, string(encoded)), echo(h)...), lost(float64(requests)-n, float64(requests))...),
-		record.Value{Name: "window", Unit: "s", Value: float64(requests) * or(p.Interval, defaultInterval).Seconds()})
-	return checked("fping", Measured{Protocol: "icmp", Datagram: or(p.Size, defaultEcho), Observed: map[string]string{}, Values: vs}, nil)
+		record.Value{Name: record.Window, Unit: "s", Value: float64(requests) * or(p.Interval, defaultInterval).Seconds()})
+	return checked("fping", Measured{Protocol: "icmp", Datagram: or(p.Size, defaultEcho), Observed: record.Observed{}, Values: vs}, nil)
 }

@@ -181,7 +181,7 @@ func (p Iperf2) parse(out Output) (Measured, error) {
 	want := out.cc(p.CC)
 	m := carrier(p.UDP, p.size(), or(want, kernelCCUnset))
 	if peer := iperf2PeerRE.FindSubmatch(out.Server); peer != nil { // no other line has the version
-		m.Observed["tool"] = "iperf " + string(peer[1])
+		record.Tool.Put(m.Observed, "iperf "+string(peer[1]))
 	}
 	if p.UDP {
 		if s := iperf2SizeRE.FindSubmatch(out.Client); s == nil || string(s[1]) != strconv.Itoa(p.size()) {
@@ -199,7 +199,7 @@ func (p Iperf2) parse(out Output) (Measured, error) {
 		if err := iperf2CC(out.Client, want); err != nil {
 			return m, err
 		}
-		m.Values = []record.Value{t.throughput(), {Name: "retransmits", Unit: "1", Value: sent.retransmits}, t.window()}
+		m.Values = []record.Value{t.throughput(), {Name: record.Retransmits, Unit: "1", Value: sent.retransmits}, t.window()}
 		return m, nil
 	}
 	reordered := 0.0
@@ -207,8 +207,8 @@ func (p Iperf2) parse(out Output) (Measured, error) {
 		reordered += digits(m[1])
 	}
 	m.Values = t.datagrams(
-		record.Value{Name: "reordered", Unit: "1", Value: reordered / (t.received / t.size)},
-		record.Value{Name: "jitter", Unit: "s", Value: received.jitter})
+		record.Value{Name: record.Reordered, Unit: "1", Value: reordered / (t.received / t.size)},
+		record.Value{Name: record.Jitter, Unit: "s", Value: received.jitter})
 	return m, nil
 }
 
@@ -245,9 +245,11 @@ func (p Iperf2Bounceback) Parse(out Output) (Measured, error) {
 	if mean < 1e-3 {
 		mean = 1 / rps.value
 	}
-	return checked("iperf", Measured{Protocol: "tcp", Observed: map[string]string{"congestion": or(out.cc(p.CC), kernelCCUnset)}, Values: []record.Value{
-		{Name: "rtt.mean", Unit: "s", Value: mean},
-		{Name: "transactions", Unit: "1/s", Value: n / seconds},
-		{Name: "window", Unit: "s", Value: seconds},
+	found := record.Observed{}
+	record.Congestion.Put(found, or(out.cc(p.CC), kernelCCUnset))
+	return checked("iperf", Measured{Protocol: "tcp", Observed: found, Values: []record.Value{
+		{Name: record.RTTMean, Unit: "s", Value: mean},
+		{Name: record.Transactions, Unit: "1/s", Value: n / seconds},
+		{Name: record.Window, Unit: "s", Value: seconds},
 	}}, iperf2CC(out.Client, out.cc(p.CC)))
 }

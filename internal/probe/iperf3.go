@@ -150,20 +150,21 @@ func (p Iperf3) Parse(out Output) (Measured, error) {
 	if err != nil {
 		return checked("iperf3", Measured{}, err)
 	}
-	m := Measured{Reversed: p.Reverse, Observed: map[string]string{"tool": "iperf3 " + iperf3VersionRE.FindStringSubmatch(doc.Start.Version)[1]}}
+	m := Measured{Reversed: p.Reverse, Observed: record.Observed{}}
+	record.Tool.Put(m.Observed, "iperf3 "+iperf3VersionRE.FindStringSubmatch(doc.Start.Version)[1])
 	if p.UDP {
 		m.Protocol, m.Datagram = "udp", int(doc.Start.Test.Size)
 		m.Values = doc.udpValues(p.receiver(&doc, server))
 	} else {
 		m.Protocol = "tcp"
-		m.Observed["congestion"] = doc.End.Congestion
+		record.Congestion.Put(m.Observed, doc.End.Congestion)
 		if doc.Start.MSS != nil {
-			m.Observed["mss"] = strconv.FormatFloat(*doc.Start.MSS, 'f', -1, 64)
+			record.MSS.Put(m.Observed, int(*doc.Start.MSS))
 		}
 		m.Values = []record.Value{
-			{Name: "throughput", Unit: "bit/s", Value: doc.End.Received.rate()},
-			{Name: "retransmits", Unit: "1", Value: *doc.End.Sent.Retransmits},
-			{Name: "window", Unit: "s", Value: *doc.End.Received.Seconds},
+			{Name: record.Throughput, Unit: "bit/s", Value: doc.End.Received.rate()},
+			{Name: record.Retransmits, Unit: "1", Value: *doc.End.Sent.Retransmits},
+			{Name: record.Window, Unit: "s", Value: *doc.End.Received.Seconds},
 		}
 	}
 	return checked("iperf3", m, nil)
@@ -285,10 +286,10 @@ func (d iperf3Doc) udpValues(receiver *iperf3Doc) []record.Value {
 		for _, s := range receiver.End.Streams {
 			reordered += s.UDP.OutOfOrder
 		}
-		more = append(more, record.Value{Name: "reordered", Unit: "1", Value: reordered / (*received.Bytes / t.Size)})
+		more = append(more, record.Value{Name: record.Reordered, Unit: "1", Value: reordered / (*received.Bytes / t.Size)})
 	}
 	return transfer{sent: sent, received: *received.Bytes, seconds: *received.Seconds, size: t.Size, offered: t.TargetBitrate * t.Streams}.
-		datagrams(append(more, record.Value{Name: "jitter", Unit: "s", Value: *received.Jitter / 1e3})...)
+		datagrams(append(more, record.Value{Name: record.Jitter, Unit: "s", Value: *received.Jitter / 1e3})...)
 }
 
 func (p Iperf3) server(b []byte) *iperf3Doc {

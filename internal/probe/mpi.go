@@ -281,12 +281,13 @@ func (p MPI) parseOSU(b []byte) (Measured, error) {
 	if v <= 0 {
 		return Measured{}, fmt.Errorf("%s of %g", asked, v)
 	}
-	m := Measured{Protocol: "tcp", Moved: n * size, Messages: n, Observed: map[string]string{"tool": "OSU micro-benchmarks " + string(head[2])}}
+	m := Measured{Protocol: "tcp", Moved: n * size, Messages: n, Observed: record.Observed{}}
+	record.Tool.Put(m.Observed, "OSU micro-benchmarks "+string(head[2]))
 	if p.Bandwidth {
 		m.Moved *= osuWindow // messages can share a packet; answers cannot
-		m.Values = []record.Value{{Name: "bandwidth", Unit: "bit/s", Value: v * 8e6}}
+		m.Values = []record.Value{{Name: record.Bandwidth, Unit: "bit/s", Value: v * 8e6}}
 	} else {
-		m.Values = []record.Value{{Name: "half.rtt", Unit: "s", Value: v / 1e6}}
+		m.Values = []record.Value{{Name: record.HalfRTT, Unit: "s", Value: v / 1e6}}
 	}
 	return m, nil
 }

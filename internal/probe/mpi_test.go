@@ -68,7 +68,7 @@ func TestMPIGolden(t *testing.T) {
 			continue
 		}
 		for _, v := range m.Values {
-			fmt.Fprintf(&b, "  %s %.6g %s\n", v.Name, v.Value, v.Unit)
+			fmt.Fprintf(&b, "  %s %.6g %s\n", v.Key(), v.Value, v.Unit)
 		}
 		fmt.Fprintf(&b, "  moved %.0f bytes in %.0f messages over %s\n", m.Moved, m.Messages, m.Protocol)
 		if tool := m.Observed["tool"]; tool != "" {

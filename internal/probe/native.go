@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -75,7 +74,7 @@ func (n *native) require(ok bool, format string, args ...any) {
 
 // measured returns the values and settings, or the first error; non-finite and negative values are
 // errors.
-func (n *native) measured(protocol string, h event.Head, values []record.Value, settings map[string]any) (Measured, error) {
+func (n *native) measured(protocol string, h event.Head, values []record.Value, settings ...record.Observation) (Measured, error) {
 	n.require(h.Window > 0, "window is 0 s")
 	for _, v := range values {
 		n.require(!math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) && v.Value >= 0, "%s is %g %s", v.Name, v.Value, v.Unit)
@@ -83,13 +82,8 @@ func (n *native) measured(protocol string, h event.Head, values []record.Value, 
 	if n.err != nil {
 		return Measured{}, n.err
 	}
-	found := map[string]string{"tool": "weir engine", "size": strconv.Itoa(h.Size)}
-	for name, v := range settings {
-		found[name] = fmt.Sprint(v)
-		if f, ok := v.(float64); ok {
-			found[name] = strconv.FormatFloat(f, 'f', -1, 64)
-		}
-	}
+	found := record.Observed{}
+	found.Observe(append(settings, record.Tool.Is(record.Engine), record.Size.Is(h.Size))...)
 	m := Measured{Values: values, Observed: found, Protocol: protocol, Client: n.client, Server: n.server, Window: h.Window}
 	if protocol != "tcp" {
 		m.Datagram = h.Size
@@ -105,12 +99,13 @@ func (n *native) own(window float64, o event.Own) []record.Value {
 		return values
 	}
 	client, server := o.ClientTime/window, o.ServerTime/window
-	return append([]record.Value{{Name: "cpu.own", Unit: "core", Value: client + server},
-		{Name: "cpu.own.client", Unit: "core", Value: client}, {Name: "cpu.own.server", Unit: "core", Value: server}}, values...)
+	return append([]record.Value{{Name: record.CPUOwn, Unit: "core", Value: client + server},
+		{Name: record.CPUOwn, About: record.About{End: "client"}, Unit: "core", Value: client},
+		{Name: record.CPUOwn, About: record.About{End: "server"}, Unit: "core", Value: server}}, values...)
 }
 
 // waits keeps what both ends used, for measured, and returns how many of the engine's threads were
-// runnable and waited for a CPU, on average: cpu.wait.client and cpu.wait.server, as cores that were
+// runnable and waited for a CPU, on average: cpu.wait of both ends, as cores that were
 // missing. An end that did not count it has none.
 func (n *native) waits(window float64, o event.Own) (values []record.Value) {
 	for _, end := range []struct {
@@ -123,7 +118,7 @@ func (n *native) waits(window float64, o event.Own) (values []record.Value) {
 		*end.to = evidence.End{CPU: end.cpu}
 		if end.wait != nil && window > 0 {
 			end.to.Wait = *end.wait
-			values = append(values, record.Value{Name: "cpu.wait." + end.name, Unit: "core", Value: *end.wait / window})
+			values = append(values, record.Value{Name: record.CPUWait, About: record.About{End: end.name}, Unit: "core", Value: *end.wait / window})
 		}
 		if t := end.tcp; t != nil {
 			n.require(min(t.Busy, t.RwndLimited, t.SndbufLimited, t.SegmentsOut, t.Retransmitted, t.Duplicates) >= 0, "TCP_INFO of the %s shrank: %+v", end.name, *t)
@@ -139,8 +134,8 @@ func limits(sender *event.TCP) []record.Value {
 	if sender == nil || sender.Busy == 0 {
 		return nil
 	}
-	return []record.Value{{Name: "tcp.rwnd.limited", Unit: "1", Value: sender.RwndLimited / sender.Busy},
-		{Name: "tcp.sndbuf.limited", Unit: "1", Value: sender.SndbufLimited / sender.Busy}}
+	return []record.Value{{Name: record.TCPRwndLimited, Unit: "1", Value: sender.RwndLimited / sender.Busy},
+		{Name: record.TCPSndbufLimited, Unit: "1", Value: sender.SndbufLimited / sender.Busy}}
 }
 
 // histogram decodes a histogram; it returns nil and records the error if that fails.

@@ -20,10 +20,10 @@ func TestNativeParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part := map[string]float64{}
+	part := map[record.Quantity]float64{}
 	for _, v := range m.Values {
 		part[v.Name] = v.Value
-		if (v.Hist != "") != slices.Contains([]string{"rtt", "rtt.path", "rtt.wake", "rtt.app", "rtt.stamped"}, v.Name) {
+		if (v.Hist != "") != v.Name.In(record.RTT, record.RTTPath, record.RTTWake, record.RTTApp, record.RTTStamped) {
 			t.Errorf("%s: histogram %.20q", v.Name, v.Hist)
 		}
 	}

@@ -205,7 +205,7 @@ func TestNativeFirstValue(t *testing.T) {
 		if i := nativeProbes[name].Info(); i.Unit != first.Unit {
 			t.Errorf("%s: the first value is in %s, Info says %s", name, first.Unit, i.Unit)
 		}
-		if got := first.Name + " " + first.Unit; got != want {
+		if got := string(first.Name) + " " + first.Unit; got != want {
 			t.Errorf("%s: %s first, want %s", name, got, want)
 		}
 		if (first.Hist != "") != (first.Name == "rtt") {

@@ -133,7 +133,7 @@ func (p Netperf) Parse(out Output) (Measured, error) {
 	if p.UDP {
 		m.Values = t.datagrams()
 	} else {
-		m.Values = []record.Value{t.throughput(), {Name: "retransmits", Unit: "1", Value: f.number("LOCAL_TRANSPORT_RETRANS")}, t.window()}
+		m.Values = []record.Value{t.throughput(), {Name: record.Retransmits, Unit: "1", Value: f.number("LOCAL_TRANSPORT_RETRANS")}, t.window()}
 	}
 	return checked("netperf", m, cmp.Or(f.err, t.check()))
 }
@@ -164,11 +164,11 @@ func (p NetperfRR) Parse(out Output) (Measured, error) {
 	if f.err == nil && p.UDP {
 		f.err = stoodStill(rate*seconds, mean, seconds)
 	}
-	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: p50}}
+	m.Values = []record.Value{{Name: record.RTT, Unit: "s", Value: p50}}
 	m.Values = append(m.Values, tails(rate*seconds, p99, 0)...)
 	m.Values = append(m.Values,
-		record.Value{Name: "rtt.mean", Unit: "s", Value: mean},
-		record.Value{Name: "transactions", Unit: "1/s", Value: rate},
-		record.Value{Name: "window", Unit: "s", Value: seconds})
+		record.Value{Name: record.RTTMean, Unit: "s", Value: mean},
+		record.Value{Name: record.Transactions, Unit: "1/s", Value: rate},
+		record.Value{Name: record.Window, Unit: "s", Value: seconds})
 	return checked("netperf", m, f.err)
 }

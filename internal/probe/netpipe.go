@@ -86,8 +86,8 @@ func pingPong(half, rate rounded, size, n float64, bandwidth bool) (Measured, er
 		return Measured{}, fmt.Errorf("%.0f bytes in %g s are %.6g bit/s, not %.6g", size, half.value, bits/half.value, rate.value)
 	}
 	m := Measured{Protocol: "tcp", Moved: n * size, Messages: n, Values: []record.Value{
-		{Name: "half.rtt", Unit: "s", Value: half.value},
-		{Name: "bandwidth", Unit: "bit/s", Value: bits / half.value},
+		{Name: record.HalfRTT, Unit: "s", Value: half.value},
+		{Name: record.Bandwidth, Unit: "bit/s", Value: bits / half.value},
 	}}
 	if bandwidth {
 		m.Values[0], m.Values[1] = m.Values[1], m.Values[0]

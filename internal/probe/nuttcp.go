@@ -93,7 +93,7 @@ func (p Nuttcp) parse(b []byte) (Measured, error) {
 	}
 	tx, rx := nuttcpSide(b, "nuttcp-t: "), nuttcpSide(b, "nuttcp-r: ")
 	m := carrier(p.UDP, bulkSize(p.UDP, p.Size), kernelCC)
-	m.Observed["tool"] = "nuttcp " + string(version[1])
+	record.Tool.Put(m.Observed, "nuttcp "+string(version[1]))
 	if got := rx.text["mode"]; got != m.Protocol {
 		return m, fmt.Errorf("the receiver measured %q, asked for %q", got, m.Protocol)
 	}
@@ -109,7 +109,7 @@ func (p Nuttcp) parse(b []byte) (Measured, error) {
 		of   *fields
 	}{{"sender", tx}, {"receiver", rx}} {
 		side.of.text["cpu"] = strings.TrimSuffix(side.of.text["cpu"], "%")
-		own = append(own, record.Value{Name: "cpu.tool." + side.name, Unit: "core", Value: side.of.number("cpu") / 100})
+		own = append(own, record.Value{Name: record.CPUTool, About: record.About{End: side.name}, Unit: "core", Value: side.of.number("cpu") / 100})
 	}
 	if err := errors.Join(tx.err, rx.err); err != nil {
 		return m, err
@@ -128,7 +128,7 @@ func (p Nuttcp) parse(b []byte) (Measured, error) {
 	}
 	m.Values = []record.Value{t.throughput()}
 	if _, ok := tx.text["retrans"]; ok {
-		m.Values = append(m.Values, record.Value{Name: "retransmits", Unit: "1", Value: tx.number("retrans")})
+		m.Values = append(m.Values, record.Value{Name: record.Retransmits, Unit: "1", Value: tx.number("retrans")})
 	}
 	m.Values = append(append(m.Values, own...), t.window())
 	return m, tx.err

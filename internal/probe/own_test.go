@@ -4,15 +4,16 @@ import (
 	"bytes"
 	"math"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/record"
 )
 
 // What the ends used is kept for evidence, and waits are values. A missing wait is unknown, not 0.
 func TestEnds(t *testing.T) {
 	const own = `,"cpuTime":0.03,"serverCPUTime":0.01`
+	client, server := record.CPUWait.At("client"), record.CPUWait.At("server")
 	for _, name := range []string{"tcp-stream", "udp-stream", "udp-rate", "udp-capacity", "tcp-rr", "udp-rr", "udp-open", "tcp-crr"} {
 		out := read(t, "testdata/native/1-"+name+".out")
 		parse := func(fields string) (Measured, error) {
@@ -21,23 +22,23 @@ func TestEnds(t *testing.T) {
 		}
 		for _, tc := range []struct {
 			fields string
-			want   map[string]float64 // values × window
+			want   map[record.Key]float64 // values × window
 			client evidence.End
 			server evidence.End
 		}{
 			{"", nil, evidence.End{}, evidence.End{}},
 			{own, nil, evidence.End{CPU: 0.03}, evidence.End{CPU: 0.01}},
-			{own + `,"waitTime":0.002`, map[string]float64{"cpu.wait.client": 0.002}, evidence.End{CPU: 0.03, Wait: 0.002}, evidence.End{CPU: 0.01}},
-			{own + `,"waitTime":0,"serverWaitTime":0.001`, map[string]float64{"cpu.wait.client": 0, "cpu.wait.server": 0.001}, evidence.End{CPU: 0.03}, evidence.End{CPU: 0.01, Wait: 0.001}},
+			{own + `,"waitTime":0.002`, map[record.Key]float64{client: 0.002}, evidence.End{CPU: 0.03, Wait: 0.002}, evidence.End{CPU: 0.01}},
+			{own + `,"waitTime":0,"serverWaitTime":0.001`, map[record.Key]float64{client: 0, server: 0.001}, evidence.End{CPU: 0.03}, evidence.End{CPU: 0.01, Wait: 0.001}},
 		} {
 			m, err := parse(tc.fields)
 			if err != nil {
 				t.Fatalf("%s with %s: %v", name, tc.fields, err)
 			}
-			got := map[string]float64{}
+			got := map[record.Key]float64{}
 			for _, v := range m.Values {
-				if strings.HasPrefix(v.Name, "cpu.wait.") {
-					got[v.Name] = v.Value
+				if v.Name == record.CPUWait {
+					got[v.Key()] = v.Value
 				}
 			}
 			if !reflect.DeepEqual(m.Client, tc.client) || !reflect.DeepEqual(m.Server, tc.server) || len(got) != len(tc.want) {
@@ -60,7 +61,7 @@ func TestEnds(t *testing.T) {
 // TCP_INFO is kept at both ends, and the shares of the sender's limits are values.
 func TestConnections(t *testing.T) {
 	const info = `,"tcp":{"busy":0.2,"rwndLimited":0.05,"sndbufLimited":0.02,"segmentsOut":1000,"retransmitted":3},"serverTCP":{"busy":0,"rwndLimited":0,"sndbufLimited":0,"segmentsOut":500,"retransmitted":1}}`
-	for name, want := range map[string]map[string]float64{
+	for name, want := range map[string]map[record.Quantity]float64{
 		"tcp-stream": {"tcp.rwnd.limited": 0.25, "tcp.sndbuf.limited": 0.1}, "tcp-rr": {"tcp.retransmitted": 4},
 	} {
 		out := read(t, "testdata/native/1-"+name+".out")
@@ -68,9 +69,9 @@ func TestConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := map[string]float64{}
+		got := map[record.Quantity]float64{}
 		for _, v := range m.Values {
-			if strings.HasPrefix(v.Name, "tcp.") {
+			if v.Name.In(record.TCPRetransmitted, record.TCPRwndLimited, record.TCPSndbufLimited) {
 				got[v.Name] = math.Round(1e6*v.Value) / 1e6
 			}
 		}
@@ -104,19 +105,19 @@ func TestOwn(t *testing.T) {
 		end := bytes.LastIndexByte(out, '}')
 		for _, tc := range []struct {
 			fields string
-			want   map[string]float64
+			want   map[record.Key]float64
 		}{
-			{`,"cpuTime":0.03,"serverCPUTime":0.01}`, map[string]float64{"cpu.own": 0.04, "cpu.own.client": 0.03, "cpu.own.server": 0.01}},
+			{`,"cpuTime":0.03,"serverCPUTime":0.01}`, map[record.Key]float64{record.CPUOwn.Whole(): 0.04, record.CPUOwn.At("client"): 0.03, record.CPUOwn.At("server"): 0.01}},
 			{`,"cpuTime":0.03}`, nil}, // a stall lasted over a mark
 		} {
 			m, err := nativeProbes[name].Parse(Output{Client: append(bytes.Clone(out[:end]), tc.fields...)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := map[string]float64{}
+			got := map[record.Key]float64{}
 			for _, v := range m.Values {
-				if len(v.Name) >= 7 && v.Name[:7] == "cpu.own" {
-					got[v.Name] = v.Value
+				if v.Name == record.CPUOwn {
+					got[v.Key()] = v.Value
 				}
 			}
 			if len(got) != len(tc.want) {

@@ -52,8 +52,8 @@ func (p Ping) Parse(out Output) (Measured, error) {
 	}
 	var values []record.Value
 	if r.Transactions > 0 {
-		values = append([]record.Value{{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: r.Hist}}, echo(h)...)
+		values = append([]record.Value{{Name: record.RTT, Unit: "s", Value: quantile(h, 50), Hist: r.Hist}}, echo(h)...)
 	}
-	values = append(append(values, lost(float64(r.Lost), float64(r.Requests))...), record.Value{Name: "window", Unit: "s", Value: r.Window})
-	return n.measured("icmp", r.Head, values, map[string]any{"socket": r.Socket})
+	values = append(append(values, lost(float64(r.Lost), float64(r.Requests))...), record.Value{Name: record.Window, Unit: "s", Value: r.Window})
+	return n.measured("icmp", r.Head, values, record.Socket.Is(r.Socket))
 }

@@ -136,7 +136,7 @@ func (o Output) cc(asked string) string {
 // Measured is the result of parsing a tool's output.
 type Measured struct {
 	Values   []record.Value
-	Observed map[string]string // settings that the tool reports: version, congestion control
+	Observed record.Observed // settings that the tool reports: version, congestion control
 	// Protocol is the transport on the wire: tcp, udp or icmp.
 	Protocol string
 	// Datagram is the payload of every UDP or ICMP packet in bytes; 0 for TCP.

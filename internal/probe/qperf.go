@@ -115,10 +115,10 @@ func (p QperfRR) Parse(out Output) (Measured, error) {
 		f.err = fmt.Errorf("%.0f round trips of twice %v s do not fit %v s", n, latency, seconds)
 	}
 	m := carrier(p.UDP, size, kernelCC)
-	m.Observed["rtt"] = "twice what qperf prints, which is half of the round trip"
+	record.RTTDoubled.Put(m.Observed, true)
 	m.Values = []record.Value{
-		{Name: "rtt.mean", Unit: "s", Value: 2 * latency},
-		{Name: "transactions", Unit: "1/s", Value: n / seconds},
-		{Name: "window", Unit: "s", Value: seconds}}
+		{Name: record.RTTMean, Unit: "s", Value: 2 * latency},
+		{Name: record.Transactions, Unit: "1/s", Value: n / seconds},
+		{Name: record.Window, Unit: "s", Value: seconds}}
 	return checked("qperf", m, f.err)
 }

@@ -27,11 +27,8 @@ type Statement struct {
 	Levels map[string]string
 	Start  time.Time // zero if the output does not say
 	Measured
-	Warnings []string
+	Notes []record.Note
 }
-
-// Datagram is the key of Observed for a datagram's size in bytes that the network could have chosen.
-const Datagram = "datagram"
 
 // A reader reads the output of one tool.
 type reader struct {
@@ -119,10 +116,10 @@ func (r *Statement) settle(kind string) error {
 
 // statement starts a statement of a probe.
 func statement(kind string, p Probe, proto string) Statement {
-	return Statement{Kind: kind, Info: p.Info(), Levels: map[string]string{}, Measured: Measured{Protocol: proto, Observed: map[string]string{}}}
+	return Statement{Kind: kind, Info: p.Info(), Levels: map[string]string{}, Measured: Measured{Protocol: proto, Observed: record.Observed{}}}
 }
 
-func (r *Statement) add(name, unit string, v float64) {
+func (r *Statement) add(name record.Quantity, unit string, v float64) {
 	r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/weir-bench/weir/record"
 )
 
 // Lines of fping -c, with or without -D, and of its summary on standard error, all that -q prints.
@@ -58,7 +59,7 @@ func readFping(b []byte) ([]Statement, error) {
 		if got > sent {
 			return nil, fmt.Errorf("impossible: %.0f answers to %.0f requests", got, sent)
 		}
-		r.add("rtt.mean", "s", digits(summary[4])/1e3)
+		r.add(record.RTTMean, "s", digits(summary[4])/1e3)
 		r.Values = append(r.Values, lost(sent-got, sent)...)
 		return []Statement{r}, nil
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weir-bench/weir/record"
 )
 
 // Lines of iperf 2, with or without -e and -f. Bytes have binary prefixes and bits decimal ones
@@ -81,13 +83,13 @@ func readIperf2Test(b []byte) (Statement, error) {
 		}
 	}
 	r.Levels["streams"] = strconv.Itoa(max(1, streams))
-	r.add("throughput", "bit/s", bits)
+	r.add(record.Throughput, "bit/s", bits)
 	switch {
 	case udp && (!(all > 0) || lost > all):
 		return r, fmt.Errorf("impossible: %.0f of %.0f datagrams were lost", lost, all)
 	case udp:
 		r.Values = append(r.Values, packets(lost, all, seconds)...)
-		r.add("jitter", "s", jitter)
+		r.add(record.Jitter, "s", jitter)
 		if m := iperf2SizeRE.FindSubmatch(b); m != nil {
 			r.Levels["size"], r.Datagram = string(m[1]), int(digits(m[1]))
 			// Datagrams that arrive twice, as from bonded links, count as received: 3 digits are enough to tell.
@@ -97,15 +99,15 @@ func readIperf2Test(b []byte) (Statement, error) {
 		}
 	default:
 		if m := iperf2CCRE.FindSubmatch(b); m != nil {
-			r.Observed["congestion"] = string(m[1])
+			record.Congestion.Put(r.Observed, string(m[1]))
 		}
 		if client {
-			r.Warnings = append(r.Warnings, "throughput is the sender's count, which includes bytes that were still in its socket buffer: iperf 2's client does not know what arrived")
+			r.Notes = append(r.Notes, record.NoteIperf2Sender.With())
 		}
 	}
-	r.add("window", "s", seconds)
+	r.add(record.Window, "s", seconds)
 	if m := iperf2PeerRE.FindSubmatch(b); m != nil {
-		r.Observed["tool"] = "iperf " + string(m[1])
+		record.Tool.Put(r.Observed, "iperf "+string(m[1]))
 	}
 	if m := iperf2DateRE.FindSubmatch(b); m != nil && string(m[2]) == "UTC" { // other abbreviations are ambiguous
 		r.Start, _ = time.Parse(time.DateTime, string(m[1]))
@@ -242,17 +244,17 @@ func readIperf2CSV(b []byte) ([]Statement, error) {
 	r := statement("", Iperf2{UDP: udp}, protocol(udp))
 	r.maybe = "iperf2-tcp"
 	r.Levels["streams"] = strconv.Itoa(streams)
-	r.add("throughput", "bit/s", 8*sum.bytes/sum.end)
+	r.add(record.Throughput, "bit/s", 8*sum.bytes/sum.end)
 	if udp {
 		r.Kind = "iperf2-udp"
 		if !(sum.packets > 0) || sum.lost < 0 || sum.lost > sum.packets {
 			return nil, fmt.Errorf("impossible: %.0f of %.0f datagrams were lost", sum.lost, sum.packets)
 		}
 		r.Values = append(r.Values, packets(sum.lost, sum.packets, sum.end)...)
-		r.add("jitter", "s", sum.jitter/1e3)
+		r.add(record.Jitter, "s", sum.jitter/1e3)
 	} else {
-		r.Warnings = append(r.Warnings, "-y C does not say which end wrote it; a sender's throughput includes bytes that were still in its socket buffer")
+		r.Notes = append(r.Notes, record.NoteEndUnknown.With())
 	}
-	r.add("window", "s", sum.end)
+	r.add(record.Window, "s", sum.end)
 	return []Statement{r}, nil
 }

@@ -114,9 +114,9 @@ func readIperf3Doc(b []byte) (Statement, error) {
 	case p.UDP && test.Size <= 0:
 		return Statement{}, fmt.Errorf("datagrams of %v bytes", test.Size)
 	}
-	var warnings []string
+	var notes []record.Note
 	if p.UDP && doc.End.Received == nil {
-		if warnings, err = s.arrived(&doc); err != nil {
+		if notes, err = s.arrived(&doc); err != nil {
 			return Statement{}, err
 		}
 	}
@@ -129,13 +129,13 @@ func readIperf3Doc(b []byte) (Statement, error) {
 		return Statement{}, fmt.Errorf("%.0f bytes were received and only %.0f sent", *received.Bytes, *sent.Bytes)
 	}
 	r := statement("iperf3-"+protocol(p.UDP), p, protocol(p.UDP))
-	r.Warnings = warnings
+	r.Notes = notes
 	r.Levels["streams"] = whole(max(1, test.Streams))
 	r.Levels["size"] = whole(test.Size)
 	r.Levels["reverse"] = strconv.FormatBool(p.Reverse)
-	r.Observed["tool"] = "iperf3 " + version[1]
+	record.Tool.Put(r.Observed, "iperf3 "+version[1])
 	if doc.Start.MSS != nil {
-		r.Observed["mss"] = whole(*doc.Start.MSS)
+		record.MSS.Put(r.Observed, int(*doc.Start.MSS))
 	}
 	if p.UDP {
 		r.Levels["rate"] = rateLevel(test.TargetBitrate * max(1, test.Streams))
@@ -145,31 +145,31 @@ func readIperf3Doc(b []byte) (Statement, error) {
 		if received.Jitter == nil {
 			return r, errors.New("output has no end.sum_received.jitter_ms")
 		}
-		r.Observed[Datagram] = whole(test.Size)
+		record.Datagram.Put(r.Observed, int(test.Size))
 		r.Datagram, r.Values = int(test.Size), doc.udpValues(p.receiver(&doc, nil))
 	} else {
 		if doc.End.Congestion != "" {
-			r.Observed["congestion"] = doc.End.Congestion
+			record.Congestion.Put(r.Observed, doc.End.Congestion)
 		}
-		r.add("throughput", "bit/s", received.rate())
+		r.add(record.Throughput, "bit/s", received.rate())
 		if sent.Retransmits != nil { // Windows and macOS do not count them
-			r.add("retransmits", "1", *sent.Retransmits)
+			r.add(record.Retransmits, "1", *sent.Retransmits)
 		}
-		r.add("window", "s", *received.Seconds)
+		r.add(record.Window, "s", *received.Seconds)
 	}
 	if s.Start.Timestamp.Seconds > 0 {
 		r.Start = time.Unix(s.Start.Timestamp.Seconds, 0).UTC()
 	}
 	// "Linux HOST 5.15.0-100-generic …"
 	if f := strings.Fields(s.Start.System); len(f) >= 3 {
-		r.Observed["host"], r.Observed["kernel"] = f[1], f[0]+" "+f[2]
+		r.Observed.Observe(record.SourceHost.Is(f[1]), record.Kernel.Is(f[0]+" "+f[2]))
 	}
 	return r, nil
 }
 
 // arrived fills in sum_sent and sum_received of a version before 3.10, which reports only the packets
 // that the server missed. With a warm-up, that number is of another time than the packets sent.
-func (s *iperf3Stated) arrived(doc *iperf3Doc) ([]string, error) {
+func (s *iperf3Stated) arrived(doc *iperf3Doc) ([]record.Note, error) {
 	sum, size := s.End.Sum, doc.Start.Test.Size
 	switch {
 	case sum == nil || sum.Lost == nil || sum.Packets == nil || sum.Seconds == nil || sum.Jitter == nil:
@@ -182,7 +182,7 @@ func (s *iperf3Stated) arrived(doc *iperf3Doc) ([]string, error) {
 	sent, got := *sum.Packets*size, (*sum.Packets-*sum.Lost)*size
 	doc.End.Sent = &iperf3Sum{Seconds: sum.Seconds, Bytes: &sent}
 	doc.End.Received = &iperf3Sum{Seconds: sum.Seconds, Bytes: &got, Jitter: sum.Jitter}
-	return []string{"throughput is of the packets sent less those lost, because iperf3 before 3.10 does not report received bytes"}, nil
+	return []record.Note{record.NoteIperf3Lost.With()}, nil
 }
 
 // rateLevel formats a rate in bit/s as a level.
@@ -244,20 +244,20 @@ func readIperf3Text(b []byte) ([]Statement, error) {
 	r.Levels["streams"] = strconv.Itoa(streams)
 	r.Levels["reverse"] = strconv.FormatBool(bytes.Contains(b, []byte("\nReverse mode, remote host ")))
 	if v := iperf3VerRE.FindSubmatch(b); v != nil {
-		r.Observed["tool"] = "iperf3 " + string(v[1])
+		record.Tool.Put(r.Observed, "iperf3 "+string(v[1]))
 	}
-	r.add("throughput", "bit/s", rate)
+	r.add(record.Throughput, "bit/s", rate)
 	if udp {
 		lost, all := digits(received[10]), digits(received[11])
 		if !(all > 0) || lost > all {
 			return nil, fmt.Errorf("impossible: %.0f of %.0f packets were lost", lost, all)
 		}
 		r.Values = append(r.Values, packets(lost, all, seconds.value)...)
-		r.add("jitter", "s", digits(received[9])/1e3)
+		r.add(record.Jitter, "s", digits(received[9])/1e3)
 	} else if s, _ := total(rows["sender"]); s != nil && len(s[10]) > 0 {
-		r.add("retransmits", "1", digits(s[10]))
+		r.add(record.Retransmits, "1", digits(s[10]))
 	}
-	r.add("window", "s", seconds.value)
+	r.add(record.Window, "s", seconds.value)
 	return []Statement{r}, nil
 }
 
@@ -283,9 +283,9 @@ func total(rows [][][]byte) (all [][]byte, streams int) {
 func packets(lost, all, seconds float64) []record.Value {
 	delivered := (all - lost) / seconds
 	return []record.Value{
-		{Name: "packet.rate", Unit: "packet/s", Value: delivered},
-		{Name: "sent", Unit: "packet/s", Value: all / seconds},
-		{Name: "delivered", Unit: "packet/s", Value: delivered},
-		{Name: "loss", Unit: "1", Value: lost / all},
+		{Name: record.PacketRate, Unit: "packet/s", Value: delivered},
+		{Name: record.Sent, Unit: "packet/s", Value: all / seconds},
+		{Name: record.Delivered, Unit: "packet/s", Value: delivered},
+		{Name: record.Loss, Unit: "1", Value: lost / all},
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/weir-bench/weir/record"
 )
 
 // The first lines and the rows of OSU's tables: bytes, then µs or MB/s of 10^6 bytes (osu_bw.c), then
@@ -26,11 +28,11 @@ func readOSU(b []byte) (out []Statement, _ error) {
 	for _, part := range sections(b, osuTitleRE) {
 		m := osuTitleRE.FindSubmatch(part)
 		p := MPI{Tool: "osu"}
-		kind, name, unit, scale := "osu-latency", "half.rtt", "s", 1e-6
+		kind, name, unit, scale := "osu-latency", record.HalfRTT, "s", 1e-6
 		switch title := string(m[1]); {
 		case osuLatencyRE.MatchString(title): // not of Broadcast, Multi, … Latency
 		case osuBandwidthRE.MatchString(title):
-			kind, name, unit, scale, p.Bandwidth = "osu-bandwidth", "bandwidth", "bit/s", 8e6, true
+			kind, name, unit, scale, p.Bandwidth = "osu-bandwidth", record.Bandwidth, "bit/s", 8e6, true
 		default:
 			return nil, fmt.Errorf("%.60q is not osu_latency or osu_bw", title)
 		}
@@ -47,7 +49,7 @@ func readOSU(b []byte) (out []Statement, _ error) {
 			}
 			r := statement(kind, p, "")
 			r.Levels["size"] = string(row[1])
-			r.Observed["tool"] = strings.TrimSpace("OSU micro-benchmarks " + string(m[2]))
+			record.Tool.Put(r.Observed, strings.TrimSpace("OSU micro-benchmarks "+string(m[2])))
 			r.add(name, unit, digits(row[2])*scale)
 			out = append(out, r)
 		}
@@ -82,8 +84,8 @@ func readNetPIPE(b []byte) (out []Statement, _ error) {
 			r.Kind = r.maybe
 		}
 		r.Levels["size"] = whole(f[0].value)
-		r.add("half.rtt", "s", half.value)
-		r.add("bandwidth", "bit/s", bits/half.value)
+		r.add(record.HalfRTT, "s", half.value)
+		r.add(record.Bandwidth, "bit/s", bits/half.value)
 		out = append(out, r)
 	}
 	return out, nil

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/weir-bench/weir/record"
 )
 
 // The first line of a test, or a line of -k.
@@ -73,7 +75,7 @@ func readNetperfTest(b []byte) (r Statement, err error) {
 		err = fmt.Errorf("a table of %s: import the tests TCP_STREAM, TCP_MAERTS, TCP_SENDFILE, UDP_STREAM, TCP_RR, UDP_RR, TCP_CRR, or -k and -o of omni", title)
 	}
 	if err == nil && netperfWarnRE.Match(b) {
-		r.Warnings = append(r.Warnings, "netperf did not reach the confidence that it was asked for")
+		r.Notes = append(r.Notes, record.NoteConfidence.With())
 	}
 	return r, err
 }
@@ -119,8 +121,8 @@ func netperfStream(b []byte, title string) (r Statement, _ error) {
 	if title == "TCP SENDFILE" {
 		r.Levels["send"] = "sendfile"
 	}
-	r.add("throughput", "bit/s", digits(m[3])*unit)
-	r.add("window", "s", digits(m[2]))
+	r.add(record.Throughput, "bit/s", digits(m[3])*unit)
+	r.add(record.Window, "s", digits(m[2]))
 	return r, nil
 }
 
@@ -143,9 +145,9 @@ func netperfDatagrams(b []byte) (r Statement, _ error) {
 	}
 	r = statement("netperf-udp", Netperf{UDP: true}, "udp")
 	r.Datagram, r.Levels["size"] = int(size), string(sent[1])
-	r.add("throughput", "bit/s", digits(got[3])*unit)
+	r.add(record.Throughput, "bit/s", digits(got[3])*unit)
 	r.Values = append(r.Values, packets(all-arrived, all, seconds)...)
-	r.add("window", "s", seconds)
+	r.add(record.Window, "s", seconds)
 	return r, nil
 }
 
@@ -163,9 +165,9 @@ func netperfTimes(b []byte, title string) (r Statement, _ error) {
 		return r, fmt.Errorf("%v transactions/s", rate)
 	}
 	r = netperfResponse(strings.HasPrefix(title, "UDP"), strings.Contains(title, "Connect"), string(m[1]), string(m[2]))
-	r.add("rtt.mean", "s", 1/rate)
-	r.add("transactions", "1/s", rate)
-	r.add("window", "s", digits(m[3]))
+	r.add(record.RTTMean, "s", 1/rate)
+	r.add(record.Transactions, "1/s", rate)
+	r.add(record.Window, "s", digits(m[3]))
 	return r, nil
 }
 
@@ -250,7 +252,7 @@ func netperfOmni(title string, keys map[string]string) (r Statement, _ error) {
 			seconds = f.number("ELAPSED_TIME")
 		}
 		if keys["P50_LATENCY"] != "" {
-			r.add("rtt", "s", f.number("P50_LATENCY")/1e6)
+			r.add(record.RTT, "s", f.number("P50_LATENCY")/1e6)
 			if keys["P99_LATENCY"] != "" {
 				r.Values = append(r.Values, tails(rate*seconds, f.number("P99_LATENCY")/1e6, 0)...)
 			}
@@ -263,8 +265,8 @@ func netperfOmni(title string, keys map[string]string) (r Statement, _ error) {
 		if f.err == nil && rate*mean > 1.02 {
 			return r, fmt.Errorf("%v transactions/s of %v s each do not fit: several in flight (-b)?", rate, mean)
 		}
-		r.add("rtt.mean", "s", mean)
-		r.add("transactions", "1/s", rate)
+		r.add(record.RTTMean, "s", mean)
+		r.add(record.Transactions, "1/s", rate)
 	case direction == "Send" || direction == "Recv":
 		unit, err := netperfUnit([]byte(units))
 		if err != nil {
@@ -280,27 +282,27 @@ func netperfOmni(title string, keys map[string]string) (r Statement, _ error) {
 		if keys["REMOTE_RECV_THROUGHPUT"] != "" && direction == "Send" {
 			got = "REMOTE_RECV_THROUGHPUT"
 		}
-		r.add("throughput", "bit/s", f.number(got)*unit)
+		r.add(record.Throughput, "bit/s", f.number(got)*unit)
 		for _, k := range [][2]string{{"LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD"}, {"LOCAL_SEND_THROUGHPUT", got}} {
 			if !udp || direction != "Send" || keys[k[0]] == "" || keys[k[1]] == "" {
 				continue
 			}
 			if sent, arrived := f.number(k[0]), f.number(k[1]); f.err == nil && sent > 0 {
-				r.add("loss", "1", max(0, 1-arrived/sent))
+				r.add(record.Loss, "1", max(0, 1-arrived/sent))
 			}
 			break
 		}
 		if n := keys["LOCAL_TRANSPORT_RETRANS"]; n != "" && n != "-1" && !udp && direction == "Send" { // -1 is unknown
-			r.add("retransmits", "1", f.number("LOCAL_TRANSPORT_RETRANS"))
+			r.add(record.Retransmits, "1", f.number("LOCAL_TRANSPORT_RETRANS"))
 		}
 	default:
 		return r, fmt.Errorf("DIRECTION is %.20q, not Send, Recv or Send|Recv", direction)
 	}
 	if keys["ELAPSED_TIME"] != "" {
-		r.add("window", "s", f.number("ELAPSED_TIME"))
+		r.add(record.Window, "s", f.number("ELAPSED_TIME"))
 	}
 	if cc := keys["LOCAL_CONG_CONTROL"]; cc != "" {
-		r.Observed["congestion"] = cc
+		record.Congestion.Put(r.Observed, cc)
 	}
 	return r, f.err
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/weir-bench/weir/record"
 )
 
 // Lines of nuttcp. MB is 2^20 bytes and Mbps is 10^6 bit/s (nuttcp.c, "MB /" and rate_Mbps). The brief
@@ -43,9 +45,9 @@ func readNuttcp(b []byte) (out []Statement, _ error) {
 			return nil, err
 		}
 		if !udp && len(m[4]) > 0 {
-			r.add("retransmits", "1", digits(m[4]))
+			r.add(record.Retransmits, "1", digits(m[4]))
 		}
-		r.add("window", "s", digits(m[2]))
+		r.add(record.Window, "s", digits(m[2]))
 		out = append(out, r)
 	}
 	if out == nil {
@@ -108,11 +110,11 @@ func readNuttcpVerbose(b []byte) (Statement, error) {
 			return r, err
 		}
 	} else if m := nuttcpTriesRE.FindSubmatch(b); m != nil {
-		r.add("retransmits", "1", digits(m[1]))
+		r.add(record.Retransmits, "1", digits(m[1]))
 	}
-	r.add("window", "s", digits(rx[3]))
+	r.add(record.Window, "s", digits(rx[3]))
 	if v := nuttcpVersionRE.FindSubmatch(b); v != nil {
-		r.Observed["tool"] = "nuttcp " + string(v[1])
+		record.Tool.Put(r.Observed, "nuttcp "+string(v[1]))
 	}
 	return r, nil
 }
@@ -127,7 +129,7 @@ func (r *Statement) nuttcp(mega, seconds, mbit []byte) error {
 	if bits := f[0].times(8 << 20).over(f[1]); !near(bits, rate) {
 		return fmt.Errorf("%s MB in %s s are %.6g bit/s, not %.6g", mega, seconds, bits.value, rate.value)
 	}
-	r.add("throughput", "bit/s", rate.value)
+	r.add(record.Throughput, "bit/s", rate.value)
 	return nil
 }
 

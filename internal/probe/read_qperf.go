@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/weir-bench/weir/record"
 )
 
 // Lines of qperf, in any units. All prefixes are decimal but those of sizes that are whole multiples of
@@ -51,13 +53,9 @@ func readQperf(b []byte) (out []Statement, _ error) {
 		out = append(out, r)
 	}
 	for _, r := range out {
-		for key, name := range map[string]string{"loc_node": "host", "loc_os": "kernel"} {
-			if conf[key] != "" {
-				r.Observed[name] = conf[key]
-			}
-		}
+		r.Observed.Observe(record.SourceHost.Is(conf["loc_node"]), record.Kernel.Is(conf["loc_os"]))
 		if conf["loc_qperf"] != "" {
-			r.Observed["tool"] = "qperf " + conf["loc_qperf"]
+			record.Tool.Put(r.Observed, "qperf "+conf["loc_qperf"])
 		}
 	}
 	return out, nil
@@ -82,15 +80,15 @@ func readQperfTest(test string, b []byte) (r Statement, _ error) {
 	udp := proto == "udp"
 	if what == "lat" {
 		r = statement("qperf-"+proto+"-rr", QperfRR{UDP: udp}, proto)
-		r.Observed["rtt"] = "twice what qperf prints, which is half of the round trip"
-		r.add("rtt.mean", "s", 2*get("latency").value)
+		record.RTTDoubled.Put(r.Observed, true)
+		r.add(record.RTTMean, "s", 2*get("latency").value)
 	} else {
 		r = statement("qperf-"+proto, Qperf{UDP: udp}, proto)
 		bw := "bw"
 		if udp {
 			bw = "recv_bw"
 		}
-		r.add("throughput", "bit/s", get(bw).value)
+		r.add(record.Throughput, "bit/s", get(bw).value)
 		if udp {
 			r.qperfLoss(get("send_bw"), get("recv_bw"), values)
 		}
@@ -102,7 +100,7 @@ func readQperfTest(test string, b []byte) (r Statement, _ error) {
 		}
 	}
 	if s, ok := values["time"]; ok {
-		r.add("window", "s", s.value)
+		r.add(record.Window, "s", s.value)
 	}
 	return r, err
 }
@@ -120,9 +118,9 @@ func (r *Statement) qperfLoss(sent, got rounded, values map[string]rounded) {
 	}
 	known := (sent.rounding + got.rounding) / sent.value
 	if known > 1e-4 {
-		r.Warnings = append(r.Warnings, "loss is known to ±"+strconv.FormatFloat(100*known, 'g', 2, 64)+" %: qperf printed few digits (-e 9 prints more)")
+		r.Notes = append(r.Notes, record.NoteCoarseLoss.With(strconv.FormatFloat(100*known, 'g', 2, 64)))
 	}
-	r.add("loss", "1", max(0, 1-got.value/sent.value))
+	r.add(record.Loss, "1", max(0, 1-got.value/sent.value))
 }
 
 // qperfValues returns the numbers in base units by name.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+
+	"github.com/weir-bench/weir/record"
 )
 
 // Lines of sockperf. --full-rtt prints whole round trips and calls them rtt. MBps and Mbps have
@@ -52,7 +54,7 @@ func readSockperfTest(b []byte) (r Statement, _ error) {
 		r, err = sockperfTimes(b, f, udp)
 	}
 	if v := f.text["version"]; v != "" && err == nil {
-		r.Observed["tool"] = "sockperf " + v
+		record.Tool.Put(r.Observed, "sockperf "+v)
 	}
 	return r, err
 }
@@ -88,16 +90,16 @@ func sockperfTimes(b []byte, f *fields, udp bool) (r Statement, _ error) {
 	r = statement(kind, SockperfRR{TCP: !udp}, protocol(udp))
 	r.Info, r.Levels["tcp"] = info, strconv.FormatBool(!udp)
 	if scale == 2e-6 {
-		r.Observed["rtt"] = "twice what sockperf prints, which is half of the round trip"
+		record.RTTDoubled.Put(r.Observed, true)
 	}
-	r.add("rtt", "s", p50)
+	r.add(record.RTT, "s", p50)
 	r.Values = append(r.Values, tails(n, p99, p999)...)
-	r.add("rtt.mean", "s", digits(mean[2])*scale)
-	r.add("transactions", "1/s", n/seconds)
+	r.add(record.RTTMean, "s", digits(mean[2])*scale)
+	r.add(record.Transactions, "1/s", n/seconds)
 	if kind == "sockperf-load" { // ping-pong stands still at its first loss
 		r.Values = append(r.Values, lost(dropped, n+dropped)...)
 	}
-	r.add("window", "s", seconds)
+	r.add(record.Window, "s", seconds)
 	return r, nil
 }
 
@@ -124,12 +126,12 @@ func sockperfStream(b []byte, band [][]byte, udp bool) (r Statement, _ error) {
 		r.Kind = "sockperf-sent"
 		r.Info = Info{Title: "UDP send rate (sockperf)", Short: "UDP sent by sockperf", About: "messages that the sender sent over UDP, by sockperf", Unit: "packet/s",
 			Method: "Counted by the sender: nothing says how many messages arrived. This is not throughput."}
-		r.Warnings = append(r.Warnings, "sockperf's throughput mode counts what was sent over UDP, not what arrived")
-		r.add("sent", "packet/s", perSecond)
+		r.Notes = append(r.Notes, record.NoteSockperfSent.With())
+		r.add(record.Sent, "packet/s", perSecond)
 	} else {
-		r.Warnings = append(r.Warnings, "throughput is the sender's count, which includes bytes that were still in its socket buffer")
-		r.add("throughput", "bit/s", mebi*(8<<20))
+		r.Notes = append(r.Notes, record.NoteSenderCount.With())
+		r.add(record.Throughput, "bit/s", mebi*(8<<20))
 	}
-	r.add("window", "s", digits(all[2]))
+	r.add(record.Window, "s", digits(all[2]))
 	return r, nil
 }

@@ -63,13 +63,13 @@ func describe(all []Statement, err error) string {
 		}
 		fmt.Fprintln(&b)
 		for _, v := range r.Values {
-			fmt.Fprintf(&b, "    %s %s %s\n", v.Name, strconv.FormatFloat(v.Value, 'g', 6, 64), v.Unit)
+			fmt.Fprintf(&b, "    %s %s %s\n", v.Key(), strconv.FormatFloat(v.Value, 'g', 6, 64), v.Unit)
 		}
 		for _, k := range slices.Sorted(maps.Keys(r.Observed)) {
 			fmt.Fprintf(&b, "    found %s: %s\n", k, r.Observed[k])
 		}
-		for _, w := range r.Warnings {
-			fmt.Fprintf(&b, "    warning: %s\n", w)
+		for _, w := range r.Notes {
+			fmt.Fprintf(&b, "    note %s: %s\n", w.Code, w)
 		}
 	}
 	return b.String()

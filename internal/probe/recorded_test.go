@@ -142,7 +142,7 @@ func TestRecorded(t *testing.T) {
 					if v.Hist != "" {
 						hist = " with its histogram"
 					}
-					fmt.Fprintf(&b, "  %s %s %s%s\n", v.Name, strconv.FormatFloat(v.Value, 'g', 6, 64), v.Unit, hist)
+					fmt.Fprintf(&b, "  %s %s %s%s\n", v.Key(), strconv.FormatFloat(v.Value, 'g', 6, 64), v.Unit, hist)
 				}
 				for _, k := range slices.Sorted(maps.Keys(m.Observed)) {
 					fmt.Fprintf(&b, "  found %s: %s\n", k, m.Observed[k])

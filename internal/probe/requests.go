@@ -35,10 +35,10 @@ func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []rec
 	if r.Transactions > 0 {
 		times = append(n.percentiles(h, r), parts(h)...)
 	}
-	times = append(append(times, n.own(r.Window, r.Own)...), record.Value{Name: "transactions", Unit: "1/s", Value: float64(r.Transactions) / r.Window})
+	times = append(append(times, n.own(r.Window, r.Own)...), record.Value{Name: record.Transactions, Unit: "1/s", Value: float64(r.Transactions) / r.Window})
 	if r.Congestion != "" { // TCP sends what was lost again
 		if r.ClientTCP != nil && r.ServerTCP != nil {
-			times = append(times, record.Value{Name: "tcp.retransmitted", Unit: "1", Value: r.ClientTCP.Retransmitted + r.ServerTCP.Retransmitted})
+			times = append(times, record.Value{Name: record.TCPRetransmitted, Unit: "1", Value: r.ClientTCP.Retransmitted + r.ServerTCP.Retransmitted})
 		}
 		return times, h
 	}
@@ -51,7 +51,7 @@ const lostMethod = "A request without a reply within 500 ms is lost: it counts i
 // lost returns how many requests were sent and which share of them was lost. A cell's loss is that of all
 // its requests, so trials weigh by their number.
 func lost(lost, requests float64) []record.Value {
-	return []record.Value{{Name: "requests", Unit: "1", Value: requests}, {Name: "loss", Unit: "1", Value: lost / requests}}
+	return []record.Value{{Name: record.Requests, Unit: "1", Value: requests}, {Name: record.Loss, Unit: "1", Value: lost / requests}}
 }
 
 // echo returns the statistics that ping(8) prints of the answered requests, s: the smallest, the mean, the
@@ -61,9 +61,9 @@ func lost(lost, requests float64) []record.Value {
 func echo(h *hdrhistogram.Histogram) []record.Value {
 	var out []record.Value
 	for _, x := range []struct {
-		name string
+		name record.Quantity
 		ns   float64
-	}{{"rtt.min", float64(h.Min())}, {"rtt.mean", h.Mean()}, {"rtt.max", float64(h.Max())}, {"rtt.mdev", h.StdDev()}} {
+	}{{record.RTTMin, float64(h.Min())}, {record.RTTMean, h.Mean()}, {record.RTTMax, float64(h.Max())}, {record.RTTMdev, h.StdDev()}} {
 		out = append(out, record.Value{Name: x.name, Unit: "s", Value: x.ns / 1e9})
 	}
 	return out
@@ -76,19 +76,22 @@ func (n *native) closed(r event.RR, late time.Duration, parts func(*hdrhistogram
 	if h != nil {
 		n.require(float64(h.Max())/1e9 <= r.Window*1.001+late.Seconds(), "a transaction of %d ns in a window of %g s", h.Max(), r.Window)
 	}
-	return append(values, record.Value{Name: "window", Unit: "s", Value: r.Window})
+	return append(values, record.Value{Name: record.Window, Unit: "s", Value: r.Window})
 }
 
-// spinning adds the polled CPUs to the settings of a run that polls.
-func (n *native) spinning(r event.RR, settings map[string]any) map[string]any {
-	switch {
-	case r.Wait != event.WaitSpinning:
-	case r.CPU == nil || r.FarCPU == nil:
+// loop observes how the ends wait, and the polled CPUs of a run that polls.
+func (n *native) loop(r event.RR) record.Observation {
+	polls := r.Wait == event.WaitSpinning
+	if polls && (r.CPU == nil || r.FarCPU == nil) {
 		n.fail("cpu is missing")
-	default:
-		settings["cpu"], settings["serverCPU"] = *r.CPU, *r.FarCPU
+		polls = false
 	}
-	return settings
+	return func(o record.Observed) {
+		o.Observe(record.Wait.Is(r.Wait), record.Stamps.Is(r.Stamps))
+		if polls {
+			o.Observe(record.ClientCPU.Is(*r.CPU), record.ServerCPU.Is(*r.FarCPU))
+		}
+	}
 }
 
 // beyond is the minimum number of samples above a reported percentile: with fewer, it depends on
@@ -97,7 +100,7 @@ const beyond = 10
 
 func percentiles(h *hdrhistogram.Histogram, encoded string) []record.Value {
 	n := float64(h.TotalCount())
-	return append([]record.Value{{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: encoded}},
+	return append([]record.Value{{Name: record.RTT, Unit: "s", Value: quantile(h, 50), Hist: encoded}},
 		tails(n, quantile(h, 99), quantile(h, 99.9))...)
 }
 
@@ -127,18 +130,18 @@ func (n *native) percentiles(h *hdrhistogram.Histogram, r event.RR) []record.Val
 		return nil
 	}
 	of := percentiles(plain, r.PlainHist)
-	of[0].Name = "rtt.plain"
-	return append([]record.Value{{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: r.Hist}}, of...)
+	of[0].Name = record.RTTPlain
+	return append([]record.Value{{Name: record.RTT, Unit: "s", Value: quantile(h, 50), Hist: r.Hist}}, of...)
 }
 
 // tails returns rtt.p99 and rtt.p999 of n response times, each if enough lie above it (see beyond).
 func tails(n float64, p99, p999 float64) []record.Value {
 	var vs []record.Value
 	if n*0.01 >= beyond {
-		vs = append(vs, record.Value{Name: "rtt.p99", Unit: "s", Value: p99})
+		vs = append(vs, record.Value{Name: record.RTTP99, Unit: "s", Value: p99})
 	}
 	if n*0.001 >= beyond && p999 > 0 {
-		vs = append(vs, record.Value{Name: "rtt.p999", Unit: "s", Value: p999})
+		vs = append(vs, record.Value{Name: record.RTTP999, Unit: "s", Value: p999})
 	}
 	return vs
 }
@@ -171,8 +174,11 @@ func (n *native) parts(r event.Split, whole *hdrhistogram.Histogram) []record.Va
 		return nil
 	}
 	missing, out := r.Incomplete+r.Impossible, []record.Value{}
-	for _, p := range []struct{ name, field, hist string }{
-		{"rtt.path", "pathHist", r.PathHist}, {"rtt.wake", "wakeHist", r.WakeHist}, {"rtt.app", "appHist", r.AppHist}, {"rtt.stamped", "stampedHist", r.StampedHist},
+	for _, p := range []struct {
+		name        record.Quantity
+		field, hist string
+	}{
+		{record.RTTPath, "pathHist", r.PathHist}, {record.RTTWake, "wakeHist", r.WakeHist}, {record.RTTApp, "appHist", r.AppHist}, {record.RTTStamped, "stampedHist", r.StampedHist},
 	} {
 		h := n.part(p.field, p.hist, whole)
 		if h == nil {
@@ -190,7 +196,7 @@ func (n *native) connect(hist string, whole *hdrhistogram.Histogram) []record.Va
 		return nil
 	}
 	n.require(h.TotalCount() == whole.TotalCount(), "%d connections for %d transactions", h.TotalCount(), whole.TotalCount())
-	return []record.Value{{Name: "rtt.connect", Unit: "s", Value: quantile(h, 50), Hist: hist}}
+	return []record.Value{{Name: record.RTTConnect, Unit: "s", Value: quantile(h, 50), Hist: hist}}
 }
 
 // part reads the distribution of a part of response times. A part is never longer than its request,

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/facts"
@@ -156,17 +157,17 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 		return Measured{}, fmt.Errorf("sockperf: impossible: %.0f answers and %.0f lost of %.0f requests, with one in %.0f to be answered", n, dropped, sent, every)
 	}
 	m := carrier(!tcp, size, kernelCC)
-	m.Observed["tool"] = "sockperf " + p.text["version"]
-	m.Observed["rtt"] = "twice what sockperf prints, which is half of the round trip"
-	m.Observed["warmup"] = "sockperf's own, of 400 ms"
-	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: half["50.000"] * roundTrip}}
+	record.Tool.Put(m.Observed, "sockperf "+p.text["version"])
+	record.RTTDoubled.Put(m.Observed, true)
+	record.Warmup.Put(m.Observed, 400*time.Millisecond) // its own
+	m.Values = []record.Value{{Name: record.RTT, Unit: "s", Value: half["50.000"] * roundTrip}}
 	m.Values = append(m.Values, tails(n, half["99.000"]*roundTrip, half["99.900"]*roundTrip)...)
 	m.Values = append(m.Values,
-		record.Value{Name: "rtt.mean", Unit: "s", Value: mean * roundTrip},
-		record.Value{Name: "transactions", Unit: "1/s", Value: n / seconds})
+		record.Value{Name: record.RTTMean, Unit: "s", Value: mean * roundTrip},
+		record.Value{Name: record.Transactions, Unit: "1/s", Value: n / seconds})
 	if every > 1 {
 		m.Values = append(m.Values, lost(dropped, n+dropped)...)
 	}
-	m.Values = append(m.Values, record.Value{Name: "window", Unit: "s", Value: seconds})
+	m.Values = append(m.Values, record.Value{Name: record.Window, Unit: "s", Value: seconds})
 	return checked("sockperf", m, nil)
 }

@@ -67,12 +67,12 @@ func (Sparkyfish) Parse(out Output) (Measured, error) {
 		return Measured{}, fmt.Errorf("sparkyfish: download: %w", err)
 	}
 	m := Measured{Protocol: "tcp", Moved: bytes, Values: []record.Value{
-		{Name: "upload", Unit: "bit/s", Value: upload},
-		{Name: "download.sent", Unit: "bit/s", Value: download},
+		{Name: record.Upload, Unit: "bit/s", Value: upload},
+		{Name: record.DownloadSent, Unit: "bit/s", Value: download},
 	}}
 	if all := sparkyRTT.FindAllSubmatch(out.Client, -1); all != nil { // the last one covers all echoes
 		if ms := digits(all[len(all)-1][1]); ms > 0 {
-			m.Values = append(m.Values, record.Value{Name: "rtt", Unit: "s", Value: ms / 1e3})
+			m.Values = append(m.Values, record.Value{Name: record.RTT, Unit: "s", Value: ms / 1e3})
 		}
 	}
 	return m, nil

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weir-bench/weir/record"
 )
 
 func readSparkyfish(t testing.TB, name string) Output {
@@ -33,7 +35,7 @@ func TestSparkyfish(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []struct {
-		name  string
+		name  record.Quantity
 		value float64
 	}{{"upload", 9055.23 * (1 << 20)}, {"download.sent", 14192.06 * (1 << 20)}, {"rtt", 0.4e-3}} {
 		if v := m.Values[i]; v.Name != want.name || math.Abs(v.Value/want.value-1) > 1e-9 {

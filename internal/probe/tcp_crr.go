@@ -38,6 +38,6 @@ func (p TCPCRR) Parse(out Output) (Measured, error) {
 	var r event.CRR
 	n := parseNative(out, "tcp-crr", &r)
 	values := n.closed(r.RR, 0, func(h *hdrhistogram.Histogram) []record.Value { return n.connect(r.ConnectHist, h) })
-	return n.measured("tcp", r.Head, values, map[string]any{"stamps": r.Stamps, "ports": r.Ports,
-		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf})
+	return n.measured("tcp", r.Head, values, record.Stamps.Is(r.Stamps), record.Ports.Is(r.Ports),
+		record.Congestion.Is(r.Congestion), record.ServerCongestion.Is(r.FarCongestion), record.RcvBuf.Is(r.RcvBuf))
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/record"
 )
 
 // TCPRR measures request-to-reply times on one connection.
@@ -37,6 +38,6 @@ func (p TCPRR) Parse(out Output) (Measured, error) {
 	var r event.RR
 	n := parseNative(out, "tcp-rr", &r)
 	values := n.closed(r, 0, nil)
-	return n.measured("tcp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
-		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf}))
+	return n.measured("tcp", r.Head, values, n.loop(r), record.Inflight.Is(r.Inflight),
+		record.Congestion.Is(r.Congestion), record.ServerCongestion.Is(r.FarCongestion), record.RcvBuf.Is(r.RcvBuf))
 }

@@ -77,22 +77,22 @@ func (p TCPStream) Commands(w Window) (server, client []string) {
 func (p TCPStream) Parse(out Output) (Measured, error) {
 	var r event.TCPStream
 	n := parseNative(out, "tcp-stream", &r)
-	settings := map[string]any{"streams": r.Streams, "mss": r.MSS, "congestion": r.Congestion, "serverCongestion": r.FarCongestion,
-		"rcvbuf": r.RcvBuf, "send": r.Send, "recv": r.Recv, "dscp": r.DSCP}
+	settings := []record.Observation{record.Streams.Is(r.Streams), record.MSS.Is(r.MSS), record.Congestion.Is(r.Congestion),
+		record.ServerCongestion.Is(r.FarCongestion), record.RcvBuf.Is(r.RcvBuf), record.Send.Is(r.Send), record.Recv.Is(r.Recv), record.DSCP.Is(r.DSCP)}
 	pause := 0.0
 	if r.Rate > 0 {
-		settings["rate"] = r.Rate
+		settings = append(settings, record.Rate.Is(r.Rate))
 		// The kernel sends at least two segments at once (tcp_min_tso_segs, net/ipv4/tcp_output.c).
 		pause = 2 * 8 * float64(r.MSS) * float64(r.Streams) / r.Rate
 	}
 	values := []record.Value{
-		{Name: "throughput", Unit: "bit/s", Value: float64(r.Bytes) * 8 / r.Window},
-		{Name: "retransmits", Unit: "1", Value: float64(r.Retransmits)},
-		{Name: "silence", Unit: "s", Value: r.Silence},
-		{Name: "window", Unit: "s", Value: r.Window},
+		{Name: record.Throughput, Unit: "bit/s", Value: float64(r.Bytes) * 8 / r.Window},
+		{Name: record.Retransmits, Unit: "1", Value: float64(r.Retransmits)},
+		{Name: record.Silence, Unit: "s", Value: r.Silence},
+		{Name: record.Window, Unit: "s", Value: r.Window},
 	}
 	values = append(append(values, n.own(r.Window, r.Own)...), limits(r.ClientTCP)...)
-	m, _ := n.measured("tcp", r.Head, values, settings)
+	m, _ := n.measured("tcp", r.Head, values, settings...)
 	if n.require(r.Silence <= r.Window, "a silence of %g s in %g s", r.Silence, r.Window); n.err != nil {
 		return Measured{}, n.err
 	}

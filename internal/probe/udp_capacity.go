@@ -108,19 +108,19 @@ func (p UDPCapacity) Parse(out Output) (Measured, error) {
 	n.require(known, "%g packet/s are in no phase at %g", r.Lower, r.Load)
 	n.require(r.Upper == 0 || r.Upper > r.Lower, "carried at %g packet/s and lost at %g", r.Lower, r.Upper)
 	values := []record.Value{
-		{Name: "capacity", Unit: "packet/s", Value: r.Lower},
-		{Name: "goodput", Unit: "bit/s", Value: r.Lower * float64(r.Size) * 8},
-		{Name: "loss", Unit: "1", Value: at.Lost()},
+		{Name: record.Capacity, Unit: "packet/s", Value: r.Lower},
+		{Name: record.Goodput, Unit: "bit/s", Value: r.Lower * float64(r.Size) * 8},
+		{Name: record.Loss, Unit: "1", Value: at.Lost()},
 	}
 	if r.Upper > 0 {
-		values = append(values, record.Value{Name: "capacity.upper", Unit: "packet/s", Value: r.Upper})
+		values = append(values, record.Value{Name: record.CapacityOver, Unit: "packet/s", Value: r.Upper})
 	}
 	if r.Inverted > 0 {
-		values = append(values, record.Value{Name: "capacity.inverted", Unit: "packet/s", Value: r.Inverted})
+		values = append(values, record.Value{Name: record.CapacityBack, Unit: "packet/s", Value: r.Inverted})
 	}
 	values = append(values, n.waits(r.Window, r.Own)...)
-	m, err := n.measured("udp", r.Head, values, map[string]any{"capacity": UDPCapacity{MaxLoss: unit.Percent(r.Loss)}.Kind(), "limit": r.Limit,
-		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP})
+	m, err := n.measured("udp", r.Head, values, record.CapacityKind.Is(UDPCapacity{MaxLoss: unit.Percent(r.Loss)}.Kind()), record.Limit.Is(r.Limit),
+		record.SndBuf.Is(r.SndBuf), record.RcvBuf.Is(r.RcvBuf), record.Send.Is(r.Send), record.Batch.Is(r.Batch), record.Recv.Is(r.Recv), record.DSCP.Is(r.DSCP))
 	if err == nil {
 		m.Moved, m.Messages = delivered*float64(r.Size), delivered
 	}

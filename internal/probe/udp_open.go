@@ -44,9 +44,9 @@ func (p UDPOpen) Parse(out Output) (Measured, error) {
 	n.require(r.Stalls <= r.Transactions, "%d stalls of %d requests", r.Stalls, r.Transactions)
 	values, _ := n.responses(r.RR, nil)
 	values = append(values,
-		record.Value{Name: "late", Unit: "1", Value: float64(r.LateSends) / float64(max(r.Offered, 1))},
-		record.Value{Name: "stalls", Unit: "1", Value: float64(r.Stalls)},
-		record.Value{Name: "window", Unit: "s", Value: r.Window})
-	return n.measured("udp", r.Head, values, n.spinning(r.RR, map[string]any{"rate": r.Rate, "wait": r.Wait, "stamps": r.Stamps,
-		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf}))
+		record.Value{Name: record.Late, Unit: "1", Value: float64(r.LateSends) / float64(max(r.Offered, 1))},
+		record.Value{Name: record.Stalls, Unit: "1", Value: float64(r.Stalls)},
+		record.Value{Name: record.Window, Unit: "s", Value: r.Window})
+	return n.measured("udp", r.Head, values, n.loop(r.RR), record.Rate.Is(r.Rate),
+		record.SndBuf.Is(r.SndBuf), record.RcvBuf.Is(r.RcvBuf))
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/record"
 )
 
 // UDPRR measures request-to-reply times over UDP.
@@ -35,6 +36,6 @@ func (p UDPRR) Parse(out Output) (Measured, error) {
 	var r event.RR
 	n := parseNative(out, "udp-rr", &r)
 	values := n.closed(r, event.ReplyTimeout, nil)
-	return n.measured("udp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
-		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf}))
+	return n.measured("udp", r.Head, values, n.loop(r), record.Inflight.Is(r.Inflight),
+		record.SndBuf.Is(r.SndBuf), record.RcvBuf.Is(r.RcvBuf))
 }

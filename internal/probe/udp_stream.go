@@ -159,35 +159,36 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	perSecond := func(n int64) float64 { return float64(n) / t }
 	ofSent := func(n int64) float64 { return float64(n) / float64(max(r.Sent, 1)) }
 	values := []record.Value{
-		{Name: "throughput", Unit: "bit/s", Value: float64(r.Bytes) * 8 / t},
-		{Name: "packet.rate", Unit: "packet/s", Value: perSecond(r.Delivered)},
-		{Name: "offered", Unit: "packet/s", Value: perSecond(r.Offered)},
-		{Name: "sent", Unit: "packet/s", Value: perSecond(r.Sent)},
-		{Name: "received", Unit: "packet/s", Value: perSecond(r.Received)},
-		{Name: "delivered", Unit: "packet/s", Value: perSecond(r.Delivered)},
-		{Name: "loss", Unit: "1", Value: ofSent(r.Sent - r.Delivered)},
-		{Name: "loss.socket", Unit: "1", Value: ofSent(r.Dropped)},
-		{Name: "reordered", Unit: "1", Value: float64(r.Reordered) / float64(max(r.Delivered, 1))},
+		{Name: record.Throughput, Unit: "bit/s", Value: float64(r.Bytes) * 8 / t},
+		{Name: record.PacketRate, Unit: "packet/s", Value: perSecond(r.Delivered)},
+		{Name: record.Offered, Unit: "packet/s", Value: perSecond(r.Offered)},
+		{Name: record.Sent, Unit: "packet/s", Value: perSecond(r.Sent)},
+		{Name: record.Received, Unit: "packet/s", Value: perSecond(r.Received)},
+		{Name: record.Delivered, Unit: "packet/s", Value: perSecond(r.Delivered)},
+		{Name: record.Loss, Unit: "1", Value: ofSent(r.Sent - r.Delivered)},
+		{Name: record.LossSocket, Unit: "1", Value: ofSent(r.Dropped)},
+		{Name: record.Reordered, Unit: "1", Value: float64(r.Reordered) / float64(max(r.Delivered, 1))},
 	}
 	if rateFirst {
 		values[0], values[1] = values[1], values[0]
 	}
 	if r.Delivered >= 2*int64(or(r.Streams, 1)) {
-		values = append(values, record.Value{Name: "jitter", Unit: "s", Value: r.Jitter})
+		values = append(values, record.Value{Name: record.Jitter, Unit: "s", Value: r.Jitter})
 	}
 	values = append(values,
-		record.Value{Name: "silence", Unit: "s", Value: r.Silence},
-		record.Value{Name: "window", Unit: "s", Value: r.Window})
+		record.Value{Name: record.Silence, Unit: "s", Value: r.Silence},
+		record.Value{Name: record.Window, Unit: "s", Value: r.Window})
 	values = append(values, n.own(t, r.Own)...)
 	// nap is the receiver's polling interval in seconds; 0 if it blocks.
-	settings := map[string]any{"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP, "nap": r.Nap}
+	settings := []record.Observation{record.SndBuf.Is(r.SndBuf), record.RcvBuf.Is(r.RcvBuf), record.Send.Is(r.Send),
+		record.Batch.Is(r.Batch), record.Recv.Is(r.Recv), record.DSCP.Is(r.DSCP), record.Nap.Is(r.Nap)}
 	if r.Rate > 0 {
-		settings["rate"] = r.Rate
+		settings = append(settings, record.Rate.Is(r.Rate))
 	}
 	if r.Streams > 1 {
-		settings["streams"] = r.Streams
+		settings = append(settings, record.Streams.Is(r.Streams))
 	}
-	m, err := n.measured("udp", r.Head, values, settings)
+	m, err := n.measured("udp", r.Head, values, settings...)
 	if err == nil && r.Rate > 0 {
 		m.Pause = 8 * float64(r.Size) * float64(r.Batch) * float64(or(r.Streams, 1)) / r.Rate
 	}

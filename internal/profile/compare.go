@@ -31,16 +31,16 @@ func (e End) plus(f End) End { return End{e.Client + f.Client, e.Server + f.Serv
 
 // TrialOf returns the trial of a result; false if it counted no work or has no clock.
 func TrialOf(r *record.Result, p *Profile) (t Trial, ok bool) {
-	value := func(name string) float64 { v, _ := r.Get(name); return v.Value }
-	t = Trial{Config: r.Config, Block: r.Block, Clock: End{value("cpu.own.client"), value("cpu.own.server")}, Profile: p}
-	_, datagrams := r.Get("delivered") // TCP does not choose its packets
+	value := func(k record.Key) float64 { v, _ := r.Value(k); return v.Value }
+	t = Trial{Config: r.Config, Block: r.Block, Clock: End{value(record.CPUOwn.At("client")), value(record.CPUOwn.At("server"))}, Profile: p}
+	_, datagrams := r.Get(record.Delivered) // TCP does not choose its packets
 	switch {
-	case datagrams && value("packet.rate") > 0:
-		t.Unit, t.Work = "packet", value("packet.rate")
-	case value("transactions") > 0:
-		t.Unit, t.Work = "transaction", value("transactions")
-	case value("throughput") > 0:
-		t.Unit, t.Work = "KiB", value("throughput")/8/1024
+	case datagrams && value(record.PacketRate.Whole()) > 0:
+		t.Unit, t.Work = "packet", value(record.PacketRate.Whole())
+	case value(record.Transactions.Whole()) > 0:
+		t.Unit, t.Work = "transaction", value(record.Transactions.Whole())
+	case value(record.Throughput.Whole()) > 0:
+		t.Unit, t.Work = "KiB", value(record.Throughput.Whole())/8/1024
 	}
 	return t, t.Clock.sum() > 0 && t.Work > 0
 }

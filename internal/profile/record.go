@@ -283,7 +283,7 @@ func program(args []byte) string {
 		return "a process that has ended"
 	}
 	for _, a := range argv[1:min(3, len(argv))] {
-		if !strings.HasPrefix(name, "weir") || a == "" || strings.Trim(a, "abcdefghijklmnopqrstuvwxyz") != "" {
+		if name != "weir" && name != "weir engine" || a == "" || strings.Trim(a, "abcdefghijklmnopqrstuvwxyz") != "" {
 			break
 		}
 		name += " " + a

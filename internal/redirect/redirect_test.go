@@ -2,52 +2,26 @@ package redirect_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"github.com/weir-bench/weir/internal/engine"
-	"github.com/weir-bench/weir/internal/hostns"
+	"github.com/weir-bench/weir/internal/labtest"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/redirect"
 	"github.com/weir-bench/weir/internal/rootless"
-	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/topo"
-	"github.com/weir-bench/weir/internal/trial"
 	"github.com/weir-bench/weir/record"
 )
 
-func TestMain(m *testing.M) { nstest.Main(m, weir) }
-
-// weir runs the programs of these tests, in the lab's namespaces.
-func weir(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var err error
-	switch args[0] {
-	case "host":
-		err = hostns.Main(args[2:]) // host init …
-	case "engine":
-		if err = engine.Main(ctx, args[1:], nil, os.Stdout); args[1] == "agent" {
-			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
-		}
-	case "redirect":
-		err = redirect.Run(ctx, args[1], args[2:], os.Stdout)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+func TestMain(m *testing.M) {
+	labtest.Main(m, map[string]func(context.Context, []string) error{
+		"redirect": func(ctx context.Context, args []string) error { return redirect.Run(ctx, args[0], args[1:], os.Stdout) },
+	})
 }
 
 // The programs forward whole packets between pods of one host, of two, and across a switch, and the
@@ -91,16 +65,11 @@ func TestForward(t *testing.T) {
 }
 
 func forward(t *testing.T, d network.Driver, s topo.Spec, ends string) {
-	tp, err := topo.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := network.Build(d, tp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range measure(t, tp, p, ends, &probe.UDPRR{}, &probe.TCPStream{}, &probe.TCPCRR{}) {
-		if r.Status != record.OK {
+	tp, p := labtest.Plan(t, d, s)
+	built := labtest.Up(t, tp, p, ends)
+	labtest.Reach(t, built)
+	for _, pr := range []probe.Probe{&probe.UDPRR{}, &probe.TCPStream{}, &probe.TCPCRR{}} {
+		if r := labtest.Run(t, built, pr); r.Status != record.OK {
 			t.Errorf("%v: %s", r.Status, r.Reason)
 		}
 	}
@@ -108,51 +77,9 @@ func forward(t *testing.T, d network.Driver, s topo.Spec, ends string) {
 		return // without the switch in user space nothing arrives at all
 	}
 	p.Steps = slices.DeleteFunc(p.Steps, func(s plan.Step) bool { return s.Service != nil })
-	if r := measure(t, tp, p, "", &probe.UDPRR{})[0]; r.Status != record.Invalid || !strings.Contains(r.Reason, "they did not pass below it") {
+	without := labtest.Up(t, tp, p, "")
+	labtest.Reach(t, without)
+	if r := labtest.Run(t, without, &probe.UDPRR{}); r.Status != record.Invalid || !strings.Contains(r.Reason, "they did not pass below it") {
 		t.Errorf("without the programs: %v: %s", r.Status, r.Reason)
 	}
-}
-
-// measure builds p and runs a trial of each probe on it.
-func measure(t *testing.T, tp topo.Topology, p plan.Plan, ends string, probes ...probe.Probe) (all []record.Result) {
-	t.Helper()
-	site, err := lab.Open(t.Context(), network.Places(tp), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := site.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if err := site.Apply(t.Context(), p.Steps); errors.Is(err, lab.ErrUnsupported) || err != nil && (strings.Contains(err.Error(), "run weir as root") || strings.Contains(err.Error(), "not supported by this kernel")) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	client, server, err := p.Between(ends)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, client, server, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := e.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if _, err := e.Reach(t.Context(), p.Path.MTU, 10*time.Second); err != nil {
-		t.Fatal(err)
-	}
-	for _, pr := range probes {
-		r, err := trial.Run(t.Context(), trial.Setup{Probe: pr, Client: client, Server: server, Site: site, Engines: e, Plan: p.On(client, server),
-			Duration: 50 * time.Millisecond, Raw: func(string, []byte) error { return nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, r)
-	}
-	return all
 }

@@ -7,11 +7,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/labtest"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/topo"
-	"github.com/weir-bench/weir/internal/trial"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -36,29 +36,21 @@ func incomplete(to netip.Addr) error {
 
 // Incomplete datagrams that earlier trials left behind do not affect a trial.
 func TestIncompleteDatagramsOfEarlierTrials(t *testing.T) {
-	site, p, e := up(t, network.Relay{Hops: 1, Port: 6783, Encrypt: true}, topo.Spec{})
-	client, server, err := p.Between("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
-		t.Fatal(err)
-	}
-	if err := site.Nodes[server.Node].Run(t.Context(), target.Cmd{Argv: []string{"weir", "incomplete", server.Addr.String()}}); err != nil {
+	built := up(t, network.Relay{Hops: 1, Port: 6783, Encrypt: true}, topo.Spec{})
+	built.Duration = 100 * time.Millisecond
+	labtest.Reach(t, built)
+	if err := built.Site.Nodes[built.Server.Node].Run(t.Context(), target.Cmd{Argv: []string{"weir", "incomplete", built.Server.Addr.String()}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		r, err := trial.Run(t.Context(), trial.Setup{
-			Probe: &probe.UDPStream{Size: 2000, Rate: 8e6}, Client: client, Server: server, Site: site, Engines: e, Plan: p,
-			Duration: 100 * time.Millisecond, Raw: func(string, []byte) error { return nil },
-		})
-		if err != nil || r.Status != record.OK {
-			t.Fatalf("%v: %s, %v", r.Status, r.Reason, err)
+		r := labtest.Run(t, built, &probe.UDPStream{Size: 2000, Rate: 8e6})
+		if r.Status != record.OK {
+			t.Fatalf("%v: %s", r.Status, r.Reason)
 		}
 		const full = 4 << 20
 		waiting, _ := r.Get("fragments.waiting")
 		if got, _ := r.Get("throughput"); got.Value == 0 || waiting.Value < full {
-			t.Errorf("%g bit/s arrived while %g bytes waited for fragments; %v", got.Value, waiting.Value, r.Warnings)
+			t.Errorf("%g bit/s arrived while %g bytes waited for fragments; %v", got.Value, waiting.Value, r.Notes)
 		}
 	}
 }

@@ -5,20 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/weir-bench/weir/internal/distance"
-	"github.com/weir-bench/weir/internal/engine"
-	"github.com/weir-bench/weir/internal/hostns"
+	"github.com/weir-bench/weir/internal/labtest"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
@@ -31,34 +27,13 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-func TestMain(m *testing.M) { nstest.Main(m, weir) }
-
-// weir runs the programs of these tests, in the lab's namespaces.
-func weir(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var err error
-	switch args[0] {
-	case "host":
-		err = hostns.Main(args[2:]) // host init …
-	case "engine":
-		if err = engine.Main(ctx, args[1:], nil, os.Stdout); args[1] == "agent" {
-			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
-		}
-	case "distance":
-		err = distance.Run(ctx, os.Stdout)
-	case "relay":
-		err = runRelay(ctx, args[1:])
-	case "garbage":
-		err = garbage(args[1], args[2])
-	case "incomplete":
-		err = incomplete(netip.MustParseAddr(args[1]))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+func TestMain(m *testing.M) {
+	labtest.Main(m, map[string]func(context.Context, []string) error{
+		"distance":   func(ctx context.Context, _ []string) error { return distance.Run(ctx, os.Stdout) },
+		"relay":      runRelay,
+		"garbage":    func(_ context.Context, args []string) error { return garbage(args[0], args[1]) },
+		"incomplete": func(_ context.Context, args []string) error { return incomplete(netip.MustParseAddr(args[0])) },
+	})
 }
 
 // runRelay is `weir relay`, which package cli parses.
@@ -119,49 +94,16 @@ func garbage(local, remote string) error {
 }
 
 // up builds the network of n and starts engines at its ends; both stop with the test.
-func up(t *testing.T, n network.Relay, s topo.Spec) (*target.Site, plan.Plan, *trial.Engines) {
+func up(t *testing.T, n network.Relay, s topo.Spec) trial.Setup {
 	t.Helper()
 	nstest.Need(t)
-	tp, err := topo.New(n.Shape(s))
+	tun, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
 	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := network.Build(n, tp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	site, err := lab.Open(t.Context(), network.Places(tp), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closeSite := func() {
-		if err := site.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := site.Apply(t.Context(), p.Steps); errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-		closeSite()
 		t.Skip(err)
-	} else if err != nil {
-		closeSite()
-		t.Fatal(err)
 	}
-	client, server, err := p.Between("")
-	if err != nil {
-		closeSite()
-		t.Fatal(err)
-	}
-	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, client, server, 0)
-	if err != nil {
-		closeSite()
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(e.Stop(), site.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return site, p, e
+	tun.Close()
+	tp, p := labtest.Plan(t, n, s)
+	return labtest.Up(t, tp, p, "")
 }
 
 // Full-size packets pass lines of two to four hosts, in the clear and sealed, and the trial's own
@@ -183,21 +125,13 @@ func TestRelay(t *testing.T) {
 			if testing.Short() && c.name != "two hosts" {
 				t.Skip("slow: run without -short")
 			}
-			site, p, e := up(t, c.n, c.s)
-			if _, err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
-				t.Fatal(err)
-			}
-			client, server, err := p.Between("")
-			if err != nil {
-				t.Fatal(err)
-			}
+			built := up(t, c.n, c.s)
+			built.Duration = 100 * time.Millisecond
+			labtest.Reach(t, built)
 			for _, pr := range []probe.Probe{&probe.TCPStream{}, &probe.UDPRR{}, &probe.UDPStream{}} {
-				r, err := trial.Run(t.Context(), trial.Setup{
-					Probe: pr, Client: client, Server: server, Site: site, Engines: e, Plan: p,
-					Duration: 100 * time.Millisecond, Raw: func(string, []byte) error { return nil },
-				})
-				if err != nil || r.Status != record.OK {
-					t.Errorf("%T: %v: %s, %v", pr, r.Status, r.Reason, err)
+				r := labtest.Run(t, built, pr)
+				if r.Status != record.OK {
+					t.Errorf("%T: %v: %s", pr, r.Status, r.Reason)
 				}
 				if rtt, ok := r.Get("rtt"); ok && rtt.Value < 2*length(c.n).Seconds()*(1-1e-3) { // the histogram has three digits
 					t.Errorf("a response came after %g s, over segments of %v each way", rtt.Value, length(c.n))
@@ -220,27 +154,16 @@ func length(n network.Relay) (sum time.Duration) {
 // A relay notices when the path's MTU changes.
 func TestMTUChanges(t *testing.T) {
 	n := network.Relay{Hops: 1, Port: 6783}
-	site, p, e := up(t, n, topo.Spec{})
+	built := up(t, n, topo.Spec{})
 	for _, mtu := range []int{9000, 1400, 1500} {
-		tp, err := topo.New(n.Shape(topo.Spec{MTU: mtu}))
+		_, to := labtest.Plan(t, n, topo.Spec{MTU: mtu})
+		steps, err := plan.Diff(built.Plan, to)
 		if err != nil {
 			t.Fatal(err)
 		}
-		to, err := network.Build(n, tp)
-		if err != nil {
-			t.Fatal(err)
-		}
-		steps, err := plan.Diff(p, to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := site.Apply(t.Context(), steps); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := e.Reach(t.Context(), to.Path.MTU, 5*time.Second); err != nil {
-			t.Errorf("MTU %d: %v", mtu, err)
-		}
-		p = to
+		labtest.Apply(t, built.Site, steps...)
+		built.Plan = to
+		labtest.Reach(t, built)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -95,6 +96,27 @@ func command(args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
 	return cmd, out
 }
 
+// started starts a command, and returns once it has said something.
+func started(t *testing.T, args ...string) (cmd *exec.Cmd, in io.Closer, out *bytes.Buffer) {
+	t.Helper()
+	cmd, out = command(args...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdout.Read(make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, in, out
+}
+
 func status(t *testing.T, cmd *exec.Cmd, err error) int {
 	t.Helper()
 	var exit *exec.ExitError
@@ -138,21 +160,7 @@ func TestSignalWaits(t *testing.T) {
 		{syscall.SIGUSR1, syscall.SIGHUP},  // the signal that ended the context
 		{syscall.SIGUSR2, syscall.SIGTERM}, // no signal did
 	} {
-		cmd, out := command("wait")
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		stdout, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := stdout.Read(make([]byte, 100)); err != nil {
-			t.Fatal(err)
-		}
+		cmd, in, out := started(t, "wait")
 		if err := cmd.Process.Signal(c.send); err != nil {
 			t.Fatal(err)
 		}
@@ -165,17 +173,7 @@ func TestSignalWaits(t *testing.T) {
 
 func TestSecondProcessKilled(t *testing.T) {
 	nstest.Need(t)
-	cmd, out := command("die")
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stdout.Read(make([]byte, 100)); err != nil {
-		t.Fatal(err)
-	}
+	cmd, _, out := started(t, "die")
 	children, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
@@ -226,21 +224,7 @@ func TestOrphaned(t *testing.T) {
 // Ctrl-Z does not stop only half of the processes: it stops none, and says why.
 func TestNoPause(t *testing.T) {
 	nstest.Need(t)
-	cmd, out := command("wait")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stdout.Read(make([]byte, 100)); err != nil {
-		t.Fatal(err)
-	}
+	cmd, in, out := started(t, "wait")
 	for _, s := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGUSR2} {
 		if err := cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)

@@ -33,6 +33,7 @@ const (
 	OfNetstat      = "netstat"
 	OfReassembly   = "reassembly"
 	OfProcesses    = "processes"
+	OfLimits       = "limits"
 	// OfQdisc has no file: a target that acts on a node reads it there, by netlink (Qdisc).
 	OfQdisc = "qdisc"
 	// OfCores has no file either: a target measures it. CoreToCore is a level, in seconds: how long a cache line takes
@@ -58,6 +59,7 @@ var sources = map[string]sampler{
 	OfNetstat:      file("proc/net/netstat", parseNetstat),
 	OfReassembly:   both(file("proc/net/sockstat", sockstat("FRAG")), file("proc/net/sockstat6", sockstat("FRAG6"))),
 	OfProcesses:    processes,
+	OfLimits:       limits,
 }
 
 // Named samples the named sources. One that fails adds an error and no counters, and does not

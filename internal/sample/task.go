@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -35,23 +36,41 @@ func comm(root fs.FS, file string) (string, error) {
 	return word(strings.TrimSuffix(string(b), "\n")), err
 }
 
-// program names a process by its arguments: programs that run as /proc/self/exe are called exe. The name
-// of a weir process includes its command.
+// program names a process by the first of its arguments: programs that run as /proc/self/exe are called exe. The
+// name of a weir process includes its command, and the role or the device of weir's own helpers. Other arguments
+// belong to users, and are left out.
 func program(args []byte, comm string) string {
 	argv := strings.Split(string(args), "\x00")
+	if name := NameOf(argv); name != "" && name != "exe" {
+		return name
+	}
+	return comm
+}
+
+// NameOf names a process by the first of its arguments; "" if they do not tell.
+func NameOf(argv []string) string {
+	if len(argv) == 0 {
+		return ""
+	}
 	name := path.Base(strings.TrimPrefix(argv[0], "-"))
 	name, _, _ = strings.Cut(name, " ") // a program that changed its arguments
 	name = strings.TrimSuffix(name, ":")
-	if name == "" || name == "." || name == "/" || name == "exe" {
-		return comm
+	if name == "." || name == "/" {
+		return ""
 	}
-	for _, a := range argv[1:min(3, len(argv))] {
-		if name != "weir" && !strings.HasPrefix(name, "weir-") || a == "" || strings.HasPrefix(a, "-") {
-			break
-		}
-		name += "-" + a
+	if name != "weir" && !strings.HasPrefix(name, "weir-") || len(argv) < 2 || !isCommand(argv[1]) {
+		return word(name)
+	}
+	name += "-" + argv[1]
+	if slices.Contains([]string{"engine", "relay", "redirect"}, argv[1]) && len(argv) > 2 && isCommand(argv[2]) {
+		name += "-" + argv[2]
 	}
 	return word(name)
+}
+
+// isCommand reports whether an argument can be a command of weir, a role or the name of a helper's device.
+func isCommand(arg string) bool {
+	return arg != "" && arg[0] != '-' && strings.Trim(arg, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
 // inode returns the number in a link such as net:[4026531840].
@@ -74,6 +93,19 @@ func Inode(link string) string {
 }
 
 func limited(name string) string { return name[:min(len(name), maxThreadName)] }
+
+// The threads of weir's traffic generator, as program names them.
+const (
+	EngineClient = "weir-engine-agent" // sends or asks
+	EngineServer = "weir-engine-serve" // receives or answers
+	EngineLoad   = "weir-engine-hog"   // only loads a CPU as a condition of the trial
+)
+
+// Program splits the name of a thread: PROGRAM, or PROGRAM/THREAD.
+func Program(name string) (program, thread string) {
+	program, thread, _ = strings.Cut(name, "/")
+	return program, thread
+}
 
 // A Task is a thread in the name of a counter of Threads.
 type Task struct {

@@ -296,3 +296,22 @@ func BenchmarkThreadsFind(b *testing.B) {
 }
 
 var _ io.ReaderAt = (*os.File)(nil) // what Threads needs of files
+
+// What a user types after a command is no name.
+func TestProgramLeavesArgumentsOut(t *testing.T) {
+	for args, want := range map[string]string{
+		"weir\x00run\x00st/B.yaml":                          "weir-run",
+		"/usr/bin/weir\x00report\x00results":                "weir-report",
+		"weir\x00--lang\x00zh":                              "weir",
+		"weir\x00/home/ada/x":                               "weir",
+		"weir\x00engine\x00agent\x00--json":                 "weir-engine-agent",
+		"weir\x00relay\x00relay0\x00--to\x00192.0.2.1:6783": "weir-relay-relay0",
+		"weir\x00relay\x00--help":                           "weir-relay",
+		"iperf3\x00-c\x00secret":                            "iperf3",
+		"/opt/x/ovs-vswitchd: monitoring":                   "ovs-vswitchd",
+	} {
+		if got := program([]byte(args), "comm"); got != want {
+			t.Errorf("%q is %q, want %q", args, got, want)
+		}
+	}
+}

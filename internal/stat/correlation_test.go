@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// With -simulations 4000, TestCoverageUnderCorrelation prints the table of ADR 31.
-var simulations = flag.Int("simulations", 0, "simulate this many `runs` per cell and print the table of ADR 31")
+// With -simulations 4000, TestCoverageUnderCorrelation prints the table of docs/lab/2026-11-intervals-under-correlation.md.
+var simulations = flag.Int("simulations", 0, "simulate this many `runs` per cell and print the table of docs/lab/2026-11-intervals-under-correlation.md")
 
 // A process draws n errors in time order, whose (pseudo-)median is center, in standard deviations.
 type process struct {

@@ -10,6 +10,7 @@ package stat
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/weir-bench/weir/internal/lang"
@@ -27,6 +28,12 @@ type Interval struct {
 	SE       float64 `json:"se,omitempty"`
 	DF       float64 `json:"df,omitempty"`
 	Warnings []lang.Text
+}
+
+// Scaled is the interval in another unit, of which by make one of this.
+func (i Interval) Scaled(by float64) Interval {
+	i.Center, i.Lo, i.Hi, i.SE = i.Center*by, i.Lo*by, i.Hi*by, i.SE*by
+	return i
 }
 
 // Bounded reports whether there is an interval.
@@ -152,3 +159,26 @@ func plural(n int, noun string) lang.Text {
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Middle is the median of values, between the two in the middle of an even number of them; 0 without values. Sums of
+// large values could overflow, and halves of them do not.
+func Middle(v []float64) float64 {
+	switch len(v) {
+	case 0:
+		return 0
+	case 1:
+		return v[0]/2 + v[0]/2
+	}
+	v = slices.Sorted(slices.Values(v))
+	n := len(v)
+	return v[(n-1)/2]/2 + v[n/2]/2
+}
+
+// LowerMiddle is the lower of the two values in the middle of an even number: one that was measured. It is 0 without values.
+func LowerMiddle(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	v = slices.Sorted(slices.Values(v))
+	return v[(len(v)-1)/2]
+}

@@ -119,6 +119,10 @@ func TestFullDisk(t *testing.T) {
 	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "the trial is not recorded") || !strings.Contains(err.Error(), "make room, then continue with --resume "+dir) {
 		t.Errorf("error %v", err)
 	}
+	var resume Resume
+	if !errors.As(err, &resume) || resume.Dir != dir {
+		t.Errorf("%v: continues %q", err, resume.Dir)
+	}
 	if c, err := Read(dir); err != nil || !slices.Equal(trials(c.Results), []string{"a"}) || len(c.Problems) != 1 { // study.yaml
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/weir-bench/weir/internal/foreign"
-	"github.com/weir-bench/weir/internal/plan"
 )
 
 // Raw stores bytes of a trial in raw/<trial>/<name>. Call it before parsing the bytes and before
@@ -137,7 +136,7 @@ func (r *Round) keepEarlier(w *zip.Writer) error {
 		earlier, err = zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	}
 	if err != nil {
-		return fmt.Errorf("%s: raw bytes of an earlier attempt: %w; move the file away, then continue with --resume %s", filepath.Join(r.dir.path, r.file), err, plan.ShellWord(r.dir.path))
+		return fmt.Errorf("%s: raw bytes of an earlier attempt: %w; move the file away, then %w", filepath.Join(r.dir.path, r.file), err, Resume{r.dir.path})
 	}
 	again := map[string]bool{}
 	for _, f := range r.files {

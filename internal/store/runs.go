@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/foreign"
-	"github.com/weir-bench/weir/internal/plan"
 )
 
 // runsFile marks the directory of a series: complete runs of one study, in the subdirectories 001,
@@ -107,7 +106,7 @@ func CreateSeries(dir string, s Series) error {
 	_, unplanned := os.Stat(filepath.Join(dir, runsFile))
 	first := RunDir(dir, 1)
 	if _, err := os.Stat(filepath.Join(first, studyFile)); err == nil && unplanned == nil {
-		return fmt.Errorf("%s already holds a series of runs; continue with --resume %s, or use another -o", dir, plan.ShellWord(dir))
+		return fmt.Errorf("%s already holds a series of runs; %w, or use another -o", dir, Resume{dir})
 	}
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {

@@ -109,6 +109,11 @@ func Create(dir string) (*Dir, error) {
 	return d, nil
 }
 
+// A Resume is the part of an error that says how the run in Dir continues.
+type Resume struct{ Dir string }
+
+func (r Resume) Error() string { return "continue with --resume " + plan.ShellWord(r.Dir) }
+
 func vacant(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -127,7 +132,7 @@ func vacant(dir string) error {
 				return fmt.Errorf("%s: %w", dir, err)
 			}
 			if name != resultsFile || info.Size() > 0 {
-				return fmt.Errorf("%s already holds results; continue with --resume %s, or use another -o", dir, plan.ShellWord(dir))
+				return fmt.Errorf("%s already holds results; %w, or use another -o", dir, Resume{dir})
 			}
 		case studyFile, probesFile, BegunFile, MachinesFile, logFile, logsDir, "hosts", "plans":
 			if _, err := os.Stat(filepath.Join(dir, resultsFile)); err != nil {

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -71,7 +70,7 @@ func (d *Dir) append(line []byte) error {
 		return nil
 	}
 	// A line that is possibly not on the disk counts as not written.
-	err = fmt.Errorf("%s: the trial is not recorded: %w; make room, then continue with --resume %s", d.results.Name(), err, plan.ShellWord(d.path))
+	err = fmt.Errorf("%s: the trial is not recorded: %w; make room, then %w", d.results.Name(), err, Resume{d.path})
 	if cutErr := errors.Join(d.results.Truncate(d.size), d.sync()); cutErr != nil {
 		err = errors.Join(err, fmt.Errorf("%s: cannot remove the incomplete last line before --resume: %w", d.results.Name(), cutErr))
 		d.broken = err
@@ -105,7 +104,7 @@ func (d *Dir) OrGone(err error) error {
 }
 
 func (d *Dir) notKept(err error) error {
-	return d.OrGone(fmt.Errorf("%s: %w; make room, then continue with --resume %s", d.path, err, plan.ShellWord(d.path)))
+	return d.OrGone(fmt.Errorf("%s: %w; make room, then %w", d.path, err, Resume{d.path}))
 }
 
 // Logs creates the directory for the logs of a network's services, and returns a path that leads to it until Close,

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/strictyaml"
 )
 
@@ -23,6 +24,9 @@ type Target struct {
 
 // Exists reports whether t is anything but the lab.
 func (t Target) Exists() bool { return len(t.SSH) > 0 || t.Kube != nil }
+
+// InCluster reports whether a coordinator in the cluster carries out the run.
+func (t Target) InCluster() bool { return t.Kube != nil && t.Kube.InCluster }
 
 // A Kube is a Kubernetes cluster.
 type Kube struct {
@@ -147,7 +151,7 @@ func (s Study) checkTarget(c *checker) {
 // check reports mistakes in what kubectl(1) gets as arguments or in manifests.
 func (k *Kube) check(c *checker) {
 	at := func(name string) []string { return key("target", "kube", name) }
-	c.that(!strings.HasPrefix(k.Context, "-") && printable(k.Context), at("context"), "%q is not a name; kubectl config get-contexts lists them", k.Context)
+	c.that(!strings.HasPrefix(k.Context, "-") && foreign.Printable(k.Context), at("context"), "%q is not a name; kubectl config get-contexts lists them", k.Context)
 	c.that(k.Namespace == "" || len(k.Namespace) <= 63 && dnsLabel.MatchString(k.Namespace), at("namespace"), "%q is invalid: want at most 63 lower-case letters, digits and -", k.Namespace)
 	c.that(k.Image == "" || image.MatchString(k.Image), at("image"), "%q is not the name of an image, such as registry.example/weir:1.0", k.Image)
 	c.that(k.Shell == "" || image.MatchString(k.Shell), at("shell"), "%q is not the name of an image, such as busybox:1.36", k.Shell)
@@ -217,8 +221,4 @@ func checkNode(s string) error {
 		return fmt.Errorf("has the invalid node %.40q: kubectl get nodes lists the names; all stands alone", s)
 	}
 	return nil
-}
-
-func printable(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

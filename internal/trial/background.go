@@ -57,15 +57,15 @@ func StartStress(ctx context.Context, site *target.Site, client, server plan.End
 	}
 	var all []*Background
 	for i, node := range nodes {
-		cpus, name := node.CPUs(), "stress.taken"
+		cpus, about := node.CPUs(), record.About{}
 		if i > 0 {
-			name += ".server"
+			about.End = "server"
 		}
 		err := fmt.Errorf("stress of %s: the CPUs of %s are unknown, so their share is, too", share, node.Name())
 		if len(cpus) > 0 {
 			b := &Background{name: "stress of " + share, values: func(from, to count) []record.Value {
 				taken := time.Duration(to.CPU-from.CPU).Seconds() / to.since(from) / float64(len(cpus))
-				return []record.Value{{Name: name, Unit: "1", Value: taken}}
+				return []record.Value{{Name: record.StressTaken, About: about, Unit: "1", Value: taken}}
 			}}
 			b.counter.cpus = cpus
 			all, err = append(all, b), b.start(ctx, node, argv)
@@ -94,10 +94,10 @@ type Load struct {
 // StartLoad starts l between the two ends and returns in its steady state.
 func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, l Load) (*Background, error) {
 	c := &Background{name: "load " + l.Name, values: func(from, to count) []record.Value {
-		vs := []record.Value{to.delivered(from, "load.delivered", l.Probe)}
+		vs := []record.Value{to.delivered(from, record.LoadDelivered, l.Probe)}
 		if l.Rate > 0 {
-			vs = append(vs, record.Value{Name: "load.asked", Unit: vs[0].Unit, Value: l.Rate},
-				record.Value{Name: "load.capacity", Unit: vs[0].Unit, Value: l.Capacity})
+			vs = append(vs, record.Value{Name: record.LoadAsked, Unit: vs[0].Unit, Value: l.Rate},
+				record.Value{Name: record.LoadCapacity, Unit: vs[0].Unit, Value: l.Capacity})
 		}
 		return vs
 	}}
@@ -105,7 +105,7 @@ func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, 
 }
 
 // delivered is a p server's delivery rate since an earlier count.
-func (c count) delivered(from count, name string, p probe.Probe) record.Value {
+func (c count) delivered(from count, name record.Quantity, p probe.Probe) record.Value {
 	unit := p.Info().DeliveryUnit
 	work := float64(c.Messages - from.Messages)
 	if unit == "bit/s" {

@@ -40,7 +40,7 @@ func (s *Setup) bridges(r *record.Result) error {
 		states = append(states, nfState(is))
 	}
 	if len(states) > 0 {
-		r.Observed["bridge.nf"] = strings.Join(slices.Compact(states), ", ")
+		record.BridgeNF.Put(r.Observed, strings.Join(slices.Compact(states), ", "))
 	}
 	return nil
 }

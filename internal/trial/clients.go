@@ -19,7 +19,7 @@ func StartClients(ctx context.Context, site *target.Site, clients []plan.End, se
 	started, errs := make([]*Background, len(clients)), make([]error, len(clients))
 	atOnce(len(clients), func(i int) {
 		c := &Background{name: "client " + clients[i].Node, client: true, values: func(from, to count) []record.Value {
-			return []record.Value{to.delivered(from, "delivered", p)}
+			return []record.Value{to.delivered(from, record.Delivered, p)}
 		}}
 		started[i] = c
 		errs[i] = c.startTraffic(ctx, site, clients[i], server, clientsPort+i, Load{Probe: p, Warmup: warmup})
@@ -44,10 +44,10 @@ func (s *Setup) shares(m probe.Measured, others []float64) []record.Value {
 	for _, v := range each {
 		total += v
 	}
-	vs := []record.Value{{Name: "clients.delivered", Unit: s.Probe.Info().DeliveryUnit, Value: total}}
+	vs := []record.Value{{Name: record.ClientsDelivered, Unit: s.Probe.Info().DeliveryUnit, Value: total}}
 	if total > 0 {
-		vs = append(vs, record.Value{Name: "clients.least", Unit: "1", Value: slices.Min(each) / total},
-			record.Value{Name: "clients.most", Unit: "1", Value: slices.Max(each) / total})
+		vs = append(vs, record.Value{Name: record.ClientsLeast, Unit: "1", Value: slices.Min(each) / total},
+			record.Value{Name: record.ClientsMost, Unit: "1", Value: slices.Max(each) / total})
 	}
 	return vs
 }

@@ -61,7 +61,7 @@ func TestClients(t *testing.T) {
 				if err != nil || r.Status != c.status {
 					t.Fatalf("%s: %s, %v", r.Status, r.Reason, err)
 				}
-				for name, want := range map[string]float64{"clients.delivered": c.total, "clients.least": c.least, "clients.most": c.most} {
+				for name, want := range map[record.Quantity]float64{"clients.delivered": c.total, "clients.least": c.least, "clients.most": c.most} {
 					v, ok := r.Get(name)
 					if ok != (c.status == record.OK) || math.Abs(v.Value-want) > 1e-9 {
 						t.Errorf("%s is %+v, want %g", name, v, want)

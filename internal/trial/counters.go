@@ -45,7 +45,8 @@ func daemons(r *record.Result, from, to reading, seconds float64) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum)) {
 		if sum[name] > 0 || !strings.Contains(name, "/") {
-			add(r, "cpu."+name, "core", sum[name]/seconds)
+			program, thread := sample.Program(name)
+			add(r, record.CPUProgram.Thread("", program, thread), "core", sum[name]/seconds)
 		}
 	}
 }
@@ -59,8 +60,8 @@ const quiet = 0.1
 // either can be off by some tenths of a core and negative; the sum over neighboring trials is not.
 // Softirqs count as system time of the interrupted process, so the second value is a lower bound.
 //
-// On machines that others use, each value also exists per machine, with the machine's name at the end: a
-// program on one machine disturbs only the trials of that machine.
+// On machines that others use, each value also exists per machine: a program on one machine disturbs only the
+// trials of that machine.
 func (s *Setup) surroundings(r *record.Result, x *execution) {
 	all := spans(s.hosts(), x.readings.First, x.readings.Last)
 	if !s.Site.Private {
@@ -71,13 +72,13 @@ func (s *Setup) surroundings(r *record.Result, x *execution) {
 	surround(r, x, all, "")
 	for _, h := range s.named() {
 		if host, ok := all[h.ID]; ok {
-			surround(r, x, map[string]span{h.ID: host}, "."+s.nameOf(h))
+			surround(r, x, map[string]span{h.ID: host}, s.nameOf(h))
 		}
 	}
 }
 
-// surround adds the state of some hosts together, with suffix after the names.
-func surround(r *record.Result, x *execution, all map[string]span, suffix string) {
+// surround adds the state of some hosts together, or that of one with a name.
+func surround(r *record.Result, x *execution, all map[string]span, name string) {
 	hz, known, cpus := 0.0, len(all) > 0, 0
 	var before, after float64 // of the machine whose CPUs are farthest apart
 	for id, host := range all {
@@ -89,20 +90,20 @@ func surround(r *record.Result, x *execution, all map[string]span, suffix string
 		before, after = max(before, from[sample.CoreToCore]), max(after, to[sample.CoreToCore])
 	}
 	if hz > 0 {
-		add(r, "cpu.frequency"+suffix, "Hz", hz)
+		add(r, record.CPUFrequency.On(name), "Hz", hz)
 	}
 	if cpus > 0 {
-		add(r, "cpus"+suffix, "core", float64(cpus))
+		add(r, record.CPUs.On(name), "core", float64(cpus))
 	}
 	if before > 0 && after > 0 {
-		add(r, "core-to-core"+suffix, "s", before)
-		add(r, "core-to-core.after"+suffix, "s", after)
+		add(r, record.CoreToCore.On(name), "s", before)
+		add(r, record.CoreToCoreAfter.On(name), "s", after)
 	}
 	if !known {
 		return // no source; counters.json has the reason
 	}
-	add(r, "others.user"+suffix, "core", perSecond(all, "cpu.user", "cpu.nice")-perSecond(all, "proc.user"))
-	add(r, "others.system"+suffix, "core", perSecond(all, "cpu.system")-perSecond(all, "proc.system"))
+	add(r, record.OthersUser.On(name), "core", perSecond(all, "cpu.user", "cpu.nice")-perSecond(all, "proc.user"))
+	add(r, record.OthersSystem.On(name), "core", perSecond(all, "cpu.system")-perSecond(all, "proc.system"))
 }
 
 // ownTime adds the CPU time of the trial's processes on a host to the growth of the host's counters: the
@@ -143,8 +144,8 @@ func (s *Setup) nameOf(h *target.Host) string {
 	return cmp.Or(h.Name, end.Host)
 }
 
-func add(r *record.Result, name, unit string, v float64) {
-	r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
+func add(r *record.Result, k record.Key, unit string, v float64) {
+	r.Values = append(r.Values, k.Value(unit, v))
 }
 
 // cost adds what the hosts of the ends and the engine's own threads spent in the measured window.
@@ -156,79 +157,80 @@ func (s *Setup) cost(r *record.Result, m probe.Measured, x *execution) {
 // machine adds what the hosts of the ends spent in the measured window.
 func (s *Setup) machine(r *record.Result, m probe.Measured, x *execution) {
 	if s.sharing > 0 {
-		r.Observed["cost"] = fmt.Sprintf("not measured: %d pairs at once", s.sharing+1)
+		record.AtOnce.Put(r.Observed, s.sharing+1)
 	}
 	from, to := x.readings.Begin, x.readings.End
 	for _, m := range to.Missing {
-		r.Warnings = append(r.Warnings, "counters: "+m)
+		r.Notes = append(r.Notes, record.NoteCounters.With(m))
 	}
 	all := spans(s.hosts(), from, to)
 	if len(all) == 0 {
-		r.Warnings = append(r.Warnings, "no CPU time: the tool ended before its window did, or does not report when that is")
+		r.Notes = append(r.Notes, record.NoteNoCPUTime.With())
 		return
 	}
 	idle := s.idle().Busy()
 	if idle > quiet && s.Site.Private {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f cores were busy before the run began: other programs disturb it, and CPU times are rough except those of the engine's own threads", idle))
+		r.Notes = append(r.Notes, record.NoteBusyBefore.With(fmt.Sprintf("%.2f", idle)))
 	}
 	gross := usage(all)
 	u := gross.plus(-1, s.idle())
 	for _, h := range s.named() {
 		if busy := s.Idle[h.ID].Busy(); busy > quiet {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("other programs kept %s busy before this block (cpu.idle-baseline): CPU times are rough, except those of the engine's own threads", s.nameOf(h)))
+			r.Notes = append(r.Notes, record.NoteBusyHost.With(s.nameOf(h)))
 		}
 		if _, ok := s.Idle[h.ID]; !ok {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("the idle use of %s before this block is unknown: CPU times include it", s.nameOf(h)))
+			r.Notes = append(r.Notes, record.NoteIdleUnknown.With(s.nameOf(h)))
 		}
-		add(r, "cpu.steal."+s.nameOf(h), "core", perSecond(map[string]span{h.ID: all[h.ID]}, "cpu.steal")-s.Idle[h.ID].Steal)
+		add(r, record.CPUSteal.On(s.nameOf(h)), "core", perSecond(map[string]span{h.ID: all[h.ID]}, "cpu.steal")-s.Idle[h.ID].Steal)
 	}
 	if s.sharing > 0 { // only steal can be separated
-		add(r, "cpu.steal", "core", u.Steal)
+		add(r, record.CPUSteal.Whole(), "core", u.Steal)
 		s.packets(r, m, x)
 		return
 	}
-	add(r, "cpu.busy", "core", u.Busy())
-	add(r, "cpu.user", "core", u.User)
-	add(r, "cpu.system", "core", u.System)
-	add(r, "cpu.softirq", "core", u.Softirq)
-	add(r, "cpu.softirq.busiest", "core", busiest(all))
-	add(r, "cpu.irq", "core", u.IRQ)
-	add(r, "cpu.steal", "core", u.Steal)
-	add(r, "cpu.guest", "core", u.Guest)
+	add(r, record.CPUBusy.Whole(), "core", u.Busy())
+	add(r, record.CPUUser.Whole(), "core", u.User)
+	add(r, record.CPUSystem.Whole(), "core", u.System)
+	add(r, record.CPUSoftirq.Whole(), "core", u.Softirq)
+	add(r, record.CPUSoftirqBusiest.Whole(), "core", busiest(all))
+	add(r, record.CPUIRQ.Whole(), "core", u.IRQ)
+	add(r, record.CPUSteal.Whole(), "core", u.Steal)
+	add(r, record.CPUGuest.Whole(), "core", u.Guest)
 	own := 0.0
 	for _, host := range all {
 		own += host.own / host.seconds
 	}
-	add(r, "cpu.weir", "core", own)
-	add(r, "cpu.idle-baseline", "core", idle)
+	add(r, record.CPUWeir.Whole(), "core", own)
+	add(r, record.CPUIdleBaseline.Whole(), "core", idle)
 	busy := u.Busy()
 	if cpus := capacity(all); cpus > 0 {
 		// Both parts of the difference, because it can be below zero by the steps of /proc/stat.
-		add(r, "cpu.used", "core", gross.Used)
-		add(r, "cpu.used.baseline", "core", s.idle().Used)
-		add(r, "cpu.accounted", "1", 1+(gross.Busy()-gross.Used)/cpus)
+		add(r, record.CPUUsed.Whole(), "core", gross.Used)
+		add(r, record.CPUUsedBaseline.Whole(), "core", s.idle().Used)
+		add(r, record.CPUAccounted.Whole(), "1", 1+(gross.Busy()-gross.Used)/cpus)
 		busy = u.Used
 	}
 	daemons(r, from, to, s.window(all, s.Server.Node))
-	add(r, "softirq.net_rx", "1/s", perSecond(all, "softirq.net_rx"))
-	add(r, "softirq.net_tx", "1/s", perSecond(all, "softirq.net_tx"))
+	add(r, record.SoftirqRx.Whole(), "1/s", perSecond(all, "softirq.net_rx"))
+	add(r, record.SoftirqTx.Whole(), "1/s", perSecond(all, "softirq.net_tx"))
 
 	if background := s.background(); background != "" {
 		// The probe's CPU time and packets cannot be separated from other traffic's: omit their
 		// cost.
-		r.Observed["cpu.includes"] = background
+		record.CPUIncludes.Put(r.Observed, background)
 		return
 	}
 	s.packets(r, m, x)
-	perWork(r, "cpu.per.", busy)
+	perWork(r, [3]record.Quantity{record.CPUPerBit, record.CPUPerPacket, record.CPUPerTransaction}, busy)
 }
 
-// perWork adds cores divided by the rates of work that r has. It adds no cost for a time that is not
-// above 0, which the counters cannot resolve.
-func perWork(r *record.Result, prefix string, cores float64) {
-	for _, per := range []struct{ of, name string }{{"throughput", "bit"}, {"packet.rate", "packet"}, {"transactions", "transaction"}} {
-		if v, ok := r.Get(per.of); ok && v.Value > 0 && cores > 0 {
-			add(r, prefix+per.name, "s/"+per.name, cores/v.Value)
+// perWork adds cores divided by the rates of work that r has, as costs per bit, packet and transaction. It adds
+// no cost for a time that is not above 0, which the counters cannot resolve.
+func perWork(r *record.Result, costs [3]record.Quantity, cores float64) {
+	for i, rate := range []record.Quantity{record.Throughput, record.PacketRate, record.Transactions} {
+		if v, ok := r.Get(rate); ok && v.Value > 0 && cores > 0 {
+			unit := []string{"s/bit", "s/packet", "s/transaction"}[i]
+			add(r, costs[i].Whole(), unit, cores/v.Value)
 		}
 	}
 }
@@ -257,15 +259,15 @@ func (s *Setup) packets(r *record.Result, m probe.Measured, x *execution) {
 	dev := to.Nodes[at.Node].Sub(from.Nodes[at.Node])
 	bytes, packets := dev["dev."+at.Dev+"."+dir+"_bytes"], dev["dev."+at.Dev+"."+dir+"_packets"]
 	if packets > 0 {
-		add(r, "packet.size", "byte", bytes/packets)
+		add(r, record.PacketSize.Whole(), "byte", bytes/packets)
 	}
 	if size := s.smallest(x); size > 0 {
-		add(r, "packet.size.path", "byte", size)
+		add(r, record.PacketSizePath.Whole(), "byte", size)
 	}
-	_, stream := r.Get("throughput")
-	if _, known := r.Get("packet.rate"); stream && !known && packets > 0 {
+	_, stream := r.Get(record.Throughput)
+	if _, known := r.Get(record.PacketRate); stream && !known && packets > 0 {
 		// TCP does not know its packets. These are packets handed to the device, each of which
 		// segmentation offload can have made of many.
-		add(r, "packet.rate", "packet/s", packets/s.window(spans(s.hosts(), from, to), at.Node))
+		add(r, record.PacketRate.Whole(), "packet/s", packets/s.window(spans(s.hosts(), from, to), at.Node))
 	}
 }

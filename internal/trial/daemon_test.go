@@ -36,12 +36,12 @@ func TestDaemons(t *testing.T) {
 			t.Fatalf("%s %s, %v", r.Status, r.Reason, err)
 		}
 		// The client's node spent 30 ticks of 10 ms in a window of 1 s.
-		for name, want := range map[string]float64{"cpu.relayd": 0.3, "cpu.relayd/worker": 0.3} {
-			if got, ok := r.Get(name); !ok || got.Unit != "core" || math.Abs(got.Value-want) > 1e-9 {
-				t.Errorf("%s = %+v, want %v", name, got, want)
+		for key, want := range map[record.Key]float64{record.CPUProgram.Thread("", "relayd", ""): 0.3, record.CPUProgram.Thread("", "relayd", "worker"): 0.3} {
+			if got, ok := r.Value(key); !ok || got.Unit != "core" || math.Abs(got.Value-want) > 1e-9 {
+				t.Errorf("%s = %+v, want %v", key, got, want)
 			}
 		}
-		if _, ok := r.Get("cpu.relayd/idler"); ok {
+		if _, ok := r.Value(record.CPUProgram.Thread("", "relayd", "idler")); ok {
 			t.Error("a thread that did not run has a value")
 		}
 		if got := r.Observed["relayd.version"]; got != "relayd 1.2" {

@@ -7,7 +7,6 @@ import (
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/topo"
-	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -37,40 +36,39 @@ func (s *Setup) distance(r *record.Result, delays sample.Counters, err error) {
 	}
 	d := s.Distance
 	if d != (topo.Distance{}) {
-		r.Observed["path.delay"], r.Observed["path.jitter"] = d.Delay.String(), d.Jitter.String()
-		r.Observed["path.loss"] = unit.Percent(d.Loss)
+		r.Observed.Observe(record.PathDelay.Is(d.Delay), record.PathJitter.Is(d.Jitter), record.PathLoss.Is(d.Loss))
 	}
 	if s.RTT > 0 {
-		r.Values = append(r.Values, record.Value{Name: "delay.rtt", Unit: "s", Value: s.RTT.Seconds()})
+		r.Values = append(r.Values, record.Value{Name: record.DelayRTT, Unit: "s", Value: s.RTT.Seconds()})
 	}
 	if least := d.LeastRTT(); r.Status == record.OK && s.RTT < least {
 		r.Status, r.Reason = record.Invalid, fmt.Sprintf("a packet and its answer took %v, less than the %v that a delay of %v (jitter %v) allows", s.RTT, least, d.Delay, d.Jitter)
 	}
 	if err != nil {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("counts of the delayed packets are missing: %v", err))
+		r.Notes = append(r.Notes, record.NoteDelayUncounted.With(err))
 	}
 	if delays == nil {
 		return
 	}
 	r.Values = append(r.Values,
-		record.Value{Name: "delay.packets", Unit: "1", Value: delays["packets"]},
-		record.Value{Name: "delay.lost", Unit: "1", Value: delays["lost"]},
-		record.Value{Name: "delay.dropped", Unit: "1", Value: delays["dropped"]},
-		record.Value{Name: "delay.late", Unit: "s", Value: delays["late99"]},
-		record.Value{Name: "delay.late.max", Unit: "s", Value: delays["late.max"]},
-		record.Value{Name: "delay.busy", Unit: "1", Value: delays["busy"]})
+		record.Value{Name: record.DelayPackets, Unit: "1", Value: delays["packets"]},
+		record.Value{Name: record.DelayLost, Unit: "1", Value: delays["lost"]},
+		record.Value{Name: record.DelayDropped, Unit: "1", Value: delays["dropped"]},
+		record.Value{Name: record.DelayLate, Unit: "s", Value: delays["late99"]},
+		record.Value{Name: record.DelayLateMax, Unit: "s", Value: delays["late.max"]},
+		record.Value{Name: record.DelayBusy, Unit: "1", Value: delays["busy"]})
 	// What limits the tool must not be read as a limit of the network.
 	switch {
 	case delays["dropped"] > 0:
-		r.Warnings = append(r.Warnings, "limited by the delay program, not by the network: it dropped packets for lack of room (delay.dropped)")
+		r.Notes = append(r.Notes, record.NoteDelayDropped.With())
 	case delays["busy"] > fullyBusy:
-		r.Warnings = append(r.Warnings, "limited by the delay program, not by the network: its thread used more than 90 % of a CPU (delay.busy)")
+		r.Notes = append(r.Notes, record.NoteDelayBusy.With())
 	}
 	tolerable := d.Delay.Seconds() / 4
 	if d.Delay == 0 {
 		tolerable = 1e-3
 	}
 	if delays["late99"] > tolerable {
-		r.Warnings = append(r.Warnings, "the delay is inexact: 1 % of the packets or more left late by a quarter of it, or by 1 ms where it is 0 (delay.late)")
+		r.Notes = append(r.Notes, record.NoteDelayInexact.With())
 	}
 }

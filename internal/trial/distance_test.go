@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -52,7 +53,7 @@ func TestDistance(t *testing.T) {
 				if err != nil || r.Status != c.status {
 					t.Fatalf("%s: %s, %v", r.Status, r.Reason, err)
 				}
-				if said := strings.Join(append(r.Warnings, r.Reason), "; "); !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "delay") {
+				if said := fmt.Sprint(r.Notes, r.Reason); !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "delay") {
 					t.Errorf("says %q, want %q", said, c.says)
 				}
 				if got, ok := r.Observed["path.delay"]; ok != (c.distance != topo.Distance{}) || ok && got != c.distance.Delay.String() {

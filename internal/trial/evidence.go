@@ -30,7 +30,7 @@ func (s *Setup) keepEvidence(r *record.Result, m probe.Measured, x *execution) e
 func (s *Setup) evidence(r *record.Result, m probe.Measured, x *execution) *evidence.Trial {
 	t := &evidence.Trial{Format: evidence.Format, Protocol: m.Protocol, Window: s.Duration.Seconds(), Settings: x.settings,
 		Nodes: map[string]sample.Counters{}, Hosts: map[string]sample.Counters{}, Read: x.readings.sources()}
-	if window, ok := r.Get("window"); ok {
+	if window, ok := r.Get(record.Window); ok {
 		t.Window = window.Value
 	}
 	if m.Window > 0 {
@@ -48,7 +48,7 @@ func (s *Setup) evidence(r *record.Result, m probe.Measured, x *execution) *evid
 			t.Nodes[node] = some(grown[node], protocolCounters)
 		}
 	}
-	t.Path = passed(hops, grown)
+	t.Path, t.Carriers = passed(hops, grown), carriers(s.Plan)
 	for id, host := range spans(s.hosts(), x.readings.First, x.readings.Last) {
 		for name, v := range host.Counters {
 			if strings.HasPrefix(name, "soft") {
@@ -65,6 +65,20 @@ func (s *Setup) evidence(r *record.Result, m probe.Measured, x *execution) *evid
 	return t
 }
 
+// carriers returns the programs that carry packets, by node; nil if none does.
+func carriers(p plan.Plan) (all map[string][]string) {
+	for _, step := range p.Steps {
+		if step.Service == nil || !step.Service.Carries {
+			continue
+		}
+		if all == nil {
+			all = map[string][]string{}
+		}
+		all[step.In] = append(all[step.In], sample.NameOf(step.Service.Argv))
+	}
+	return all
+}
+
 // end completes what an engine measured of its own threads.
 func (s *Setup) end(e evidence.End, at plan.End, cpus []int) evidence.End {
 	node := s.Site.Nodes[at.Node]
@@ -75,11 +89,11 @@ func (s *Setup) end(e evidence.End, at plan.End, cpus []int) evidence.End {
 	return e
 }
 
-// Prefixes of the counters that are evidence: of protocols in nodes, and of softnet, softirqs and CPU time
+// Prefixes of the counters that are evidence: of protocols in nodes, and of softnet, softirqs, CPU time and CPU limits
 // in hosts.
 var (
 	protocolCounters = []string{"ip.", "ip6.", "icmp.", "icmp6.", "tcp.", "udp.", "udp6.", "netstat."}
-	hostCounters     = []string{"softnet.", "softirq.", "cpu"}
+	hostCounters     = []string{"softnet.", "softirq.", "cpu", "quota."}
 )
 
 // some returns the counters with one of the prefixes that grew.

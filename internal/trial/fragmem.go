@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -61,7 +60,7 @@ func keepFragmentMemory(ctx context.Context, ss []Setup, rs []record.Result) (re
 	warn := func(err error) {
 		for i := range rs {
 			if err != nil && !errors.Is(err, context.Canceled) {
-				rs[i].Warnings = append(rs[i].Warnings, fmt.Sprintf("fragments left by earlier trials take memory from this one: %v", err))
+				rs[i].Notes = append(rs[i].Notes, record.NoteFragmentsLeft.With(err))
 			}
 		}
 	}

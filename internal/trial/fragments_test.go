@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // Datagrams that must be fragmented are counted where they are cut and where they are reassembled;
 // datagrams that fit have no such values.
 func TestFragments(t *testing.T) {
-	for mtu, want := range map[int]map[string]float64{
+	for mtu, want := range map[int]map[record.Quantity]float64{
 		1400: {"fragments.sent": 12, "fragments.received": 9, "fragments.failed": 3, "fragments.waiting": 4096},
 		1500: nil,
 	} {
@@ -38,7 +39,7 @@ func TestFragments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, name := range []string{"fragments.sent", "fragments.received", "fragments.failed", "fragments.waiting"} {
+			for _, name := range []record.Quantity{"fragments.sent", "fragments.received", "fragments.failed", "fragments.waiting"} {
 				got, ok := r.Get(name)
 				if ok != (want != nil) || got.Value != want[name] {
 					t.Errorf("MTU %d: %s = %g (%t), want %g", mtu, name, got.Value, ok, want[name])
@@ -81,8 +82,8 @@ func TestFragmentMemory(t *testing.T) {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%d bytes wait: %q, want %q", c.waiting, got, c.want)
 			}
-			if said := strings.Contains(strings.Join(r.Warnings, "\n"), "read-only"); said != (c.err != nil) {
-				t.Errorf("%v: warnings %q", c.err, r.Warnings)
+			if said := strings.Contains(fmt.Sprint(r.Notes), "read-only"); said != (c.err != nil) {
+				t.Errorf("%v: notes %q", c.err, r.Notes)
 			}
 		})
 	}

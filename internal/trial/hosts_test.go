@@ -32,13 +32,13 @@ func TestTwoHosts(t *testing.T) {
 		if err != nil || r.Status != record.OK {
 			t.Fatalf("%s %s, %v", r.Status, r.Reason, err)
 		}
-		for name, want := range map[string]float64{"cpu.busy": 0.35, "cpu.idle-baseline": 0.15, "cpu.frequency": 2.3e9} {
+		for name, want := range map[record.Quantity]float64{"cpu.busy": 0.35, "cpu.idle-baseline": 0.15, "cpu.frequency": 2.3e9} {
 			if got, _ := r.Get(name); math.Abs(got.Value-want) > 1e-9 {
 				t.Errorf("%s = %v, want %v", name, got.Value, want)
 			}
 		}
-		if got := r.Observed["cpus"]; got != "client [], server []" {
-			t.Errorf("CPUs: %s", got)
+		if record.ClientCPUs.In(r.Observed) || record.ServerCPUs.In(r.Observed) {
+			t.Errorf("CPUs: %v", r.Observed)
 		}
 	})
 }
@@ -73,7 +73,7 @@ func TestReadingsOfABrokenHost(t *testing.T) {
 					t.Fatalf("%s %s, %v", r.Status, r.Reason, err)
 				}
 				if busy, got := r.Get("cpu.busy"); got != c.cost || busy.Value > 1 {
-					t.Errorf("cost %v, want %v; warnings %q", busy, c.cost, r.Warnings)
+					t.Errorf("cost %v, want %v; notes %q", busy, c.cost, r.Notes)
 				}
 			})
 		})

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/header"
@@ -16,27 +14,29 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
+// sizes records what fits the path, of a trial that failed too: packets that do not fit can be why.
+func (s *Setup) sizes(r *record.Result) {
+	record.PathMTU.Put(r.Observed, s.Plan.Path.MTU)
+	if !s.Plan.Path.Found {
+		record.PathOverhead.Put(r.Observed, s.Plan.Path.Overhead+s.Plan.Path.Tag)
+	}
+}
+
 // path records the path's properties and the arithmetic ceiling of a link.
 func (s *Setup) path(r *record.Result, m probe.Measured) {
-	r.Observed["path.mtu"] = strconv.Itoa(s.Plan.Path.MTU)
-	if !s.Plan.Path.Found {
-		r.Observed["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead + s.Plan.Path.Tag)
-	}
-	if hosts := s.Plan.Crossed(s.Client, s.Server); hosts != nil {
-		r.Observed["path.hosts"] = strings.Join(hosts, " ")
-	}
+	record.PathHosts.Put(r.Observed, s.Plan.Crossed(s.Client, s.Server))
 	if m.Protocol == "udp" {
-		r.Observed["datagram"] = strconv.Itoa(m.Datagram)
+		record.Datagram.Put(r.Observed, m.Datagram)
 	}
 	if s.LinkRate > 0 {
-		r.Observed["link"] = strconv.FormatFloat(s.LinkRate, 'f', -1, 64)
+		record.Link.Put(r.Observed, s.LinkRate)
 	}
 	c, err := s.ceiling(m)
 	if err != nil {
-		r.Warnings = append(r.Warnings, err.Error())
+		r.Notes = append(r.Notes, record.NoteText.With(err))
 	}
 	if c > 0 {
-		r.Observed["ceiling"] = strconv.FormatFloat(c, 'f', 0, 64)
+		record.Ceiling.Put(r.Observed, math.Round(c))
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 		case e.NoFragments && s.alone(e.In) && !s.fragments(m) && !s.loaded(): // a load's datagrams can be larger
 			n, err := unfragmented(e, to.Sub(from))
 			if err != nil && !s.Site.Private && !s.cut(n, bytes, packets) {
-				r.Warnings = append(r.Warnings, fmt.Sprintf("%v, but too few to be those of this trial: others on the machine cut or receive fragments, too", err))
+				r.Notes = append(r.Notes, record.NoteFragmentsFew.With(err))
 				continue
 			}
 			errs = append(errs, err)
@@ -88,46 +88,42 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 // retransmission timer of at least 200 ms. The engine counts response times by the same bound.
 const stall = 0.05
 
-// refused explains a trial in which fragments but no datagrams arrived. A lost fragment fails one
-// attempt, after a timeout. Most attempts fail, and at once, only where the kernel lacks memory to
-// begin another datagram (inet_frag_find, net/ipv4/inet_fragment.c).
-const refused = "nothing arrived in the window: the server's kernel refused (fragments.failed) most fragments that reached it (fragments.received), " +
-	"because incomplete datagrams fill its reassembly memory for 30 s (fragments.waiting; " +
-	"net.ipv4.ipfrag_high_thresh and ipfrag_time, or those of IPv6)"
-
-// stalled describes a stall's effect on the trial; "" without one.
-func stalled(r *record.Result, m probe.Measured) string {
-	silence, _ := r.Get("silence")
-	received, _ := r.Get("fragments.received")
-	failed, _ := r.Get("fragments.failed")
+// stalled notes a stall's effect on the trial.
+//
+// Where fragments but no datagrams arrive, a lost fragment fails one attempt, after a timeout. Most attempts
+// fail, and at once, only where the kernel lacks memory to begin another datagram (inet_frag_find,
+// net/ipv4/inet_fragment.c).
+func stalled(r *record.Result, m probe.Measured) []record.Note {
+	silence, _ := r.Get(record.Silence)
+	received, _ := r.Get(record.FragmentsReceived)
+	failed, _ := r.Get(record.FragmentsFailed)
 	switch {
 	case m.Values[0].Value == 0 && failed.Value > received.Value/2:
-		return refused
+		return []record.Note{record.NoteRefused.With()}
 	case m.Values[0].Value == 0:
-		return "nothing arrived in the window: a stall lasted longer"
+		return []record.Note{record.NoteSilent.With()}
 	case silence.Value > stall+m.Pause:
-		return "nothing arrived for more than 50 ms, a stall: its length is the value silence"
+		return []record.Note{record.NoteStalled.With()}
 	}
-	return ""
+	return nil
 }
 
-// squeezed explains datagrams that the server's socket dropped on a machine that grants it a smaller
-// buffer than weir asks for; "" otherwise. A lab has the settings of its machine, which doctor names.
-func (s *Setup) squeezed(r *record.Result) string {
-	dropped, _ := r.Get("loss.socket")
-	got, err := strconv.Atoi(r.Observed["rcvbuf"])
-	if s.Site.Private || dropped.Value == 0 || err != nil || got >= 2*event.DefaultRcvBuf {
-		return ""
+// squeezed notes datagrams that the server's socket dropped on a machine that grants it a smaller buffer than
+// weir asks for. A lab has the settings of its machine, which doctor names.
+func (s *Setup) squeezed(r *record.Result) []record.Note {
+	dropped, _ := r.Get(record.LossSocket)
+	got, ok := record.RcvBuf.Get(r.Observed)
+	if s.Site.Private || dropped.Value == 0 || !ok || got >= 2*event.DefaultRcvBuf {
+		return nil
 	}
-	return fmt.Sprintf("the server's socket dropped %s of the datagrams: its buffer is %d bytes, and weir asks for %d; raise net.core.rmem_max on %s",
-		unit.Percent(dropped.Value), got/2, event.DefaultRcvBuf, s.Server.Host)
+	return []record.Note{record.NoteSmallBuffer.With(unit.Percent(dropped.Value), got/2, event.DefaultRcvBuf, s.Server.Host)}
 }
 
 // delivered returns the minimum that the devices of the path must have moved.
 func delivered(r *record.Result) (bytes, packets float64) {
-	window, _ := r.Get("window")
-	throughput, _ := r.Get("throughput")
-	transactions, _ := r.Get("transactions")
+	window, _ := r.Get(record.Window)
+	throughput, _ := r.Get(record.Throughput)
+	transactions, _ := r.Get(record.Transactions)
 	return throughput.Value * window.Value / 8, math.Floor(transactions.Value * window.Value)
 }
 
@@ -203,10 +199,10 @@ func (s *Setup) fragmented(r *record.Result, m probe.Measured, x *execution) {
 	}
 	sender, receiver := s.ends(m)
 	r.Values = append(r.Values,
-		record.Value{Name: "fragments.sent", Unit: "1", Value: grown(sender.Node, "FragCreates")},
-		record.Value{Name: "fragments.received", Unit: "1", Value: grown(receiver.Node, "ReasmReqds")},
-		record.Value{Name: "fragments.failed", Unit: "1", Value: grown(receiver.Node, "ReasmFails")},
-		record.Value{Name: "fragments.waiting", Unit: "byte", Value: x.readings.Last.Nodes[receiver.Node][waiting]})
+		record.Value{Name: record.FragmentsSent, Unit: "1", Value: grown(sender.Node, "FragCreates")},
+		record.Value{Name: record.FragmentsReceived, Unit: "1", Value: grown(receiver.Node, "ReasmReqds")},
+		record.Value{Name: record.FragmentsFailed, Unit: "1", Value: grown(receiver.Node, "ReasmFails")},
+		record.Value{Name: record.FragmentsWaiting, Unit: "byte", Value: x.readings.Last.Nodes[receiver.Node][waiting]})
 }
 
 // fragments reports whether the path must fragment the probe's packets.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestStalled(t *testing.T) {
 	} {
 		values := []record.Value{{Name: "throughput", Value: c.throughput}, {Name: "silence", Value: c.silence}}
 		got := stalled(&record.Result{Values: values}, probe.Measured{Values: values, Pause: c.pause})
-		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if (got == nil) != (c.want == "") || !strings.Contains(fmt.Sprint(got), c.want) {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
@@ -38,11 +39,11 @@ func TestStalled(t *testing.T) {
 		{0, 0, "a stall lasted longer"}, // none arrived either
 	} {
 		r := record.Result{Values: []record.Value{{Name: "throughput"}, {Name: "fragments.received", Value: c.received}, {Name: "fragments.failed", Value: c.failed}}}
-		if got := stalled(&r, probe.Measured{Values: r.Values[:1]}); !strings.Contains(got, c.want) {
+		if got := stalled(&r, probe.Measured{Values: r.Values[:1]}); !strings.Contains(fmt.Sprint(got), c.want) {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
-	if got := stalled(new(record.Result), probe.Measured{Values: []record.Value{{Value: 1}}}); got != "" {
+	if got := stalled(new(record.Result), probe.Measured{Values: []record.Value{{Value: 1}}}); got != nil {
 		t.Errorf("a tool that tells of no silence: %q", got)
 	}
 }
@@ -72,7 +73,7 @@ func TestCarried(t *testing.T) {
 	}
 }
 
-// A small receive buffer is a warning only if it dropped datagrams, on a machine that is not weir's.
+// A small receive buffer is noted only if it dropped datagrams, on a machine that is not weir's.
 func TestSqueezed(t *testing.T) {
 	for _, c := range []struct {
 		private bool
@@ -86,7 +87,7 @@ func TestSqueezed(t *testing.T) {
 		s, _, _, _ := setup()
 		s.Site.Private = c.private
 		r := record.Result{Observed: map[string]string{"rcvbuf": c.rcvbuf}, Values: []record.Value{{Name: "loss.socket", Unit: "1", Value: c.dropped}}}
-		if got := s.squeezed(&r); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+		if got := s.squeezed(&r); (got == nil) != (c.want == "") || !strings.Contains(fmt.Sprint(got), c.want) {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}

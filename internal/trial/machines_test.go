@@ -52,8 +52,8 @@ func TestFragmentsOnASharedHost(t *testing.T) {
 			if err != nil || r.Status != c.status {
 				t.Errorf("%d fragments: %s %s, %v", c.fragments, r.Status, r.Reason, err)
 			}
-			if warned := strings.Contains(strings.Join(r.Warnings, "\n"), "too few to be those of this trial"); warned != c.warned {
-				t.Errorf("%d fragments: warnings %q", c.fragments, r.Warnings)
+			if warned := strings.Contains(fmt.Sprint(r.Notes), "too few to be those of this trial"); warned != c.warned {
+				t.Errorf("%d fragments: notes %q", c.fragments, r.Notes)
 			}
 		})
 	}
@@ -78,10 +78,11 @@ func TestOthersByMachine(t *testing.T) {
 	x.readings.First.Nodes["h2"], x.readings.Last.Nodes["h2"] = own(1), own(2)
 	r := record.Result{}
 	s.surroundings(&r, x)
-	for name, want := range map[string]float64{"others.user.h1": 0.1, "others.user.b.example": 1, "others.user": 1.1, "others.system.h1": 0,
-		"cpus": 4, "cpus.h1": 2, "cpus.b.example": 2, "cpu.frequency.h1": 2e9} {
-		if got, ok := r.Get(name); !ok || math.Abs(got.Value-want) > 1e-9 {
-			t.Errorf("%s is %v, want %g", name, got, want)
+	const other = "b.example"
+	for key, want := range map[record.Key]float64{record.OthersUser.On("h1"): 0.1, record.OthersUser.On(other): 1, record.OthersUser.Whole(): 1.1,
+		record.OthersSystem.On("h1"): 0, record.CPUs.Whole(): 4, record.CPUs.On("h1"): 2, record.CPUs.On(other): 2, record.CPUFrequency.On("h1"): 2e9} {
+		if got, ok := r.Value(key); !ok || math.Abs(got.Value-want) > 1e-9 {
+			t.Errorf("%s is %v, want %g", key, got, want)
 		}
 	}
 	// An agent that restarted says nothing about its processes.
@@ -91,7 +92,7 @@ func TestOthersByMachine(t *testing.T) {
 	if _, ok := r.Get("others.user"); ok {
 		t.Error("others are known although one machine's are not")
 	}
-	if got, _ := r.Get("others.user.h1"); math.Abs(got.Value-0.1) > 1e-9 {
+	if got, _ := r.Value(record.OthersUser.On("h1")); math.Abs(got.Value-0.1) > 1e-9 {
 		t.Errorf("others on h1: %v", got)
 	}
 }

@@ -88,8 +88,8 @@ func TestServerMarks(t *testing.T) {
 				if got, _ := r.Get("cpu.busy"); math.Abs(got.Value-want) > 0.01 {
 					t.Errorf("cpu.busy %v, want %v", got.Value, want)
 				}
-				if warned := strings.Contains(strings.Join(r.Warnings, "; "), "the server's marks did not arrive"); warned != c.warned {
-					t.Errorf("warnings %q", r.Warnings)
+				if warned := strings.Contains(fmt.Sprint(r.Notes), "the server's marks did not arrive"); warned != c.warned {
+					t.Errorf("notes %q", r.Notes)
 				}
 			})
 		})

@@ -3,15 +3,9 @@ package trial
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/record"
 )
-
-// ownValue is the CPU time of the engine's threads at both ends, in cores, which native probes
-// report by the clocks of these threads. Other programs do not add to it, so concurrent trials and
-// background have it too.
-const ownValue = "cpu.own"
 
 const (
 	// step is the unit of /proc/stat, s. Idle, iowait and steal time are rounded down to it, at both
@@ -22,10 +16,11 @@ const (
 )
 
 // own adds the cost by the threads' own clocks, which include the softirqs that interrupted the threads
-// but not those on other CPUs. It removes an impossible value, with a warning: a part
+// but not those on other CPUs. Other programs do not add to it, so concurrent trials and background have
+// it too. It removes an impossible value, with a note: a part
 // of the machine's work cannot exceed all of it.
 func (s *Setup) own(r *record.Result, x *execution) {
-	own, ok := r.Get(ownValue)
+	own, ok := r.Get(record.CPUOwn)
 	if !ok {
 		return
 	}
@@ -39,16 +34,30 @@ func (s *Setup) own(r *record.Result, x *execution) {
 		}
 		if own.Value > most*(1+late)+unsure {
 			r.Values = slices.DeleteFunc(r.Values, func(v record.Value) bool {
-				return v.Name == ownValue || strings.HasPrefix(v.Name, ownValue+".")
+				return v.Name == record.CPUOwn
 			})
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is left out: the engine's threads report %.2f cores, but all programs together used %.2f", ownValue, own.Value, most))
+			r.Notes = append(r.Notes, record.NoteOwnImpossible.With(fmt.Sprintf("%.2f", own.Value), fmt.Sprintf("%.2f", most)))
 			return
 		}
 	}
 	if len(s.steered()) > 0 {
 		// A cost per packet would seem to fall by whatever the other CPUs do for it.
-		r.Observed[ownValue] = "without the packets that rps gave to other CPUs"
+		record.OwnPartial.Put(r.Observed, true)
 		return
 	}
-	perWork(r, ownValue+".per.", own.Value)
+	perWork(r, [3]record.Quantity{record.CPUOwnPerBit, record.CPUOwnPerPacket, record.CPUOwnPerTransaction}, own.Value)
+	perDatagram(r)
+}
+
+// perDatagram corrects the cost of a datagram where some are lost: the sender's threads spend theirs on each that was
+// sent, the receiver's on each that was received. Per datagram that was delivered, a loss would look like a cost.
+func perDatagram(r *record.Result) {
+	sent, a := r.Get(record.Sent)
+	received, b := r.Get(record.Received)
+	client, c := r.Value(record.CPUOwn.At("client"))
+	server, d := r.Value(record.CPUOwn.At("server"))
+	i := slices.IndexFunc(r.Values, func(v record.Value) bool { return v.Name == record.CPUOwnPerPacket })
+	if i >= 0 && a && b && c && d && sent.Value > 0 && received.Value > 0 {
+		r.Values[i].Value = client.Value/sent.Value + server.Value/received.Value
+	}
 }

@@ -43,6 +43,16 @@ func TestChangedNumberOfCPUs(t *testing.T) {
 	}
 }
 
+// A loss is no cost: each end's time is per datagram that it handled.
+func TestOwnPerDatagram(t *testing.T) {
+	r := &record.Result{Values: []record.Value{{Name: record.Sent, Value: 2e5}, {Name: record.Received, Value: 1e5}, {Name: record.PacketRate, Value: 1e4},
+		record.CPUOwn.At("client").Value("core", 1), record.CPUOwn.At("server").Value("core", 0.4), {Name: record.CPUOwnPerPacket, Value: 1.4e-4}}}
+	perDatagram(r)
+	if v, _ := r.Get(record.CPUOwnPerPacket); math.Abs(v.Value-9e-6) > 1e-12 {
+		t.Errorf("%g s per datagram, want 5 µs of the sender and 4 µs of the receiver", v.Value)
+	}
+}
+
 // The threads' clocks give a cost unless they exceed what the machine used by more than the steps
 // of /proc/stat.
 func TestOwn(t *testing.T) {
@@ -57,12 +67,12 @@ func TestOwn(t *testing.T) {
 		x.readings.Begin.Hosts[id] = target.Reading{Counters: twoCPUs(0, 0)}
 		x.readings.End.Hosts[id] = target.Reading{At: time.Second, Counters: twoCPUs(tc.idle, 0)}
 		r := &record.Result{Values: []record.Value{{Name: "packet.rate", Unit: "packet/s", Value: 1e5},
-			{Name: "cpu.own", Unit: "core", Value: tc.own}, {Name: "cpu.own.client", Unit: "core", Value: tc.own}}}
+			{Name: "cpu.own", Unit: "core", Value: tc.own}, {Name: "cpu.own", About: record.About{End: "client"}, Unit: "core", Value: tc.own}}}
 		s.own(r, x)
-		v, ok := r.Get("cpu.own.per.packet")
-		_, client := r.Get("cpu.own.client")
-		if ok != tc.kept || client != tc.kept || ok && math.Abs(v.Value-tc.own/1e5) > 1e-12 || (len(r.Warnings) == 0) != tc.kept {
-			t.Errorf("%g cores on a machine idle for %g of 2: %+v, warnings %q", tc.own, tc.idle, r.Values, r.Warnings)
+		v, ok := r.Get(record.CPUOwnPerPacket)
+		_, client := r.Value(record.CPUOwn.At("client"))
+		if ok != tc.kept || client != tc.kept || ok && math.Abs(v.Value-tc.own/1e5) > 1e-12 || (len(r.Notes) == 0) != tc.kept {
+			t.Errorf("%g cores on a machine idle for %g of 2: %+v, notes %q", tc.own, tc.idle, r.Values, r.Notes)
 		}
 	}
 }
@@ -71,12 +81,12 @@ func TestOwn(t *testing.T) {
 func TestOwnWithRPS(t *testing.T) {
 	s, _, _, _ := setup()
 	s.Plan.Steps = []plan.Step{{In: "h2", Sysctl: &plan.Sysctl{Key: plan.DefaultRPS, Value: "3"}}}
-	r := &record.Result{Observed: map[string]string{}, Values: []record.Value{{Name: "packet.rate", Unit: "packet/s", Value: 1e5}, {Name: ownValue, Unit: "core", Value: 0.5}}}
+	r := &record.Result{Observed: map[string]string{}, Values: []record.Value{{Name: "packet.rate", Unit: "packet/s", Value: 1e5}, {Name: record.CPUOwn, Unit: "core", Value: 0.5}}}
 	s.own(r, &execution{})
-	if _, ok := r.Get("cpu.own.per.packet"); ok || r.Observed[ownValue] == "" {
+	if _, ok := r.Get(record.CPUOwnPerPacket); ok || !record.OwnPartial.Of(r.Observed) {
 		t.Errorf("values %v, observed %v", r.Values, r.Observed)
 	}
-	if _, ok := r.Get(ownValue); !ok {
+	if _, ok := r.Get(record.CPUOwn); !ok {
 		t.Error("the time itself is gone")
 	}
 }

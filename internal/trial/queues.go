@@ -41,13 +41,11 @@ func (s *Setup) queues(r *record.Result) error {
 		}
 		masks = append(masks, queues...)
 	}
-	observe := func(key string, vs []string) {
-		if slices.Sort(vs); len(vs) > 0 {
-			r.Observed[key] = strings.Join(slices.Compact(vs), ", ")
-		}
+	for _, vs := range [][]string{masks, counts} {
+		slices.Sort(vs)
 	}
-	observe("rps", masks)
-	observe("rx.queues", counts)
+	record.RPS.Put(r.Observed, slices.Compact(masks))
+	record.RxQueues.Put(r.Observed, slices.Compact(counts))
 	return nil
 }
 
@@ -115,8 +113,8 @@ func (s *Setup) spread(r *record.Result, x *execution) {
 	if most <= 0 {
 		return
 	}
-	add(r, "rx.cpus", "1", sum/most)
-	add(r, "rps.rate", "1/s", perSecond(all, "softnet.rps"))
+	add(r, record.RxCPUs.Whole(), "1", sum/most)
+	add(r, record.RPSRate.Whole(), "1/s", perSecond(all, "softnet.rps"))
 }
 
 // received returns how many packets the CPUs of a host processed, and the one that processed most.

@@ -32,8 +32,8 @@ func TestQueues(t *testing.T) {
 		err         string
 	}{
 		{"off", nil, queues("0"), queues("00000000,00000000"), queues("0"), "off", "1", ""},
-		{"on", on, queues("3"), queues("00000000,00000003"), queues("0"), "3, off", "1", ""},
-		{"two queues", nil, queues("0", "0"), queues("0"), queues("0"), "off", "1, 2", ""},
+		{"on", on, queues("3"), queues("00000000,00000003"), queues("0"), "3 off", "1", ""},
+		{"two queues", nil, queues("0", "0"), queues("0"), queues("0"), "off", "1 2", ""},
 		{"lost", on, queues("3"), queues("0"), queues("0"), "", "", "receive packet steering of eth0 in h2 is off, the plan has it on"},
 		{"no sysfs", nil, queues(), queues(), queues(), "", "", ""},
 		{"no sysfs, on", on, queues(), queues(), queues(), "unknown", "", ""},

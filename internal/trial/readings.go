@@ -69,7 +69,7 @@ func each(site *target.Site, n int, f func(i int)) {
 // readAll reads packet paths and the users of hosts. A host shared by trials is read once.
 func readAll(ctx context.Context, ss []Setup) []reading {
 	p := poll{site: ss[0].Site}
-	hostSources := append(slices.Clone(costSources), sample.OfSoftnet, sample.OfFrequency, sample.OfCores)
+	hostSources := append(slices.Clone(costSources), sample.OfSoftnet, sample.OfFrequency, sample.OfCores, sample.OfLimits)
 	nodeSources := []string{sample.OfNetDev, sample.OfSNMP, sample.OfNetstat, sample.OfQdisc, sample.OfReassembly}
 	endSources := nodeSources
 	if p.site.Private {

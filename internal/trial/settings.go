@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -57,9 +58,28 @@ func (s *Setup) readSettings(ctx context.Context) (_ *evidence.Settings, whole b
 			whole = false
 		}
 		places[i].Unlike = s.unlike(name, places[i])
+		s.planned(name, places[i])
 		found.Places[name] = places[i]
 	}
 	return found, whole
+}
+
+// planned adds the features that the plan of the network sets to the devices of a place. Steps that a study adds (also)
+// are not of the plan's own.
+func (s *Setup) planned(name string, p evidence.Place) {
+	for _, e := range s.Plan.Expect {
+		d, ok := p.Devices[e.Dev]
+		if !ok || e.In != name || len(e.Offload) == 0 {
+			continue
+		}
+		d.Planned = maps.Clone(e.Offload)
+		for _, added := range s.Plan.Added {
+			if o := added.Offload; o != nil && added.In == name && o.Dev == e.Dev {
+				maps.DeleteFunc(d.Planned, func(f string, _ bool) bool { _, also := o.Features[f]; return also })
+			}
+		}
+		p.Devices[e.Dev] = d
+	}
 }
 
 // devices lists the devices of a place that are on the path, those of bridges included.

@@ -59,11 +59,11 @@ func TestTogether(t *testing.T) {
 			t.Errorf("the network was checked %d times, want before and after", checks)
 		}
 		for i, r := range rs {
-			if r.Status != record.OK || r.Observed["cost"] != "not measured: 2 pairs at once" {
+			if r.Status != record.OK || record.AtOnce.Of(r.Observed) != 2 {
 				t.Errorf("trial %d is %s: %s, %v", i, r.Status, r.Reason, r.Observed)
 			}
 			for _, v := range r.Values {
-				if !slices.Contains([]string{"throughput", "window", "packet.size", "packet.size.path", "packet.rate", "cpu.steal", "cpu.frequency", "cpus", "others.user", "others.system"}, v.Name) {
+				if !v.Name.In("throughput", "window", "packet.size", "packet.size.path", "packet.rate", "cpu.steal", "cpu.frequency", "cpus", "others.user", "others.system") {
 					t.Errorf("trial %d has %s, which is not its own", i, v.Name)
 				}
 			}
@@ -86,7 +86,7 @@ func TestTogether(t *testing.T) {
 				}
 			}
 		}
-		for _, name := range []string{"others.user", "others.system"} { // cover the time of both
+		for _, name := range []record.Quantity{"others.user", "others.system"} { // cover the time of both
 			a, _ := rs[0].Get(name)
 			if b, _ := rs[1].Get(name); a != b {
 				t.Errorf("%s is %v for one and %v for the other", name, a.Value, b.Value)

@@ -79,10 +79,10 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	rs := make([]record.Result, len(ss))
 	start := time.Now()
 	for i := range ss {
-		rs[i] = record.Result{Format: record.Format, Status: record.OK, Start: start, Observed: map[string]string{}}
+		rs[i] = record.Result{Format: record.Format, Status: record.OK, Start: start, Observed: record.Observed{}}
 		if ss[i].Probe.Info().NoWarmup {
 			ss[i].Warmup = 0
-			rs[i].Observed["warmup"] = "none: the tool cannot leave it out"
+			record.Warmup.Put(rs[i].Observed, 0)
 		}
 	}
 	var able []int
@@ -231,6 +231,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) probe.Measur
 	m, err := s.Probe.Parse(probe.Output{
 		Client: x.client.stdout.Bytes(), ClientErr: x.client.stderr.Bytes(),
 		Server: x.server.stdout.Bytes(), ServerErr: x.server.stderr.Bytes(), Found: !s.Site.Private})
+	s.sizes(r)
 	if x.err != nil {
 		r.Status, r.Reason = record.Failed, errors.Join(x.err, x.backgroundErr).Error()
 		// Some tools print their reason on stdout.
@@ -248,17 +249,14 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) probe.Measur
 	maps.Copy(r.Observed, s.Site.Found)
 	maps.Copy(r.Observed, m.Observed)
 	s.path(r, m)
-	r.Observed["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
+	record.ClientCPUs.Put(r.Observed, x.client.cpus)
+	record.ServerCPUs.Put(r.Observed, x.server.cpus)
 	s.cost(r, m, x)
 	s.threads(r, x.inside)
 	s.surroundings(r, x)
 	s.spread(r, x)
 	s.fragmented(r, m, x)
-	for _, s := range []string{stalled(r, m), s.squeezed(r)} {
-		if s != "" {
-			r.Warnings = append(r.Warnings, s)
-		}
-	}
+	r.Notes = slices.Concat(r.Notes, stalled(r, m), s.squeezed(r))
 	r.Values = append(append(r.Values, x.background...), s.shares(m, x.clients)...)
 	if err := errors.Join(after, s.judge(r, m, x), s.bridges(r), s.queues(r), x.profiled.problem(), x.backgroundErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()

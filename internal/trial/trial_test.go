@@ -251,7 +251,7 @@ func TestCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, want := range map[string]float64{
+		for name, want := range map[record.Quantity]float64{
 			"cpu.busy": 0.2, "cpu.idle-baseline": 0.1, "packet.size": 1000,
 			"cpu.used": 0.4, "cpu.used.baseline": 0.15, "cpu.accounted": 0.9, "cpu.per.bit": 0.25 / 8000,
 			"others.user": 0.2, "others.system": 0, "cpu.frequency": 2.3e9,

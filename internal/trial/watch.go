@@ -319,30 +319,32 @@ const (
 // threads adds the share of one CPU that each thread used in the window: of threads with one name in one
 // place, the busiest. The engine's workload threads end with the window, so their own clocks are better.
 func (s *Setup) threads(r *record.Result, all []sample.Series) {
-	shares := map[string]float64{}
+	shares := map[record.Key]float64{}
+	thread := func(place, name string) record.Key {
+		program, thread := sample.Program(name)
+		return record.CPUThread.Thread(place, program, thread)
+	}
 	for _, x := range all {
 		for _, t := range x.Threads {
-			name := "thread." + cmp.Or(t.Place, "machine") + "." + t.Name
+			k := thread(t.Place, t.Name)
 			if share, ok := x.Share(t); ok {
-				shares[name] = max(shares[name], share)
+				shares[k] = max(shares[k], share)
 			}
 		}
 	}
-	if s.native() != nil && all != nil && (r.Observed["streams"] == "" || r.Observed["streams"] == "1") {
-		for value, name := range map[string]string{
-			ownValue + ".client": "thread." + s.Client.Node + ".weir-engine-agent",
-			ownValue + ".server": "thread." + s.Server.Node + ".weir-engine-serve"} {
-			if own, ok := r.Get(value); ok {
-				shares[name] = own.Value
+	if s.native() != nil && all != nil && record.Streams.Of(r.Observed) <= 1 {
+		for end, k := range map[string]record.Key{"client": thread(s.Client.Node, sample.EngineClient), "server": thread(s.Server.Node, sample.EngineServer)} {
+			if own, ok := r.Value(record.CPUOwn.At(end)); ok {
+				shares[k] = own.Value
 			}
 		}
 	}
-	names := slices.SortedFunc(maps.Keys(shares), func(a, b string) int {
-		return cmp.Or(cmp.Compare(shares[b], shares[a]), cmp.Compare(a, b))
+	keys := slices.SortedFunc(maps.Keys(shares), func(a, b record.Key) int {
+		return cmp.Or(cmp.Compare(shares[b], shares[a]), a.Compare(b))
 	})
-	for _, name := range names[:min(len(names), mostThreads)] {
-		if shares[name] >= leastShare {
-			add(r, name, "core", shares[name])
+	for _, k := range keys[:min(len(keys), mostThreads)] {
+		if shares[k] >= leastShare {
+			add(r, k, "core", shares[k])
 		}
 	}
 }

@@ -75,16 +75,16 @@ func TestWatch(t *testing.T) {
 				if err != nil || len(all) != 1 {
 					t.Fatalf("%d series, %v", len(all), err)
 				}
-				x := all[0]
+				x, thread := all[0], record.CPUThread.Thread
 				if n := len(x.At); n < c.least || n > c.most || time.Duration(x.End-x.Begin).Round(time.Millisecond) != c.window {
 					t.Errorf("%d samples, want %d to %d; window %v", n, c.least, c.most, time.Duration(x.End-x.Begin))
 				}
-				for name, want := range map[string]float64{"thread.h1.iperf9": 1, "thread.h2.qemu/CPU_0/KVM": 0.25, "thread.machine.ksoftirqd/1": 0.02} {
-					if v, ok := r.Get(name); !ok || math.Abs(v.Value-want) > 0.001 {
-						t.Errorf("%s is %v, want %v", name, v.Value, want)
+				for key, want := range map[record.Key]float64{thread("h1", "iperf9", ""): 1, thread("h2", "qemu", "CPU_0/KVM"): 0.25, thread("", "ksoftirqd", "1"): 0.02} {
+					if v, ok := r.Value(key); !ok || math.Abs(v.Value-want) > 0.001 {
+						t.Errorf("%s is %v, want %v", key, v.Value, want)
 					}
 				}
-				if v, ok := r.Get("thread.machine.idle"); ok {
+				if v, ok := r.Value(thread("", "idle", "")); ok {
 					t.Errorf("an idle thread is a value: %v", v)
 				}
 				of := map[string]int{}

@@ -63,7 +63,7 @@ func TestWindowOfOtherTools(t *testing.T) {
 					t.Fatalf("%s %s, %v", r.Status, r.Reason, err)
 				}
 				if _, got := r.Get("cpu.busy"); got != c.cost {
-					t.Errorf("CPU time was counted: %v, want %v; warnings %q", got, c.cost, r.Warnings)
+					t.Errorf("CPU time was counted: %v, want %v; notes %q", got, c.cost, r.Notes)
 				}
 			})
 		})
@@ -129,7 +129,7 @@ func TestInfo(t *testing.T) {
 					t.Fatalf("%s %s, %v", r.Status, r.Reason, err)
 				}
 				if _, got := r.Get("cpu.busy"); got != c.cost {
-					t.Errorf("CPU time was counted: %v, want %v; warnings %q", got, c.cost, r.Warnings)
+					t.Errorf("CPU time was counted: %v, want %v; notes %q", got, c.cost, r.Notes)
 				}
 				if _, got := r.Observed["warmup"]; got != c.info.NoWarmup {
 					t.Errorf("found %v: whether there was a warm-up is not told", r.Observed)

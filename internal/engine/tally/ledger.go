@@ -1,9 +1,8 @@
 // Package tally counts requests and replies (Ledger), datagrams that arrived (Receiver), time
-// stamps and their sums (Samples), the steps of a search for a rate (Search), and the progress of
-// busy threads (Board, Meter).
+// stamps and their sums (Samples), the steps of a search for a rate (Search), and what a
+// server has delivered (Meter).
 //
-// It makes no system calls and reads no clock (only Board.Ask waits, with a timeout): times are
-// arguments, so tests need no sockets. Functions for hot loops do not allocate.
+// It makes no system calls and reads no clock: times are arguments, so tests need no sockets. Functions for hot loops do not allocate.
 package tally
 
 import (

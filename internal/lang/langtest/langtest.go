@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/strictyaml"
+	"github.com/weir-bench/weir/record"
 )
 
 // Need reports whether the Chinese catalog has a sentence, whose place in the source helps to find it. If not, it fails the
@@ -38,7 +39,7 @@ func Need(t testing.TB, update bool, file, place, sentence string) bool {
 
 var (
 	mu    sync.Mutex
-	known map[string]bool // sentences of all files
+	known map[string]bool // sentences of all files, and words of the vocabulary
 )
 
 func all(t testing.TB) map[string]bool {
@@ -48,6 +49,9 @@ func all(t testing.TB) map[string]bool {
 		t.Fatalf("no catalog in %s: %v", dir(), err)
 	}
 	out := map[string]bool{}
+	for _, d := range record.Quantities() {
+		out[d.Word] = true
+	}
 	for _, name := range names {
 		_, keys := read(t, name)
 		for _, e := range keys {

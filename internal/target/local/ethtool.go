@@ -137,13 +137,3 @@ func (e *Ethtool) Change(dev string, features map[string]bool) error {
 	}
 	return e.call(dev, unsafe.Pointer(&b[0]))
 }
-
-// Features returns the active features of a device in this thread's namespace by name.
-func Features(dev string) (map[string]bool, error) {
-	e, err := OpenEthtool()
-	if err != nil {
-		return nil, err
-	}
-	defer e.Close()
-	return e.Features(dev)
-}

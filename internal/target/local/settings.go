@@ -24,7 +24,7 @@ var sysctls = []string{
 	"net.core.default_qdisc", "net.core.netdev_budget", "net.core.netdev_max_backlog",
 	"net.core.rmem_default", "net.core.rmem_max", "net.core.wmem_default", "net.core.wmem_max",
 	"net.ipv4.conf.all.rp_filter", "net.ipv4.ip_forward", "net.ipv4.ip_no_pmtu_disc",
-	"net.ipv4.tcp_congestion_control", "net.ipv4.tcp_mtu_probing", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
+	"net.ipv4.tcp_congestion_control", "net.ipv4.tcp_mtu_probing", "net.ipv4.tcp_rmem", "net.ipv4.tcp_window_scaling", "net.ipv4.tcp_wmem",
 }
 
 // Settings is SettingsOf for this process.
@@ -54,6 +54,7 @@ func SettingsOf(root fs.FS, devs []string, far []netip.Addr) evidence.Place {
 		}
 	}
 	unknown("features", features(p.Devices))
+	unknown("rates of queueing disciplines", shapers(p.Devices, indices))
 	unknown("RPS and XPS", steering(root, p.Devices, indices))
 	for _, table := range topo.BridgeNFTables {
 		key := "net.bridge.bridge-nf-call-" + table
@@ -74,13 +75,17 @@ func SettingsOf(root fs.FS, devs []string, far []netip.Addr) evidence.Place {
 		}
 	}
 	for _, to := range far {
-		mtu, err := learned(to, mtus)
+		mtu, learned, err := pathMTU(to, mtus)
 		unknown(fmt.Sprintf("path MTU to %v", to), err)
+		all := &p.RouteMTU
+		if learned {
+			all = &p.PathMTU
+		}
+		if mtu > 0 && *all == nil {
+			*all = map[string]int{}
+		}
 		if mtu > 0 {
-			if p.PathMTU == nil {
-				p.PathMTU = map[string]int{}
-			}
-			p.PathMTU[to.String()] = mtu
+			(*all)[to.String()] = mtu
 		}
 	}
 	return p
@@ -179,14 +184,18 @@ func masks(root fs.FS, pattern string) (all []string) {
 	return all
 }
 
-// learned returns the path MTU toward an address if it differs from the MTU of the device, else 0. The
-// kernel reports it as a metric of the route (rt_fill_info, net/ipv4/route.c).
-func learned(to netip.Addr, mtus map[int]int) (mtu int, err error) {
+// pathMTU returns the path MTU toward an address if it differs from the MTU of the device, else 0, and whether the
+// kernel learned it: then it expires. Otherwise somebody stated it on the route. The kernel reports it as a metric of
+// the route (rt_fill_info, net/ipv4/route.c).
+func pathMTU(to netip.Addr, mtus map[int]int) (mtu int, learned bool, err error) {
+	const expires = 8 // in struct rta_cacheinfo, include/uapi/linux/rtnetlink.h
 	index := 0
 	err = route(to.Unmap(), func(kind int, v []byte) {
 		switch kind {
 		case unix.RTA_OIF:
 			index = int(word(v))
+		case unix.RTA_CACHEINFO:
+			learned = len(v) >= expires+4 && word(v[expires:]) != 0
 		case unix.RTA_METRICS:
 			for metric, v := range attributes(v) {
 				if metric == unix.RTAX_MTU {
@@ -196,7 +205,7 @@ func learned(to netip.Addr, mtus map[int]int) (mtu int, err error) {
 		}
 	})
 	if err != nil || mtu == mtus[index] {
-		return 0, err
+		return 0, false, err
 	}
-	return mtu, nil
+	return mtu, learned, nil
 }

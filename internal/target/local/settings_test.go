@@ -54,6 +54,30 @@ func TestQdiscOf(t *testing.T) {
 	}
 }
 
+// The rate of a token bucket is in its parameters, or beside them if it does not fit; that of htb is the ceiling of a class.
+func TestShaperOf(t *testing.T) {
+	spec := func(rate uint32) []byte { return words(0, 0, rate) }
+	for name, c := range map[string]struct {
+		kind        string
+		options     []byte
+		rate, burst float64
+	}{
+		"tbf":       {"tbf", attr(tbfParms, slices.Concat(spec(12_500_000), spec(0), words(4096, 15625, 0))), 1e8, 12_500},
+		"fast tbf":  {"tbf", slices.Concat(attr(tbfParms, slices.Concat(spec(1<<32-1), spec(0), words(4096, 15625, 0))), attr(tbfRate64, words(1e9, 1))), 8 * (1<<32 + 1e9), (1<<32 + 1e9) / 1000},
+		"htb":       {"htb", attr(htbParms, slices.Concat(spec(1e6), spec(1e8), words(0, 0))), 8e8, 0},
+		"another":   {"fq", attr(1, words(1, 2, 3, 4, 5, 6, 7, 8, 9)), 0, 0},
+		"cut short": {"tbf", attr(tbfParms, spec(1)), 0, 0},
+	} {
+		m := syscall.NetlinkMessage{Data: slices.Concat(make([]byte, sizeofTcMsg), attr(unix.TCA_KIND, []byte(c.kind+"\x00")), attr(unix.TCA_OPTIONS, c.options))}
+		if rate, burst := shaperOf(m); rate != c.rate || burst != c.burst {
+			t.Errorf("%s: %g bit/s, %g bytes, want %g and %g", name, rate, burst, c.rate, c.burst)
+		}
+		for n := sizeofTcMsg; n < len(m.Data); n++ {
+			shaperOf(syscall.NetlinkMessage{Data: m.Data[:n]}) // must not panic
+		}
+	}
+}
+
 // A device that vanishes while its discipline is read takes only its own counters along.
 func TestQdiscOfAVanishedDevice(t *testing.T) {
 	n, err := openNetlink(unix.NETLINK_ROUTE)

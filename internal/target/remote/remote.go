@@ -110,6 +110,13 @@ func greet(ctx context.Context, in *bufio.Reader, conn io.ReadWriteCloser, push 
 // A Link is a network device of a machine.
 type Link = agent.Link
 
+// A LinkLister is a node that lists the network devices of its machine or pod: every node behind a pipe does.
+type LinkLister interface {
+	Links(context.Context) ([]Link, error)
+}
+
+var _ LinkLister = (*agent.Node)(nil)
+
 // Links lists the network devices of n's network namespace in the order of their indices.
 func Links(ctx context.Context, n *agent.Node) ([]Link, error) { return n.Links(ctx) }
 

@@ -301,7 +301,7 @@ func killedWeir(t *testing.T) {
 func cutWire(t *testing.T) {
 	site, ended := busy(t)
 	link := func(state string) {
-		if out, err := exec.Command("ip", "link", "set", "wire-a", state).CombinedOutput(); err != nil {
+		if out, err := exec.Command("ip", "link", "set", "wire1", state).CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 	}

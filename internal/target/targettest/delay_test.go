@@ -93,16 +93,16 @@ func TestSlowPipe(t *testing.T) {
 		return all[len(all)/2]
 	}
 	for by, rs := range results {
-		get := func(r record.Result, name string) float64 {
+		get := func(r record.Result, name record.Quantity) float64 {
 			v, ok := r.Get(name)
 			if !ok {
-				t.Fatalf("a delay of %v: %s has no %s: %s, warnings %q", by, r.Trial, name, r.Reason, r.Warnings)
+				t.Fatalf("a delay of %v: %s has no %s: %s, notes %q", by, r.Trial, name, r.Reason, r.Notes)
 			}
 			return v.Value
 		}
 		for _, r := range rs {
-			if strings.Contains(fmt.Sprint(r.Warnings), "marks") {
-				t.Errorf("a delay of %v: warnings %q", by, r.Warnings)
+			if strings.Contains(fmt.Sprint(r.Notes), "marks") {
+				t.Errorf("a delay of %v: notes %q", by, r.Notes)
 			}
 		}
 		// A reading that is late by a round trip misses 40 % of the window's packets and of its CPU time.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -85,13 +84,13 @@ func TestGuardedMeasures(t *testing.T) {
 			t.Errorf("%s: %s: %s", what, r.Status, r.Reason)
 			continue
 		}
-		for _, w := range r.Warnings {
-			if strings.HasPrefix(w, "counters: ") {
-				t.Errorf("%s: %s", what, w)
+		for _, n := range r.Notes {
+			if n.Code == record.NoteCounters {
+				t.Errorf("%s: %s", what, n)
 			}
 		}
 		if _, ok := r.Get("cpu.busy"); !ok {
-			t.Errorf("%s has no CPU time: %v", what, r.Warnings)
+			t.Errorf("%s has no CPU time: %v", what, r.Notes)
 		}
 	}
 }

@@ -115,10 +115,26 @@ func inLab(more ...plan.Step) func(*testing.T) subject {
 
 // behindPipe opens a node whose agent is this process.
 func behindPipe(t *testing.T) subject {
+	return behind(t, func(theirs net.Conn) error { return agent.Serve(theirs, nil) }, func(ours net.Conn) (*agent.Node, error) {
+		return agent.Dial(t.Context(), "g", ours, nil)
+	})
+}
+
+// behindFrames opens a node whose agent is this process, behind frames that each take delay to arrive.
+func behindFrames(delay time.Duration) func(*testing.T) subject {
+	return func(t *testing.T) subject {
+		return behind(t, func(theirs net.Conn) error { return remote.Serve(theirs, theirs, "") }, func(ours net.Conn) (*agent.Node, error) {
+			n, _, err := remote.Dial(t.Context(), "g", delayed(ours, delay), nil)
+			return n, err
+		})
+	}
+}
+
+func behind(t *testing.T, serve func(net.Conn) error, dial func(net.Conn) (*agent.Node, error)) subject {
 	ours, theirs := net.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- agent.Serve(theirs, nil) }()
-	n, err := agent.Dial(t.Context(), "g", ours, nil)
+	go func() { ended <- serve(theirs) }()
+	n, err := dial(ours)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,28 +147,6 @@ func behindPipe(t *testing.T) subject {
 		return err
 	}
 	return subject{site, "g", func() { theirs.Close() }}
-}
-
-// behindFrames opens a node whose agent is this process, behind frames that each take delay to arrive.
-func behindFrames(delay time.Duration) func(*testing.T) subject {
-	return func(t *testing.T) subject {
-		ours, theirs := net.Pipe()
-		ended := make(chan error, 1)
-		go func() { ended <- remote.Serve(theirs, theirs, "") }()
-		n, _, err := remote.Dial(t.Context(), "g", delayed(ours, delay), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		site := agent.NewSite(topo.Topology{}, n)
-		site.Close = func() error {
-			err := n.Close()
-			if ended := <-ended; !errors.Is(ended, io.ErrClosedPipe) {
-				err = errors.Join(err, ended)
-			}
-			return err
-		}
-		return subject{site, "g", func() { theirs.Close() }}
-	}
 }
 
 // A distant conn delivers everything late, in both directions.

@@ -176,7 +176,7 @@ func TestToyMeasures(t *testing.T) {
 	if err = errors.Join(err, readErr); err != nil || len(rs) != 1 || rs[0].Status != record.OK {
 		t.Fatalf("%+v, %v", rs, err)
 	}
-	for _, name := range []string{"throughput", "cpu.busy", "cpu.weir", "packet.size"} {
+	for _, name := range []record.Quantity{"throughput", "cpu.busy", "cpu.weir", "packet.size"} {
 		// Other load on the machine, subtracted as idle, can exceed what a trial used.
 		if v, ok := rs[0].Get(name); !ok || v.Value <= 0 && name != "cpu.busy" {
 			t.Errorf("%s is %v", name, v)

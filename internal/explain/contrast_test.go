@@ -1,0 +1,127 @@
+package explain
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/record"
+)
+
+// change alters the results of one network.
+func change(rs []record.Result, network string, of func(*record.Result)) {
+	for i := range rs {
+		if rs[i].Config["network"] == network {
+			of(&rs[i])
+		}
+	}
+}
+
+func said(r Premises, network string) string {
+	var all []string
+	for _, n := range New(r).Networks {
+		if n.Name == network {
+			for _, s := range append(n.Statements, n.More...) {
+				all = append(all, s.Say().String())
+			}
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// "No difference" and "the same limit" need intervals that would have shown one.
+func TestNoiseIsNoSameness(t *testing.T) {
+	for factor, want := range map[float64]string{0: "No difference from host shown: TCP", 1.5: "The run is too noisy to say whether it differs from host: TCP, UDP."} {
+		rs, o := built("host", "macvlan")
+		change(rs, "macvlan", func(r *record.Result) {
+			r.Values[0].Value *= math.Exp(factor * math.Sin(2.4*float64(r.Block)))
+			r.Values = r.Values[:1]
+		})
+		got := said(run(rs, o, full("host"), full("macvlan")), "macvlan")
+		if !strings.HasPrefix(got, want) || strings.Contains(got, "the same limit") != (factor == 0) {
+			t.Errorf("noise %g: %q, want %q", factor, got, want)
+		}
+	}
+}
+
+// A path that differs is the statement, whatever the run cannot resolve.
+func TestPathOfResponses(t *testing.T) {
+	rs, o := built("host", "macvlan")
+	for i := range rs {
+		r := &rs[i]
+		path := 17e-6 * (1 + 0.01*float64(r.Block%5))
+		if r.Config["network"] == "macvlan" {
+			path *= 37
+		}
+		r.Values = append([]record.Value{{Name: record.RTT, Unit: "s", Value: 60e-6 * math.Exp(math.Sin(float64(i)))}}, record.Value{Name: record.RTTPath, Unit: "s", Value: path},
+			record.Value{Name: record.RTTWake, Unit: "s", Value: 30e-6}, record.Value{Name: record.RTTApp, Unit: "s", Value: 12e-6})
+	}
+	got := said(run(rs, o), "macvlan")
+	if !strings.Contains(got, "A response spends 642 µs on the path (median) instead of host's 17.3 µs, 37.0") || strings.Contains(got, "too noisy") || strings.Contains(got, "o difference") {
+		t.Errorf("%q", got)
+	}
+}
+
+// One number never stands for several cells, and sentences about different things never merge.
+func TestClausesOfCells(t *testing.T) {
+	of := func(probe string, micros float64, text string) finding.Finding {
+		f := lost()
+		f.Cells, f.Text, f.Test = cellsOf("lost", probe), lang.Text(text), nil
+		f.Number = one("CPU time per packet", "s/packet", micros*1e-6, micros*1e-6)
+		return f
+	}
+	rs, o := built("host", "lost")
+	r := run(rs, o, of("tcp-stream", 5.5, "5.5 µs"), of("udp-stream", 19.5, "19.5 µs"))
+	if own, _ := r.causes("lost"); len(own) != 1 || own[0].Text.String() != "5.5 µs (TCP); 19.5 µs (UDP)" {
+		t.Errorf("%v", own)
+	}
+	third := of("udp-stream", 7, "7 µs")
+	third.Cells[0].Levels = map[string]string{"size": "64"}
+	r.Findings = append(r.Findings, third)
+	if own, _ := r.causes("lost"); len(own) != 1 || !strings.HasPrefix(own[0].Text.String(), "5.5 µs (TCP); CPU time per packet 7.00 µs to 19.5 µs (UDP") {
+		t.Errorf("%v", own)
+	}
+	a, b := full("host"), full("host")
+	a.Cells, b.Cells = a.Cells[:1], b.Cells[1:]
+	b.Subject = "iperf3 in h2"
+	if own, _ := run(rs, o, a, b).causes("host"); len(own) != 2 {
+		t.Errorf("threads of different programs are one statement: %v", own)
+	}
+}
+
+// Trials without a value lead, and no network is left out.
+func TestFailuresLead(t *testing.T) {
+	fail := func(status record.Status, reason string) func(*record.Result) {
+		return func(r *record.Result) {
+			if r.Config["probe"] == "udp-stream" {
+				r.Status, r.Reason, r.Values = status, reason, nil
+			}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*record.Result)
+		want   string
+	}{
+		{"refused", fail(record.Failed, "connection refused"), "12 of 24 trials have no value: 12 of 12 of UDP failed: connection refused."},
+		{"invalid", fail(record.Invalid, "fragments"), "12 of 24 trials have no value: 12 of 12 of UDP are invalid: fragments."},
+		{"all", func(r *record.Result) { r.Status, r.Reason = record.Failed, "no route to host" },
+			"24 of 24 trials have no value: 12 of 12 of TCP failed: no route to host, 12 of 12 of UDP failed: no route to host."},
+	} {
+		rs, o := built("host", "lost")
+		change(rs, "lost", c.change)
+		if got := said(run(rs, o, lost()), "lost"); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	rs, o := built("host", "lost")
+	for i := range rs {
+		rs[i].Status, rs[i].Reason, rs[i].Values = record.Failed, "stopped", nil
+	}
+	x := New(run(rs, o))
+	if len(x.Networks) != 2 || len(x.Missing) != 1 || strings.Contains(x.Missing[0].String(), "older version") {
+		t.Errorf("a run without a value: %+v", x)
+	}
+}

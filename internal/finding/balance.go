@@ -1,0 +1,133 @@
+package finding
+
+import (
+	"slices"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/record"
+)
+
+// unbalanced is how many times as many packets can be missing between devices as the ends lost: their windows differ.
+const unbalanced = 1.5
+
+// gaps returns the steps of a trial's path, and of the replies' path, on which packets were lost, and the loss had an
+// effect. Counts of devices hold packets of others too. So what is missing between them counts only if it balances
+// with what the ends lost and no counter of drops explains.
+func gaps(o analysis.Observed, sizes map[string]float64) []gap {
+	all := oneWay(o, sizes)
+	if answers(o) {
+		back := o
+		back.Evidence = reversed(o.Evidence)
+		for _, g := range oneWay(back, meanSizes([]analysis.Observed{back})) {
+			g.back = true
+			all = append(all, g)
+		}
+	}
+	missing := 0.0
+	for _, g := range all {
+		if g.missing {
+			missing += g.lost
+		}
+	}
+	if missing > unbalanced*unexplained(o, all)+countedLoss/2*entered(o.Evidence) {
+		all = slices.DeleteFunc(all, func(g gap) bool { return g.missing })
+	}
+	return all
+}
+
+// oneWay returns the gaps in the direction of a trial's data.
+func oneWay(o analysis.Observed, sizes map[string]float64) []gap {
+	l := ladder{o: o, path: o.Evidence.Path, sizes: sizes}
+	for _, c := range o.Evidence.Hosts {
+		l.backlog += c["softnet.dropped"]
+	}
+	l.queues()
+	l.devices()
+	l.counts()
+	l.receiver()
+	return slices.DeleteFunc(l.gaps, func(g gap) bool { return g.lost <= 0 || !effective(o, g) })
+}
+
+// unexplained returns how many packets the ends lost that no counter of drops explains: of datagrams by the probe's
+// own count, of segments by those that TCP sent again and the receiver did not get twice.
+func unexplained(o analysis.Observed, all []gap) float64 {
+	counted, socket := 0.0, 0.0
+	for _, g := range all {
+		switch {
+		case g.rule == atSocket:
+			socket += g.lost
+		case !g.missing:
+			counted += g.lost
+		}
+	}
+	if o.Evidence.Protocol == "tcp" {
+		again := retransmitted(o.Evidence)
+		if answers(o) {
+			again += retransmitted(reversed(o.Evidence))
+		}
+		if t := o.Evidence.Sender.TCP; t != nil && t.Retransmitted > 0 {
+			again *= 1 - min(1, t.Duplicates/t.Retransmitted)
+		}
+		return max(0, again-counted)
+	}
+	lost, known := o.Get(record.Loss)
+	if !known {
+		return 0
+	}
+	total := lost.Value * entered(o.Evidence)
+	if dropped, known := o.Get(record.LossSocket); known {
+		socket = dropped.Value * entered(o.Evidence)
+	}
+	return max(0, total-socket-counted)
+}
+
+// effective reports whether the ends noticed a loss: without retransmissions or missing answers, packets were
+// joined on the way, or others had them. If the probe does not report its loss, only counters of drops count.
+func effective(o analysis.Observed, g gap) bool {
+	if o.Evidence.Protocol != "tcp" {
+		v, known := o.Get(record.Loss)
+		return known && v.Value >= 0.3*g.lost/g.of || !known && !g.missing
+	}
+	return retransmitted(o.Evidence) > 0.1*g.lost
+}
+
+// retransmitted returns the segments that the sender's node sent again while its devices were watched.
+func retransmitted(t *evidence.Trial) float64 {
+	n := t.Nodes[t.Sender.Node]["tcp.RetransSegs"]
+	if t.Sender.TCP != nil {
+		n = max(n, t.Sender.TCP.Retransmitted)
+	}
+	return n
+}
+
+// answers reports whether a trial's probe asks and waits for replies, which must arrive, too.
+func answers(o analysis.Observed) bool {
+	_, asks := o.Get(record.Transactions)
+	return asks || o.Evidence.Protocol == "icmp"
+}
+
+// reversed returns a trial as the replies see it.
+func reversed(t *evidence.Trial) *evidence.Trial {
+	r := *t
+	r.Sender, r.Receiver, r.Path = t.Receiver, t.Sender, make([]evidence.Hop, 0, len(t.Path))
+	by := ""
+	for _, h := range slices.Backward(t.Path) {
+		h.By, by = by, h.By // how packets get here is between two hops
+		h.Data, h.Back, h.Out = h.Back, h.Data, !h.Out
+		r.Path = append(r.Path, h)
+	}
+	return &r
+}
+
+// joined reports whether fewer packets at hop i than at an earlier one hold about the same bytes: then they were put
+// together on the way (GRO), and none is missing. What encapsulation adds to each packet is known.
+func (l *ladder) joined(before, i int, lost float64) bool {
+	a, b := l.path[before].Data, l.path[i].Data
+	_, outer := planned(l.o, before)
+	_, inner := planned(l.o, i)
+	if b.Packets == 0 {
+		return false
+	}
+	return a.Bytes-a.Packets*outer-(b.Bytes-b.Packets*inner) < lost*a.Size()/2
+}

@@ -1,0 +1,91 @@
+package finding
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/record"
+)
+
+// A loss is located only where counters balance with what the ends lost: packets of others that join or leave the
+// path's devices are nobody's loss.
+func TestLossesBalance(t *testing.T) {
+	// leave takes packets of others from hop 1 on, as those of a bystander to its own gateway.
+	leave := func(o observed, packets float64) {
+		f := &o.Path[0].Data
+		f.Bytes += packets * f.Size()
+		f.Packets += packets
+		g := &o.Path[1].Data
+		g.Bytes += packets * g.Size()
+		g.Packets += packets
+	}
+	requests := func(o observed) {
+		o.set(record.Transactions, "1/s", 1e5)
+		for i := range o.Path {
+			o.Path[i].Back = o.Path[i].Data
+		}
+		o.Nodes["h1p1"]["ip.InReceives"], o.Nodes["h1p1"]["ip.InDelivers"], o.Nodes["h1p1"]["udp.InDatagrams"] = sentPackets, sentPackets, sentPackets
+		o.Nodes["h1p1"]["netstat.InOctets"] = sentPackets * 1426
+	}
+	for _, c := range []struct {
+		name, protocol string
+		change         func(observed)
+		want           []string // one per finding
+	}{
+		{"a bystander beside a small socket buffer", "udp", func(o observed) {
+			leave(o, 300)
+			o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Nodes["h2p1"]["udp.InDatagrams"] = 7000, 3000
+			o.set(record.Loss, "1", 0.7)
+			o.set(record.LossSocket, "1", 0.7)
+		}, []string{"the receive buffer in h2p1 was full"}},
+		{"a bystander beside a loss of the path", "udp", func(o observed) {
+			leave(o, 900)
+			o.lose(4, 300)
+		}, nil},
+		{"a policer and a small socket buffer", "udp", func(o observed) {
+			o.lose(4, 3000)
+			o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Nodes["h2p1"]["udp.InDatagrams"] = 2000, 5000
+			o.set(record.Loss, "1", 0.5)
+			o.set(record.LossSocket, "1", 0.2)
+		}, []string{"vanished between h1 eth0 and h2 eth0", "the receive buffer in h2p1 was full"}},
+		{"segments that were joined after a detour", "tcp", func(o observed) {
+			for i := 6; i < len(o.Path); i++ {
+				o.Path[i].Data.Packets -= 60
+			}
+			o.Nodes["h2p1"]["ip.InReceives"] -= 60
+			o.Nodes["h2p1"]["ip.InDelivers"] -= 60
+			o.Nodes["h1p1"]["tcp.RetransSegs"] = 500
+		}, nil},
+		{"missing packets and retransmissions of segments that arrived", "tcp", func(o observed) {
+			o.lose(4, 300)
+			o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 300, 290
+		}, nil},
+		{"a share that is now and then a loss", "udp", func(o observed) { o.lose(4, 10+40*float64(o.Block%2)*float64(o.Block%3)) }, nil},
+		{"replies that a filter takes", "udp", func(o observed) {
+			requests(o)
+			for i := 3; i >= 0; i-- {
+				o.Path[i].Back = evidence.Flow{Packets: o.Path[i].Back.Packets * 0.95, Bytes: o.Path[i].Back.Bytes * 0.95}
+			}
+			for _, name := range []string{"ip.InReceives", "ip.InDelivers", "udp.InDatagrams"} {
+				o.Nodes["h1p1"][name] *= 0.95
+			}
+			o.set(record.Loss, "1", 0.05)
+		}, []string{"on the replies' way: 6,000 of 120,000 packets (5 % [5, 5]) vanished between h2 eth0 and h1 eth0"}},
+	} {
+		var found []string
+		for _, f := range Check(analysis.New(watched(c.protocol, c.change))) {
+			if strings.HasPrefix(f.Text.String(), "on the replies' way") || f.Rule == atDevice || f.Rule == atSocket || f.Rule == atInput {
+				found = append(found, f.Text.String())
+			}
+		}
+		ok := len(found) == len(c.want)
+		for i := range found {
+			ok = ok && strings.Contains(found[i], c.want[i])
+		}
+		if !ok {
+			t.Errorf("%s: %q, want %q", c.name, found, c.want)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package finding
+
+import (
+	"testing"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/record"
+)
+
+// A queue that holds packets back limits a stream only if the stream would be faster without it.
+func TestQueueLimitsTheRate(t *testing.T) {
+	queue := func(limit, burst float64) func(observed) {
+		return func(o observed) {
+			o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "htb", Packets: sentPackets, Overlimits: 3000}
+			o.device("h1", "eth0", func(d *evidence.Device) { d.Qdisc, d.Limit, d.Burst = "htb", limit, burst })
+			o.set(record.Window, "s", 0.05)
+		}
+	}
+	with := func(f func(observed), more func(observed)) func(observed) {
+		return func(o observed) { f(o); more(o) }
+	}
+	pace := func(o observed) { o.Observed["rate"] = "4e+08" }
+	// As in sound, the baseline carries 1 Gbit/s and the network half of that.
+	for _, c := range []struct {
+		name   string
+		change func(observed)
+		want   string // the end of the text; "" for no finding
+	}{
+		{"a rate that the stream keeps", queue(5.5e8, 0), "limits the rate to 550 Mbit/s: it held packets back 36,000 times and dropped 0 of 120,000"},
+		{"a rate that it does not reach", queue(2e9, 0), ""},
+		{"a rate above what the baseline carries", queue(1.5e9, 0), ""},
+		{"a rate above the pace of the probe", with(queue(5.5e8, 0), pace), ""},
+		{"an unknown rate", queue(0, 0), "limits the rate: it held packets back 36,000 times and dropped 0 of 120,000"},
+		{"an unknown rate and a probe that paces itself", with(queue(0, 0), pace), ""},
+		{"a network as fast as the baseline", with(queue(5.5e8, 0), func(o observed) { o.Values[0].Value *= 2 }), ""},
+		{"a large burst", with(queue(5.5e8, 2.56e8), func(o observed) { o.hop("h1", "eth0").Queue.Overlimits = 100 }),
+			"limits the rate to 550 Mbit/s: it held packets back 1,200 times and dropped 0 of 120,000; before, it lets 256 MB pass at once, so trials depend on what was sent before them"},
+	} {
+		got := ""
+		for _, f := range Check(analysis.New(watched("tcp", c.change))) {
+			if f.Rule == "queue-limited" {
+				got = f.Text.String()
+			}
+		}
+		if want := "a queueing discipline (htb) on h1 eth0 " + c.want; c.want == "" && got != "" || c.want != "" && got != want {
+			t.Errorf("%s: %q, want %q", c.name, got, want)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package finding
+
+import (
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/record"
+)
+
+// unknownPart is the share of a loss that counters must leave open to be reported.
+const unknownPart = 0.5
+
+var unlocated = Rule{
+	ID:    "loss-not-located",
+	Title: "Packets are lost, and no counter says where",
+	Doc: "The probe lost more than 0.2 % of its packets or requests, the whole interval, and the steps of the path at which counters show a loss add up to less than half of it: other traffic shares the devices, packets were cut or joined, or nothing counts them. " +
+		"The loss that a study puts between hosts is left out.",
+	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
+		if _, search := r.Get(record.Capacity); search { // which goes on until the loss is what the study allows
+			return nil
+		}
+		if record.PathLoss.In(r.Observed) || r.Lost.N == 0 || !clearly(r.Lost, missingLoss) {
+			return nil
+		}
+		located := 0.0
+		for _, l := range losses(r) {
+			located += l.Share.Center
+		}
+		if located > (1-unknownPart)*r.Lost.Center {
+			return nil
+		}
+		return []Finding{{Severity: Warning, Number: &Number{Name: lang.T("lost"), Unit: "1", Value: r.Lost},
+			Text:       lang.T("%s of what was sent was lost, and no counter says where", prose.PercentWithin(r.Lost)),
+			Remedy:     lang.T("look for it with weir trace, which follows single packets"),
+			Untestable: lang.T("no cause is known that a run could remove")}}
+	}),
+}

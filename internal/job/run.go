@@ -1,0 +1,168 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"syscall"
+	"time"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+)
+
+// RunOptions say what to measure, and where.
+type RunOptions struct {
+	Caller
+	At        place.Place // entered
+	Study     study.Study
+	ByDefault bool         // the user named neither a study nor networks
+	Trace     bool         // record the packets' paths after the trials
+	Series    store.Series // of one run, or of several
+	Dir       string       // for the results; "": one named after study and time
+	Resume    string       // directory of the run or the series to continue; "" begins one
+	First     string       // first run to resume; see Resumable
+	ResumeCmd string       // the command that continues; "": weir run --resume DIR
+	Guest     string       // facts.Facts.Guest: set in a guest of weir's own, whose host reports
+	VM        *VM          // for the trials; nil runs them here
+	// Ratios are those that a precision is for; nil: all of the report. See experiment.Config.
+	Ratios func(*analysis.Run) iter.Seq2[stat.Interval, float64]
+	// Of a run in a series, see Shown.
+	Name lang.Text
+	Left func(time.Duration) time.Duration
+}
+
+// Run measures a study, or what is left of a run or a series, and stores the report.
+func Run(ctx context.Context, o RunOptions) (*Outcome, error) {
+	r := runner{o}
+	if err := r.settle(); err != nil {
+		return nil, err
+	}
+	if r.Study.Target.InCluster() {
+		return r.home(r.inCluster(ctx))
+	}
+	if err := r.begin(ctx, o.First); err != nil {
+		return nil, err
+	}
+	if o.Series.Runs > 1 || o.Resume != o.First {
+		s := series{r, newSchedule(o.Series, o.Tell.Say)}
+		return s.run(ctx)
+	}
+	d, err := r.measure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.Trace {
+		if err := r.traceAll(ctx, d); err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+	}
+	if o.Guest != "" {
+		return &Outcome{Dir: r.Dir}, d.Close()
+	}
+	return r.report(d)
+}
+
+// A runner runs a study where it has been entered.
+type runner struct{ RunOptions }
+
+// settle completes the study with the machines that connecting has found.
+func (r *runner) settle() (err error) {
+	r.Study, err = r.At.Settle(r.Study, r.ByDefault)
+	return err
+}
+
+// measure runs the trials that lack a result. The caller closes the directory.
+func (r *runner) measure(ctx context.Context) (*store.Dir, error) {
+	if r.VM != nil {
+		return r.measureInVM(ctx)
+	}
+	return r.measureHere(ctx)
+}
+
+func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
+	if r.Study.Target.Exists() && r.At.Machines == nil {
+		return nil, failure.Usage.Errorf("%s holds a run on %s, and this command measures in the lab only; finish it with weir run --resume", cmp.Or(r.Resume, r.Dir), place.About(r.Study.Target))
+	}
+	if r.At.Machines == nil { // begin has asked the machines
+		if err := canProfile(r.Study); err != nil {
+			return nil, err
+		}
+	}
+	d, err := r.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			d.Close()
+		}
+	}()
+	var prepared *catalog.Prepared
+	if err := Patiently(ctx, r.Tell, lang.T("planning the study"), func() (err error) {
+		prepared, err = r.At.Prepare(r.Study)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if r.At.Machines == nil { // facts of other machines come from their agents
+		if err := r.describe(d, "local"); err != nil {
+			return nil, r.stopped(err)
+		}
+	}
+	if err := r.trials(ctx, d, prepared); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// trials runs and shows what the directory lacks.
+func (r *runner) trials(ctx context.Context, d *store.Dir, prepared *catalog.Prepared) error {
+	p := r.Show(Shown{r.Study, d.Results, r.Name, r.Left})
+	err := experiment.Run(ctx, experiment.Config{
+		Study: r.Study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
+		Target: r.At, Version: r.Version, Dir: d, Progress: logged(d.Log, p.Event), Guest: r.Guest, Others: r.At.Others,
+		Profile: profiler(r.At), Ratios: r.Ratios,
+	})
+	p.End()
+	if ctx.Err() != nil {
+		kept := lang.T("%d trials kept in %s; %s", len(d.Done()), r.Dir, r.resumeHint())
+		if len(d.Done()) == 1 {
+			kept = lang.T("1 trial kept in %s; %s", r.Dir, r.resumeHint())
+		}
+		r.Tell.Warn(kept)
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return r.stopped(err)
+	}
+	return nil
+}
+
+func (r *runner) resumeHint() lang.Text {
+	return lang.T("continue with: %s", cmp.Or(r.ResumeCmd, "weir run --resume "+plan.ShellWord(r.Dir)))
+}
+
+// stopped adds the resume hint to the error that ended a run.
+func (r *runner) stopped(err error) error {
+	switch {
+	case errors.Is(err, store.ErrGone):
+		return failure.Check.Of(err)
+	case errors.As(err, new(store.Resume)): // it says how already
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		err = fmt.Errorf("%w: make room, then %s", err, r.resumeHint())
+	default:
+		err = fmt.Errorf("%w; finished trials are kept in %s; %s", err, r.Dir, r.resumeHint())
+	}
+	return failure.Environment.Of(err)
+}

@@ -1,0 +1,53 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/record"
+)
+
+// However a run stops, the error says exactly once how to continue.
+func TestStopped(t *testing.T) {
+	r := runner{RunOptions{Dir: "out"}}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("the network is gone"), "finished trials are kept in out"},
+		{fmt.Errorf("write: %w", syscall.ENOSPC), "make room"},
+		{fmt.Errorf("no space: make room, then %w", store.Resume{Dir: "out"}), "make room"},
+	} {
+		err := r.stopped(c.err)
+		if failure.Status(err) != int(failure.Environment) || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "--resume out") != 1 {
+			t.Errorf("%v: status %d: %v", c.err, failure.Status(err), err)
+		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		statuses []record.Status
+		want     failure.Kind
+	}{
+		{nil, failure.Check},
+		{[]record.Status{record.OK, record.OK}, 0},
+		{[]record.Status{record.OK, record.Skipped}, failure.Environment},
+		{[]record.Status{record.Skipped}, failure.Environment},
+		{[]record.Status{record.OK, record.Invalid}, failure.Check},
+		{[]record.Status{record.Failed, record.Skipped}, failure.Check},
+	} {
+		var rs []record.Result
+		for _, s := range c.statuses {
+			rs = append(rs, record.Result{Status: s})
+		}
+		if got := failure.Kind(failure.Status(verdict(rs))); got != c.want {
+			t.Errorf("%v: status %d, want %d", c.statuses, got, c.want)
+		}
+	}
+}

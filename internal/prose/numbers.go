@@ -1,0 +1,136 @@
+// Package prose writes numbers and lists as people read them: intervals with the digits that they support, shares,
+// ratios, units, counts, sentences. Every room that words a result uses it, so one number reads the same everywhere.
+//
+// It must not know what a number means, or choose a language: lists and counts are texts of package lang.
+package prose
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// Digits returns the decimals that the intervals of ratios support and their ends need: three digits of large ones.
+func Digits(is ...stat.Interval) int {
+	most := 0
+	for _, i := range is {
+		d := 2
+		switch {
+		case i.N == 0:
+		case i.Center >= 100:
+			d = 0
+		case i.Center >= 10:
+			d = 1
+		case math.Abs(i.Center) < 0.1 || i.Bounded() && i.Hi-i.Lo < 0.03:
+			d = 3
+		}
+		most = max(most, d)
+	}
+	return most
+}
+
+// Fixed has a fixed number of decimals.
+func Fixed(v float64, digits int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) { // scaling overflowed
+		return "n/a"
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}
+
+// Bracket is the interval of a number: "[1.32, 1.98]".
+func Bracket(i stat.Interval, digits int) string {
+	return "[" + Fixed(i.Lo, digits) + ", " + Fixed(i.Hi, digits) + "]"
+}
+
+// Percent is a share with the decimals that its size deserves.
+func Percent(v float64) string {
+	p := 100 * v
+	switch {
+	case p == 0:
+		return "0 %"
+	case math.Abs(p) < 0.01:
+		return "<0.01 %"
+	case math.Abs(p) < 1:
+		return Fixed(p, 2) + " %"
+	}
+	return Fixed(p, 1) + " %"
+}
+
+// Coarse is a share of which the size alone matters.
+func Coarse(v float64) string {
+	if v >= 0.1 {
+		return Fixed(100*v, 0) + " %"
+	}
+	return Fixed(100*v, 1) + " %"
+}
+
+// RatioInterval formats the interval of a ratio; "" if there is none.
+func RatioInterval(i stat.Interval) string {
+	if !i.Bounded() {
+		return ""
+	}
+	return " " + Bracket(i, Digits(i))
+}
+
+// Trim has at most five digits, and no trailing zeros.
+func Trim(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
+
+// Ratio is a ratio: "2.22×". Times adds its interval: "2.22× [2.15, 2.30]".
+func Ratio(i stat.Interval) string { return Fixed(i.Center, Digits(i)) + "×" }
+func Times(i stat.Interval) string { return Ratio(i) + RatioInterval(i) }
+
+// Measured is a value in a base unit with its interval: "1.57 [1.32, 1.98] µs". Both have as many digits as the interval
+// supports. A cost in seconds per something has the unit of the seconds: the sentence says what it is per.
+func Measured(i stat.Interval, base string) string {
+	if per, ok := strings.CutPrefix(base, "s/"); ok && per != "" {
+		base = "s"
+	}
+	factor, label := unit.Scale(math.Max(math.Abs(i.Center), math.Abs(i.Hi)), base)
+	i = i.Scaled(factor)
+	text, digits := "", unit.Decimals(3, 1, i.Center)
+	if half := (i.Hi - i.Lo) / 2; i.Bounded() && half > 0 && !math.IsInf(half, 1) {
+		digits = min(3, Supported(half))
+	}
+	if text = Fixed(i.Center, digits); i.Bounded() {
+		text += " " + Bracket(i, digits)
+	}
+	return strings.TrimSpace(text + " " + label)
+}
+
+// Supported returns the decimals that an interval's half width supports: its first digit, or its first two if the
+// first is a 1 or 2; as many as there are without a width.
+func Supported(half float64) int {
+	if !(half > 0) || math.IsInf(half, 1) {
+		return math.MaxInt
+	}
+	return max(0, -int(math.Floor(math.Log10(half/3))))
+}
+
+// Thousands is a number of things with a comma after every three digits.
+func Thousands(n float64) string {
+	s := strconv.FormatFloat(math.Round(n), 'f', 0, 64)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// PercentWithin is a share with its interval: "97 % [95, 98]".
+func PercentWithin(i stat.Interval) string {
+	text := Short(100*i.Center) + " %"
+	if i.Bounded() {
+		text += " [" + Short(100*i.Lo) + ", " + Short(100*i.Hi) + "]"
+	}
+	return text
+}
+
+// Short is a number with two significant digits, or an integer.
+func Short(v float64) string {
+	if math.Abs(v) >= 10 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}

@@ -1,0 +1,92 @@
+package render
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/report/doc"
+)
+
+// The script goes with every page.
+func TestScriptIsSmall(t *testing.T) {
+	if n := len(pageScript); n > 15<<10 {
+		t.Errorf("the script has %d bytes: want 15 KiB at most", n)
+	}
+}
+
+type square struct{}
+
+func (square) SVG() (string, error) { return "<svg>square</svg>", nil }
+
+type broken struct{}
+
+func (broken) SVG() (string, error) { return "", errors.New("no <place> on the axis") }
+
+// A renderer shows any section without knowing it.
+func TestRenderersShowAnySection(t *testing.T) {
+	v := 1.5e9
+	d := &doc.Document{Title: "title", Networks: []string{"host", "net"}, Baseline: "host", Sections: []doc.Section{{
+		ID: "new", Title: "New section", About: "about it", Lines: []doc.Line{{Network: "net", Text: "a line", Evidence: []string{"evidence"}}},
+		Tables: []doc.Table{{ID: "t", Title: "a table", Columns: []doc.Column{{Head: "name"}, {Head: "rate", Unit: "Gbit/s", Base: "bit/s"}}, Rows: []doc.Row{{Network: "net", Cells: []doc.Cell{{Text: "net"}, {Text: "1.50", Value: &v}}}}}},
+		Notes:  []string{"a note"}, Facts: []doc.Fact{{Key: "key", Value: "value"}}, Code: "run this", Figures: []doc.Figure{{ID: "f", Caption: "a figure", Chart: square{}}, {ID: "g", Chart: broken{}}},
+		Parts: []doc.Section{{ID: "part", Title: "A part", Notes: []string{"inside"}, Fold: true}, {ID: "page", Title: "Only a page", Notes: []string{"x"}, In: []doc.Medium{doc.Page}}, {ID: "empty", Title: "Nothing"}},
+	}}}
+	for name, f := range map[string]func(io.Writer, *doc.Document) error{"page": HTML, "markdown": Markdown, "summary": Summary, "json": JSON,
+		"text": func(w io.Writer, d *doc.Document) error { return Text(w, d, 80) }} {
+		var b strings.Builder
+		if err := f(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		s := b.String()
+		for _, want := range []string{"New section", "about it", "net", "a line", "evidence", "a table", "Gbit/s", "1.50", "a note", "key", "value", "run this", "A part", "inside"} {
+			if !strings.Contains(s, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, s)
+			}
+		}
+		if page := name == "page"; name != "json" && (strings.Contains(s, "<svg>square</svg>") != page || strings.Contains(s, "no &lt;place&gt; on") != page || strings.Contains(s, "Only a page") != page || strings.Contains(s, "Nothing")) {
+			t.Errorf("%s shows what is not meant for it, or not what is:\n%s", name, s)
+		}
+		if name == "json" && !strings.Contains(s, `"value": 1500000000`) {
+			t.Errorf("%s has no number in\n%s", name, s)
+		}
+	}
+}
+
+// A link of a table leads to a file next to the page, and nowhere else.
+func TestLinks(t *testing.T) {
+	for link, want := range map[string]bool{"quick/report.html": true, "javascript:alert(1)": false, "//example.org": false, "/etc": false} {
+		if got := strings.Contains(cellHTML(doc.Cell{Text: "x", Link: link}), "<a "); got != want {
+			t.Errorf("%s: a link is %v", link, got)
+		}
+	}
+}
+
+// Whatever names a run has, a page has the elements of its template and no others, and its data is JSON.
+func FuzzNames(f *testing.F) {
+	f.Add(`<script>alert(1)</script>|"'&{{.}}` + "\x1b[31m\n`rm`*_\u202e")
+	f.Add("</script><!--")
+	f.Add("\u2028\"|onload=x ")
+	f.Fuzz(func(t *testing.T, name string) {
+		d := &doc.Document{Title: name, Question: name, Networks: []string{name}, Head: []doc.Fact{{Key: name, Value: name}}, Sections: []doc.Section{{ID: "a", Title: name, Probe: name,
+			Lines:  []doc.Line{{Network: name, Text: name, Evidence: []string{name}}},
+			Tables: []doc.Table{{ID: "b", Columns: []doc.Column{{Head: name}, {Head: name, Unit: name, Network: name, Probe: name}}, Rows: []doc.Row{{Network: name, Cells: []doc.Cell{{Text: name, Link: name}, {Text: name, Small: name, More: []string{name}}}}}}},
+			Code:   name, Facts: []doc.Fact{{Key: name, Value: name}}}}}
+		d.Sections[0].Tables = append(d.Sections[0].Tables, d.Sections[0].Tables[0])
+		d.Sections[0].Tables[1].Heat = true
+		var b strings.Builder
+		if err := HTML(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		s := b.String()
+		for tag, want := range map[string]int{"<script": 2, "<table": 2, "<section": 1, "<style": 2, "<h1": 1, "<body": 1, "<!--": 0} {
+			if got := strings.Count(s, tag); got != want {
+				t.Errorf("%d %s: want %d", got, tag, want)
+			}
+		}
+		if strings.Contains(s, "javascript:") && strings.Contains(s, `href="javascript:`) {
+			t.Error("a name became a link with a script")
+		}
+	})
+}

@@ -1,0 +1,114 @@
+// Package section turns the account of a run into a document. A section is one file and one line in sections.
+//
+// The package must not touch a file, a clock or the network, or compute a statistic (package analysis did) or a
+// cause (package account has them).
+package section
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/record"
+)
+
+// A source is what sections are made from: the run, and what only reports need.
+type source struct {
+	*account.Account
+	p      *analysis.Run
+	byCell map[string][]finding.Finding // those that the explanation does not state
+	cut    cut
+}
+
+func newSource(r *account.Account) source {
+	byCell := finding.ByCell(r.Findings())
+	for t, row := range r.Analysis.Rows() {
+		c := t.Cell(*row)
+		byCell[c.String()] = slices.DeleteFunc(byCell[c.String()], func(f finding.Finding) bool { return r.Why().Says(f, c) })
+	}
+	return source{r, r.Analysis, byCell, newCut(r.Analysis)}
+}
+
+// sections are in reading order. A run without data for a section omits it.
+var sections = []func(source) []doc.Section{
+	answerSection,
+	standingSection,
+	contrastSections,
+	contrastSummary,
+	summarySection,
+	whySection,
+	gapSection,
+	costSection,
+	probeSections,
+	profileSection,
+	claimSection,
+	hopSection,
+	traceSection,
+	toolSection,
+	threadSection,
+	overTimeSection,
+	trialSection,
+	machineSection,
+	pathSection,
+	conditionSection,
+	notCountedSection,
+	readingSection,
+	methodSection,
+	againSection,
+}
+
+// Report makes the report of a run.
+func Report(r *account.Account) *doc.Document {
+	s := newSource(r)
+	d := &doc.Document{Title: cmp.Or(r.Name, "weir"), Question: word(r.Question), Census: s.census(), Span: Span(s.Account), Where: Where(r), Head: s.head(),
+		Baseline: s.p.Baseline, Networks: s.p.Networks, Analysis: s.p, Findings: s.Findings()}
+	for _, f := range finding.OfRun(s.Findings()) {
+		d.Warnings = append(d.Warnings, string(f.Say()))
+	}
+	d.Warnings = append(d.Warnings, doc.Marked(r.Problems)...)
+	for _, f := range sections {
+		d.Sections = append(d.Sections, f(s)...)
+	}
+	d.Identify()
+	return d
+}
+
+// census counts the trials by status.
+func (s source) census() string {
+	text := prose.Comma(prose.Count(s.p.Blocks, "block"), prose.Count(len(s.Results), "trial"))
+	if s.p.Unpaired {
+		text = prose.Count(len(s.Results), "imported result")
+	}
+	n := map[record.Status]int{}
+	for _, t := range s.p.Tables {
+		for _, row := range t.Rows {
+			for _, point := range row.Points {
+				n[point.Status]++
+			}
+		}
+	}
+	var parts []string
+	for _, status := range []record.Status{record.OK, record.Disturbed, record.Invalid, record.Failed, record.Skipped} {
+		if n[status] > 0 {
+			parts = append(parts, say("%d %s", n[status], word(string(status))))
+		}
+	}
+	if parts == nil {
+		return text
+	}
+	return say("%s: %s", text, prose.List(parts))
+}
+
+// Span returns when the trials ran.
+func Span(a *account.Account) string {
+	first, last := a.Times()
+	if first.IsZero() {
+		return ""
+	}
+	return say("%s UTC, %s", first.UTC().Format("2006-01-02 15:04"), last.Sub(first).Round(time.Second))
+}

@@ -1,0 +1,83 @@
+package record
+
+import (
+	"slices"
+	"strings"
+)
+
+// About says of what a value is. Fields that do not apply are empty; a value of a whole trial has none.
+// Names are those of the study, the machine or the program: they can contain any character.
+type About struct {
+	Host    string `json:"host,omitempty"`    // machine, where others can use it too
+	Place   string `json:"place,omitempty"`   // host, pod or guest whose network namespace it is; of a thread without one, the machine's own
+	End     string `json:"end,omitempty"`     // client, server, sender or receiver
+	Program string `json:"program,omitempty"` // name of a process, without its arguments
+	Thread  string `json:"thread,omitempty"`  // name of a thread in it
+}
+
+// A Key identifies a value of a trial.
+type Key struct {
+	Name Quantity `json:"name"`
+	About
+}
+
+// Whole is the key of a value of a whole trial.
+func (q Quantity) Whole() Key { return Key{Name: q} }
+
+// At is the key of a value of an end.
+func (q Quantity) At(end string) Key { return Key{q, About{End: end}} }
+
+// On is the key of a value of a machine; the whole trial's for "".
+func (q Quantity) On(host string) Key { return Key{q, About{Host: host}} }
+
+// Thread is the key of a value of a thread, or of a program without one.
+func (q Quantity) Thread(place, program, thread string) Key {
+	return Key{q, About{Place: place, Program: program, Thread: thread}}
+}
+
+// Value is a value with the key.
+func (k Key) Value(unit string, v float64) Value {
+	return Value{Name: k.Name, About: k.About, Unit: unit, Value: v}
+}
+
+// String prints a key as Prometheus does: cpu.own{end=client}.
+func (k Key) String() string {
+	var labels []string
+	for _, l := range [][2]string{{"host", k.Host}, {"place", k.Place}, {"end", k.End}, {"program", k.Program}, {"thread", k.Thread}} {
+		if l[1] != "" {
+			labels = append(labels, l[0]+"="+l[1])
+		}
+	}
+	if labels == nil {
+		return string(k.Name)
+	}
+	return string(k.Name) + "{" + strings.Join(labels, ",") + "}"
+}
+
+// Compare orders keys by quantity, then by what they are about.
+func (k Key) Compare(o Key) int { return strings.Compare(k.String(), o.String()) }
+
+// A Value is one number in a base unit.
+type Value struct {
+	Name Quantity `json:"name"`
+	About
+	Unit  string  `json:"unit"` // bit/s, packet/s, 1/s, s, s/bit, s/packet, core, byte, 1
+	Value float64 `json:"value"`
+	// Hist is the distribution whose median is Value: an HDR histogram of ns in the V2 compressed,
+	// base64 encoding (hdrhistogram.org). Histograms are merged; percentiles are never averaged.
+	Hist string `json:"hist,omitempty"`
+}
+
+// Key identifies v in its trial.
+func (v Value) Key() Key { return Key{v.Name, v.About} }
+
+// Get returns the value of q of the whole trial.
+func (r *Result) Get(q Quantity) (Value, bool) { return r.Value(q.Whole()) }
+
+// Value returns the value with a key.
+func (r *Result) Value(k Key) (Value, bool) {
+	if i := slices.IndexFunc(r.Values, func(v Value) bool { return v.Name == k.Name && v.About == k.About }); i >= 0 {
+		return r.Values[i], true
+	}
+	return Value{}, false
+}
