@@ -75,11 +75,10 @@ func (p *parser) rename(values []Value) {
 func (p *parser) list(values *[]Value) bool {
 	p.values = p.values[:0]
 	for more := true; more; more = p.next(",") {
-		var v Value
-		if !p.value(&v) {
+		p.values = append(p.values, Value{})
+		if !p.value(&p.values[len(p.values)-1]) {
 			return false
 		}
-		p.values = append(p.values, v)
 	}
 	*values = slices.Clone(p.values)
 	return p.next("]")
@@ -136,7 +135,19 @@ func (p *parser) number(v *float64) (ok bool) {
 	b := p.digits()
 	x, err := strconv.ParseFloat(string(b), 64)
 	*v = x
-	return err == nil && json.Valid(b) // Go accepts numbers that JSON does not
+	return err == nil && (plain(b) || json.Valid(b)) // Go accepts numbers that JSON does not
+}
+
+// plain reports whether a number that Go accepts is digits, perhaps with a point among them, as JSON has it.
+func plain(b []byte) bool {
+	b = bytes.TrimPrefix(b, []byte("-"))
+	whole, _, _ := bytes.Cut(b, []byte("."))
+	for _, c := range b {
+		if c != '.' && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return len(whole) > 0 && (whole[0] != '0' || len(whole) == 1) && b[len(b)-1] != '.'
 }
 
 // next skips s if the line continues with it.

@@ -1,9 +1,6 @@
 package record
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // About says of what a value is. Fields that do not apply are empty; a value of a whole trial has none.
 // Names are those of the study, the machine or the program: they can contain any character.
@@ -76,8 +73,10 @@ func (r *Result) Get(q Quantity) (Value, bool) { return r.Value(q.Whole()) }
 
 // Value returns the value with a key.
 func (r *Result) Value(k Key) (Value, bool) {
-	if i := slices.IndexFunc(r.Values, func(v Value) bool { return v.Name == k.Name && v.About == k.About }); i >= 0 {
-		return r.Values[i], true
+	for i := range r.Values {
+		if v := &r.Values[i]; v.Name == k.Name && v.About == k.About { // a Value is long to copy
+			return *v, true
+		}
 	}
 	return Value{}, false
 }

@@ -3,6 +3,7 @@
 package foreign
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -22,11 +23,17 @@ func ReadFile(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, limit+1)) // it can grow meanwhile
-	if err == nil && int64(len(b)) > limit {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.Grow(int(info.Size()) + bytes.MinRead)
+	_, err = b.ReadFrom(io.LimitReader(f, limit+1)) // it can grow meanwhile
+	if err == nil && int64(b.Len()) > limit {
 		err = fmt.Errorf("%s: longer than %d bytes", name, limit)
 	}
-	return b, err
+	return b.Bytes(), err
 }
 
 // Open opens a file as ReadFile does. The caller bounds what it keeps of a file that grows.
