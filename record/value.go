@@ -34,7 +34,15 @@ func (q Quantity) Thread(place, program, thread string) Key {
 
 // Value is a value with the key.
 func (k Key) Value(unit string, v float64) Value {
-	return Value{Name: k.Name, About: k.About, Unit: unit, Value: v}
+	return Value{Name: k.Name, About: k.about(), Unit: unit, Value: v}
+}
+
+// about is nil for a whole trial.
+func (k Key) about() *About {
+	if k.About == (About{}) {
+		return nil
+	}
+	return &k.About
 }
 
 // String prints a key as Prometheus does: cpu.own{end=client}.
@@ -54,10 +62,11 @@ func (k Key) String() string {
 // Compare orders keys by quantity, then by what they are about.
 func (k Key) Compare(o Key) int { return strings.Compare(k.String(), o.String()) }
 
-// A Value is one number in a base unit.
+// A Value is one number in a base unit. Results share what their values are about, nil for a whole trial: read it by Key, and
+// do not change it.
 type Value struct {
 	Name Quantity `json:"name"`
-	About
+	*About
 	Unit  string  `json:"unit"` // bit/s, packet/s, 1/s, s, s/bit, s/packet, core, byte, 1
 	Value float64 `json:"value"`
 	// Hist is the distribution whose median is Value: an HDR histogram of ns in the V2 compressed,
@@ -66,7 +75,12 @@ type Value struct {
 }
 
 // Key identifies v in its trial.
-func (v Value) Key() Key { return Key{v.Name, v.About} }
+func (v Value) Key() Key {
+	if v.About == nil {
+		return v.Name.Whole()
+	}
+	return Key{v.Name, *v.About}
+}
 
 // Get returns the value of q of the whole trial.
 func (r *Result) Get(q Quantity) (Value, bool) { return r.Value(q.Whole()) }
@@ -74,7 +88,7 @@ func (r *Result) Get(q Quantity) (Value, bool) { return r.Value(q.Whole()) }
 // Value returns the value with a key.
 func (r *Result) Value(k Key) (Value, bool) {
 	for i := range r.Values {
-		if v := &r.Values[i]; v.Name == k.Name && v.About == k.About { // a Value is long to copy
+		if v := &r.Values[i]; v.Name == k.Name && v.Key() == k {
 			return *v, true
 		}
 	}
