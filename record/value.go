@@ -62,10 +62,10 @@ func (k Key) String() string {
 // Compare orders keys by quantity, then by what they are about.
 func (k Key) Compare(o Key) int { return strings.Compare(k.String(), o.String()) }
 
-// A Value is one number in a base unit. Results share what their values are about, nil for a whole trial: read it by Key, and
-// do not change it.
+// A Value is one number in a base unit.
 type Value struct {
 	Name Quantity `json:"name"`
+	// About is nil for a whole trial, and values share it: read it by Key, and do not change it.
 	*About
 	Unit  string  `json:"unit"` // bit/s, packet/s, 1/s, s, s/bit, s/packet, core, byte, 1
 	Value float64 `json:"value"`
