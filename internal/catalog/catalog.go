@@ -216,7 +216,7 @@ var Probes = map[string]func() probe.Probe{
 
 func FindNetwork(name string) (Network, error) { return find(Networks, "network", name) }
 
-// FindProbe returns a fresh probe, or an error that lists all names.
+// FindProbe returns a fresh probe, or an error that suggests a name.
 func FindProbe(name string) (probe.Probe, error) {
 	fresh, err := find(Probes, "probe", name)
 	if err != nil {
@@ -228,11 +228,11 @@ func FindProbe(name string) (probe.Probe, error) {
 func find[T any](in map[string]T, what, name string) (T, error) {
 	e, ok := in[name]
 	if !ok {
-		known, meant := Names(in), ""
-		if c := strictyaml.Closest(name, known); c != "" {
+		meant := ""
+		if c := strictyaml.Closest(name, Names(in)); c != "" {
 			meant = fmt.Sprintf("did you mean %q? ", c)
 		}
-		return e, fmt.Errorf("unknown %s %q; %suse one of %s", what, name, meant, strings.Join(known, ", "))
+		return e, fmt.Errorf("unknown %s %q; %sweir list %ss lists all", what, name, meant, what)
 	}
 	return e, nil
 }

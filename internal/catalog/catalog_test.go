@@ -205,8 +205,8 @@ func TestAvailable(t *testing.T) {
 // Prepare finds mistakes with their positions before anything is built.
 func TestPrepareRefuses(t *testing.T) {
 	for _, c := range []struct{ name, yaml, want string }{
-		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; did you mean "vxlan"? use one of af-xdp, bridge, `},
-		{"probe", "networks: [host]\nprobes:\n- pong", `s.yaml:3: unknown probe "pong"; did you mean "ping"? use one of`},
+		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; did you mean "vxlan"? weir list networks lists all`},
+		{"probe", "networks: [host]\nprobes:\n- pong", `s.yaml:3: unknown probe "pong"; did you mean "ping"? weir list probes lists all`},
 		{"option", "networks:\n- use: vxlan\n  vnj: 7\nprobes: [ping]", `s.yaml:3: vxlan has no option "vnj"`},
 		{"value", "networks:\n- {use: vxlan, vni: seven}\nprobes: [ping]", "s.yaml:2: vxlan: vni"},
 		{"bound", "networks:\n- {use: vxlan, vni: 16777216}\nprobes: [ping]", "16777216"},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -116,27 +117,19 @@ that is measured, cannot do it; 4 interrupted, can be resumed.`,
 			return cmp.Or(notEmpty(c, as), speak(c))
 		},
 		Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(*cobra.Command, []string) error {
+			_, err := io.WriteString(os.Stdout, road)
+			return err
+		},
 	}
 	root.PersistentFlags().String("lang", "", "language of reports: en or zh (default: that of LC_ALL, LC_MESSAGES or LANG, else en)")
 	root.SetVersionTemplate("weir {{.Version}}\n")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%w; see %s --help", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(runCommand(version), reproduceCommand(version), figureCommand(version), reportCommand(), indexCommand(), explainCommand(version), compareCommand(), poolCommand(), importCommand(), planCommand(), labCommand(),
 		listCommand(), schemaCommand(), doctorCommand(), versionCommand(version), watchCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand(), coordinateCommand(version), samplerCommand(), redirectCommand())
+	root.SetHelpCommand(helpCommand())
 	groupCommands(root)
 	return root
-}
-
-// args makes the error of a positional arguments check a usage error.
-func args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, as []string) error {
-		if err := check(c, as); err != nil {
-			return usage("%w; see %s --help", err, c.CommandPath())
-		}
-		return nil
-	}
 }
 
 // complete completes a comma-separated list of names.

@@ -32,11 +32,12 @@ type explainFlags struct {
 func explainCommand(version string) *cobra.Command {
 	var f explainFlags
 	c := &cobra.Command{
-		Use:   "explain DIR",
+		Use:   "explain [DIR]",
 		Short: "Say why each network of a run costs what it costs",
 		Long: `Say in at most six statements per network what limits it, what a packet costs there, and
 what would change if the cause were gone, with intervals and, where a run can refute it,
-with how. Nothing is said about a cause without an effect.
+with how. Nothing is said about a cause without an effect. Without DIR, explain the
+newest run in weir-results and in this directory.
 
 --test runs what "Refuted if" asks for: for every such statement, the network as it
 was found and the same network without the supposed cause, in paired blocks, in a lab
@@ -54,8 +55,17 @@ the commands that remove the cause there.`,
   weir explain results --evidence --network vxlan-overlay
   weir explain results --test --fast
   weir explain results --test --hypothesis mine.json`,
-		Args: args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, as []string) error { return f.explain(c, as[0], version) },
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, as []string) error {
+			if err := f.check(c); err != nil {
+				return err
+			}
+			dirs, err := orNewest(as)
+			if err != nil {
+				return err
+			}
+			return f.explain(c, dirs[0], version)
+		},
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&f.md, "md", false, "print Markdown")
@@ -91,9 +101,6 @@ func (f *explainFlags) check(c *cobra.Command) error {
 
 // explain explains the run in dir, or tests what is said about it.
 func (f *explainFlags) explain(c *cobra.Command, dir, version string) error {
-	if err := f.check(c); err != nil {
-		return err
-	}
 	a, err := job.Single(dir, f.keep)
 	if err != nil {
 		return err

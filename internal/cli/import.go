@@ -11,6 +11,8 @@ import (
 	"github.com/weir-bench/weir/internal/imported"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/section"
 )
 
 func importCommand() *cobra.Command {
@@ -77,6 +79,16 @@ func refused(path string, reason error) {
 }
 
 func printImported(x job.Imported) error {
+	if x.Imported > 0 {
+		a, err := job.LoadInside(x.Dir, false)
+		if err == nil {
+			err = render.Brief(os.Stdout, spoken(section.Report(a)), width(), colors())
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Println()
+	}
 	line := lang.T("%d files: %d imported, %d refused", x.Files, x.Imported, x.Refused)
 	if x.Files == 1 {
 		line = lang.T("1 file: %d imported, %d refused", x.Imported, x.Refused)

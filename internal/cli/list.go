@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -27,7 +28,7 @@ func listCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, as []string) error {
 			list := job.Lists[as[0]]
 			if list == nil {
-				return usage("cannot list %q; use one of %s", as[0], strings.Join(names, ", "))
+				return usage("cannot list %q%s", as[0], cmp.Or(meant(as[0], names), "; use one of "+strings.Join(names, ", ")))
 			}
 			if properties && as[0] != "networks" {
 				return usage("--properties lists networks only, not %s", as[0])

@@ -20,7 +20,6 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/remote"
 	"github.com/weir-bench/weir/internal/topo"
-	"github.com/weir-bench/weir/internal/unit"
 )
 
 type topologyFlags struct {
@@ -49,10 +48,12 @@ func (t *topologyFlags) register(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("network", complete(catalog.In(network.InLab)))
 }
 
+var errNoNetwork = usage("no network given: add -n NAME, such as -n vxlan-overlay; weir list networks lists all")
+
 // build returns the topology and the whole plan. Its errors are usage errors.
 func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 	if t.network == "" {
-		return on, p, usage("no network given: add -n %s", strings.Join(catalog.In(network.InLab), "|"))
+		return on, p, errNoNetwork
 	}
 	if !strings.HasPrefix(t.network, "{") && strings.Contains(t.network, ",") {
 		return on, p, usage("--network takes one network, not %q", t.network)
@@ -67,8 +68,8 @@ func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 		}
 	}
 	if t.loss != "" {
-		if t.spec.Distance.Loss, err = unit.ParsePercent(t.loss); err != nil {
-			return on, p, usage("--loss: %w", err)
+		if t.spec.Distance.Loss, err = share(t.loss); err != nil {
+			return on, p, failure.Usage.Of(ofFlag("loss", t.loss, err))
 		}
 	}
 	if t.spec.NIC, err = topo.ParseNIC(t.nic); err != nil {

@@ -94,7 +94,7 @@ func (p *progress) prefix() lang.Text {
 	if p.name == "" {
 		return ""
 	}
-	return p.name + lang.T(", ")
+	return lang.T("%s, ", p.name)
 }
 
 func (p *progress) left(d time.Duration) lang.Text {

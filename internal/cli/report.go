@@ -43,10 +43,11 @@ type reportFlags struct {
 func reportCommand() *cobra.Command {
 	var f reportFlags
 	c := &cobra.Command{
-		Use:   "report DIR...",
+		Use:   "report [DIR...]",
 		Short: "Write the report of stored results again, or one about several runs",
 		Long: `Write the report of stored results again. For a series of runs (weir run --runs),
-write the pooled report.
+write the pooled report. Without DIR, that of the newest run in weir-results and in
+this directory.
 
 Several directories make one page. Runs of different machines stand side by side;
 two of one machine are before and after, with the changes that weir compare finds;
@@ -69,8 +70,13 @@ describes them and the columns of csv and ratios.`,
   weir report results --format csv > results.csv
   weir report results --format ratios > ratios.csv
   weir report results --format gobench | benchstat -col /network -`,
-		Args: args(cobra.MinimumNArgs(1)),
-		RunE: func(c *cobra.Command, as []string) error { return f.write(c, as) },
+		RunE: func(c *cobra.Command, as []string) error {
+			dirs, err := orNewest(as)
+			if err != nil {
+				return err
+			}
+			return f.write(c, dirs)
+		},
 	}
 	c.Flags().StringVar(&f.format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV), json, gobench, openmetrics, customBiggerIsBetter or customSmallerIsBetter; with --figure svg; default: that of -o, such as report.html")
 	c.Flags().StringVar(&f.figure, "figure", "", "draw this figure alone; list shows their names")

@@ -15,8 +15,11 @@ import (
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
 )
 
 // runFlags say what to run, and where the results go.
@@ -26,6 +29,7 @@ type runFlags struct {
 	many        seriesFlags
 	dir, resume string
 	json, trace bool
+	verbose     bool
 }
 
 func runCommand(version string) *cobra.Command {
@@ -35,19 +39,7 @@ func runCommand(version string) *cobra.Command {
 		Short: "Build the networks or find them, measure them, and report",
 		Long: `Run a study: a YAML file, or the name of a shipped one (weir list studies).
 Without a study and without -n it runs the default one: plain hosts, a bridge and
-a VXLAN overlay on this machine, in about a minute. Flags change the study.
-
-With --ssh or --kube, weir builds nothing and measures networks that exist: between
-machines, or between the nodes and pods of a cluster. It uses your own ssh or
-kubectl with their configuration, and changes nothing there. kubectl weir run, the
-plugin, implies --kube. -n names networks, as always; the namespace is -N. With
---in-cluster, a coordinator in the cluster carries out the run, for hundreds of
-nodes, and --attach brings the results home later.
-
-The interval of one run covers only that run. --runs 5 --every 10m runs the study
-five times, ten minutes from start to start, and pools the runs: the pooled
-intervals also cover differences between runs. Each run is an ordinary results
-directory below -o: 001, 002 and so on.`,
+a VXLAN overlay on this machine, in about a minute. Flags change the study.` + "\n\n" + aboutMachines + " " + aboutKube + "\n\n" + aboutSeries,
 		Example: `  weir run
   weir run -n host,vxlan-overlay -p tcp-stream,udp-stream --blocks 10 --duration 1s -o results
   weir run -n host,routed,vxlan-overlay -p tcp-stream -f mtu=1500,9000
@@ -57,7 +49,7 @@ directory below -o: 001, 002 and so on.`,
   weir run --kube --in-cluster --image registry.example/weir:1 --nodes all --pairs all --rounds 12
   weir run --runs 5 --every 10m
   weir run --resume results`,
-		Args:              args(cobra.MaximumNArgs(1)),
+		Args:              oneStudy,
 		ValidArgsFunction: complete(job.StudyNames()),
 		RunE: func(c *cobra.Command, as []string) error {
 			if f.study.target.attach != "" {
@@ -73,6 +65,7 @@ directory below -o: 001, 002 and so on.`,
 	c.Flags().StringVar(&f.study.target.attach, "attach", "", "with --kube: Job of a run that --in-cluster has started, to see its progress and bring its results home")
 	c.Flags().StringVar(&f.resume, "resume", "", "results directory of a run, or of several, to finish")
 	c.Flags().BoolVar(&f.json, "json", false, "print the tables as JSON")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the whole report, not the answer alone")
 	c.Flags().BoolVar(&f.trace, "trace", false, "after the trials, trace 100 requests through each network (weir trace)")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
@@ -85,7 +78,12 @@ func (f *runFlags) run(c *cobra.Command, as []string, version string) error {
 	if err != nil {
 		return err
 	}
-	run := func() error { return f.print(job.Run(c.Context(), o)) }
+	run := func() error {
+		if one := o.Study.Networks[0]; o.Resume == "" && comparesNothing(o.Study) {
+			tell.Note(lang.T("nothing is compared: %s is the only network; add another to see what it costs, such as -n %s", one.Name, "host,"+beside(one.Kind)))
+		}
+		return f.print(job.Run(c.Context(), o))
+	}
 	if o.VM != nil { // it has a lab of its own
 		return run()
 	}
@@ -139,6 +137,19 @@ func (f *runFlags) options(c *cobra.Command, as []string, version string) (o job
 	return o, nil
 }
 
+// comparesNothing reports whether a study in the lab has one network and one level of everything.
+func comparesNothing(s study.Study) bool {
+	return len(s.Networks) == 1 && len(s.Compare) == 0 && len(s.Factors) == 0 && !s.AllPairs && !s.Target.Exists()
+}
+
+// beside names a network to compare with host, which is one if that is not host itself.
+func beside(kind string) string {
+	if kind == "host" {
+		return "vxlan-overlay"
+	}
+	return kind
+}
+
 // check refuses flags that contradict each other.
 func (f *runFlags) check(c *cobra.Command, as []string) error {
 	if f.resume != "" && (len(as) > 0 || f.dir != "" || f.study.changed(c) || c.Flags().Changed("runs") || c.Flags().Changed("every")) {
@@ -185,7 +196,7 @@ func (f *runFlags) print(out *job.Outcome, err error) error {
 	if err != nil || out.Report == nil {
 		return err
 	}
-	err = printReport(out.Report, f.json, out.Dir)
+	err = f.printReport(out.Report, out.Dir)
 	if err == nil {
 		err = out.Verdict
 	}
@@ -198,20 +209,42 @@ func (f *runFlags) print(out *job.Outcome, err error) error {
 	return err
 }
 
-// printReport prints a report whose files are in dir.
-func printReport(page *doc.Document, asJSON bool, dir string) error {
-	file, format := filepath.Join(dir, "report.html"), "text"
-	if asJSON {
-		format = "json"
+// printReport prints what a report whose files are in dir answers, or all of it, and what to do next.
+func (f *runFlags) printReport(page *doc.Document, dir string) (err error) {
+	file := filepath.Join(dir, "report.html")
+	switch {
+	case f.json:
+		err = formats["json"](os.Stdout, spoken(page))
+	case f.verbose:
+		err = formats["text"](os.Stdout, spoken(page))
+	default:
+		err = render.Brief(os.Stdout, spoken(page), width(), colors())
 	}
-	err := formats[format](os.Stdout, spoken(page))
-	if err == nil && !asJSON {
+	if err == nil && !f.json {
 		_, err = fmt.Println("\n" + said(lang.T("report: %s", file)))
+	}
+	if err == nil && !f.json && !f.verbose {
+		_, err = fmt.Println(said(lang.T("next: %s", strings.Join(next(page, dir), ", "))))
 	}
 	if err != nil {
 		return failure.Check.Errorf("cannot print the report: %w; it is in %s", err, file)
 	}
 	return nil
+}
+
+// next are the commands that say more about results.
+func next(page *doc.Document, dir string) (out []string) {
+	word := plan.ShellWord(dir)
+	if slices.Contains(page.IDs(), "why") {
+		out = append(out, "weir explain "+word)
+	}
+	return append(out, "weir report "+word)
+}
+
+// colors reports whether stdout is a terminal that shows colors, and its user wants them (https://no-color.org).
+func colors() bool {
+	t := os.Getenv("TERM")
+	return os.Getenv("NO_COLOR") == "" && t != "" && t != "dumb" && term.IsTerminal(int(os.Stdout.Fd()))
 }
 
 // width returns the terminal width of stdout in columns; 100 without a terminal.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -126,7 +127,10 @@ func (f *studyFlags) base(c *cobra.Command, as []string) (study.Study, error) {
 	}
 	b, err := foreign.ReadFile(as[0], strictyaml.MaxSource)
 	if err != nil {
-		return study.Study{}, fmt.Errorf("study %s: %w; shipped studies: %s", as[0], err, strings.Join(job.StudyNames(), ", "))
+		if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(as[0], "/.") { // it has the form of a name
+			return study.Study{}, unknownStudy(as[0])
+		}
+		return study.Study{}, fmt.Errorf("study %s: %w; weir list studies lists those that weir has", as[0], err)
 	}
 	return study.Load(b, as[0])
 }
@@ -151,7 +155,7 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 		set(c, "probes", &s.Probes, f.probes, uses),
 		set(c, "precision", &s.Precision, f.precision, precision),
 		set(c, "pairs", &s.AllPairs, f.pairs, study.ParsePairs),
-		set(c, "loss", &s.Topology.Distance.Loss, f.loss, unit.ParsePercent),
+		set(c, "loss", &s.Topology.Distance.Loss, f.loss, share),
 		set(c, "nic", &s.Topology.NIC, f.nic, topo.ParseNIC),
 	)
 	*s = s.Resolve()
@@ -173,6 +177,7 @@ func (f *studyFlags) comparisons(c *cobra.Command, s *study.Study) error {
 		}
 		return nil
 	}
+	s.CompareLevels(f.varied())
 	if c.Flags().Changed("networks") || c.Flags().Changed("baseline") {
 		*s = s.Against(s.Baseline, c.Flags().Changed("baseline"))
 	}
@@ -182,22 +187,53 @@ func (f *studyFlags) comparisons(c *cobra.Command, s *study.Study) error {
 	return nil
 }
 
+// varied are the factors of --factor, in their order.
+func (f *studyFlags) varied() (out []string) {
+	for _, kv := range f.factors {
+		k, _, _ := strings.Cut(kv, "=")
+		out = append(out, k)
+	}
+	return out
+}
+
 // precision refuses 0, which would be none.
 func precision(s string) (float64, error) {
-	v, err := unit.ParsePercent(s)
+	v, err := share(s)
 	if err == nil && v == 0 {
 		err = fmt.Errorf("invalid precision %s: want %g %% or more, or leave it out", s, 100*study.MinPrecision)
 	}
 	return v, err
 }
 
+// errNoShare is the error of a flag for a share about a text that is none.
+var errNoShare = errors.New("want a share, such as 2% or 0.02")
+
+// share reads a share. Its error says what the flag takes.
+func share(s string) (float64, error) {
+	v, err := unit.ParsePercent(s)
+	if err != nil && !strings.ContainsAny(s, "0123456789") {
+		err = errNoShare
+	}
+	return v, err
+}
+
 func set[T, V any](c *cobra.Command, flag string, to *T, value V, parse func(V) (T, error)) (err error) {
 	if c.Flags().Changed(flag) {
-		if *to, err = parse(value); err != nil {
-			err = fmt.Errorf("--%s: %w", flag, err)
-		}
+		*to, err = parse(value)
+		err = ofFlag(flag, value, err)
 	}
 	return err
+}
+
+// ofFlag says of which flag an error is, and with which value if the error does not.
+func ofFlag(flag string, value any, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errNoShare):
+		return fmt.Errorf("--%s %v: %w", flag, value, err)
+	}
+	return fmt.Errorf("--%s: %w", flag, err)
 }
 
 // uses parses names, or mappings as in a study: {use: vxlan-overlay, vni: 7}.

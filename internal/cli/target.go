@@ -64,6 +64,8 @@ func (f *targetFlags) change(c *cobra.Command, s *study.Study) error {
 	switch {
 	case changed("ssh") && f.wantsKube():
 		return usage("--ssh and --kube cannot be combined: a run measures one target; make two runs, and compare them with weir compare")
+	case changed("ssh") && !strings.Contains(f.ssh, ","):
+		return usage("--ssh %s: one machine, but a network has two ends; name two or more, such as --ssh %s,b", f.ssh, f.ssh)
 	case changed("ssh"):
 		s.Target = study.Target{SSH: strings.Split(f.ssh, ","), Ports: s.Target.Ports}
 	case f.wantsKube() && s.Target.Kube == nil:

@@ -140,7 +140,7 @@ func (f *traceFlags) study(c *cobra.Command) (study.Study, error) {
 	s, err := f.machines.only(c, f.networks...)
 	if err == nil && !s.Target.Exists() {
 		if len(f.networks) == 0 {
-			return s, usage("no network given: add -n %s", strings.Join(catalog.In(network.InLab), "|"))
+			return s, errNoNetwork
 		}
 		s, err = f.inLab(c)
 	}

@@ -74,9 +74,9 @@ func versionCommand(version string) *cobra.Command {
 				if b.Modified {
 					changed = ", with changes"
 				}
-				fmt.Printf("commit    %s of %s%s\n", b.Commit, b.Time, changed)
+				fmt.Printf("commit: %s of %s%s\n", b.Commit, b.Time, changed)
 			}
-			fmt.Printf("built by  %s for %s\nengine    protocol %d\n", b.Go, b.Platform, b.EngineProtocol)
+			fmt.Printf("built by: %s for %s\nengine: protocol %d\n", b.Go, b.Platform, b.EngineProtocol)
 			return nil
 		},
 	}

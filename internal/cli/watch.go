@@ -15,21 +15,26 @@ import (
 
 func watchCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "watch DIR",
+		Use:   "watch [DIR]",
 		Short: "Show the progress of a run that another process writes",
 		Long: `Show the progress of a run, or of a series of runs, that another weir on this
 machine writes to DIR, until it ends: on a terminal with each network's ratio to the
 baseline so far, whose interval narrows as blocks arrive, and otherwise a line per
-block. It reads the directory once a second and changes nothing.
+block. It reads the directory once a second and changes nothing. Without DIR, it
+watches the newest run in weir-results and in this directory.
 
 Exit status: 0 the run is complete; 3 it ended before it wrote its report.`,
 		Example: `  weir run -o results & weir watch results
   ssh lab1 -t weir watch results`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, as []string) error {
+			dirs, err := orNewest(as)
+			if err != nil {
+				return err
+			}
 			w := watcher{progress: progress{out: os.Stdout, screen: newScreen(os.Stdout)}}
 			defer w.End()
-			report, err := job.Watch(c.Context(), as[0], w.show)
+			report, err := job.Watch(c.Context(), dirs[0], w.show)
 			if err != nil {
 				return err
 			}

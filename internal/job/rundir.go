@@ -25,6 +25,9 @@ import (
 	"github.com/weir-bench/weir/internal/target/local"
 )
 
+// resultsDir is where runs go without -o.
+const resultsDir = "weir-results"
+
 // open creates the directory of a new run, or opens that of the run to resume.
 func (r *runner) open() (*store.Dir, error) {
 	if r.Resume != "" {
@@ -60,7 +63,7 @@ func (r *runner) newDir() string { return NewDir(r.Dir, r.Study.Name) }
 // NewDir returns the directory for results: the chosen one, or if that is "" one named after what they are of and the
 // time.
 func NewDir(chosen, name string) string {
-	return cmp.Or(chosen, filepath.Join("weir-results", asFile(name)+"-"+time.Now().Format("20060102-150405")))
+	return cmp.Or(chosen, filepath.Join(resultsDir, asFile(name)+"-"+time.Now().Format("20060102-150405")))
 }
 
 // asFile makes a name that a study chose a plain file name: it can lead to no other directory.

@@ -30,7 +30,11 @@ func (t *Threads) process(dir string, add func(candidate)) error {
 			return err
 		}
 		if len(args) > 0 { // otherwise a kernel thread, or a process that is ending
-			p.name, p.ns = program(args, p.comm), inode(t.root, dir+"/ns/net")
+			file := func() string {
+				to, _ := fs.ReadLink(t.root, dir+"/exe") // "" of another user
+				return to
+			}
+			p.name, p.ns = program(args, p.comm, file), inode(t.root, dir+"/ns/net")
 		} else {
 			p.sure = true
 		}

@@ -2,6 +2,7 @@ package sample
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,15 +37,24 @@ func comm(root fs.FS, file string) (string, error) {
 	return word(strings.TrimSuffix(string(b), "\n")), err
 }
 
-// program names a process by the first of its arguments: programs that run as /proc/self/exe are called exe. The
-// name of a weir process includes its command, and the role or the device of weir's own helpers. Other arguments
-// belong to users, and are left out.
-func program(args []byte, comm string) string {
+// ranItself is the name of programs that run themselves, by the link /proc/self/exe.
+const ranItself = "exe"
+
+// program names a process by the first of its arguments or, of a program that ran itself, by its name in the kernel or
+// the file that it is, which only its user and root see. The name of a weir process includes its command, and the role
+// or the device of weir's own helpers. Other arguments belong to users, and are left out.
+func program(args []byte, comm string, file func() string) string {
 	argv := strings.Split(string(args), "\x00")
-	if name := NameOf(argv); name != "" && name != "exe" {
+	if name := NameOf(argv); name != "" && name != ranItself {
 		return name
 	}
-	return comm
+	if comm != ranItself {
+		return comm
+	}
+	if name := strings.TrimSuffix(file(), " (deleted)"); name != "" {
+		argv[0] = strings.ReplaceAll(name, " ", "_")
+	}
+	return cmp.Or(NameOf(argv), comm)
 }
 
 // NameOf names a process by the first of its arguments; "" if they do not tell.

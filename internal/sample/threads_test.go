@@ -43,6 +43,22 @@ func tree(busy map[string]int) fstest.MapFS {
 	return m
 }
 
+// A program that runs itself is called what it is, if anyone can see that.
+func TestRanItself(t *testing.T) {
+	for _, c := range []struct{ args, comm, file, want string }{
+		{"/usr/bin/iperf3\x00-s\x00", "iperf3", "", "iperf3"},
+		{"/proc/self/exe\x00init\x00", "runc:[1:CHILD]", "/usr/bin/runc", "runc:[1:CHILD]"},
+		{"/proc/self/exe\x00init\x00", "exe", "/usr/bin/runc", "runc"},
+		{"/proc/self/exe\x00init\x00", "exe", "/tmp/a b (deleted)", "a_b"},
+		{"/proc/self/exe\x00host\x00", "exe", "/usr/bin/weir", "weir-host"},
+		{"/proc/self/exe\x00init\x00", "exe", "", "exe"},
+	} {
+		if got := program([]byte(c.args), c.comm, func() string { return c.file }); got != c.want {
+			t.Errorf("%q, %q, %q: %q, want %q", c.args, c.comm, c.file, got, c.want)
+		}
+	}
+}
+
 func TestThreads(t *testing.T) {
 	th := WatchThreads(tree(map[string]int{"7": 1e6, "8": 2_500_000_000, "9": 3e6, "21": 4e6, "3": 5e6}), nil)
 	if err := th.Find(); err != nil {
@@ -310,7 +326,7 @@ func TestProgramLeavesArgumentsOut(t *testing.T) {
 		"iperf3\x00-c\x00secret":                            "iperf3",
 		"/opt/x/ovs-vswitchd: monitoring":                   "ovs-vswitchd",
 	} {
-		if got := program([]byte(args), "comm"); got != want {
+		if got := program([]byte(args), "comm", func() string { return "" }); got != want {
 			t.Errorf("%q is %q, want %q", args, got, want)
 		}
 	}

@@ -77,6 +77,17 @@ func holdsRun(dir string) bool {
 	return false
 }
 
+// Begun returns when the run or the series in dir began: when the file was written that each has from its start. It
+// returns false for a directory without results.
+func Begun(dir string) (time.Time, bool) {
+	for _, file := range []string{runsFile, studyFile, resultsFile} {
+		if info, err := os.Lstat(filepath.Join(dir, file)); err == nil && info.Mode().IsRegular() {
+			return info.ModTime(), true
+		}
+	}
+	return time.Time{}, false
+}
+
 // ReadSeries reads the plan of the series in dir. Without one, the error is fs.ErrNotExist.
 func ReadSeries(dir string) (s Series, err error) {
 	file := filepath.Join(dir, runsFile)

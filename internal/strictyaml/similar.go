@@ -19,7 +19,8 @@ func unknown(what, noun, key string, known []string) string {
 	return s + " (known: " + strings.Join(known, ", ") + ")"
 }
 
-// Closest returns the word most similar to s, or "" if more than a third of its letters differ.
+// Closest returns the word most similar to s; if more than a third of its letters differ, the first that s begins, as
+// flannel begins flannel-vxlan; or "".
 func Closest(s string, words []string) string {
 	best, at := "", math.MaxInt
 	for _, w := range words {
@@ -27,7 +28,15 @@ func Closest(s string, words []string) string {
 			best, at = w, n
 		}
 	}
-	return best
+	if len(s) < 3 || best != "" {
+		return best
+	}
+	for _, w := range words {
+		if strings.HasPrefix(w, strings.ToLower(s)) {
+			return w
+		}
+	}
+	return ""
 }
 
 // distance returns the number of letters to insert, delete, replace or swap with their neighbor to

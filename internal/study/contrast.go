@@ -170,6 +170,29 @@ func (s Study) Against(baseline string, add bool) Study {
 	return s
 }
 
+// CompareLevels adds comparisons of the levels of factors with the first one: who varies a factor asks what it changes. They
+// come first; a factor that is compared already stays as it is. Networks are compared as before.
+func (s *Study) CompareLevels(factors []string) {
+	var more []Contrast
+	for _, factor := range factors {
+		levels := s.Factors[factor]
+		if len(levels) < 2 || slices.ContainsFunc(s.Compare, func(c Contrast) bool { return c.To[factor] != "" }) {
+			continue
+		}
+		c := Contrast{To: map[string]string{factor: levels[0]}}
+		if len(levels) == 2 { // which names it: mtu 9000 ÷ 1500
+			c.Of = Levels{factor: levels[1:]}
+		}
+		if len(s.checkContrast("", c)) == 0 {
+			more = append(more, c)
+		}
+	}
+	if more != nil && len(s.Compare) == 0 && len(s.Networks) > 1 {
+		more = append(more, Contrast{To: map[string]string{"network": s.Baseline}})
+	}
+	s.Compare = append(more, s.Compare...)
+}
+
 // varies returns the levels of all factors, networks and probes among them.
 func (s Study) varies() map[string][]string {
 	all := map[string][]string{"network": Names(s.Networks), "probe": Names(s.Probes)}

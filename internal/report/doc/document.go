@@ -40,6 +40,8 @@ type Document struct {
 	Span     string    `json:"span,omitempty"`   // when they ran
 	Where    string    `json:"where,omitempty"`  // between which machines that exist
 	Head     []Fact    `json:"head,omitempty"`   // what a reader must know first: machines, versions, when, how sure
+	Lead     string    `json:"lead,omitempty"`   // the one warning that could change the answer, with its remedy
+	Answer   []string  `json:"answer,omitempty"` // to the question, in sentences; the first section has its numbers
 	Warnings []string  `json:"warnings,omitempty"`
 	Networks []string  `json:"networks,omitempty"` // in order of their colors
 	Baseline string    `json:"baseline,omitempty"` // the network without a color

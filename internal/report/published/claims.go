@@ -26,7 +26,7 @@ func ClaimSection(outcomes []claim.Outcome) doc.Section {
 	t := doc.Tabulate("claims-table", claimColumns(outcomes)...)
 	t.Prose = true
 	return doc.Section{ID: "claims", Title: say("Published figures that these results bear on"), Label: say("Published figures"),
-		Tables: []doc.Table{t}, Notes: append(claimNotes(outcomes), claimFootnote(outcomes)), Data: outcomes}
+		About: verdicts(outcomes), Tables: []doc.Table{t}, Notes: append(claimNotes(outcomes), claimFootnote()), Data: outcomes}
 }
 
 // claimColumns has a row for each test of each claim; an untestable claim has one row.
@@ -134,7 +134,8 @@ func refuted(o claim.Outcome) string {
 	return say("%s.", prose.Alternatives(parts))
 }
 
-func claimFootnote(outcomes []claim.Outcome) string {
+// verdicts counts the claims by verdict.
+func verdicts(outcomes []claim.Outcome) string {
 	n := map[claim.Verdict]int{}
 	for _, o := range outcomes {
 		n[o.Verdict]++
@@ -145,7 +146,11 @@ func claimFootnote(outcomes []claim.Outcome) string {
 			parts = append(parts, fmt.Sprintf("%s %d", word(string(v)), n[v]))
 		}
 	}
-	return say("%s: %s. A claim holds when the whole interval of the measured ratio is within the accepted bounds, and does not hold when all of it is outside. "+
+	return say("%s: %s.", prose.Count(len(outcomes), "claim"), prose.List(parts))
+}
+
+func claimFootnote() string {
+	return say("A claim holds when the whole interval of the measured ratio is within the accepted bounds, and does not hold when all of it is outside. "+
 		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict. So its interval is narrower than that of the same ratio in the other tables, whose intervals hold together. A verdict from one run covers only that run; another run can differ.",
-		prose.Count(len(outcomes), "claim"), prose.List(parts), prose.Trim(100*claim.Confidence))
+		prose.Trim(100*claim.Confidence))
 }

@@ -29,9 +29,17 @@ func markdown(w io.Writer, d *doc.Document, m doc.Medium) error {
 		}
 		fmt.Fprintf(b, "%s\n", foreign.Markdown(census))
 		paragraph(b, d.Where)
+	}
+	paragraph(b, d.Lead)
+	sections := doc.Visible(d.Sections, m)
+	if len(sections) > 0 && sections[0].Box { // the answer
+		mdSection(b, sections[0], "##", sections[0].Title)
+		sections = sections[1:]
+	}
+	if d.Title != "" {
 		bullets(b, d.Warnings)
 	}
-	for _, s := range doc.Visible(d.Sections, m) {
+	for _, s := range sections {
 		mdSection(b, s, "##", s.Title)
 	}
 	_, err := io.WriteString(w, foreign.Text(b.String()))

@@ -2,148 +2,305 @@ package section
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/explain"
+	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
-	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/record"
+	"github.com/weir-bench/weir/internal/stat"
 )
 
-// answerSection has a sentence per comparison that the study states and per network that is compared, and a
-// table of all ratios to the baseline if conditions are few.
+// answerSection is what a reader sees first, and a terminal shows of a run: what the run says, the numbers, why, and what
+// another run may change.
 func answerSection(s source) []doc.Section {
-	about, costs := s.busy()
-	x := doc.Section{ID: "answer", Title: say("Answer"), About: about, Lines: s.answers(), Box: true}
-	stated := s.sentences()
+	x := doc.Section{ID: "answer", Title: say("Answer"), Box: true}
+	for _, text := range s.answer() {
+		x.Lines = append(x.Lines, doc.Line{Text: text})
+	}
+	x.Tables = s.glance()
 	if t, ok := s.overview(); ok {
-		for i := range x.Lines {
-			x.Lines[i].In = []doc.Medium{doc.Terminal, doc.Markdown, doc.Summary}
-		}
-		for _, l := range append([]doc.Line{{Text: s.shown()}}, s.pathsAlone()...) { // the table has the rest
-			l.In = []doc.Medium{doc.Page}
-			x.Lines = append(x.Lines, l)
-		}
-		x.Tables = []doc.Table{t}
+		x.Tables = append(x.Tables, t)
 	}
-	if len(s.Contrasts) > 0 && s.Contrasts[0].Baseline() != "" { // the study asks about networks first
-		x.Lines = slices.Concat(costs, x.Lines, stated)
-	} else {
-		x.Lines = slices.Concat(stated, costs, x.Lines)
-	}
-	x.Lines = append(x.Lines, s.standingLines(false)...)
-	if x.Lines == nil {
-		x.About = prose.Sentences(x.About, say("Nothing was compared."))
-	}
-	x.Parts = []doc.Section{{ID: "datapath", Notes: Datapath(s.Account), In: doc.Full, Box: true}}
+	x.Notes = prose.NonEmpty(s.because(), s.reach())
 	return []doc.Section{x}
 }
 
-// Datapath explains what a run on one machine measures.
-func Datapath(r *account.Account) []string {
-	if r.Unpaired {
-		return []string{say("These results are imported: weir did not measure them, and knows of their machines, networks and order only what the files say. " +
-			"Nothing proves which path the packets took.")}
-	}
-	if r.Target.Exists() {
-		return found(r)
-	}
-	out := []string{say("One machine is a datapath bench: both ends share its CPUs and no NIC is involved. " +
-		"These numbers are datapath cost, not network throughput.")}
-	for _, x := range r.Results {
-		if record.AtOnce.In(x.Observed) {
-			return append(out, say("Several pairs of hosts were measured at once and shared the machine. Absolute figures describe a shared machine, "+
-				"not one pair alone, and CPU time cannot be attributed to a pair. With one-at-a-time, every pair has the machine to itself."))
-		}
-	}
-	return out
-}
-
-// found explains what a run on machines that exist measures.
-func found(r *account.Account) []string {
-	out := []string{say("weir found these networks and changed nothing: whatever else used the machines and the links between them is part of the numbers.")}
-	if len(r.Machines) == 1 {
-		out = append(out, say("All ends are on one machine and share its CPUs, and no NIC is involved: the numbers are the cost of the datapath."))
-	}
-	if r.Analysis.Pairs > 1 {
-		out = append(out, say("Disjoint pairs of machines were measured at once, and shared the links between them."))
-	}
-	return out
-}
-
-// shown counts the ratios that differ from the baseline, and names the farthest.
-func (s source) shown() string {
-	differ, all, far, where := 0, 0, 1.0, ""
-	for t, r := range s.p.Rows() {
-		if r.Ratio.N == 0 {
-			continue
-		}
-		all++
-		if !r.Ratio.Bounded() || r.Same {
-			continue
-		}
-		differ++
-		if off := math.Abs(math.Log(r.Ratio.Center)); where == "" || off > far {
-			far, where = off, say("%s of %s, %s×%s", s.Short(t.Probe), r.Network, prose.Fixed(r.Ratio.Center, prose.Digits(r.Ratio)), prose.RatioInterval(r.Ratio))
-		}
-	}
-	if differ == 0 {
-		return say("None of %d ratios to %s is shown to differ from 1.", all, s.p.Baseline)
-	}
-	text := say("%d of %d ratios to %s differ from 1 in this run, the farthest %s.", differ, all, s.p.Baseline, where)
-	if differ < all {
-		text = prose.Sentences(text, say("~ marks those that are not shown to differ."))
-	}
-	return text
-}
-
-// pathsAlone says how much of a response time's difference is the network's, where wake-ups hide it.
-func (s source) pathsAlone() (out []doc.Line) {
-	for _, n := range s.p.Networks {
-		var parts []string
-		for _, t := range s.p.Tables {
-			if r, ok := t.Row(n); ok && r.Path.N > 0 {
-				parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s%s×%s", s.Short(t.Probe), doc.Mark(r.Path.Contains(1)), prose.Fixed(r.Path.Center, prose.Digits(r.Path)), prose.RatioInterval(r.Path))))
-			}
-		}
-		if parts != nil {
-			out = append(out, doc.Line{Network: n, Text: say("the network path alone, without wake-ups: %s", sentence(parts))})
-		}
-	}
-	return out
-}
-
-// Answers are the sentences that answer a run's questions: those that the study states, and those about networks.
-func Answers(r *account.Account) []doc.Line {
+// Answers are the sentences that answer a run's question.
+func Answers(r *account.Account) []string {
 	s := source{Account: r, p: r.Analysis}
-	return append(s.sentences(), s.answers()...)
+	return s.answer()
 }
 
-// answers describes each network's cost, in table order.
-func (s source) answers() []doc.Line {
-	var out []doc.Line
+// answer tells the networks without a result, then what the study compares: its own comparisons, in its order, and the
+// networks with the baseline.
+func (s source) answer() (out []string) {
+	out = append(out, s.without()...)
+	networks := s.compared()
+	if len(s.Contrasts) > 0 && s.Contrasts[0].Baseline() != "" { // the study asks about networks first
+		out = slices.Concat(out, networks, s.sentences())
+	} else {
+		out = slices.Concat(out, s.sentences(), networks)
+	}
 	for _, n := range s.p.Networks {
-		text := s.hopClause(n)
-		if n != s.p.Baseline {
-			clauses := s.clauses(n)
-			if clauses != "" && !s.p.Unpaired {
-				clauses = say("in this run, %s", clauses) // another run can show something else
+		if text := s.hopClause(n); text != "" {
+			out = append(out, say("%s: %s", n, text))
+		}
+	}
+	for _, l := range s.standingLines(false) {
+		out = append(out, l.Text)
+	}
+	if len(s.p.Networks) == 1 && len(s.p.Contrasts) == 0 && len(out) == 0 {
+		out = append(out, s.alone()...)
+	}
+	if len(out) == 0 {
+		out = append(out, say("Nothing was compared."))
+	}
+	return out
+}
+
+// compared tells the ratios of all networks to the baseline.
+func (s source) compared() []string {
+	if s.p.Baseline == "" {
+		return nil
+	}
+	return Tell(s.effects(), s.p.Baseline, s.few())
+}
+
+// effects are the ratios of the run's tables. Of a probe under several conditions, a network has the smallest and the largest
+// of those that show a difference.
+func (s source) effects() (out []Effect) {
+	for _, n := range s.p.Networks {
+		if n == s.p.Baseline {
+			continue
+		}
+		for _, tables := range byProbe(s.p.Tables) {
+			var shown []Effect
+			for _, t := range tables {
+				r, _ := t.Row(n)
+				if r.Ratio.N == 0 {
+					continue
+				}
+				e := s.effect(t, r)
+				if len(tables) > 1 {
+					e.At = prose.Comma(prose.Levels(t.Levels), e.At)
+				}
+				if e.shown() {
+					shown = append(shown, e)
+				} else {
+					out = append(out, e)
+				}
 			}
-			text = prose.Sentences(clauses, text)
-		}
-		if text == "" && len(s.p.Networks) == 1 && len(s.p.Contrasts) == 0 {
-			text = s.spans()
-		}
-		if text != "" {
-			out = append(out, doc.Line{Network: n, Text: text})
+			out = append(out, ends(shown)...)
 		}
 	}
 	return out
+}
+
+// ends leaves the smallest and the largest ratio of several conditions.
+func ends(all []Effect) []Effect {
+	if len(all) <= 2 {
+		return all
+	}
+	order := func(a, b Effect) int { return cmp.Compare(a.Ratio.Center, b.Ratio.Center) }
+	lo, hi := slices.MinFunc(all, order), slices.MaxFunc(all, order)
+	return []Effect{lo, hi}
+}
+
+func (s source) effect(t analysis.Table, r analysis.Row) Effect {
+	e := Effect{Network: r.Network, Of: Value(s.Words, t.Probe, t.Metric), Metric: t.Metric, Unit: t.Unit, Ratio: r.Ratio, Detectable: r.Detectable}
+	if r.Ratio.Bounded() && t.Unit == "s" {
+		e.Difference = r.Difference()
+	}
+	if r.Stalled != nil {
+		e.At = stalledIn(r.Stalled)
+	}
+	return e
+}
+
+// few says why no ratio has an interval.
+func (s source) few() string {
+	if s.p.Unpaired {
+		return say("There are too few results to tell.")
+	}
+	blocks, why := 0, ""
+	for _, i := range s.ratios() {
+		blocks, why = max(blocks, i.N), cmp.Or(why, string(i.Reason()))
+	}
+	if least := stat.MinPairs(s.p.Each); blocks < least {
+		return say("Too few blocks to tell: %d of at least %d. The numbers below have no interval, and another run can give others.", blocks, least)
+	}
+	return prose.Sentences(say("No comparison has an interval."), why)
+}
+
+// ratios are all that the run compares.
+func (s source) ratios() (out []stat.Interval) {
+	for _, r := range s.p.Rows() {
+		if r.Ratio.N > 0 {
+			out = append(out, r.Ratio)
+		}
+	}
+	for _, c := range s.p.Contrasts {
+		for _, r := range c.Rows {
+			if r.Ratio.N > 0 {
+				out = append(out, r.Ratio)
+			}
+		}
+	}
+	return out
+}
+
+// longestReason is the longest reason of a failed trial in the answer, in characters: programs print what they like.
+const longestReason = 100
+
+// without names the networks that have no result at all, and those that lack one under some probe, with the most frequent
+// reason.
+func (s source) without() (out []string) {
+	type lack struct{ probe, reason string } // probe is "": of all
+	var by doc.Groups[lack, string]
+	for _, n := range s.p.Networks {
+		tables, empty := 0, []analysis.Table{}
+		all := map[string]int{}
+		for _, t := range s.p.Tables {
+			r, ok := t.Row(n)
+			if !ok || len(r.Points) == 0 {
+				continue
+			}
+			if tables++; r.Counted() > 0 {
+				continue
+			}
+			empty = append(empty, t)
+			for _, p := range r.Points {
+				all[p.Reason]++
+			}
+		}
+		switch {
+		case len(empty) == 0:
+		case len(empty) == tables:
+			by.Add(lack{"", often(all)}, n)
+		default:
+			for _, t := range empty {
+				by.Add(lack{Value(s.Words, t.Probe, t.Metric), often(all)}, n)
+			}
+		}
+	}
+	for _, k := range by.Keys {
+		text := say("%s: no result", prose.And(by.Of[k]))
+		if k.probe != "" {
+			text = say("%s: no %s", prose.And(by.Of[k]), k.probe)
+		}
+		if k.reason != "" {
+			text = say("%s (%s)", text, word(k.reason))
+		}
+		out = append(out, say("%s.", text))
+	}
+	return out
+}
+
+func often(all map[string]int) (reason string) {
+	for r, n := range all {
+		if m := all[reason]; r != "" && (reason == "" || n > m || n == m && r < reason) {
+			reason = r
+		}
+	}
+	if r := []rune(reason); len(r) > longestReason {
+		return string(r[:longestReason]) + "…"
+	}
+	return reason
+}
+
+// because is the first statement of the explanation of the network that differs most; "" if it has none that explains it.
+func (s source) because() string {
+	var far Effect
+	for _, e := range s.effects() {
+		if e.shown() && (far.Network == "" || e.size() > far.size()) {
+			far = e
+		}
+	}
+	for _, n := range s.Why().Networks {
+		if len(s.p.Contrasts) > 0 && far.Network == "" && len(s.p.Networks) == 1 {
+			far.Network = n.Name
+		}
+		if n.Name != far.Network {
+			continue
+		}
+		for _, x := range n.Statements {
+			switch x.Subject {
+			case explain.Failure, explain.Ordinary, explain.Hypothesis:
+				continue
+			}
+			if x.Shared {
+				continue
+			}
+			return say("Why %s: %s", n.Name, prose.Sentence(x.Text))
+		}
+	}
+	return ""
+}
+
+// reach says how sure the answer is, and what another run or machine may change.
+func (s source) reach() string {
+	if s.p.Unpaired {
+		return say("The results are imported: weir did not measure them, and nothing proves which path the packets took.")
+	}
+	text := ""
+	bounded := slices.ContainsFunc(s.ratios(), stat.Interval.Bounded)
+	switch n := s.p.Comparisons; {
+	case !bounded || n == 0:
+	case n == 1:
+		text = say("The interval [ ] has %s %% confidence, for this run.", prose.Trim(100*s.p.Confidence))
+	default:
+		text = say("All %d intervals [ ] hold with %s %% confidence, for this run.", n, prose.Trim(100*s.p.Confidence))
+	}
+	if other := s.otherRun(); other != "" {
+		return prose.Sentences(text, other, say("Another machine differs more, and no NIC was part of this."))
+	}
+	if s.Target.Exists() {
+		return prose.Sentences(text, say("Another run can differ: what else used the machines and links counts too."))
+	}
+	return prose.Sentences(text, say("Another run can differ; another machine will, and no NIC was part of this."))
+}
+
+// otherRun says what earlier runs make likely of another one, about the largest effect of which they say something.
+func (s source) otherRun() string {
+	var far Effect
+	for t, r := range s.p.Rows() {
+		if r.Beyond == nil || !r.Beyond.Interval.Bounded() {
+			continue
+		}
+		if e := s.effect(*t, *r); e.shown() && (far.Network == "" || e.size() > far.size()) {
+			far = e
+			far.Ratio, far.Difference = r.Beyond.Interval, stat.Interval{}
+		}
+	}
+	switch {
+	case far.Network == "" || s.Target.Exists():
+		return ""
+	case !far.shown():
+		return say("Over other runs on this machine, %s of %s is not shown to differ.", far.Of, far.Network)
+	}
+	return say("Over other runs on this machine, %s %s.", far.Network, predicate([]Effect{far}))
+}
+
+// lead is the one warning that could change the answer, with its remedy; "" without one. The page has the others.
+func (s source) lead() string {
+	if s.p.Busy != nil || s.p.Kept && s.p.Disturbed > 0 {
+		if s.p.Disturbed == s.p.Trials() {
+			return say("Busy machine: all %d trials disturbed; repeat when it is idle.", s.p.Disturbed)
+		}
+		return say("Busy machine: %d of %d trials disturbed, all count; repeat when it is idle.", s.p.Disturbed, s.p.Trials())
+	}
+	for _, f := range finding.OfRun(s.Findings()) {
+		if f.Severity != finding.Note && slices.Contains([]string{"emulated", "uncompared"}, f.Rule) {
+			return string(f.Say())
+		}
+	}
+	if len(s.Problems) > 0 && len(s.Results) < s.Planned {
+		return string(s.Problems[len(s.Problems)-1])
+	}
+	return ""
 }
 
 func byProbe(tables []analysis.Table) (out [][]analysis.Table) {
@@ -157,107 +314,9 @@ func byProbe(tables []analysis.Table) (out [][]analysis.Table) {
 	return out
 }
 
-// spans returns the lowest and highest values of the only network, with their conditions.
-func (s source) spans() string {
-	center := func(t analysis.Table) float64 { return t.Rows[0].Value.Center }
-	order := func(a, b analysis.Table) int { return cmp.Compare(center(a), center(b)) }
-	at := func(t analysis.Table) string {
-		return fmt.Sprintf("%s (%s)", unit.Format(center(t), t.Unit), prose.Levels(t.Levels))
-	}
-	var parts []string
-	for _, tables := range byProbe(s.p.Tables) {
-		first := tables[0]
-		tables = slices.DeleteFunc(tables, func(t analysis.Table) bool {
-			return len(t.Rows) == 0 || t.Rows[0].Value.N == 0 || t.Unit != first.Unit
-		})
-		if len(tables) == 0 {
-			continue
-		}
-		if lo, hi := at(slices.MinFunc(tables, order)), at(slices.MaxFunc(tables, order)); lo != hi {
-			parts = append(parts, say("%s %s to %s", s.Short(first.Probe), lo, hi))
-		}
-	}
-	return sentence(parts)
-}
-
 func sentence(parts []string) string {
 	if parts == nil {
 		return ""
 	}
 	return say("%s.", prose.List(parts))
-}
-
-// clauses compares a network with the baseline under each probe.
-func (s source) clauses(network string) string {
-	var parts []string
-	named, compared, bounded := false, false, false // name the baseline once
-	for _, tables := range byProbe(s.p.Tables) {
-		name := s.Short(tables[0].Probe)
-		var rows []analysis.Row
-		for _, t := range tables {
-			r, _ := t.Row(network) // a row without trials has no ratio
-			if r.Ratio.N > 0 {
-				rows = append(rows, r)
-				bounded = bounded || r.Ratio.Bounded()
-			}
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		of := ""
-		compared = true
-		if !named && !(len(rows) == 1 && rows[0].Same) {
-			of, named = say(" of %s", s.p.Baseline), true
-		}
-		parts = append(parts, name+" "+clause(rows, of))
-	}
-	text := sentence(parts)
-	switch {
-	case bounded || !compared:
-	case s.p.Unpaired:
-		text = prose.Sentences(text, say("There are too few results for intervals."))
-	default:
-		text = prose.Sentences(text, say("There are too few blocks for intervals."))
-	}
-	return text
-}
-
-// clause sums up one probe: one ratio, or the range over several conditions.
-func clause(rows []analysis.Row, of string) string {
-	if len(rows) == 1 {
-		r := rows[0]
-		s := prose.Ratio(r.Ratio) + of
-		if r.Same {
-			s = say("no difference shown ~")
-		}
-		return s + prose.RatioInterval(r.Ratio) + beyond(r) + stalls(r) + pathClause(r)
-	}
-	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
-	for _, r := range rows {
-		lo, hi = min(lo, r.Ratio.Center), max(hi, r.Ratio.Center)
-		if r.Same {
-			same++
-		}
-	}
-	if same == len(rows) {
-		return say("no difference shown ~ under any of %d conditions", len(rows))
-	}
-	span := prose.Fixed(lo, 2) + "×"
-	if to := prose.Fixed(hi, 2) + "×"; to != span {
-		span = say("%s to %s", span, to)
-	}
-	s := say("%s%s under %d conditions", span, of, len(rows))
-	if same > 0 {
-		s += say(" (no difference shown ~ under %d)", same)
-	}
-	return s
-}
-
-// beyond returns the interval that covers other runs on the machine, if earlier runs have shown how
-// much they differ.
-func beyond(r analysis.Row) string {
-	if r.Beyond == nil || !r.Beyond.Interval.Bounded() {
-		return ""
-	}
-	return say(" (over other runs%s)", prose.RatioInterval(r.Beyond.Interval))
 }

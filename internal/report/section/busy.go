@@ -10,22 +10,23 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// busy returns what leads the answer of a run on a busy machine: the CPU time of the engine's threads,
-// which other programs hardly affect. It is empty if disturbed trials do not count.
-func (s source) busy() (about string, costs []doc.Line) {
+// busySection has what a run on a busy machine still shows well: the CPU time of the engine's threads, which other programs
+// hardly affect. There is none if disturbed trials do not count.
+func busySection(s source) []doc.Section {
 	if s.p.Busy == nil {
-		return "", nil
+		return nil
 	}
-	about = say("The machine was busy (%s): ratios of throughput and response time are wide.", finding.Took(*s.p.Busy))
+	x := doc.Section{ID: "busy", Title: say("The machine was busy"),
+		About: say("The machine was busy (%s): ratios of throughput and response time are wide.", finding.Took(*s.p.Busy))}
 	for _, n := range s.p.Networks {
 		if text := s.ownCosts(n); text != "" {
-			costs = append(costs, doc.Line{Network: n, Text: say("CPU time %s", text)})
+			x.Lines = append(x.Lines, doc.Line{Network: n, Text: say("CPU time %s", text)})
 		}
 	}
-	if costs != nil {
-		about = prose.Sentences(about, say("CPU time, by the clocks of the engine's own threads, hardly depends on other programs."))
+	if x.Lines != nil {
+		x.About = prose.Sentences(x.About, say("CPU time, by the clocks of the engine's own threads, hardly depends on other programs."))
 	}
-	return about, costs
+	return []doc.Section{x}
 }
 
 // ownCosts compares a network's CPU time with the baseline's under each probe; "" if the trials did
@@ -49,4 +50,35 @@ func (s source) ownCosts(network string) string {
 		of = ""
 	}
 	return sentence(parts)
+}
+
+// clause sums up one probe: one ratio, or the range over several conditions.
+func clause(rows []analysis.Row, of string) string {
+	if len(rows) == 1 {
+		r := rows[0]
+		s := prose.Ratio(r.Ratio) + of
+		if r.Same {
+			s = say("no difference shown ~")
+		}
+		return s + prose.RatioInterval(r.Ratio)
+	}
+	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
+	for _, r := range rows {
+		lo, hi = min(lo, r.Ratio.Center), max(hi, r.Ratio.Center)
+		if r.Same {
+			same++
+		}
+	}
+	if same == len(rows) {
+		return say("no difference shown ~ under any of %d conditions", len(rows))
+	}
+	span := prose.Fixed(lo, 2) + "×"
+	if to := prose.Fixed(hi, 2) + "×"; to != span {
+		span = say("%s to %s", span, to)
+	}
+	s := say("%s%s under %d conditions", span, of, len(rows))
+	if same > 0 {
+		s += say(" (no difference shown ~ under %d)", same)
+	}
+	return s
 }

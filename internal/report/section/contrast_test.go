@@ -258,7 +258,7 @@ func TestNoRatio(t *testing.T) {
 		return value(c)
 	}
 	got := compared(f).Sections[0].Lines
-	if len(got) != 1 || doc.English(got[0].Text) != "In this run, stress ÷ 0: no ratio (the run did not measure its divisor)." {
+	if len(got) != 1 || doc.English(got[0].Text) != "stress ÷ 0: no ratio (the run did not measure its divisor)." {
 		t.Errorf("%v", got)
 	}
 }
@@ -286,7 +286,7 @@ func TestManyWithoutRatio(t *testing.T) {
 	}
 	c := comparison{text: "a busy path", of: []analysis.Contrast{*by}, many: true,
 		rows: []contrasted{row("a", 2, false), row("b", 3, false), row("c", 1, true), row("d", 0, false), row("e", 0, false)}}
-	want := "a busy path has 2.00× [1.80, 2.20] (a) to 3.00× [2.70, 3.30] the loss (b), ~ under 1 of 5 conditions, without a ratio under 2 of 5."
+	want := "a busy path has 2.00 times [1.80, 2.20] (a) to 3.00 times [2.70, 3.30] the loss (b), no difference seen under 1 of 5 conditions, without a ratio under 2 of 5."
 	if got := doc.English(sentenceOf(nil, c)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

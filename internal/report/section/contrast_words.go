@@ -4,33 +4,32 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
-	"github.com/weir-bench/weir/internal/unit"
 )
 
 // mostListed is the number of ratios that a sentence gives one by one. Of more, it gives the extremes.
 const mostListed = 3
 
 // sentences answers the comparisons that the study states.
-func (s source) sentences() (out []doc.Line) {
-	for i, c := range s.comparisons() {
+func (s source) sentences() (out []string) {
+	few := s.few()
+	for _, c := range s.comparisons() {
 		text := sentenceOf(s.Words, c)
-		switch {
-		case i == 0:
-			text = say("In this run, %s", text) // another run can show something else
-		case c.text != "":
+		if c.text != "" {
 			text = prose.Capital(text)
 		}
 		if c.answered() && !c.bounded() {
-			text = prose.Sentences(text, say("There are too few blocks for intervals."))
+			if !slices.Contains(out, few) { // once
+				out = append(out, few)
+			}
+			continue
 		}
-		out = append(out, doc.Line{Text: text})
+		out = append(out, text)
 	}
 	return out
 }
@@ -64,7 +63,7 @@ func clauseOf(w account.Words, c comparison) string {
 	for _, p := range probes.Keys {
 		amounts := c.amounts(probes.Of[p])
 		if rows[0].by.To[analysis.Probe] == "" {
-			amounts = say("%s %s", w.Short(p), amounts)
+			amounts = say("%s %s", Value(w, p, probes.Of[p][0].Metric), amounts)
 		}
 		parts = append(parts, amounts)
 	}
@@ -99,63 +98,6 @@ func (c comparison) at(r contrasted) string {
 	return say(" (%s)", text)
 }
 
-// factorOf formats a ratio: "3.12× [2.90, 3.41]", "1.00× ~ [0.97, 1.03]"; "" where only the difference
-// says something.
-func factorOf(r contrasted) string {
-	if r.Ratio.N == 0 {
-		return ""
-	}
-	text := prose.Ratio(r.Ratio)
-	if r.Same {
-		text += " ~"
-	}
-	text += prose.RatioInterval(r.Ratio)
-	if marks := marksOf(nil, r.Stalled, r.BaseStalled); marks != nil {
-		text += say(" (%s)", prose.List(marks))
-	}
-	return text
-}
-
-// cost formats a ratio below 1 as a share: "48 % [46, 51]".
-func cost(i stat.Interval) string {
-	d := 0
-	if i.Bounded() && i.Hi-i.Lo < 0.03 {
-		d = 1
-	}
-	text := prose.Fixed(100*(1-i.Center), d) + " %"
-	if i.Bounded() {
-		text += " [" + prose.Fixed(100*(1-i.Hi), d) + ", " + prose.Fixed(100*(1-i.Lo), d) + "]"
-	}
-	return text
-}
-
-// more formats a difference, "120 µs more [110, 131]", of a response time, or of another value without
-// a ratio; "" without an interval.
-func more(r contrasted) string {
-	i := r.Difference
-	if !i.Bounded() || r.Same || r.Ratio.N > 0 && r.Unit != "s" {
-		return ""
-	}
-	if i.Center < 0 {
-		i.Center, i.Lo, i.Hi = -i.Center, -i.Hi, -i.Lo
-		amount, within := inUnit(i, r.Unit)
-		return say("%s less %s", amount, within)
-	}
-	amount, within := inUnit(i, r.Unit)
-	return say("%s more %s", amount, within)
-}
-
-// inUnit formats a difference and its interval, if any, in the unit that suits it: "120 µs", "[110, 131]".
-func inUnit(i stat.Interval, base string) (amount, within string) {
-	top := max(math.Abs(i.Center), math.Abs(i.Lo), math.Abs(i.Hi))
-	factor, label := unit.Scale(top, base)
-	if base == "1" {
-		factor, label = 100, "%"
-	}
-	d := unit.Decimals(4, factor, top)
-	return strings.TrimSpace(prose.Fixed(i.Center*factor, d) + " " + label), doc.IntervalCell(i, factor, d).Text
-}
-
 // withMore joins a ratio and a difference.
 func withMore(ratio, difference string) string {
 	return prose.List(prose.NonEmpty(ratio, difference))
@@ -166,7 +108,7 @@ func (c comparison) amounts(rows []contrasted) string {
 	if len(rows) <= mostListed {
 		var parts []string
 		for _, r := range rows {
-			parts = append(parts, withMore(factorOf(r), more(r))+c.at(r))
+			parts = append(parts, withMore(changeOf(r), more(r))+c.at(r))
 		}
 		return prose.List(parts)
 	}
@@ -174,7 +116,7 @@ func (c comparison) amounts(rows []contrasted) string {
 	if same == len(rows) {
 		return noDifference(rows, true)
 	}
-	return c.between(factorOf(lo), lo, factorOf(hi), hi, shown) + someSame(shown, same, len(rows))
+	return c.between(changeOf(lo), lo, changeOf(hi), hi, shown) + someSame(shown, same, len(rows))
 }
 
 // between joins the amounts of two extremes, which are one row if only one shows a difference.
@@ -210,7 +152,7 @@ func extremes(rows []contrasted) (lo, hi contrasted, shown, same int) {
 	return slices.MinFunc(differ, order), slices.MaxFunc(differ, order), len(differ), same
 }
 
-// noDifference says so, with the word shown unless the verb is to show.
+// noDifference says so, with the word seen unless the verb is to show.
 func noDifference(rows []contrasted, shown bool) string {
 	lo, hi := math.Inf(1), 0.0
 	for _, r := range rows {
@@ -218,16 +160,17 @@ func noDifference(rows []contrasted, shown bool) string {
 			lo, hi = min(lo, r.Ratio.Lo), max(hi, r.Ratio.Hi)
 		}
 	}
+	all := within(stat.Interval{Lo: lo, Hi: hi})
 	if !shown {
-		return say("no difference ~ under any of %d conditions (intervals within [%s, %s])", len(rows), prose.Fixed(lo, 2), prose.Fixed(hi, 2))
+		return say("no difference under any of %d conditions (intervals within %s)", len(rows), all)
 	}
-	return say("no difference shown ~ under any of %d conditions (intervals within [%s, %s])", len(rows), prose.Fixed(lo, 2), prose.Fixed(hi, 2))
+	return say("no difference seen under any of %d conditions (intervals within %s)", len(rows), all)
 }
 
 // someSame says how many of the conditions show no difference, and how many have no ratio.
 func someSame(shown, same, of int) (text string) {
 	if same > 0 {
-		text = say(", ~ under %d of %d conditions", same, of)
+		text = say(", no difference seen under %d of %d conditions", same, of)
 	}
 	if without := of - shown - same; without > 0 {
 		text += say(", without a ratio under %d of %d", without, of)
@@ -296,24 +239,36 @@ func verbOf(r contrasted) verb {
 
 // amountOf returns the object of a verb. The first one is whole: it says of what.
 func amountOf(v verb, r contrasted, whole bool) string {
-	amount := factorOf(r)
+	more := r.Ratio
+	more.Center, more.Lo, more.Hi = more.Center-1, more.Lo-1, more.Hi-1
+	of := func(format func(amount string) string, amount string) string {
+		if amount += stallsOf(r); whole {
+			return format(amount)
+		}
+		return amount
+	}
+	the := func(amount string) string { return say("%s the %s", amount, MetricName(r.Metric)) }
+	share := func(amount string) string { return say("%s of %s", amount, MetricName(r.Metric)) }
+	times := say("%s times%s", prose.Fixed(r.Ratio.Center, prose.Digits(r.Ratio)), prose.RatioInterval(r.Ratio))
 	switch {
 	case v == shows:
-		return "~" + prose.RatioInterval(r.Ratio)
+		return within(r.Ratio)
 	case v == has && r.Ratio.N == 0:
 		return MetricName(r.Metric)
 	case v == costs:
-		amount = cost(r.Ratio)
-	}
-	switch {
-	case !whole:
-		return amount
+		return of(share, cost(r.Ratio))
+	case v == takes && r.Ratio.Center >= manyTimes:
+		return of(func(s string) string { return say("%s as long", s) }, times)
+	case v == takes && r.Ratio.Center < 1:
+		return of(func(s string) string { return say("%s of the time", s) }, percents(r.Ratio, false))
 	case v == takes:
-		return say("%s as long", amount)
-	case v == costs:
-		return say("%s of %s", amount, MetricName(r.Metric))
+		return of(func(s string) string { return say("%s longer", s) }, percents(more, false))
+	case v == gives && r.Ratio.Center < 1:
+		return of(share, percents(r.Ratio, false))
+	case v == gives && r.Ratio.Center < manyTimes:
+		return of(func(s string) string { return say("%s more %s", s, MetricName(r.Metric)) }, percents(more, false))
 	}
-	return say("%s the %s", amount, MetricName(r.Metric))
+	return of(the, times)
 }
 
 // span is verbs for many rows: the extremes.

@@ -76,7 +76,7 @@ func TestFilter(t *testing.T) {
 	x.click("#filter summary")
 	x.click(`#filter input[name=n][value="1"]`)
 	x.until(`location.hash.includes('n=bridge')`)
-	const hidden = `![...document.querySelectorAll('main th, main figure text, .answers li')].some(e => e.getClientRects().length && e.textContent.trim().startsWith('bridge'))`
+	const hidden = `![...document.querySelectorAll('main th, main figure text, section .answers li')].some(e => e.getClientRects().length && e.textContent.trim().startsWith('bridge'))`
 	x.until(hidden)
 	if now := eval[float64](x, `document.querySelector('#probe-tcp-stream-median svg').getBoundingClientRect().height`); now >= high {
 		t.Errorf("the chart is %v px high, and was %v px with all networks", now, high)

@@ -65,8 +65,8 @@ func TestSpans(t *testing.T) {
 		}
 	}
 	r.Results = host
-	as := lang.In(nil, newSource(reporttest.Analyzed(r)).answers())
-	if len(as) != 1 || !strings.Contains(as[0].Text, "µs (load idle) to ") || !strings.Contains(as[0].Text, "µs (load d).") {
+	as := lang.In(nil, newSource(reporttest.Analyzed(r)).answer())
+	if len(as) != 2 || !strings.Contains(as[0], "µs (load idle) to ") || !strings.Contains(as[0], "µs (load d).") || !strings.Contains(as[1], "nothing to compare") {
 		t.Errorf("%v", as)
 	}
 }

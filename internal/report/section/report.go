@@ -37,6 +37,7 @@ func newSource(r *account.Account) source {
 // sections are in reading order. A run without data for a section omits it.
 var sections = []func(source) []doc.Section{
 	answerSection,
+	busySection,
 	standingSection,
 	contrastSections,
 	contrastSummary,
@@ -57,6 +58,7 @@ var sections = []func(source) []doc.Section{
 	pathSection,
 	conditionSection,
 	notCountedSection,
+	datapathSection,
 	readingSection,
 	methodSection,
 	againSection,
@@ -67,6 +69,7 @@ func Report(r *account.Account) *doc.Document {
 	s := newSource(r)
 	d := &doc.Document{Title: cmp.Or(r.Name, "weir"), Question: word(r.Question), Census: s.census(), Span: Span(s.Account), Where: Where(r), Head: s.head(),
 		Baseline: s.p.Baseline, Networks: s.p.Networks, Analysis: s.p, Findings: s.Findings()}
+	d.Lead, d.Answer = s.lead(), s.answer()
 	for _, f := range finding.OfRun(s.Findings()) {
 		d.Warnings = append(d.Warnings, string(f.Say()))
 	}

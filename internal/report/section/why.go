@@ -54,7 +54,7 @@ func (s source) lines(n explain.Network) (out []doc.Line) {
 func Explanation(r *account.Account, network string, evidence bool) (*doc.Document, explain.Explanation) {
 	x := r.Why().Of(network)
 	d := &doc.Document{Networks: r.Analysis.Networks, Baseline: r.Analysis.Baseline}
-	for _, n := range x.Networks {
+	for _, n := range (source{Account: r, p: r.Analysis}).farthest(x.Networks) {
 		part := doc.Section{ID: "why " + n.Name, Title: n.Name}
 		statements := n.Statements
 		if evidence {
@@ -74,6 +74,19 @@ func Explanation(r *account.Account, network string, evidence bool) (*doc.Docume
 	}
 	d.Identify()
 	return d, x
+}
+
+// farthest are networks in the order of their largest effects; the baseline, which has none, is the last.
+func (s source) farthest(all []explain.Network) []explain.Network {
+	size := map[string]float64{s.p.Baseline: -1}
+	for _, e := range s.effects() {
+		if e.shown() {
+			size[e.Network] = max(size[e.Network], e.size())
+		}
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b explain.Network) int { return cmp.Compare(size[b.Name], size[a.Name]) })
+	return all
 }
 
 // Verdicts is the document of the runs that could refute statements.

@@ -8,13 +8,17 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
 // Comparison is the report of a comparison of runs A with runs B.
 func Comparison(c analysis.Comparison) *doc.Document {
-	d := &doc.Document{Analysis: c, Sections: []doc.Section{costChanges(c)}}
+	d := &doc.Document{Analysis: c, Answer: whatChanged(c), Sections: []doc.Section{{ID: "answer", Title: say("Answer"), Box: true}, costChanges(c)}}
+	for _, text := range d.Answer {
+		d.Sections[0].Lines = append(d.Sections[0].Lines, doc.Line{Text: text})
+	}
 	if len(c.Parts) > 0 {
 		d.Sections = append(d.Sections, doc.Section{ID: "parts", Title: say("Parts of the cost"),
 			About: say("The same ratios for the network's part of response times, and for the CPU time of the workload's own threads. " +
@@ -29,9 +33,60 @@ func Comparison(c analysis.Comparison) *doc.Document {
 	}
 	d.Sections = append(d.Sections, doc.Section{ID: "uncompared", Title: say("Not compared"), Notes: uncompared(c)},
 		doc.Section{ID: "differ", Title: say("What differs between the runs"), Facts: differing(c)})
-	d.Sections = slices.DeleteFunc(d.Sections, func(s doc.Section) bool { return s.About == "" && len(s.Notes)+len(s.Tables)+len(s.Facts) == 0 })
+	d.Sections = slices.DeleteFunc(d.Sections, func(s doc.Section) bool {
+		return s.About == "" && len(s.Lines)+len(s.Notes)+len(s.Tables)+len(s.Facts) == 0
+	})
 	d.Identify()
 	return d
+}
+
+// mostNamed is how many changes the answer names of each kind.
+const mostNamed = 3
+
+// whatChanged answers what a change did: what is worse, what is better, and what the runs cannot tell.
+func whatChanged(c analysis.Comparison) (out []string) {
+	var worse, better, differ []string
+	same, unknown, would := 0, 0, 0.0
+	for _, x := range c.Changes {
+		text := say("%s %s", x.String(), section.Change(x.Ratio.Interval))
+		switch {
+		case x.Worse:
+			worse = append(worse, text)
+		case x.Better:
+			better = append(better, text)
+		case x.Same:
+			same, would = same+1, max(would, x.Detectable)
+		case x.Ratio.Bounded():
+			differ = append(differ, text)
+		default:
+			unknown++
+		}
+	}
+	list := func(all []string) string {
+		if n := len(all); n > mostNamed {
+			return prose.Alternatives(append(all[:mostNamed:mostNamed], say("and %d more", n-mostNamed)))
+		}
+		return prose.Alternatives(all)
+	}
+	if worse != nil {
+		out = append(out, say("Worse: %s.", list(worse)))
+	}
+	if better != nil {
+		out = append(out, say("Better: %s.", list(better)))
+	}
+	if differ != nil {
+		out = append(out, say("Changed within the bound of %s %%: %s.", prose.Trim(100*c.Bound), list(differ)))
+	}
+	switch {
+	case same > 0 && would > 0:
+		out = append(out, say("No change was seen in %d of %s; one of %s would have shown.", same, prose.Count(len(c.Changes), "cell"), prose.Coarse(would)))
+	case same > 0:
+		out = append(out, say("No change was seen in %d of %s.", same, prose.Count(len(c.Changes), "cell")))
+	}
+	if unknown > 0 {
+		out = append(out, say("Too few runs to tell: %d of %s have no interval.", unknown, prose.Count(len(c.Changes), "cell")))
+	}
+	return out
 }
 
 // costChanges compares the ratios to the baseline and those of contrasts; only its rows have a verdict.

@@ -40,46 +40,11 @@ func Entry(runs []*account.Account) (x Indexed) {
 	x.begin, _ = r.Times()
 	_, x.machine = machineOf(r)
 	p := analysis.Pool(analyses(runs), 0)
-	lines := section.Answers(r)
+	x.answer = section.Answers(r)
 	if len(runs) > 1 {
-		lines = Pooled(runs, p).Sections[0].Lines
-	}
-	if len(p.Contrasts) == 0 { // a sentence for each network, which need one before them
-		x.answer = append(x.answer, first(r, p)...)
-	}
-	for _, l := range lines {
-		x.answer = append(x.answer, l.String())
+		x.answer = Pooled(runs, p).Answer
 	}
 	return x
-}
-
-// first says in one sentence what the networks cost under the first probe.
-func first(r *account.Account, p *analysis.Pooled) []string {
-	var of []string
-	probe := ""
-	for _, c := range p.Cells {
-		if c.Ratio.N == 0 || probe != "" && (c.Probe != probe || len(c.Levels) > 0) {
-			continue
-		}
-		probe = c.Probe
-		ratio := p.RatioOver(c, places(len(c.PerRun)))
-		text := prose.Ratio(ratio)
-		if ratio.Contains(1) {
-			text = "~"
-		}
-		of = append(of, c.Network+" "+text)
-	}
-	if len(of) < 2 {
-		return nil
-	}
-	return []string{say("%s ÷ %s: %s", r.Short(probe), p.Baseline, prose.List(of))}
-}
-
-func places(n int) (out []int) {
-	for i := range n {
-		out = append(out, i)
-	}
-	return out
 }
 
 // Index is the page of the runs below a directory, the newest first.

@@ -17,7 +17,6 @@ import (
 	"github.com/weir-bench/weir/internal/report/section"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/record"
 )
 
 // several is what the sections of a pooled report are made from.
@@ -47,7 +46,11 @@ func Pooled(runs []*account.Account, p *analysis.Pooled) *doc.Document {
 	}
 	d.Census = say("%s pooled, %s", s.over(p.Runs), prose.Count(trials, "trial"))
 	d.Head = s.head(d.Census)
-	d.Sections = append(d.Sections, s.answer(), s.ratios(), s.budget(), s.perRun(), s.conditions(), s.method())
+	answer := s.answer()
+	for _, l := range answer.Lines {
+		d.Answer = append(d.Answer, l.Text)
+	}
+	d.Sections = append(d.Sections, answer, s.ratios(), s.budget(), s.perRun(), s.conditions(), s.datapath(), s.method())
 	d.Identify()
 	return d
 }
@@ -103,90 +106,55 @@ func roughly(d time.Duration) string {
 // and 7.5 for two to four runs, and 5.6 for five.
 const fewRuns = 5
 
-// answer has a sentence per network, with every pooled ratio.
+// answer tells what the runs together say, as the report of one run does.
 func (s several) answer() doc.Section {
-	x := doc.Section{ID: "answer", Title: say("Answer"), Box: true, Lines: s.contrastLines()}
-	for _, n := range s.p.Networks {
-		if text := s.clauses(n); text != "" {
-			x.Lines = append(x.Lines, doc.Line{Network: n, Text: text})
-		}
+	x := doc.Section{ID: "answer", Title: say("Answer"), Box: true}
+	lines := append(s.contrastLines(), section.Tell(s.effects(), s.p.Baseline, say("Too few runs to tell: %d, and each ratio pooled over them has no interval.", s.p.Runs))...)
+	for _, text := range lines {
+		x.Lines = append(x.Lines, doc.Line{Text: text})
 	}
 	switch {
 	case x.Lines == nil:
-		x.About = say("Nothing was compared: the runs share no ratio to a baseline.")
+		x.Lines = []doc.Line{{Text: say("Nothing was compared: the runs share no ratio to a baseline.")}}
 	case s.p.Runs == 1:
 		x.Notes = append(x.Notes, say("One run cannot show how much runs differ, so a pooled ratio has no interval. Repeat the run."))
 	case s.p.Runs < fewRuns:
 		x.Notes = append(x.Notes, say("%d runs say little about how much runs differ, so these intervals are wide. %d or more runs narrow them.", s.p.Runs, fewRuns))
+	default:
+		x.Notes = append(x.Notes, say("The intervals [ ] cover differences between runs on this machine (%s), not other machines.", s.over(s.p.Runs)))
 	}
-	if len(s.runs) > 0 {
-		x.Parts = []doc.Section{{ID: "datapath", Notes: section.Datapath(s.runs[0]), In: doc.Full, Box: true}}
+	least := s.p.Runs
+	for _, c := range s.p.Cells {
+		if c.Ratio.N > 0 {
+			least = min(least, c.Ratio.N)
+		}
+	}
+	if least < s.p.Runs && x.Notes != nil {
+		x.Notes[0] = prose.Sentences(x.Notes[0], say("Some ratios rest on only %d of them.", least))
 	}
 	return x
 }
 
-// clauses describes a network's cost over all runs: "carries 0.61 [0.55, 0.68] of host's TCP
-// throughput, 0.45 [0.44, 0.47] of its UDP throughput (5 runs over 40 min)".
-func (s several) clauses(network string) string {
-	var parts []string
-	var probes doc.Groups[string, analysis.PooledCell]
-	least := s.p.Runs
-	for _, c := range s.p.Cells {
-		if c.Network == network && c.Ratio.N > 0 {
-			probes.Add(c.Probe, c)
-			least = min(least, c.Ratio.N)
-		}
+// datapath says what the runs measured.
+func (s several) datapath() doc.Section {
+	x := doc.Section{ID: "datapath", Title: say("What was measured"), In: doc.Full}
+	if len(s.runs) > 0 {
+		x.Notes = section.Datapath(s.runs[0])
 	}
-	whose := say("%s's", s.p.Baseline)
-	for _, p := range probes.Keys {
-		parts = append(parts, s.clause(probes.Of[p], whose))
-		whose = say("its")
-	}
-	if parts == nil {
-		return ""
-	}
-	if c := probes.Of[probes.Keys[0]][0]; !c.Metric.LowerIsBetter(c.Unit) && c.Verdict != analysis.NoDifference {
-		parts[0] = say("carries %s", parts[0])
-	}
-	runs := s.over(s.p.Runs)
-	if least < s.p.Runs {
-		runs += say("; some ratios rest on only %d", least)
-	}
-	return say("%s (%s).", prose.List(parts), runs)
+	return x
 }
 
-// clause sums up the cells of one probe: one ratio, or the range over several conditions.
-func (s several) clause(cells []analysis.PooledCell, whose string) string {
-	c := cells[0]
-	what := s.words.Short(c.Probe)
-	if c.Metric == record.Throughput {
-		what = say("%s throughput", what)
-	}
-	of := func(ratio string) string { return say("%s of %s %s", ratio, whose, what) }
-	if c.Metric.LowerIsBetter(c.Unit) {
-		of = func(ratio string) string { return say("takes %s times %s %s", ratio, whose, what) }
-	}
-	if len(cells) == 1 {
-		switch c.Verdict {
-		case analysis.NoDifference:
-			return say("no difference shown ~ in %s%s", what, prose.RatioInterval(c.Ratio.Interval))
-		case analysis.NoInterval:
-			return say("%s, without an interval", of(prose.Fixed(c.Ratio.Center, prose.Digits(c.Ratio.Interval))))
-		}
-		return of(prose.Fixed(c.Ratio.Center, prose.Digits(c.Ratio.Interval)) + prose.RatioInterval(c.Ratio.Interval))
-	}
-	lo, hi, same := c.Ratio.Center, c.Ratio.Center, 0
-	for _, c := range cells {
-		lo, hi = min(lo, c.Ratio.Center), max(hi, c.Ratio.Center)
-		if c.Verdict == analysis.NoDifference {
-			same++
+// effects are the pooled ratios to the baseline.
+func (s several) effects() (out []section.Effect) {
+	for _, n := range s.p.Networks {
+		for _, c := range s.p.Cells {
+			if c.Network == n && c.Ratio.N > 0 {
+				e := section.Effect{Network: n, Of: section.Value(s.words, c.Probe, c.Metric), At: prose.Levels(c.Levels), Metric: c.Metric, Unit: c.Unit, Ratio: c.Ratio.Interval}
+				out = append(out, e)
+			}
 		}
 	}
-	text := say("%s under %d conditions", of(say("%s to %s", prose.Fixed(lo, 2), prose.Fixed(hi, 2))), len(cells))
-	if same > 0 {
-		text += say(" (no difference shown ~ under %d)", same)
-	}
-	return text
+	return out
 }
 
 // compared returns the cells with a ratio, or with a reason why they have none although the runs do, those of

@@ -2,7 +2,6 @@ package several
 
 import (
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/section"
 )
 
@@ -18,7 +17,7 @@ func (s several) contrastCells() (out []analysis.PooledCell) {
 }
 
 // contrastLines answers each stated comparison.
-func (s several) contrastLines() (out []doc.Line) {
+func (s several) contrastLines() (out []string) {
 	var stated []analysis.Contrasted
 	for _, c := range s.p.Contrasts {
 		x := analysis.Contrasted{Contrast: c.Contrast}
@@ -29,7 +28,7 @@ func (s several) contrastLines() (out []doc.Line) {
 		stated = append(stated, x)
 	}
 	for _, text := range section.Stated(s.words, stated, len(s.p.Networks) > 1) {
-		out = append(out, doc.Line{Text: say("%s (%s).", text, s.over(s.p.Runs))})
+		out = append(out, say("%s (%s).", text, s.over(s.p.Runs)))
 	}
 	return out
 }

@@ -72,7 +72,7 @@ func TestPooled(t *testing.T) {
 		}
 		reporttest.Golden(t, name, b.Bytes())
 		reporttest.Chinese(t, d)
-		for _, want := range []string{"5 runs over 50 min", "some ratios rest on only 4", "not measured", "6.12.10", "004: results.jsonl: line 130"} {
+		for _, want := range []string{"5 runs over 50 min", "Some ratios rest on only 4", "not measured", "6.12.10", "004: results.jsonl: line 130"} {
 			if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
 				t.Errorf("%s lacks %q", name, want)
 			}
@@ -112,7 +112,7 @@ func TestPooledOfLittle(t *testing.T) {
 		"none":        {nil, "Nothing was compared"},
 		"one":         {all[:1], "One run cannot show how much runs differ"},
 		"no baseline": {[]*account.Account{alone}, "Nothing was compared"},
-		"two":         {all[:2], "(2 runs over 20 min). 2 runs say little about how much runs differ"},
+		"two":         {all[:2], "2 runs say little about how much runs differ"},
 	} {
 		var text, page bytes.Buffer
 		d := pooledDocument(c.runs)
@@ -150,7 +150,7 @@ func TestBeyondOneRun(t *testing.T) {
 	if err := render.Text(&b, section.Report(r), 300); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"in this run, TCP 0.65× of host [0.62, 0.68] (over other runs [0.47, 0.90])",
+	for _, want := range []string{"Over other runs on this machine, vxlan-overlay keeps 65 % [47, 90] of TCP throughput.",
 		"vxlan-overlay: 0.65 [0.62, 0.68] in this run; [0.47, 0.90] over other runs (8 on this machine differ by ±6.0 %)",
 		"over other runs (8 on this machine differ no more than by chance)"} {
 		if !strings.Contains(b.String(), want) || strings.Contains(plain, want) {

@@ -1,0 +1,154 @@
+package section
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/explain"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/reporttest"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
+)
+
+// A screen is 24 × 80, and the command line adds an empty line, where the page is and what to run next.
+const screenLines, screenColumns, added = 24, 80, 3
+
+func brief(t *testing.T, d *doc.Document, width int) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := render.Brief(&b, d, width, false); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The answer is the first that a reader sees, on a terminal and in the whole report, and fits a screen with its numbers.
+func TestAnswerFirst(t *testing.T) {
+	const first, zh = "Compared with host, vxlan-overlay keeps 65 % [62, 68] of TCP throughput", "与 host 相比"
+	d := Report(reporttest.Analyzed(reporttest.Run(t)))
+	for width, most := range map[int]int{screenColumns: screenLines - added, 100: screenLines - added} {
+		for l, begin := range map[*lang.Language]string{nil: first, lang.Chinese: zh} {
+			d.Lang = l
+			text := brief(t, d, width)
+			if at := strings.Index(strings.Join(strings.Fields(text), " "), begin); at != 0 {
+				t.Errorf("%d columns: the answer begins at %d of\n%s", width, at, text)
+			}
+			if n := strings.Count(text, "\n"); n > most {
+				t.Errorf("%d lines, want %d at most:\n%s", n, most, text)
+			}
+			for line := range strings.Lines(text) {
+				if n := lang.Columns(strings.TrimRight(line, "\n")); n > width {
+					t.Errorf("a line of %d columns: %s", n, line)
+				}
+			}
+		}
+	}
+	d.Lang = nil
+	var whole bytes.Buffer
+	if err := render.Text(&whole, d, screenColumns); err != nil || !strings.HasPrefix(whole.String(), brief(t, d, screenColumns)[:200]) {
+		t.Errorf("the whole report begins otherwise: %v\n%.400s", err, whole.String())
+	}
+	if len(d.Answer) != 3 || !strings.HasPrefix(d.Answer[0], "\uFDD0") || doc.English(d.Answer[1]) != "bridge keeps 85 % [80, 90] of UDP throughput, and adds 4.86 µs (+22 % [17, 28]) to the UDP response time." {
+		t.Errorf("%q", lang.In(nil, d.Answer))
+	}
+}
+
+// One line may precede the answer: a warning that could change it, with its remedy.
+func TestLead(t *testing.T) {
+	r := reporttest.Run(t)
+	disturb(r)
+	text := brief(t, Report(reporttest.Analyzed(r)), screenColumns)
+	lead, rest, _ := strings.Cut(text, "\n")
+	if words := len(strings.Fields(lead)); !strings.HasPrefix(lead, "! Busy machine: ") || words > 15 || !strings.HasPrefix(rest, "Compared with host") {
+		t.Errorf("%d words before the answer:\n%s", words, text)
+	}
+	if n := strings.Count(text, "\n"); n > screenLines-added {
+		t.Errorf("%d lines:\n%s", n, text)
+	}
+}
+
+// Networks without a result come first.
+func TestWithout(t *testing.T) {
+	r := reporttest.Run(t)
+	for i := range r.Results {
+		if x := &r.Results[i]; x.Config["network"] == "bridge" {
+			x.Status, x.Reason, x.Values = record.Failed, "client: connection refused", nil
+		}
+	}
+	got := lang.In(nil, Report(reporttest.Analyzed(r)).Answer)
+	if got[0] != "bridge: no result (client: connection refused)." || !strings.HasPrefix(got[1], "Compared with host, vxlan-overlay keeps") {
+		t.Errorf("%q", got)
+	}
+}
+
+// Too few blocks are no equality.
+func TestTooFewBlocks(t *testing.T) {
+	r := reporttest.Run(t)
+	few := r.Results[:0]
+	for _, x := range r.Results {
+		if x.Block <= 3 {
+			few = append(few, x)
+		}
+	}
+	r.Results = few
+	got := strings.Join(lang.In(nil, Report(reporttest.Analyzed(r)).Answer), " ")
+	if !strings.Contains(got, "Too few blocks to tell: 3 of at least ") || strings.Contains(got, "No difference") {
+		t.Error(got)
+	}
+}
+
+func between(center, lo, hi float64) stat.Interval {
+	return stat.Interval{Center: center, Lo: lo, Hi: hi, N: 20, Confidence: 0.99}
+}
+
+// Percent and amounts, never a difference that was not shown; of many networks those that differ most.
+func TestTell(t *testing.T) {
+	const tcp, wait, late = "TCP throughput", "UDP response time", "loss"
+	rate := func(n string, i stat.Interval) Effect {
+		return Effect{Network: n, Of: tcp, Metric: record.Throughput, Unit: "bit/s", Ratio: i, Detectable: 0.2}
+	}
+	reply := Effect{Network: "a", Of: wait, Metric: record.RTT, Unit: "s", Ratio: between(1.3, 1.26, 1.35), Difference: between(16e-6, 14e-6, 19e-6)}
+	saved := reply
+	saved.Ratio, saved.Difference = between(0.7, 0.66, 0.75), between(-16e-6, -19e-6, -14e-6)
+	none := rate("b", between(0.97, 0.8, 1.1))
+	for want, all := range map[string][]Effect{
+		"Compared with host, a keeps 71 % [67, 75] of TCP throughput, and adds 16 µs (+30 % [26, 35]) to the UDP response time.": {rate("a", between(0.71, 0.67, 0.75)), reply},
+		"Compared with host, a saves 16 µs (−30 % [−34, −25]) of the UDP response time.":                                         {saved},
+		"Compared with host, a gains 20 % [10, 30] of TCP throughput.":                                                           {rate("a", between(1.2, 1.1, 1.3))},
+		"Compared with host, a has 4.00 times [3.50, 4.50] the TCP throughput.":                                                  {rate("a", between(4, 3.5, 4.5))},
+		"Compared with host, a has 2.00 times [1.50, 2.50] the loss.":                                                            {{Network: "a", Of: late, Metric: record.Loss, Unit: "1", Ratio: between(2, 1.5, 2.5)}},
+		"No difference from host was seen in 1 comparisons; one of 20 % would have shown.":                                       {none},
+		"Too few.": {rate("a", stat.Interval{Center: 0.3, N: 3})},
+		"Compared with host, a keeps 50 % [40, 60] of TCP throughput. No other difference was seen (1 of 3 comparisons); one of 20 % would have shown. Too few blocks for the other 1 of 3 comparisons.": {
+			rate("a", between(0.5, 0.4, 0.6)), none, rate("c", stat.Interval{Center: 0.3, N: 3})},
+		"4 of 5 networks differ from host. The largest effects: a keeps 10.0 % [9.0, 11.0] of TCP throughput; c keeps 20.0 % [19.0, 21.0] of TCP throughput; d keeps 30.0 % [29.0, 31.0] of TCP throughput. No difference was seen of b. No other difference was seen (1 of 5 comparisons); one of 20 % would have shown.": {
+			rate("e", between(0.9, 0.88, 0.93)), rate("d", between(0.3, 0.29, 0.31)), none, rate("c", between(0.2, 0.19, 0.21)), rate("a", between(0.1, 0.09, 0.11))},
+	} {
+		if got := strings.Join(lang.In(nil, Tell(all, "host", "Too few.")), " "); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	if Tell(nil, "host", "few") != nil {
+		t.Error("no effect needs no sentence")
+	}
+}
+
+// The explanation that leads is one of the network that differs most, and no failure.
+func TestBecause(t *testing.T) {
+	s := newSource(reporttest.Analyzed(reporttest.Run(t)))
+	why := s.Why()
+	if got := s.because(); got != "" && len(why.Networks) == 0 {
+		t.Error(got)
+	}
+	for _, n := range why.Networks {
+		for _, x := range n.Statements {
+			if x.Subject == explain.Failure && strings.Contains(s.because(), x.Text.String()) {
+				t.Error("a failure explains no difference")
+			}
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package section
+
+import (
+	"math"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// factorOf formats a ratio in a table: "3.12× [2.90, 3.41]", "1.00× ~ [0.97, 1.03]"; "" where only the difference says
+// something.
+func factorOf(r contrasted) string {
+	if r.Ratio.N == 0 {
+		return ""
+	}
+	text := prose.Ratio(r.Ratio)
+	if r.Same {
+		text += " ~"
+	}
+	return text + prose.RatioInterval(r.Ratio) + stallsOf(r)
+}
+
+func stallsOf(r contrasted) string {
+	if marks := marksOf(nil, r.Stalled, r.BaseStalled); marks != nil {
+		return say(" (%s)", prose.List(marks))
+	}
+	return ""
+}
+
+// changeOf formats a ratio in a sentence: "+30 % [26, 35]", "no difference seen [−3, 5] %".
+func changeOf(r contrasted) string {
+	switch {
+	case r.Ratio.N == 0:
+		return ""
+	case !r.Ratio.Bounded():
+		return say("unknown") + stallsOf(r)
+	case r.Same:
+		return say("no difference seen %s", strings.TrimSpace(within(r.Ratio))) + stallsOf(r)
+	}
+	return change(r.Ratio) + stallsOf(r)
+}
+
+// within is the interval of a change, in percent: "[−3, +5] %".
+func within(i stat.Interval) string {
+	end := func(v float64) string {
+		text, _, _ := strings.Cut(percents(stat.Interval{Center: v - 1, N: 1}, true), " ")
+		return text
+	}
+	return "[" + end(i.Lo) + ", " + end(i.Hi) + "] %"
+}
+
+// cost formats a ratio below 1 as a share: "48 % [46, 51]".
+func cost(i stat.Interval) string {
+	d := 0
+	if i.Bounded() && i.Hi-i.Lo < 0.03 {
+		d = 1
+	}
+	text := prose.Fixed(100*(1-i.Center), d) + " %"
+	if i.Bounded() {
+		text += " [" + prose.Fixed(100*(1-i.Hi), d) + ", " + prose.Fixed(100*(1-i.Lo), d) + "]"
+	}
+	return text
+}
+
+// more formats a difference, "120 µs more [110, 131]", of a response time, or of another value without
+// a ratio; "" without an interval.
+func more(r contrasted) string {
+	i := r.Difference
+	if !i.Bounded() || r.Same || r.Ratio.N > 0 && r.Unit != "s" {
+		return ""
+	}
+	if i.Center < 0 {
+		i.Center, i.Lo, i.Hi = -i.Center, -i.Hi, -i.Lo
+		amount, within := inUnit(i, r.Unit)
+		return say("%s less %s", amount, within)
+	}
+	amount, within := inUnit(i, r.Unit)
+	return say("%s more %s", amount, within)
+}
+
+// inUnit formats a difference and its interval, if any, in the unit that suits it: "120 µs", "[110, 131]".
+func inUnit(i stat.Interval, base string) (amount, within string) {
+	top := max(math.Abs(i.Center), math.Abs(i.Lo), math.Abs(i.Hi))
+	factor, label := unit.Scale(top, base)
+	if base == "1" {
+		factor, label = 100, "%"
+	}
+	d := unit.Decimals(4, factor, top)
+	return strings.TrimSpace(prose.Fixed(i.Center*factor, d) + " " + label), doc.IntervalCell(i, factor, d).Text
+}

@@ -1,0 +1,285 @@
+package section
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
+)
+
+// An Effect is one ratio of a network to the baseline, as a sentence tells it: in percent, and in the unit of the value
+// where people feel that. Tables have the ratio itself.
+type Effect struct {
+	Network    string
+	Of         string // the value: "TCP throughput"
+	At         string // the condition, where there are several
+	Metric     record.Quantity
+	Unit       string
+	Ratio      stat.Interval
+	Difference stat.Interval // N is 0 if unknown
+	Detectable float64       // the smallest difference that would have shown
+}
+
+// Value names what a probe measures in a sentence: "TCP throughput", "UDP packet rate".
+func Value(w account.Words, probe string, metric record.Quantity) string {
+	short, english := w.Short(probe), strings.ToLower(doc.English(w.Short(probe)))
+	for _, has := range []string{"time", "latency", "rate", "capacity", "throughput", strings.ToLower(doc.English(MetricName(metric)))} {
+		if has != "" && strings.Contains(english, has) {
+			return short
+		}
+	}
+	if metric == "" {
+		return short
+	}
+	return say("%s %s", short, MetricName(metric))
+}
+
+// shown reports whether a run shows a difference, and none whether it shows that none is there.
+func (e Effect) shown() bool { return e.Ratio.Bounded() && !e.Ratio.Contains(1) }
+
+// size is how far a ratio is from 1, in either direction.
+func (e Effect) size() float64 {
+	if e.Ratio.Center <= 0 {
+		return math.Inf(1)
+	}
+	return math.Abs(math.Log(e.Ratio.Center))
+}
+
+// manyTimes is the ratio from which people count in times, not in percent.
+const manyTimes = 3
+
+// percents formats shares: "71 % [67, 75]". Narrow intervals and small shares have a digit more. A plus stands before
+// differences.
+func percents(i stat.Interval, difference bool) string {
+	d := 0
+	if i.Bounded() && i.Hi-i.Lo < 0.03 || math.Abs(i.Center) < 0.05 {
+		d = 1
+	}
+	number := func(v float64, signed bool) string {
+		s := prose.Fixed(math.Abs(100*v), d)
+		switch {
+		case v < 0 && strings.Trim(s, "0.") != "":
+			return "−" + s
+		case signed && difference:
+			return "+" + s
+		}
+		return s
+	}
+	text := number(i.Center, true) + " %"
+	if i.Bounded() {
+		text += " [" + number(i.Lo, false) + ", " + number(i.Hi, false) + "]"
+	}
+	return text
+}
+
+// change formats a ratio as people say it: "+30 % [26, 35]", "4.4 times [3.9, 4.9]".
+func change(i stat.Interval) string {
+	if i.Center >= manyTimes {
+		return say("%s times%s", prose.Fixed(i.Center, prose.Digits(i)), prose.RatioInterval(i))
+	}
+	i.Center, i.Lo, i.Hi = i.Center-1, i.Lo-1, i.Hi-1
+	return percents(i, true)
+}
+
+// Change is change for other documents.
+func Change(i stat.Interval) string { return change(i) }
+
+// An action is the verb for a ratio.
+type action int
+
+const (
+	keepsShare action = iota // less of a rate
+	gainsRate                // more of a rate
+	manyOf                   // many times of a rate, or a ratio of anything else
+	addsTime                 // to a time
+	savesTime                // of a time
+)
+
+func (a action) of(objects string) string {
+	switch a {
+	case keepsShare:
+		return say("keeps %s", objects)
+	case addsTime:
+		return say("adds %s", objects)
+	case savesTime:
+		return say("saves %s", objects)
+	case gainsRate:
+		return say("gains %s", objects)
+	}
+	return say("has %s", objects)
+}
+
+func (e Effect) action() action {
+	lower := e.Metric.LowerIsBetter(e.Unit)
+	switch {
+	case e.Unit == "s" && e.Ratio.Center > 1:
+		return addsTime
+	case e.Unit == "s":
+		return savesTime
+	case !lower && e.Unit != "1" && e.Ratio.Center < 1:
+		return keepsShare
+	case !lower && e.Unit != "1" && e.Ratio.Center < manyTimes:
+		return gainsRate
+	}
+	return manyOf
+}
+
+// object is what the verb acts on: "71 % [67, 75] of TCP throughput", "16 µs (+30 % [26, 35]) to the UDP response time".
+func (e Effect) object() string {
+	text := ""
+	switch e.action() {
+	case keepsShare:
+		text = say("%s of %s", percents(e.Ratio, false), e.Of)
+	case gainsRate:
+		i := e.Ratio
+		i.Center, i.Lo, i.Hi = i.Center-1, i.Lo-1, i.Hi-1
+		text = say("%s of %s", percents(i, false), e.Of)
+	case addsTime:
+		text = say("%s to the %s", e.amount(), e.Of)
+	case savesTime:
+		text = say("%s of the %s", e.amount(), e.Of)
+	default:
+		text = say("%s the %s", say("%s times%s", prose.Fixed(e.Ratio.Center, prose.Digits(e.Ratio)), prose.RatioInterval(e.Ratio)), e.Of)
+	}
+	if e.At != "" {
+		text = say("%s (%s)", text, e.At)
+	}
+	return text
+}
+
+// amount is a time that a network adds or savesTime: "16 µs (+30 % [26, 35])".
+func (e Effect) amount() string {
+	i := e.Difference
+	if !i.Bounded() || i.Contains(0) || i.Center > 0 != (e.Ratio.Center > 1) {
+		return strings.TrimLeft(change(e.Ratio), "+−")
+	}
+	return say("%s (%s)", unit.Format(math.Abs(i.Center), e.Unit), change(e.Ratio))
+}
+
+// Above mostTold, a sentence gives the largest effects and counts the others.
+const mostTold = 4
+
+// predicate tells the effects on one network: "keeps 65 % [62, 68] of TCP throughput, and adds …".
+func predicate(all []Effect) string {
+	all = slices.Clone(all)
+	more := 0
+	if len(all) > mostTold {
+		order := slices.Clone(all)
+		slices.SortStableFunc(order, func(a, b Effect) int { return cmp.Compare(b.size(), a.size()) })
+		least := order[mostTold-1].size()
+		all = slices.DeleteFunc(all, func(e Effect) bool { return e.size() < least })
+		more = len(order) - len(all)
+	}
+	var by doc.Groups[action, string]
+	for _, e := range all {
+		by.Add(e.action(), e.object())
+	}
+	slices.Sort(by.Keys)
+	var parts []string
+	for _, a := range by.Keys {
+		parts = append(parts, a.of(prose.And(by.Of[a])))
+	}
+	if more > 0 {
+		parts = append(parts, say("differs in %d more", more))
+	}
+	if len(parts) == 2 {
+		return say("%s, and %s", parts[0], parts[1])
+	}
+	return prose.And(parts)
+}
+
+// Tell answers what networks cost, in sentences: the largest effects first, then how many comparisons show none. At is what
+// the networks are compared with; needed is the fewest blocks for an interval, in words, "" if unknown.
+func Tell(all []Effect, against, few string) (out []string) {
+	var by doc.Groups[string, Effect]
+	var none []Effect
+	var none0 doc.Groups[string, bool] // networks
+	unknown := 0
+	for _, e := range all {
+		none0.Add(e.Network, true)
+		switch {
+		case e.shown():
+			by.Add(e.Network, e)
+		case e.Ratio.Bounded():
+			none = append(none, e)
+		default:
+			unknown++
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	if unknown == len(all) {
+		return []string{few}
+	}
+	most := func(n string) float64 {
+		return slices.MaxFunc(by.Of[n], func(a, b Effect) int { return cmp.Compare(a.size(), b.size()) }).size()
+	}
+	slices.SortStableFunc(by.Keys, func(a, b string) int { return cmp.Compare(most(b), most(a)) })
+	switch n := len(by.Keys); {
+	case n == 0:
+	case n <= mostNetworks:
+		for i, name := range by.Keys {
+			text := say("%s %s.", name, predicate(by.Of[name]))
+			if i == 0 {
+				text = say("Compared with %s, %s", against, text)
+			}
+			out = append(out, text)
+		}
+	default:
+		var parts []string
+		for _, name := range by.Keys[:mostNetworks] {
+			largest := slices.MaxFunc(by.Of[name], func(a, b Effect) int { return cmp.Compare(a.size(), b.size()) })
+			parts = append(parts, fmt.Sprintf("%s %s", name, predicate([]Effect{largest})))
+		}
+		out = append(out, say("%d of %d networks differ from %s. The largest effects: %s.", n, len(none0.Keys), against, prose.Alternatives(parts)))
+		var same []string
+		for _, name := range none0.Keys {
+			if by.Of[name] == nil {
+				same = append(same, name)
+			}
+		}
+		if len(same) > 0 && len(same) <= 2*mostNetworks {
+			out = append(out, say("No difference was seen of %s.", prose.And(same)))
+		}
+	}
+	return append(out, others(none, len(all)-len(none)-unknown, len(all), unknown, against)...)
+}
+
+// Above mostNetworks, the answer names these many networks with the largest effects.
+const mostNetworks = 3
+
+// others says what the comparisons without a difference mean.
+func others(none []Effect, shown, of, unknown int, against string) (out []string) {
+	would := 0.0
+	for _, e := range none {
+		would = max(would, e.Detectable)
+	}
+	seen := ""
+	switch {
+	case len(none) == 0:
+	case shown == 0 && would > 0:
+		seen = say("No difference from %s was seen in %d comparisons; one of %s would have shown.", against, len(none), prose.Coarse(would))
+	case shown == 0:
+		seen = say("No difference from %s was seen in %d comparisons.", against, len(none))
+	case would > 0:
+		seen = say("No other difference was seen (%d of %d comparisons); one of %s would have shown.", len(none), of, prose.Coarse(would))
+	default:
+		seen = say("No other difference was seen (%d of %d comparisons).", len(none), of)
+	}
+	if seen != "" {
+		out = append(out, seen)
+	}
+	if unknown > 0 {
+		out = append(out, say("Too few blocks for the other %d of %d comparisons.", unknown, of))
+	}
+	return out
+}
