@@ -117,7 +117,7 @@ func TestRunsEnd(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if !strings.Contains(err.Error(), errBusy.Error()) || time.Now().After(deadline) {
+			if time.Now().After(deadline) { // it is busy or, where programs wait for a CPU, the server's patience was too short
 				t.Fatalf("%s has not ended: %v\n%s", tc.workload, err, out)
 			}
 		}
