@@ -16,8 +16,10 @@ type parser struct {
 	strings map[string]string
 	asked   map[string]map[string]string // by their JSON
 	found   map[string]Observed          // by their JSON
-	keys    map[string]Key               // of format 1, by name and hosts
-	values  []Value                      // of the current line
+	keys    map[string]Value             // whose Name and About those of format 1 get, by name and hosts
+	abouts  map[About]*About
+	about   About   // of the current value
+	values  []Value // of the current line
 }
 
 // maxKept bounds the number of shared strings and of shared maps.
@@ -26,7 +28,8 @@ const maxKept = 1 << 14
 // result returns false if encoding/json must read the line.
 func (p *parser) result(line []byte) (*Result, bool) {
 	if p.strings == nil {
-		p.strings, p.asked, p.found, p.keys = map[string]string{}, map[string]map[string]string{}, map[string]Observed{}, map[string]Key{}
+		p.strings, p.asked, p.found = map[string]string{}, map[string]map[string]string{}, map[string]Observed{}
+		p.keys, p.abouts = map[string]Value{}, map[About]*About{}
 	}
 	p.b = line
 	r := &Result{Format: Format}
@@ -63,7 +66,7 @@ func (p *parser) rename(values []Value) {
 		known := string(v.Name) + " " + at
 		k, ok := p.keys[known]
 		if !ok {
-			if k = keyV1(string(v.Name), hosts); len(p.keys) < maxKept {
+			if k = keyV1(string(v.Name), hosts).Value("", 0); len(p.keys) < maxKept {
 				p.keys[known] = k
 			}
 		}
@@ -75,11 +78,10 @@ func (p *parser) rename(values []Value) {
 func (p *parser) list(values *[]Value) bool {
 	p.values = p.values[:0]
 	for more := true; more; more = p.next(",") {
-		var v Value
-		if !p.value(&v) {
+		p.values = append(p.values, Value{})
+		if !p.value(&p.values[len(p.values)-1]) {
 			return false
 		}
-		p.values = append(p.values, v)
 	}
 	*values = slices.Clone(p.values)
 	return p.next("]")
@@ -87,14 +89,26 @@ func (p *parser) list(values *[]Value) bool {
 
 func (p *parser) value(v *Value) bool {
 	return p.next(`{"name":`) && p.shared((*string)(&v.Name)) &&
-		(!p.next(`,"host":`) || p.shared(&v.Host)) &&
-		(!p.next(`,"place":`) || p.shared(&v.Place)) &&
-		(!p.next(`,"end":`) || p.shared(&v.End)) &&
-		(!p.next(`,"program":`) || p.shared(&v.Program)) &&
-		(!p.next(`,"thread":`) || p.shared(&v.Thread)) &&
-		p.next(`,"unit":`) && p.shared(&v.Unit) &&
+		(p.next(`,"unit":`) || p.labels(&v.About) && p.next(`,"unit":`)) && p.shared(&v.Unit) &&
 		p.next(`,"value":`) && p.number(&v.Value) &&
 		(!p.next(`,"hist":`) || p.text(&v.Hist)) && p.next("}")
+}
+
+// labels reads what a value is about, and shares one copy between values.
+func (p *parser) labels(to **About) bool {
+	p.about = About{}
+	ok := (!p.next(`,"host":`) || p.shared(&p.about.Host)) &&
+		(!p.next(`,"place":`) || p.shared(&p.about.Place)) &&
+		(!p.next(`,"end":`) || p.shared(&p.about.End)) &&
+		(!p.next(`,"program":`) || p.shared(&p.about.Program)) &&
+		(!p.next(`,"thread":`) || p.shared(&p.about.Thread))
+	if *to = p.abouts[p.about]; *to == nil {
+		one := p.about
+		if *to = &one; len(p.abouts) < maxKept {
+			p.abouts[one] = &one
+		}
+	}
+	return ok
 }
 
 // levels reads a map, gives it the form of today, and shares one copy between results.
@@ -136,7 +150,19 @@ func (p *parser) number(v *float64) (ok bool) {
 	b := p.digits()
 	x, err := strconv.ParseFloat(string(b), 64)
 	*v = x
-	return err == nil && json.Valid(b) // Go accepts numbers that JSON does not
+	return err == nil && (plain(b) || json.Valid(b)) // Go accepts numbers that JSON does not
+}
+
+// plain reports whether a number that Go accepts is digits, perhaps with a point among them, as JSON has it.
+func plain(b []byte) bool {
+	b = bytes.TrimPrefix(b, []byte("-"))
+	whole, _, _ := bytes.Cut(b, []byte("."))
+	for _, c := range b {
+		if c != '.' && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return len(whole) > 0 && (whole[0] != '0' || len(whole) == 1) && b[len(b)-1] != '.'
 }
 
 // next skips s if the line continues with it.

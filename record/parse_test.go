@@ -28,7 +28,7 @@ func checkParser(t *testing.T, p *parser, line string) (fast bool) {
 func TestParserReadsWhatWriteWrites(t *testing.T) {
 	r := &Result{Trial: "b001-höst", Block: 1, Status: OK, Start: time.Unix(5, 7).UTC(), Elapsed: 1e-9, Config: map[string]string{},
 		Observed: Observed{"a": ")", "b": ""}, Notes: []Note{NoteText.With("w]}"), NoteStalled.With()},
-		Values: []Value{{Name: "x", Unit: "s", Value: -1.5e300}, {Name: "y", About: About{"a.b", "p", "client", "q", "t/1"}, Hist: "HIST"}}}
+		Values: []Value{{Name: "x", Unit: "s", Value: -1.5e300}, {Name: "y", About: &About{"a.b", "p", "client", "q", "t/1"}, Hist: "HIST"}}}
 	var b bytes.Buffer
 	if err := Write(&b, r); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,8 @@ func FuzzParser(f *testing.F) {
 		`{"format":1,"values":[{"value":01}]}`, `{"format":1,"elapsed":1.}`, `{"format":1,"block":1e3}`, `{"format":1,"values":null}`,
 		`{"format":1,"asked":{"a":"b"},"asked":{"c":"d"}}`, `{"Format":1}`, `{"format":1,"elapsed":-0}`, `{"format":1,"elapsed":1e999}`,
 		`{"format":1,"trial":"\u00e4"}`, "{\"format\":1,\"trial\":\"\xff\"}", `{"format":1}x`, `{"format":1,"elapsed":}`, `{"format":1,}`,
-		`{"format":1,"start":"2025-01-01T00:00:00Z"}`, `{"format":2,"trial":"t","block":1,"status":"ok","start":"2025-01-01T00:00:00Z","elapsed":1,"asked":{},"notes":[{"code":"a"}]}`,
+		`{"format":1,"start":"2025-01-01T00:00:00Z"}`, `{"format":2,"trial":"t","block":1,"status":"ok","start":"2025-01-01T00:00:00Z","elapsed":1,"asked":{},"values":[{"name":"a","end":"","unit":"s","value":1}]}`,
+		`{"format":2,"trial":"t","block":1,"status":"ok","start":"2025-01-01T00:00:00Z","elapsed":1,"asked":{},"notes":[{"code":"a"}]}`,
 		`{"format":1,"trial":"t","block":1,"status":"ok","start":"2025-01-01T00:00:00Z","elapsed":1,"asked":{"a":"}"}}`, `{"format":1,"start":"never"}`, `{"format":1,"values":[{"name":"a","name":"b"}]}`,
 	} {
 		f.Add(s)

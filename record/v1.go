@@ -26,7 +26,7 @@ func (r *resultV1) current() *Result {
 	for i := range out.Values {
 		v := &out.Values[i]
 		if k := keyV1(string(v.Name), hosts); k.Name != v.Name {
-			v.Name, v.About = k.Name, k.About
+			v.Name, v.About = k.Name, k.about()
 		}
 	}
 	out.Observed = observedV1(r.Observed)

@@ -1,9 +1,6 @@
 package record
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // About says of what a value is. Fields that do not apply are empty; a value of a whole trial has none.
 // Names are those of the study, the machine or the program: they can contain any character.
@@ -37,7 +34,15 @@ func (q Quantity) Thread(place, program, thread string) Key {
 
 // Value is a value with the key.
 func (k Key) Value(unit string, v float64) Value {
-	return Value{Name: k.Name, About: k.About, Unit: unit, Value: v}
+	return Value{Name: k.Name, About: k.about(), Unit: unit, Value: v}
+}
+
+// about is nil for a whole trial.
+func (k Key) about() *About {
+	if k.About == (About{}) {
+		return nil
+	}
+	return &k.About
 }
 
 // String prints a key as Prometheus does: cpu.own{end=client}.
@@ -60,7 +65,8 @@ func (k Key) Compare(o Key) int { return strings.Compare(k.String(), o.String())
 // A Value is one number in a base unit.
 type Value struct {
 	Name Quantity `json:"name"`
-	About
+	// About is nil for a whole trial, and values share it: read it by Key, and do not change it.
+	*About
 	Unit  string  `json:"unit"` // bit/s, packet/s, 1/s, s, s/bit, s/packet, core, byte, 1
 	Value float64 `json:"value"`
 	// Hist is the distribution whose median is Value: an HDR histogram of ns in the V2 compressed,
@@ -69,15 +75,22 @@ type Value struct {
 }
 
 // Key identifies v in its trial.
-func (v Value) Key() Key { return Key{v.Name, v.About} }
+func (v Value) Key() Key {
+	if v.About == nil {
+		return v.Name.Whole()
+	}
+	return Key{v.Name, *v.About}
+}
 
 // Get returns the value of q of the whole trial.
 func (r *Result) Get(q Quantity) (Value, bool) { return r.Value(q.Whole()) }
 
 // Value returns the value with a key.
 func (r *Result) Value(k Key) (Value, bool) {
-	if i := slices.IndexFunc(r.Values, func(v Value) bool { return v.Name == k.Name && v.About == k.About }); i >= 0 {
-		return r.Values[i], true
+	for i := range r.Values {
+		if v := &r.Values[i]; v.Name == k.Name && v.Key() == k {
+			return *v, true
+		}
 	}
 	return Value{}, false
 }

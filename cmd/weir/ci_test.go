@@ -111,6 +111,9 @@ const (
 
 // The action builds weir, measures a change as docs/ci/github.yml does, and fails where the change is a regression.
 func TestAction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	t.Run("no regression", func(t *testing.T) {
 		t.Parallel()
@@ -188,6 +191,9 @@ func (c *ci) sides(t *testing.T, dir, change string) {
 
 // The job of docs/ci/gitlab.yml checks out both sides, measures them, and fails where the change is a regression.
 func TestGitLabJob(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	var job struct {
 		Network struct {

@@ -16,6 +16,9 @@ import (
 // The engines of a run, which talk to the network, have given up what they do not need.
 func TestEngineConfined(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	if info, ok := debug.ReadBuildInfo(); !ok || slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"}) {
 		t.Skip("built with cgo: nothing is confined")
 	}

@@ -26,6 +26,9 @@ func needDocker(t *testing.T) {
 
 // However weir ends, no containers or control groups are left.
 func TestDockerEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	needDocker(t)
 	parent := regexp.MustCompile(`--cgroup-parent /(weir-\w+) `)
 	for sig, want := range map[syscall.Signal]int{syscall.SIGKILL: 128 + 9, syscall.SIGINT: 4} {

@@ -14,6 +14,9 @@ import (
 // Ctrl-C ends either end of a manual measurement with status 4 and one line, and the other end
 // notices.
 func TestEngineInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	for _, workload := range []string{"tcp-stream", "udp-rr"} {
 		dir := t.TempDir()

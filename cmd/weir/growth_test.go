@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/weir-bench/weir/internal/nstest"
 )
 
 var growthHours = flag.Float64("growth", 0, "hours of one run whose resources are watched; 0: only a moment")
@@ -88,6 +90,9 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
+// fewest is how many trials show whether a run grows with them.
+const fewest = 100
+
 // perTrial is what a run may keep in memory of each trial, bytes: that it is done. Results are 4 to 17 kB.
 const perTrial = 1 << 10
 
@@ -95,7 +100,7 @@ const perTrial = 1 << 10
 func TestGrowth(t *testing.T) {
 	needLab(t)
 	if testing.Short() {
-		t.Skip("-short: takes 10 s")
+		t.Skip("slow: run without -short")
 	}
 	if *growthHours == 0 {
 		t.Parallel()
@@ -111,11 +116,11 @@ func TestGrowth(t *testing.T) {
 	eventually(t, "a trial is recorded", func() bool { return notEmpty(lines)() || len(withEnv(p.mark)) == 0 })
 	ended := make(chan error, 1)
 	go func() { ended <- p.Wait() }()
-	begun := time.Now()
+	begun, fail := time.Now(), nstest.Judge(t)
 	var hours, trials []float64
 	var used [len(resourceNames)][]float64
 	read, count := int64(0), 0.0
-	for tick := time.NewTicker(every); time.Since(begun) < length; <-tick.C {
+	for tick := time.NewTicker(every); time.Since(begun) < length || count < fewest && time.Since(begun) < 4*length; <-tick.C {
 		select {
 		case err := <-ended:
 			t.Fatalf("the run ended after %v: %v\n%s", time.Since(begun), err, &p.stderr)
@@ -123,7 +128,7 @@ func TestGrowth(t *testing.T) {
 		}
 		count += newLines(t, lines, &read)
 		u := uses(p.mark, tmp)
-		if time.Since(begun) < length/10 { // it grows until all has happened once
+		if time.Since(begun) < length/10 || count < fewest/10 { // it grows until all has happened once
 			continue
 		}
 		hours, trials = append(hours, time.Since(begun).Hours()), append(trials, count)
@@ -135,15 +140,15 @@ func TestGrowth(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-ended
-	if len(hours) < 2*sections { // on a machine that is very busy
-		t.Logf("only %d samples", len(hours))
-		return
+	if len(hours) < 2*sections || count < fewest {
+		fail("%.0f trials and %d samples in %v: growth shows in %d trials and %d samples", count, len(hours), time.Since(begun).Round(time.Second), fewest, 2*sections)
 	}
 	bound := 1.0 // per 1,000 trials
 	if *growthHours == 0 {
 		bound = 20 // what leaks with every trial, leaks 1,000
 	}
 	var b strings.Builder
+	var bad []string
 	fmt.Fprintf(&b, "One run of %v with %.0f trials:\n\n| | at first | at last | per hour (95 %%) | per 1,000 trials (95 %%) |\n|---|---|---|---|---|\n", time.Since(begun).Round(time.Second), count)
 	for i, name := range resourceNames {
 		h, hh := slope(hours, used[i])
@@ -152,9 +157,9 @@ func TestGrowth(t *testing.T) {
 		fmt.Fprintf(&b, "| %s | %.1f | %.1f | %.2f ± %.2f | %.3f ± %.3f |\n", name, mean(used[i][:part]), mean(used[i][len(hours)-part:]), h, hh, 1000*n, 1000*nh)
 		switch {
 		case i == 0 && (n-2*nh)*1e6 > perTrial && *growthHours > 0: // in a moment the collector decides
-			t.Errorf("memory grows by %.0f bytes a trial, more than %d", n*1e6, perTrial)
+			bad = append(bad, fmt.Sprintf("memory grows by %.0f bytes a trial, more than %d", n*1e6, perTrial))
 		case i > 0 && 1000*(n-2*nh) > bound: // six intervals: one of them misses the truth too often by itself
-			t.Errorf("%s: grow by %.3f ± %.3f per 1,000 trials", name, 1000*n, 1000*nh)
+			bad = append(bad, fmt.Sprintf("%s: grow by %.3f ± %.3f per 1,000 trials", name, 1000*n, 1000*nh))
 		}
 	}
 	begun = time.Now()
@@ -165,6 +170,9 @@ func TestGrowth(t *testing.T) {
 	usage, _ := report.ProcessState.SysUsage().(*syscall.Rusage)
 	fmt.Fprintf(&b, "\nIts report took %.1f s and %.0f MB.\n", time.Since(begun).Seconds(), float64(usage.Maxrss)*1024/1e6)
 	t.Log("\n" + b.String())
+	if bad != nil {
+		fail("%s", strings.Join(bad, "; "))
+	}
 }
 
 // newLines counts the lines of a file after an offset, which it moves.

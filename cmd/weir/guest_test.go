@@ -22,6 +22,9 @@ func withVMs(dir, network, blocks string) []string {
 
 // However weir ends, no virtual machine is left.
 func TestGuestsEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	if err := guestErr(); err != nil {
 		t.Skip(err)
 	}
@@ -56,6 +59,9 @@ func TestGuestsEnd(t *testing.T) {
 // If a guest dies during a run, its network's remaining trials fail, and the other network is
 // measured to the end.
 func TestGuestDies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	if err := guestErr(); err != nil {
 		t.Skip(err)
 	}

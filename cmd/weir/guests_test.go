@@ -63,6 +63,9 @@ func plausible(t *testing.T, rs []record.Result) {
 // No value crosses two clocks, or is taken from one that can be set: g2 is an hour ahead and drifts as
 // much as adjtimex(2) allows, and both clocks are set forward and back all the time.
 func TestClocksOverSSH(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	dir := t.TempDir()
 	onGuests(t, "g1,g2", dir, `ssh g2 'date -s @$(($(date +%s) + 3600)); adjtimex -f 32768000' > /dev/null
 "$0" run --ssh g1,g2 -n host -p tcp-stream,udp-rr --blocks 2 --warmup 50ms --duration 200ms --keep-disturbed -o out & run=$!
@@ -81,6 +84,9 @@ wait $run
 // A machine that loses its power fails its trials, and the run ends. --resume waits for nobody, and continues when the
 // machine is back.
 func TestPowerOverSSH(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	if !*guests {
 		return // make test-guests
 	}
@@ -128,6 +134,9 @@ until ssh -o BatchMode=yes g2 true 2> /dev/null; do sleep .2; kill -0 $(cat $GUE
 
 // The ends of a trial can be of two architectures. The program for the other one is next to weir's.
 func TestArchitecturesOverSSH(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	if !*guests {
 		return // make test-guests
 	}

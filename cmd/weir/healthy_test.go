@@ -19,6 +19,9 @@ var healthy = flag.Int("healthy", 1, "how often TestHealthy measures each probe,
 // has none at all, which only a quiet machine can show.
 func TestHealthy(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for i := range 2 * ((*healthy + 1) / 2) {
 		beside := i%2 == 1
 		name := "alone"
@@ -26,7 +29,9 @@ func TestHealthy(t *testing.T) {
 			name = "beside a hog"
 		}
 		t.Run(fmt.Sprintf("%s %d", name, i/2+1), func(t *testing.T) {
+			fail := judge(t)
 			if beside {
+				fail = t.Fatalf // its own load excuses nothing
 				loadCPUs(t)
 			}
 			s := small(study.Use{Kind: "host"}, study.Use{Kind: sound})
@@ -38,7 +43,7 @@ func TestHealthy(t *testing.T) {
 				for _, p := range s.Probes {
 					f := fault{Network: study.Use{Name: n.Kind}, Probe: study.Use{Name: p.Kind}}
 					if counted := len(m.trials(f)); counted < analysis.LeastBlocks {
-						t.Errorf("%s over %s: only %d trials count", p.Kind, n.Kind, counted)
+						fail("%s over %s: only %d trials count", p.Kind, n.Kind, counted)
 					}
 				}
 			}
@@ -47,7 +52,7 @@ func TestHealthy(t *testing.T) {
 					contended++
 				}
 				if bad := found.structural(at); len(bad) > 0 {
-					t.Errorf("%s: found %v", at, bad)
+					fail("%s: found %v", at, bad)
 				}
 				if !beside && *healthy > 1 && len(found[at]) > 0 {
 					t.Errorf("%s: found %v on a quiet machine", at, found[at])

@@ -24,6 +24,9 @@ import (
 // A run whose directory goes away ends at the next trial.
 func TestDirectoryRemoved(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	for name, harm := range map[string]func(dir string) error{
 		"removed":   os.RemoveAll,
@@ -45,6 +48,9 @@ func TestDirectoryRemoved(t *testing.T) {
 // A run that is started with signals ignored, as nohup(1) does, ignores them.
 func TestIgnoredSignals(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	p := &process{mark: "WEIR_TEST_MARK=" + t.TempDir()}
@@ -78,6 +84,9 @@ func TestIgnoredSignals(t *testing.T) {
 // in the background there.
 func TestTostop(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -100,6 +109,9 @@ func TestTostop(t *testing.T) {
 
 // A topology whose process is stopped costs its user a bounded time, and gives a remedy.
 func TestKeeperStopped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	b := newBench(t)
 	t.Parallel()
 	b.lab(t, "up", "-n", "bridge").end(t, 0)
@@ -133,6 +145,9 @@ func keepers(t *testing.T, b bench, s syscall.Signal) {
 
 // A topology whose socket is gone, as after a logout, ends.
 func TestRuntimeDirectoryRemoved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	b := newBench(t)
 	t.Parallel()
 	b.lab(t, "up", "-n", "bridge").end(t, 0)
@@ -173,6 +188,9 @@ func TestPlanningInterrupted(t *testing.T) {
 // A process of a run that stops and never continues costs the trials that need it a bounded time, and they say why.
 func TestStoppedForGood(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for process, reason := range map[string]string{"weir engine serve ": "the other end is silent", "weir engine agent ": "longer than its window"} {
 		t.Run(strings.TrimSpace(process), func(t *testing.T) {
 			t.Parallel()
@@ -202,6 +220,9 @@ func TestStoppedForGood(t *testing.T) {
 // If the process that leads a run stops, its user learns how to go on, and SIGTERM ends the run.
 func TestLeaderStopped(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	said, w, err := os.Pipe()
 	if err != nil {
@@ -239,6 +260,9 @@ func TestLeaderStopped(t *testing.T) {
 // A signal that ends the second process before it handles signals is not a usage error.
 func TestEarlySignal(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	for range 10 {
 		p := start(t, nil, "run", "-n", "host", "-p", "udp-rr", "--blocks", "1", "--duration", "10ms", "--warmup", "0s", "-o", filepath.Join(t.TempDir(), "out"))

@@ -286,6 +286,9 @@ func (i injection) again(t *testing.T, dir string, before []string, status int) 
 // A sample of what make soak sweeps.
 func TestInjected(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed")

@@ -48,7 +48,7 @@ func TestKilledRunResumes(t *testing.T) {
 	}
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes 20 s")
+		t.Skip("slow: run without -short")
 	}
 	study := []string{"-n", "host,vxlan-overlay", "-p", "tcp-stream,udp-rr", "-f", "mtu=1500,9000",
 		"--blocks", "2", "--duration", "30ms", "--warmup", "10ms", "--seed", "7"}

@@ -20,6 +20,9 @@ func inCluster(t *testing.T, args ...string) (stdout, stderr string, status int)
 
 // A run in a cluster stores the nodes that weir has chosen, and continues on these.
 func TestRunInACluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	c := fakekube.Start(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	_, stderr, status := inCluster(t, "run", "--kube", "-N", "default", "-n", "pod", "-p", "tcp-rr", "--blocks", "2", "--duration", "50ms", "--warmup", "0", "--keep-disturbed", "-o", dir)
@@ -47,6 +50,9 @@ func TestRunInACluster(t *testing.T) {
 // Where the cluster admits no pod to the hosts' network, the run goes on with another baseline, and
 // says so with its status.
 func TestRunWithoutTheBaseline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	c := fakekube.Start(t)
 	c.Set(t, func(s *fakekube.State) {
 		s.Namespaces["default"]["pod-security.kubernetes.io/enforce"] = "restricted"
@@ -64,6 +70,9 @@ func TestRunWithoutTheBaseline(t *testing.T) {
 
 // Pods may count packets and nothing else.
 func TestTraceInACluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	fakekube.Start(t)
 	stdout, stderr, status := inCluster(t, "trace", "--kube", "-N", "default", "-n", "pod", "--by", "counters")
 	if status != 0 || !strings.Contains(stdout, "by device counters") || !strings.Contains(stdout, "Missing: counters show how many packets the devices moved, others' included") {
@@ -73,6 +82,9 @@ func TestTraceInACluster(t *testing.T) {
 
 // On one node, weir measures between two pods.
 func TestRunOnOneNode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	fakekube.Start(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	_, stderr, status := inCluster(t, "run", "--kube", "-N", "default", "--nodes", "node1", "-n", "pod", "--pods", "2", "-f", "ends=pod1-pod2", "-p", "tcp-rr", "--blocks", "1", "--duration", "50ms", "--warmup", "0", "--keep-disturbed", "-o", dir)
@@ -115,6 +127,9 @@ func TestClusterRefuses(t *testing.T) {
 
 // doctor and plan ask the cluster and change nothing in it.
 func TestDoctorAndPlanOfACluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	c := fakekube.Start(t)
 	stdout, stderr, status := inCluster(t, "plan", "--kube", "-N", "default")
 	if status != 0 || strings.Count(stdout, "kind: Job\n") != 4 || strings.Count(stdout, "kind: Service\n") != 2 || !strings.HasPrefix(stdout, "#") {

@@ -36,6 +36,9 @@ func (p *process) end(t *testing.T, want int) {
 }
 
 func TestKeeperKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	b := newBench(t)
 	t.Parallel()
 	b.lab(t, "up", "-n", "bridge").end(t, 0)
@@ -63,6 +66,9 @@ func TestKeeperKilled(t *testing.T) {
 
 // If several processes start one name at the same time, one succeeds and the others report that.
 func TestUpTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	b := newBench(t)
 	t.Parallel()
 	var ups []*process
@@ -83,6 +89,9 @@ func TestUpTogether(t *testing.T) {
 
 // A command ends with the `weir lab exec` that started it, however that ends.
 func TestExecKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	b := newBench(t)
 	t.Parallel()
 	b.lab(t, "up", "-n", "bridge").end(t, 0)
@@ -108,6 +117,9 @@ func TestExecKilled(t *testing.T) {
 
 // An interrupted `weir lab up` leaves either no topology or a complete one.
 func TestUpInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	b := newBench(t)
 	t.Parallel()
 	for ms := 0; ms < 60; ms += 4 {

@@ -16,6 +16,9 @@ import (
 // times next to one that tells it of its system calls (internal/engine/sock/hot.go), which a result would charge
 // to the network.
 func TestEngineIsQuiet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	rate := func(p *os.Process, threads int) float64 {
 		begin, before := time.Now(), switches(t, p.Pid)
 		time.Sleep(time.Second / 2) // the time in which they are counted

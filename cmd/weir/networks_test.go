@@ -55,7 +55,7 @@ const slow = 5 * time.Minute
 func TestEveryNetwork(t *testing.T) {
 	needLab(t)
 	if testing.Short() {
-		t.Skip("-short: takes two minutes")
+		t.Skip("slow: run without -short")
 	}
 	for _, name := range catalog.In(network.InLab) {
 		t.Run(name, func(t *testing.T) {

@@ -41,6 +41,9 @@ var control = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 // On a terminal, the ratios stay at the bottom; other terminals and pipes get plain lines. Nothing is colored, with
 // NO_COLOR or without.
 func TestTerminals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	for name, c := range map[string]struct {
 		cols       uint16

@@ -19,6 +19,7 @@ import (
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -277,10 +278,13 @@ func (d diagnosis) structural(cell string, except ...string) []string {
 // `make provoke` repeats all of them five times.
 func TestFaults(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	if facts.Find("nft") == "" || facts.Find("tc") == "" {
 		t.Skip("nft or tc is missing: install the packages nftables and iproute2")
 	}
-	all := faults(t)
+	all, fail := faults(t), judge(t)
 	missed, wrong := map[string]int{}, map[string][]string{}
 	once := func(all []fault) {
 		capacity := rates(t)
@@ -319,12 +323,24 @@ func TestFaults(t *testing.T) {
 			once(again)
 		}
 	}
+	var bad []string
 	for _, f := range all {
 		if n := missed[f.Name]; n > *provoke/5 {
-			t.Errorf("%s: missed %d times in %d", f.Name, n, *provoke)
+			bad = append(bad, fmt.Sprintf("%s: missed %d times in %d", f.Name, n, *provoke))
 		}
 		if n := len(wrong[f.Name]); n > *provoke/5 {
-			t.Errorf("%s: found something else, too, %d times in %d: %v", f.Name, n, *provoke, wrong[f.Name])
+			bad = append(bad, fmt.Sprintf("%s: found something else, too, %d times in %d: %v", f.Name, n, *provoke, wrong[f.Name]))
 		}
 	}
+	if bad != nil {
+		fail("%s", strings.Join(bad, "; "))
+	}
+}
+
+// judge returns what a test calls when it judges a fault wrongly. `make provoke` is run on a quiet machine: nothing excuses it.
+func judge(t *testing.T) (fail func(string, ...any)) {
+	if *provoke > 1 {
+		return t.Fatalf
+	}
+	return nstest.Judge(t)
 }

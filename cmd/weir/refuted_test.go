@@ -20,6 +20,9 @@ import (
 // stands for all.
 func TestRefuted(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	if facts.Find("nft") == "" || facts.Find("tc") == "" {
 		t.Skip("nft or tc is missing: install the packages nftables and iproute2")
 	}
@@ -28,7 +31,7 @@ func TestRefuted(t *testing.T) {
 	if *provoke == 1 {
 		all = slices.DeleteFunc(all, func(f fault) bool { return f.Name != "drop-at-input" })
 	}
-	capacity := rates(t)
+	capacity, fail := rates(t), judge(t)
 	judged, open := 0, 0
 	for _, b := range batches(all) {
 		m := measure(t, b.study(capacity), b.faults[0].OneCPU)
@@ -60,13 +63,13 @@ func TestRefuted(t *testing.T) {
 				case got.Outcome == explain.Open && (got.Ratio.Bounded() || infinite(got)): // the time did not suffice, or TCP stopped in too many blocks
 					open++
 				default:
-					t.Errorf("%s: %s, want %s: %s", f.Name, got.Outcome, want, got.Statement())
+					fail("%s: %s, want %s: %s", f.Name, got.Outcome, want, got.Statement())
 				}
 			}
 		}
 	}
 	if 10*open > judged {
-		t.Errorf("%d of %d verdicts are open", open, judged)
+		fail("%d of %d verdicts are open", open, judged)
 	}
 }
 

@@ -65,6 +65,9 @@ func (p *process) daemon(t *testing.T, name string) (pid int) {
 // If a daemon is killed during a run, its network's remaining trials fail with its last output, and
 // the other network is measured to the end.
 func TestDaemonDies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for daemon, network := range mortals {
 		t.Run(daemon, func(t *testing.T) {
 			if daemon == "dockerd" {
@@ -121,7 +124,7 @@ var idle = map[string]struct{ network, version string }{
 // ends.
 func TestDaemonNeverReady(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: waits half a minute for some daemons")
+		t.Skip("slow: run without -short")
 	}
 	for daemon, d := range idle {
 		t.Run(daemon, func(t *testing.T) {
@@ -169,6 +172,9 @@ while :; do sleep 1000; done
 }
 
 func TestDaemonsEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for network, daemon := range daemons {
 		for sig, want := range map[syscall.Signal]int{syscall.SIGKILL: 128 + 9, syscall.SIGINT: 4, syscall.SIGTERM: 4} {
 			t.Run(network+"/"+sig.String(), func(t *testing.T) {

@@ -150,6 +150,9 @@ func TestInterrupted(t *testing.T) {
 // signal handlers.
 func TestInterruptedAtTheStart(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	for i := range 30 {
 		sig := []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}[i%3]
@@ -168,6 +171,9 @@ func TestInterruptedAtTheStart(t *testing.T) {
 // A second signal ends weir without waiting for a program that ignores the first.
 func TestInterruptedTwice(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	tmp := t.TempDir()
 	hung := filepath.Join(tmp, "hung")
@@ -206,6 +212,9 @@ func program(t *testing.T, file, text string) {
 // started is gone.
 func TestInnerKilled(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	p := start(t, nil, long(dir)...)

@@ -100,7 +100,7 @@ func TestSoak(t *testing.T) {
 	case *soakMinutes == 0:
 		t.Parallel()
 		if testing.Short() {
-			t.Skip("-short: takes 15 s")
+			t.Skip("slow: run without -short")
 		}
 		*soakRounds, *soakScene, *soakSeed = 5, "lab", 1
 		stages[0].play(t, newTally(), time.Minute)

@@ -56,6 +56,9 @@ target: {ssh: [a, b]}
 // A run over SSH keeps its results when a signal ends it, continues on the same machines only, and
 // needs no privilege of its own.
 func TestRunOverSSH(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	dir, err := os.MkdirTemp("/var/tmp", "weir-ssh.") // the machines have their own /tmp
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +107,9 @@ sed -i 's/"cpu": "/"cpu": "another /' other/hosts/*.json
 // The MTU of a path is proven with full packets that must not be fragmented. Where a link between the machines carries
 // less than their devices say, and drops the rest in silence, weir names the size that fits and measures nothing.
 func TestPathMTUOverSSH(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	dir, err := os.MkdirTemp("/var/tmp", "weir-ssh.")
 	if err != nil {
 		t.Fatal(err)
@@ -137,6 +143,9 @@ func TestPathMTUOverSSH(t *testing.T) {
 // Where the user of a machine is root, packet sockets show the hops on each machine by its own clock, and the CPUs are
 // sampled; elsewhere counters show the devices, and the reason says what is missing.
 func TestTraceOverSSH(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	dir, err := os.MkdirTemp("/var/tmp", "weir-ssh.")
 	if err != nil {
 		t.Fatal(err)
@@ -211,6 +220,9 @@ func TestTraceOverSSH(t *testing.T) {
 // Where programs cannot run in the usual directories of a machine, weir runs in ~/.cache; where nothing can hold it, the
 // error names each directory and its reason, and nothing is left.
 func TestDirectoriesOverSSH(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	if os.Geteuid() != 0 {
 		t.Skip("only root mounts file systems on the machines")
 	}

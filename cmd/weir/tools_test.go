@@ -17,7 +17,7 @@ import (
 func TestForeignTools(t *testing.T) {
 	needLab(t)
 	if testing.Short() {
-		t.Skip("-short: measures for half a minute")
+		t.Skip("slow: run without -short")
 	}
 	byTool := map[string][]string{}
 	for _, name := range catalog.Names(catalog.Probes) {

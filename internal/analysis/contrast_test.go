@@ -23,6 +23,9 @@ func network(base string, networks []string) analysis.Contrast {
 // A contrast of networks is the ratio of the tables, in every recorded run: with and without
 // disturbed trials, pairs of hosts, split response times, and own CPU time.
 func TestContrastOfNetworksIsTheTableRatio(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	files, err := filepath.Glob("testdata/runs/*.jsonl.gz")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded runs: %v", err)

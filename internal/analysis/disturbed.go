@@ -128,8 +128,8 @@ func (l load) judge() (excess float64, reason string) {
 // together.
 func machinesOf(r *record.Result) (all []string) {
 	for _, v := range r.Values {
-		if v.Name == record.CPUs && v.Host != "" {
-			all = append(all, v.Host)
+		if k := v.Key(); v.Name == record.CPUs && k.Host != "" {
+			all = append(all, k.Host)
 		}
 	}
 	if all == nil {

@@ -137,6 +137,7 @@ func (s *Sample) merged() (all *hdrhistogram.Histogram, blocks []block, unreadab
 			blocks = append(blocks, block{number: t.Block})
 		}
 		b := &blocks[len(blocks)-1]
+		b.counts = slices.Grow(b.counts, int(h.Populated()))
 		for time, n := range h.ForEachBucket {
 			if time <= LongestTime {
 				b.counts = append(b.counts, count{time, n})

@@ -47,6 +47,9 @@ func TestMergedPlain(t *testing.T) {
 // The interval of a percentile covers the one that more blocks would show, for independent and
 // correlated blocks, and is far wider where few blocks hold the tail.
 func TestPercentileIntervals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	const blocks, requests, runs = 24, 400, 150
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, rho := range []float64{0, 0.5} {

@@ -41,6 +41,9 @@ func TestRecordedRuns(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(file, ".jsonl.gz")
 		t.Run(filepath.Base(name), func(t *testing.T) {
+			if testing.Short() && filepath.Base(name) == "multihop" {
+				t.Skip("slow: run without -short")
+			}
 			t.Parallel()
 			compareNumbers(t, name+".golden.gz", numbersOf(t, recorded(t, file), studyOf(t, name+".yaml")))
 		})

@@ -170,6 +170,9 @@ func TestSlowMachineAndZones(t *testing.T) {
 // Machines that do not differ are called slow in at most 5 % of runs, whether pairs are alike or each has
 // a path of its own. Neither is the slowest of machines that differ by nature.
 func TestFalseAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for name, m := range map[string]mesh{
 		"3 machines":     {hosts: 3, blocks: 10, noise: 0.05},
 		"3, with paths":  {hosts: 3, blocks: 10, noise: 0.02, paths: 0.09},

@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"record"},
 	// What prints and reads text.
 	{"internal/strictyaml"},
-	{"internal/lang"},
+	{"internal/lang", "internal/lang/langtest"},
 	// Data and packages that stand alone.
 	{"claims", "figures", "schema", "internal/failure", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
 	{"internal/facts", "internal/evidence", "internal/prose"},

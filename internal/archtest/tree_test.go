@@ -56,6 +56,9 @@ func files(t *testing.T, f func(name string, b []byte)) {
 	}
 }
 
+// parsed are the Go files that an earlier test has read, by their names.
+var parsed = map[string]*ast.File{}
+
 func goFiles(t *testing.T, f func(name string, b []byte, file *ast.File)) {
 	t.Helper()
 	seen := 0
@@ -64,11 +67,14 @@ func goFiles(t *testing.T, f func(name string, b []byte, file *ast.File)) {
 			return
 		}
 		seen++
-		file, err := parser.ParseFile(token.NewFileSet(), name, b, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
+		if parsed[name] == nil {
+			file, err := parser.ParseFile(token.NewFileSet(), name, b, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed[name] = file
 		}
-		f(name, b, file)
+		f(name, b, parsed[name])
 	})
 	if seen < 100 {
 		t.Fatalf("only %d Go files below %s: the test searches the wrong directory", seen, root)

@@ -22,14 +22,21 @@ func TestXDPInTheLab(t *testing.T) {
 	for _, name := range []string{"host", "bridge", "routed", "vxlan-overlay"} {
 		for _, v6 := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/IPv6 %v", name, v6), func(t *testing.T) {
+				if testing.Short() && name != "host" {
+					t.Skip("slow: run without -short")
+				}
+				fail := nstest.Judge(t)
 				_, _, p, run := datagramRuns(t, name, v6)
 				for _, size := range []int{18, 19, 1200} { // an odd number of bytes ends in half a word of the checksum
 					// As fast as it can, an AF_XDP sender may outrun any receiver; at this rate, every datagram arrives.
 					r := run(p, &probe.UDPRate{Size: size, Send: "xdp", Rate: probe.Bitrate(8 * size * 20_000)})
 					sent, _ := r.Get("sent")
 					got, _ := r.Get("delivered")
-					if r.Status != record.OK || r.Observed["send"] != "xdp" || got.Value == 0 || got.Value < sent.Value*0.95 {
+					if r.Status != record.OK || r.Observed["send"] != "xdp" || got.Value == 0 {
 						t.Errorf("%d bytes: %s %s: %g packet/s sent, %g delivered; %v", size, r.Status, r.Reason, sent.Value, got.Value, r.Observed)
+					}
+					if got.Value < sent.Value*0.95 {
+						fail("%d bytes: %g packet/s sent, only %g delivered", size, sent.Value, got.Value)
 					}
 				}
 				if r := run(p, xdp(1500)); r.Status == record.OK || !strings.Contains(r.Reason, "xdp does not fragment") {
@@ -61,6 +68,9 @@ func xdp(size int) probe.Probe { return &probe.UDPRate{Size: size, Send: "xdp"} 
 // Several streams of datagrams cross a network, where nothing but their own control connections opens a port for them.
 func TestStreamsOfDatagramsInTheLab(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, name := range []string{"bridge", "vxlan-overlay"} {
 		for _, v6 := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/IPv6 %v", name, v6), func(t *testing.T) {

@@ -52,6 +52,9 @@ func TestEndsInTheLab(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+where, func(t *testing.T) {
+				if testing.Short() && (name != "vxlan-overlay" || where != "2 hosts") {
+					t.Skip("slow: run without -short")
+				}
 				t.Parallel()
 				site := labtest.Build(t, tp, p)
 				labels := map[string]bool{}

@@ -41,6 +41,9 @@ func TestNetworksInTheLab(t *testing.T) {
 				continue // another test says which of them have to be built
 			}
 			t.Run(fmt.Sprintf("%s/%d hosts, %d pods, IPv6 %v", name, len(tp.Hosts), len(tp.Hosts[0].Pods), s.IPv6), func(t *testing.T) {
+				if testing.Short() && name != "vxlan-overlay" {
+					t.Skip("slow: run without -short")
+				}
 				t.Parallel()
 				built := labtest.Up(t, tp, p, "")
 				change, err := condition.Change(d, tp, map[string]string{"mtu": "2000", "nic": "tso", "link": "1gbit"})
@@ -99,6 +102,9 @@ func TestBridgeNFInTheLab(t *testing.T) {
 // files, and a trial finds that packets took the planned path. Without the rules it leads nowhere.
 func TestServicesInTheLab(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, mode := range []string{network.ServicesIPTables, network.ServicesIPTablesLegacy, network.ServicesNFTables, network.ServicesIPVS} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()

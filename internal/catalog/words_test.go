@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/lang/langtest"
 )
 
 // What a report says about weir's own probes is in the catalog of words. Tools of others keep their English remarks.
@@ -15,8 +16,8 @@ func TestProbesInChinese(t *testing.T) {
 			continue
 		}
 		for _, s := range []string{i.Title, i.Method, i.Measures, i.Differs} {
-			if s != "" && !containsHan(lang.Stored(s).In(lang.Chinese)) {
-				t.Errorf("%s: words-report.yaml lacks %q", name, s)
+			if s != "" && langtest.Need(t, *update, "words-report.yaml", name, s) && !containsHan(lang.Stored(s).In(lang.Draft)) {
+				t.Errorf("%s: no Chinese of %q", name, s)
 			}
 		}
 	}

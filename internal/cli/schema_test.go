@@ -179,6 +179,9 @@ func validate(t *testing.T, s *jsonschema.Schema, what string, b []byte) {
 
 // Every document that weir makes of the recorded runs is valid, and so are the results themselves.
 func TestRecordedRunsAreValid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	valid := map[string]*jsonschema.Schema{}
 	for name := range documents {

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/lang/langtest"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/schema"
 )
@@ -33,8 +34,8 @@ func (w shippedWords) translated(t *testing.T, file string) {
 		t.Fatal("no text found")
 	}
 	for s, place := range w {
-		if lang.Stored(s).In(lang.Chinese) == s {
-			t.Errorf("%s: %s lacks %q", place, file, s)
+		if langtest.Need(t, *update, file, place, s) && lang.Stored(s).In(lang.Draft) == s {
+			t.Errorf("%s: no Chinese of %q", place, s)
 		}
 	}
 	src, err := os.ReadFile("../lang/zh/" + file)

@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 // do not, and only while the condition holds. Both mechanisms must pass this test.
 func TestDistance(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	vxlan := &network.VXLANOverlay{VNI: 1, Port: 4789}
 	for name, n := range map[string]struct {
 		d network.Driver
@@ -38,6 +41,7 @@ func TestDistance(t *testing.T) {
 		"vxlan-overlay": {vxlan, topo.Spec{}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			fail := nstest.Judge(t)
 			n.s.Far = true
 			tp, p := labtest.Plan(t, n.d, n.s)
 			built := labtest.Up(t, tp, p, "")
@@ -56,7 +60,7 @@ func TestDistance(t *testing.T) {
 			const long = 20 * time.Millisecond // more than a busy machine adds
 			near := rtt()
 			if near >= 2*long {
-				t.Errorf("without delay, an answer takes %v", near)
+				fail("without delay, an answer takes %v", near)
 			}
 			c, err := condition.Change(n.d, tp, map[string]string{"delay": long.String(), "jitter": "5ms"})
 			if err != nil {
@@ -77,7 +81,7 @@ func TestDistance(t *testing.T) {
 			}
 			labtest.Apply(t, built.Site, c.Undo...)
 			if again := rtt(); again >= c.Topology.Distance.LeastRTT() {
-				t.Errorf("after the delay, an answer takes %v", again)
+				fail("after the delay, an answer takes %v", again)
 			}
 		})
 	}
@@ -86,6 +90,9 @@ func TestDistance(t *testing.T) {
 // Packets are lost as asked, in both directions.
 func TestLoss(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	tp, p := labtest.Plan(t, network.Host{}, topo.Spec{Distance: topo.Distance{Loss: 0.5}})
 	built := labtest.Up(t, tp, p, "")
 	built.Distance, built.RTT, built.Duration = tp.Distance, time.Millisecond, time.Second

@@ -74,6 +74,9 @@ func person(t *testing.T, args ...string) (string, error) {
 }
 
 func TestAdmission(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, loopback := range loopbacks {
 		h := admitting(t, loopback, nil)
 		for _, workload := range wire.Workloads {
@@ -102,6 +105,9 @@ func TestAdmission(t *testing.T) {
 // A wildcard server is reachable over both families, and answers from the address that a datagram
 // was sent to.
 func TestAnyAddress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	h := admitting(t, "[::]:0", nil)
 	_, port, _ := strings.Cut(h.addr, "]:")
 	for _, to := range []string{"127.0.0.1:" + port, "127.0.0.2:" + port, "[::1]:" + port} {

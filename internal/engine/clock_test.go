@@ -23,6 +23,9 @@ func waits() bool {
 // The threads of a workload use some CPU time in the window, and none more than the window. They do not
 // wait for a CPU for longer than the run takes, and their connections are those of the workload.
 func TestOwnTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	addr, _ := serve(t, loopbacks[0])
 	for _, tc := range []struct {
 		workload string
@@ -76,6 +79,9 @@ func TestOwnTime(t *testing.T) {
 
 // With a computing thread on every CPU, both ends wait.
 func TestOwnWait(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	if !waits() {
 		t.Skip("this kernel does not count run-queue waits: /proc/thread-self/schedstat")
 	}

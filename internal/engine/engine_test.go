@@ -160,6 +160,9 @@ func TestBuffers(t *testing.T) {
 }
 
 func TestManyClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	addr, _ := serve(t, loopbacks[0])
 	for range 3 { // one after another on one server
 		measure(t, new(event.UDPStream), short("udp-stream", addr, "--rate", "1e6")...)
@@ -170,6 +173,9 @@ func TestManyClients(t *testing.T) {
 }
 
 func TestServerGone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, named := range append(wire.Workloads, "tcp-stream --zerocopy", "tcp-stream --sendfile", "tcp-stream --streams 3 --discard", "udp-stream --send mmsg --nap 0", "udp-stream --send gso", "udp-stream --send gso --rate 1e6") {
 		t.Run(named, func(t *testing.T) {
 			addr, stop := serve(t, loopbacks[0])

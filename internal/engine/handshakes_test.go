@@ -65,7 +65,7 @@ func meetAs(token string, fd int, hello []byte) error {
 // Strangers in any number cost the server bounded memory, which it gives back, and no client its run.
 func TestHandshakes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: takes 5 s")
+		t.Skip("slow: run without -short")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // as in the server's process
 	h := admitting(t, loopbacks[0], nil)

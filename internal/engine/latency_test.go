@@ -68,6 +68,9 @@ func unstamped(t *testing.T, r event.RR) {
 }
 
 func TestLatencyWorkloads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, loopback := range loopbacks {
 		for _, args := range []string{
 			"tcp-rr", "tcp-rr --inflight 8", "tcp-rr --size 1", "tcp-rr --size 1000000", "tcp-rr --stamp-every 0",
@@ -119,7 +122,7 @@ func TestSpin(t *testing.T) {
 			t.Run(loopback+" "+workload, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
 				if cpus.Count() == 1 {
-					if _, err := run(t, short(workload, addr, "--spin")...); err == nil || !strings.Contains(err.Error(), "one for each") {
+					if _, err := run(t, short(workload, addr, "--spin")...); err == nil || !strings.Contains(err.Error(), "give each a CPU of its own") {
 						t.Errorf("two ends spin on one CPU: %v", err)
 					}
 					return
@@ -153,6 +156,9 @@ func fakeServer(t *testing.T, answer func(seq uint64) int) string {
 }
 
 func TestLostAndLate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	addr := fakeServer(t, func(seq uint64) int {
 		switch seq {
 		case 5, 11:

@@ -71,6 +71,9 @@ func marking(t *testing.T) (addr string, out printer) {
 
 // A server marks the window of every workload once, after the warm-up, for as long as the window is.
 func TestMarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	addr, out := marking(t)
 	t.Setenv(tokenVariable, testToken)
 	const warmup = 20 * time.Millisecond // of short

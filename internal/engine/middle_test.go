@@ -98,6 +98,9 @@ func (m *middle) between(t *testing.T, server string) string {
 }
 
 func TestMiddle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for name, m := range map[string]*middle{
 		"nothing": {}, "drops": {drop: 3}, "doubles": {twice: 4}, "swaps": {swap: 5}, "all": {drop: 1, twice: 4, swap: 7},
 	} {
@@ -121,6 +124,9 @@ func TestMiddle(t *testing.T) {
 }
 
 func TestMiddleOfRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	addr, _ := serve(t, loopbacks[0])
 	m := &middle{drop: 3, twice: 4}
 	var r event.Open
@@ -163,6 +169,9 @@ func TestRepeatedAnswers(t *testing.T) {
 // A lost request does not end the window: a closed loop keeps asking, and its share of lost requests is
 // that of the path.
 func TestMiddleOfClosedLoop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, inflight := range []string{"1", "4"} {
 		addr, _ := serve(t, loopbacks[0])
 		m := &middle{drop: 3}
@@ -179,6 +188,9 @@ func TestMiddleOfClosedLoop(t *testing.T) {
 
 // A window without any reply is a stall with a result; a path without any reply is an error.
 func TestMiddleIsMute(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, workload := range [][]string{{"udp-rr"}, {"udp-open", "--rate", "1000"}} {
 		addr, _ := serve(t, loopbacks[0])
 		m := &middle{mute: true}

@@ -13,6 +13,9 @@ import (
 func TestNativeProbes(t *testing.T) {
 	for _, loopback := range loopbacks {
 		t.Run(loopback, func(t *testing.T) {
+			if testing.Short() && loopback != loopbacks[0] {
+				t.Skip("slow: run without -short")
+			}
 			addr, _ := serve(t, loopback)
 			for _, p := range []probe.Probe{
 				probe.TCPStream{CC: "reno"}, probe.TCPStream{Streams: 2, Size: 1000, CC: "reno"}, probe.TCPStream{Streams: 2, CC: "reno", Rate: 1e8},

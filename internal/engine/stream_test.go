@@ -54,6 +54,9 @@ func TestUDPStream(t *testing.T) {
 
 // The result of a search follows from its phases.
 func TestUDPSearch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, loopback := range loopbacks {
 		for _, flags := range []string{"", "--loss 0 --size 1400 --width 10%", "--send gso", "--send mmsg --recv single --nap 0 --phase 5ms"} {
 			t.Run(loopback+" "+flags, func(t *testing.T) {
@@ -167,6 +170,9 @@ func TestGSORefuses(t *testing.T) {
 
 // Stopping the world, as for a collection, does not wait for a stream to end.
 func TestHotLoopsStop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, flags := range []string{"udp-stream --send single --size 16", "udp-stream --nap 0 --recv single", "udp-stream --send gso", "udp-stream --streams 4", "tcp-stream --cc reno", "tcp-stream --cc reno --zerocopy"} {
 		addr, _ := serve(t, loopbacks[0])
 		ctx, cancel := context.WithCancel(t.Context())

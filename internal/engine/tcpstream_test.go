@@ -87,6 +87,9 @@ func TestTCPSilence(t *testing.T) {
 // A pause in a fast stream, whose receiver waits for whole buffers, counts in full, though it is longer than a read may take; but
 // only the part in the window does.
 func TestTCPPause(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	const pause = 4 * sock.Tick
 	for name, c := range map[string]struct{ warmup, window, at, want time.Duration }{
 		"in the window": {0, 10 * sock.Tick, sock.Tick / 2, pause},

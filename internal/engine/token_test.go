@@ -18,6 +18,9 @@ import (
 
 // Orders take the token from the agent's environment, for every workload and for reach.
 func TestOrdersWithToken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, loopback := range loopbacks {
 		h := admitting(t, loopback, nil)
 		t.Setenv(tokenVariable, testToken)
@@ -168,6 +171,9 @@ func returning(t *testing.T, most int) string {
 
 // Where only smaller packets come back, reach says how large they can be.
 func TestReachNarrows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, most := range []int{44, 45, 1450, 1499} {
 		failed, what := blockedBy(t, returning(t, most), "--size", "1500", "--timeout", "100ms")
 		want := event.Blocked{Carries: most, Not: most + 1}

@@ -17,6 +17,9 @@ import (
 
 // Each stream has a socket and a thread at both ends, at an open server and at one with a token; one run follows another.
 func TestUDPStreams(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, loopback := range loopbacks {
 		for _, flags := range []string{"", "--send gso --size 1000", "--send mmsg --rate 8e6 --size 1000"} {
 			t.Run(loopback+" "+flags, func(t *testing.T) {
@@ -50,6 +53,9 @@ func TestUDPStreams(t *testing.T) {
 
 // Streams that share the port of an open server take nothing from its other clients.
 func TestUDPStreamsBesideOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for _, loopback := range loopbacks {
 		t.Run(loopback, func(t *testing.T) {
 			needFamily(t, loopback)

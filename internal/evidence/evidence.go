@@ -8,8 +8,6 @@ package evidence
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/sample"
 )
@@ -148,11 +146,6 @@ type Device struct {
 	XPS     []string        `json:"xps,omitempty"`
 }
 
-// kept are the last words of the counters that findings and explanations read: of hosts, then of nodes.
-var kept = []string{"dropped", "processed", "net_rx", "idle", "periods", "throttled",
-	"InReceives", "InDelivers", "InOctets", "ForwDatagrams", "OutForwDatagrams", "ReasmReqds", "ReasmOKs", "FragCreates",
-	"InDatagrams", "RcvbufErrors", "RetransSegs", "TCPBacklogDrop", "TCPRcvQDrop", "TCPOFODrop", "PFMemallocDrop", "RcvPruned"}
-
 // Parse reads a Trial from its file.
 func Parse(b []byte) (*Trial, error) {
 	var t Trial
@@ -160,64 +153,6 @@ func Parse(b []byte) (*Trial, error) {
 		return nil, err
 	}
 	return &t, checkFormat(t.Format)
-}
-
-// A Parser reads Trials from their files, for readers that hold those of a large run at the same time. It keeps only
-// the counters that they need, without Read, and equal names and queues once: a quiet queue of every device has no
-// counts.
-type Parser struct {
-	names  map[string]string
-	queues map[Queue]*Queue
-}
-
-// Parse reads what findings need of a Trial.
-func (p *Parser) Parse(b []byte) (*Trial, error) {
-	t, err := Parse(b)
-	if err != nil {
-		return nil, err
-	}
-	if p.names == nil {
-		p.names, p.queues = map[string]string{}, map[Queue]*Queue{}
-	}
-	for _, s := range []*string{&t.Protocol, &t.Settings, &t.Sender.Node, &t.Sender.Host, &t.Receiver.Node, &t.Receiver.Host} {
-		*s = p.name(*s)
-	}
-	t.Path = append(make([]Hop, 0, len(t.Path)), t.Path...) // encoding/json leaves room for more
-	for i := range t.Path {
-		h := &t.Path[i]
-		h.In, h.Dev, h.By = p.name(h.In), p.name(h.Dev), p.name(h.By)
-		if q := h.Queue; q != nil {
-			if p.queues[*q] == nil {
-				p.queues[*q] = q
-			}
-			h.Queue = p.queues[*q]
-		}
-	}
-	t.Nodes, t.Hosts, t.Read = p.counters(t.Nodes), p.counters(t.Hosts), nil
-	return t, nil
-}
-
-func (p *Parser) name(s string) string {
-	if same, ok := p.names[s]; ok {
-		return same
-	}
-	p.names[s] = s
-	return s
-}
-
-// counters copies the counters that readers need.
-func (p *Parser) counters(of map[string]sample.Counters) map[string]sample.Counters {
-	out := make(map[string]sample.Counters, len(of))
-	for place, all := range of {
-		same := sample.Counters{}
-		for name, v := range all {
-			if slices.Contains(kept, name[strings.LastIndexByte(name, '.')+1:]) {
-				same[p.name(name)] = v
-			}
-		}
-		out[p.name(place)] = same
-	}
-	return out
 }
 
 // ParseSettings reads Settings from their file.

@@ -36,6 +36,9 @@ func loadConfig(t *testing.T, factors map[string][]string) Config {
 // Every load delivers and every stress uses CPU time while another probe measures.
 func TestBesideInTheLab(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	var rs []record.Result
 	for _, factors := range []map[string][]string{
@@ -80,6 +83,9 @@ func TestBesideInTheLab(t *testing.T) {
 // Stress counts as the run's CPU time, not as disturbance by other programs.
 func TestStressIsOfTheRun(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	c := loadConfig(t, map[string][]string{"stress": {"100%"}})
 	c.Probe = func(string, map[string]string) (probe.Probe, error) { return &probe.Ping{}, nil } // uses almost no CPU itself
 	rs, err := measured(t.Context(), c)
@@ -117,6 +123,9 @@ func TestStressIsOfTheRun(t *testing.T) {
 // Killing a load during a trial invalidates the trial. No other test runs a load at this time.
 func TestLoadDiesInTheLab(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	c := loadConfig(t, map[string][]string{"load": {"tcp-stream"}})
 	w := &watch{atClientsStart: func() { kill(t, "run", "tcp-stream") }}
 	c.Target = w

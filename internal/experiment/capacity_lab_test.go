@@ -19,8 +19,11 @@ import (
 // although a busy machine can need several searches to come near.
 func TestCapacityOfALink(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	const searches, enough, least = 8, 0.9, 0.5
-	near := errors.New("near enough")
+	near, fail := errors.New("near enough"), nstest.Judge(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	c := labConfig(t, labStudy(searches), results(t, filepath.Join(t.TempDir(), "out")), topo.Spec{Rate: 100e6})
@@ -47,7 +50,10 @@ func TestCapacityOfALink(t *testing.T) {
 		}
 	}
 	rs, err := measured(ctx, c)
-	if err != nil && !errors.Is(err, near) || min(best["host"], best["vxlan-overlay"]) < least {
-		t.Errorf("%d searches found %v of the ceiling: %v", len(rs), best, err)
+	if err != nil && !errors.Is(err, near) {
+		t.Fatal(err)
+	}
+	if min(best["host"], best["vxlan-overlay"]) < least {
+		fail("%d searches found only %v of the ceiling", len(rs), best)
 	}
 }

@@ -16,6 +16,9 @@ import (
 // Three clients of one server, each on its own host, do what one does, for every native probe.
 func TestClientsInTheLab(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	probes := map[string]probe.Probe{
 		"tcp-stream": &probe.TCPStream{CC: "reno"}, "udp-stream": &probe.UDPStream{Rate: 1e6}, "udp-rate": &probe.UDPRate{},

@@ -24,6 +24,9 @@ import (
 // that exchanges no packets in either direction is skipped with a reason.
 func TestEnds(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	s := study.Default()
 	s.Name, s.Blocks, s.Seed, s.Warmup, s.Duration, s.Swap = "ends", 2, 7, 10*time.Millisecond, 50*time.Millisecond, true
 	s.Networks = []study.Use{{Kind: "vxlan-overlay"}}
@@ -75,6 +78,9 @@ func TestEnds(t *testing.T) {
 // names the hosts it crossed, and the counters of all of them agree.
 func TestLine(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	s := study.Default()
 	s.Name, s.Blocks, s.Warmup, s.Duration = "line", 1, 0, 50*time.Millisecond
 	s.Networks = []study.Use{{Kind: "vxlan-hops"}}

@@ -27,6 +27,9 @@ import (
 // many. The settings of a condition are stored once in a block.
 func TestEvidenceInTheLab(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	paths := map[string]string{
 		"host":          "h1:eth0> h2:eth0<",
 		"bridge":        "h1p1:eth0> h1:p1< h1:p2> h1p2:eth0<",
@@ -169,6 +172,9 @@ func (m meddled) Open(ctx context.Context, want topo.Topology, logs string) (*ta
 // The settings of a path say what something other than the plan changed, and not what the plan changed.
 func TestUnlikePlanInTheLab(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for name, c := range map[string]struct {
 		target target.Target
 		link   float64

@@ -187,6 +187,9 @@ func TestConditionsInTheLab(t *testing.T) {
 	} {
 		for _, end := range []string{"ok", "failed", "canceled"} {
 			t.Run(c.factor+"="+c.level+" "+end, func(t *testing.T) {
+				if testing.Short() && c.factor != "link" {
+					t.Skip("slow: run without -short")
+				}
 				t.Parallel()
 				s := labStudy(1)
 				s.Factors = map[string][]string{c.factor: {c.level}}

@@ -54,7 +54,7 @@ func (lossy) Open(ctx context.Context, want topo.Topology, logs string) (*target
 func TestPlantedLoss(t *testing.T) {
 	nstest.Need(t)
 	if testing.Short() {
-		t.Skip("-short: takes half a minute")
+		t.Skip("slow: run without -short")
 	}
 	if out, err := exec.Command("nft", drops+"; delete table inet t").CombinedOutput(); err != nil {
 		t.Skipf("no packet filter can drop packets at random: nft: %v: %s", err, out)
@@ -67,6 +67,7 @@ func TestPlantedLoss(t *testing.T) {
 	if _, err := exec.LookPath("fping"); err == nil {
 		probes["fping"] = probe.Fping{Interval: time.Millisecond}
 	}
+	fail := nstest.Judge(t)
 	wrong := lostBy(t, probes)
 	if len(wrong) > 0 { // a busy machine that stops for a whole window loses all of its packets, hardly twice
 		t.Logf("measuring again: %v", wrong)
@@ -74,7 +75,7 @@ func TestPlantedLoss(t *testing.T) {
 		wrong = lostBy(t, probes)
 	}
 	for name, why := range wrong {
-		t.Errorf("%s: %s", name, why)
+		fail("%s: %s", name, why)
 	}
 }
 

@@ -26,6 +26,9 @@ func (l large) Parse(o probe.Output) (probe.Measured, error) {
 // Memory holds of a trial that it is done. The result is in its file, whether this process measured it or the one
 // before.
 func TestMemoryOfTrials(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	const (
 		first, last = 50, 300 // blocks of 2 trials
 		bound       = 400     // bytes a trial; the fake target's own journal takes some

@@ -224,6 +224,9 @@ func TestLooks(t *testing.T) {
 
 // Most runs reach the precision that they ask for, and cover the truth as often as others do.
 func TestPrecisionIsReached(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	const runs, confidence, spread = 60, 0.95, 0.05
 	width := math.Expm1(2 * spread / math.Sqrt(40)) // of some 40 independent blocks
 	for _, rho := range []float64{0, 0.3} {

@@ -128,6 +128,9 @@ func TestNoProfile(t *testing.T) {
 // the layers that it consists of.
 func TestProfileInTheLab(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	if err := profile.Check(local.CPUs()); err != nil {
 		t.Skipf("no profiles: %v", err)

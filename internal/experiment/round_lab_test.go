@@ -22,6 +22,9 @@ import (
 // with their round. No other test runs engines at this time.
 func TestAllPairsInTheLab(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	s := study.Default()
 	s.Name, s.Blocks, s.Seed, s.Warmup, s.Duration = "pairs", 2, 7, 10*time.Millisecond, 50*time.Millisecond
 	s.AllPairs, s.Swap, s.Topology.Hosts = true, true, 4

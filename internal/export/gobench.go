@@ -81,7 +81,7 @@ func benchLine(b *bytes.Buffer, x *record.Result, metric record.Quantity, cpus s
 // direction returns in which direction a value is better, "" if in none or unknown.
 func direction(v record.Value, metric record.Quantity) string {
 	switch {
-	case v.About != (record.About{}) || v.Name != metric && !v.Name.In(compared...):
+	case v.Key() != v.Name.Whole() || v.Name != metric && !v.Name.In(compared...):
 		return ""
 	case v.Name.LowerIsBetter(v.Unit):
 		return "lower"

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/lang/langtest"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -292,7 +293,7 @@ var english = regexp.MustCompile(`>[^<]*\b[a-z]{2,}(?: [a-z]{2,}){2}\b[^<]*<`)
 // chinese fails if the Chinese picture has English sentences.
 func chinese(t *testing.T, name string, r Result, look Look) {
 	t.Helper()
-	svg, err := r.SVG(look, lang.Chinese)
+	svg, err := r.SVG(look, lang.Draft)
 	if err != nil {
 		t.Errorf("%s in Chinese: %v", name, err)
 	}
@@ -307,8 +308,8 @@ func chinese(t *testing.T, name string, r Result, look Look) {
 // The names of axes are in the catalog.
 func TestNamesInChinese(t *testing.T) {
 	for _, s := range axes {
-		if lang.Stored(s).In(lang.Chinese) == s {
-			t.Errorf("zh/words-report.yaml lacks %q", s)
+		if langtest.Need(t, *update, "words-report.yaml", "axes", s) && lang.Stored(s).In(lang.Draft) == s {
+			t.Errorf("no Chinese of %q", s)
 		}
 	}
 }

@@ -13,7 +13,7 @@ var backlogDrop = Rule{
 		"puts each packet into the backlog of a CPU; with net.core.netdev_max_backlog packets in it, enqueue_to_backlog (net/core/dev.c) drops the packet and counts it twice: as dropped in the CPU's line of " +
 		"softnet_stat, and as a receive drop of the device. The counter of the CPU covers the whole machine, so the rule takes those that a device of the path counts too, per packet of that device: " +
 		"packets that the CPUs process would be counted once for every device of the path." + majority,
-	Check: lost(atBacklog, func(t *analysis.Table, r *analysis.Row, l *loss) Finding {
+	lossy: lost(atBacklog, func(t *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{
 			Text:   lang.T("the backlog of the CPU that receives for %s was full: it dropped %s of %s packets (%s)", l.place, prose.Thousands(l.lost), prose.Thousands(l.of), prose.PercentWithin(l.Share)),
 			Remedy: lang.T("raise net.core.netdev_max_backlog, or give the packets of that CPU to more CPUs"),

@@ -14,7 +14,7 @@ const unbalanced = 1.5
 // gaps returns the steps of a trial's path, and of the replies' path, on which packets were lost, and the loss had an
 // effect. Counts of devices hold packets of others too. So what is missing between them counts only if it balances
 // with what the ends lost and no counter of drops explains.
-func gaps(o analysis.Observed, sizes map[string]float64) []gap {
+func gaps(o analysis.Observed, sizes map[device]float64) []gap {
 	all := oneWay(o, sizes)
 	if answers(o) {
 		back := o
@@ -37,7 +37,7 @@ func gaps(o analysis.Observed, sizes map[string]float64) []gap {
 }
 
 // oneWay returns the gaps in the direction of a trial's data.
-func oneWay(o analysis.Observed, sizes map[string]float64) []gap {
+func oneWay(o analysis.Observed, sizes map[device]float64) []gap {
 	l := ladder{o: o, path: o.Evidence.Path, sizes: sizes}
 	for _, c := range o.Evidence.Hosts {
 		l.backlog += c["softnet.dropped"]

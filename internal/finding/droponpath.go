@@ -15,7 +15,7 @@ var dropOnPath = Rule{
 	Doc: "More than 0.2 % of packets that one device counts and the next one does not, or that a device counts as dropped, and neither a queue, nor a CPU's backlog, nor a small MTU explains it. " +
 		"Counts of devices are compared only where packets have one size: elsewhere they were cut or joined. A drop shows again at the devices before it in the same call, so the last device in a row is named. " +
 		"Without retransmissions or missing answers at the ends nothing is reported. 0.2 %, because devices also count other packets, such as ARP." + majority,
-	Check: lost(atDevice, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
+	lossy: lost(atDevice, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{Text: lang.T("%s of %s packets (%s) %s", prose.Thousands(l.lost), prose.Thousands(l.of), prose.PercentWithin(l.Share), l.verb)}
 		if program := behind(r, l); program != "" && (!l.missing || l.hop.By != "") {
 			f.Remedy = lang.T("%s does not take them from there fast enough: give it more CPU time, or send less", program)

@@ -92,6 +92,8 @@ type Rule struct {
 	Title string
 	Doc   string // how the rule decides, and why
 	Check func(*analysis.Run) []Finding
+	// lossy is instead of Check in rules about what a row's trials lost: it takes long to find, so they share it.
+	lossy func(*analysis.Table, *analysis.Row, losses) []Finding
 }
 
 // Rules lists all rules in the order in which their findings are shown.
@@ -107,8 +109,16 @@ func Rules() []Rule {
 // Check applies all rules, and leaves out the findings that follow from others.
 func Check(run *analysis.Run) []Finding {
 	var out []Finding
+	lost := map[*analysis.Row]losses{}
+	for _, r := range run.Rows() {
+		lost[r] = lossesOf(r)
+	}
 	for _, rule := range Rules() {
-		for _, f := range rule.Check(run) {
+		check := rule.Check
+		if rule.lossy != nil {
+			check = measured(func(t *analysis.Table, r *analysis.Row) []Finding { return rule.lossy(t, r, lost[r]) })
+		}
+		for _, f := range check(run) {
 			f.Rule = rule.ID
 			out = append(out, f)
 		}

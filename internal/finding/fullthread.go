@@ -30,7 +30,7 @@ var fullThread = Rule{
 				name = lang.T("%s and never idle", name)
 			}
 			names, subjects = append(names, name), append(subjects, Describe(t).Subject)
-			evidence = append(evidence, lang.T("%s in %s: median of %d blocks", t.Name, placeOf(t), t.Share.N))
+			evidence = append(evidence, lang.T("%s in %s: median of %d blocks", t.Name(), placeOf(t), t.Share.N))
 			if line := receives(r, t); line != "" {
 				evidence = append(evidence, line)
 			}

@@ -2,6 +2,7 @@ package finding
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -30,6 +31,8 @@ func TestClientNeverIdle(t *testing.T) {
 	const want = "engine client in h1p1 at 93 % of a CPU [93, 93] and never idle: that thread is the limit"
 	if fs := of(0.05); len(fs) != 1 || fs[0].Text.String() != want {
 		t.Errorf("%v, want %q", fs, want)
+	} else if got := fs[0].Evidence[0].String(); !strings.HasPrefix(got, sample.EngineClient+" in h1p1: median of ") {
+		t.Errorf("its evidence is %q", got)
 	}
 	if fs := of(0.01); fs != nil {
 		t.Errorf("a client that sleeps: %v", fs)

@@ -52,15 +52,23 @@ const (
 	leastLost = 10
 )
 
-// losses returns the steps of a row's path on which packets are reliably lost, from the sender to the receiver and
-// then those of the replies.
-func losses(r *analysis.Row) (all []*loss) {
+// The losses of a row: the steps of its path on which packets are reliably lost, from the sender to the receiver and
+// then those of the replies, and the gaps of every trial that has any.
+type losses struct {
+	steps []*loss
+	gaps  map[string][]gap
+}
+
+func lossesOf(r *analysis.Row) losses {
 	observed := r.Evidence()
-	trials, sizes := make(map[string][]gap, len(observed)), meanSizes(observed)
+	all, sizes := losses{gaps: map[string][]gap{}}, meanSizes(observed)
 	var steps []gap // sums over trials
 	for _, o := range observed {
-		trials[o.Trial] = gaps(o, sizes)
-		for _, g := range trials[o.Trial] {
+		found := gaps(o, sizes)
+		if len(found) > 0 {
+			all.gaps[o.Trial] = found
+		}
+		for _, g := range found {
 			i := slices.IndexFunc(steps, g.same)
 			if i < 0 {
 				steps = append(steps, g)
@@ -76,14 +84,14 @@ func losses(r *analysis.Row) (all []*loss) {
 			least = missingLoss
 		}
 		share, ok := analysis.ShareExceeds(observed, least, func(o analysis.Observed) (lost, of float64) {
-			if i := slices.IndexFunc(trials[o.Trial], step.same); i >= 0 {
-				return trials[o.Trial][i].lost, trials[o.Trial][i].of
+			if i := slices.IndexFunc(all.gaps[o.Trial], step.same); i >= 0 {
+				return all.gaps[o.Trial][i].lost, all.gaps[o.Trial][i].of
 			}
 			return 0, entered(o.Evidence)
 		})
 		// A difference of counts is noisy: its whole interval must be a loss.
 		if ok && step.lost >= leastLost && (!step.missing || !share.Bounded() || share.Lo > least) {
-			all = append(all, &loss{step, share})
+			all.steps = append(all.steps, &loss{step, share})
 		}
 	}
 	return all
@@ -110,15 +118,19 @@ func entered(t *evidence.Trial) float64 {
 	return t.Path[0].Data.Packets + t.Path[0].Data.Drops
 }
 
+// device names a device of a path.
+type device struct{ in, name string }
+
 // meanSizes returns the mean packet size of each device over trials: in one short trial, the loss of a few large
 // packets changes it.
-func meanSizes(all []analysis.Observed) map[string]float64 {
-	sums, sizes := map[string]evidence.Flow{}, map[string]float64{}
+func meanSizes(all []analysis.Observed) map[device]float64 {
+	sums, sizes := map[device]evidence.Flow{}, map[device]float64{}
 	for _, o := range all {
 		for _, h := range o.Evidence.Path {
-			f := sums[h.In+" "+h.Dev]
+			at := device{h.In, h.Dev}
+			f := sums[at]
 			f.Packets, f.Bytes = f.Packets+h.Data.Packets, f.Bytes+h.Data.Bytes
-			sums[h.In+" "+h.Dev] = f
+			sums[at] = f
 		}
 	}
 	for at, f := range sums {
@@ -131,7 +143,7 @@ func meanSizes(all []analysis.Observed) map[string]float64 {
 type ladder struct {
 	o       analysis.Observed
 	path    []evidence.Hop
-	sizes   map[string]float64 // mean size of packets by device
+	sizes   map[device]float64 // mean size of packets by device
 	backlog float64            // packets that found the queue of their CPU full, on all hosts
 	gaps    []gap
 }
@@ -243,7 +255,7 @@ func (l *ladder) counted(from, to int) (lost float64) {
 	return lost
 }
 
-func (l *ladder) size(h evidence.Hop) float64 { return l.sizes[h.In+" "+h.Dev] }
+func (l *ladder) size(h evidence.Hop) float64 { return l.sizes[device{h.In, h.Dev}] }
 
 // sameSize reports whether mean sizes of packets differ by headers at most.
 func sameSize(a, b float64) bool { return max(a, b)-min(a, b) <= 100+0.02*max(a, b) }
@@ -307,9 +319,10 @@ func (l *ladder) receiver() {
 	}
 	octets := c["netstat.InOctets"] + c["ip6.InOctets"]
 	if last := l.path[n-1]; last.In == t.Receiver.Node && octets > 0 && sameSize(last.Data.Size(), octets/in) && !record.PathLoss.In(l.o.Observed) {
-		lost := last.Data.Packets - in - l.counted(2*(n-1), 2*n)
-		l.add(atDevice, 2*n-1, lost, last.Data.Packets, lang.T("reached %s %s and did not reach IP", last.In, last.Dev), lang.T("a filter at ingress takes packets there"))
-		l.last().missing = true
+		if lost := last.Data.Packets - in - l.counted(2*(n-1), 2*n); lost > 0 {
+			l.add(atDevice, 2*n-1, lost, last.Data.Packets, lang.T("reached %s %s and did not reach IP", last.In, last.Dev), lang.T("a filter at ingress takes packets there"))
+			l.last().missing = true
+		}
 	}
 	unfinished := both(c, "ip", "ReasmReqds") - both(c, "ip", "ReasmOKs")
 	lost := in - both(c, "ip", "InDelivers") - unfinished - c["ip.ForwDatagrams"] - c["ip6.OutForwDatagrams"]

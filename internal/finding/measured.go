@@ -34,11 +34,11 @@ func measured(check func(*analysis.Table, *analysis.Row) []Finding) func(*analys
 	})
 }
 
-// lost turns the description of a loss into the check of a rule: it reports the losses of the path, and of the replies'
+// lost turns the description of a loss into a rule: it reports the losses of the path, and of the replies'
 // path, that are of the rule's kind.
-func lost(rule string, describe func(*analysis.Table, *analysis.Row, *loss) Finding) func(*analysis.Run) []Finding {
-	return measured(func(t *analysis.Table, r *analysis.Row) (out []Finding) {
-		for _, l := range losses(r) {
+func lost(rule string, describe func(*analysis.Table, *analysis.Row, *loss) Finding) func(*analysis.Table, *analysis.Row, losses) []Finding {
+	return func(t *analysis.Table, r *analysis.Row, all losses) (out []Finding) {
+		for _, l := range all.steps {
 			if l.rule != rule {
 				continue
 			}
@@ -56,7 +56,7 @@ func lost(rule string, describe func(*analysis.Table, *analysis.Row, *loss) Find
 			out = append(out, f)
 		}
 		return out
-	})
+	}
 }
 
 // Because adds the kernel's reason for packets that it dropped at a device, as a trace of the network saw them, to the

@@ -13,7 +13,7 @@ var queueDrop = Rule{
 	Title: "A queue drops packets",
 	Doc: "A queueing discipline on the path drops more than 0.1 % of its packets: it is shorter than the bursts it gets. " +
 		"Its counter counts nothing else, so little is enough. Drops of the study's own loss between hosts do not count." + majority,
-	Check: lost(atQueue, func(t *analysis.Table, r *analysis.Row, l *loss) Finding {
+	lossy: lost(atQueue, func(t *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{
 			Text: lang.T("the queue of %s dropped %s of its packets: %s of %s", l.place, prose.PercentWithin(l.Share), prose.Thousands(l.lost), prose.Thousands(l.of)),
 			// A limit without bursts drops too, but then it also holds packets back: see queue-limited.

@@ -155,8 +155,8 @@ func services(trials []analysis.Observed) (all []service) {
 func threadsOf(trials []analysis.Observed, place, program string) (values []record.Key) {
 	for _, o := range trials {
 		for _, v := range o.Values {
-			if v.Name == record.CPUThread && v.Place == place && v.Program == program && !slices.Contains(values, v.Key()) {
-				values = append(values, v.Key())
+			if k := v.Key(); k.Name == record.CPUThread && k.Place == place && k.Program == program && !slices.Contains(values, k) {
+				values = append(values, k)
 			}
 		}
 	}

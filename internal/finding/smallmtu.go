@@ -12,7 +12,7 @@ var smallMTUDrop = Rule{
 	Title: "Packets do not fit a device",
 	Doc: "Packets are lost at a device whose MTU is smaller than the plan needs there and than packets of the path, and neither a queue nor a CPU's backlog dropped them. " +
 		"A link layer cannot cut packets and reports nothing to the sender: is_skb_forwardable (net/core/dev.c) drops them. More than 0.2 % of packets, as for drop-on-path." + majority,
-	Check: lost(atMTU, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
+	lossy: lost(atMTU, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
 		d, _ := deviceOf(settings(r), l.hop.In, l.hop.Dev)
 		return Finding{
 			Text: lang.T("%s drops packets that do not fit its MTU of %d: %s of %s (%s); the path needs %.0f there",

@@ -20,7 +20,7 @@ var socketBuffer = Rule{
 	Title: "The receiver's socket buffer drops datagrams",
 	Doc: "More than 0.1 % of datagrams that found the receive buffer of their socket full (RcvbufErrors). The counter counts nothing else, so little is enough. " +
 		"If the receiving program uses 90 % of a CPU, it is slower than the sender, and no buffer helps. A buffer smaller than the kernel's default, 212,992 bytes, is the cause even where the program waits for a CPU." + majority,
-	Check: lost(atSocket, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
+	lossy: lost(atSocket, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{
 			Text:   lang.T("the receive buffer in %s was full: it dropped %s of %s datagrams (%s)", l.place, prose.Thousands(l.lost), prose.Thousands(l.of), prose.PercentWithin(l.Share)),
 			Remedy: lang.T("give the socket a larger receive buffer"),

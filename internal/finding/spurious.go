@@ -15,18 +15,18 @@ var spurious = Rule{
 	Title: "TCP sends segments again that were not lost",
 	Doc: "TCP sent more than 0.1 % of its segments again, no device, queue, CPU or socket on the path counted drops for a tenth of them, nor do counts of neighboring devices differ, and the receiver acknowledged at least half as many segments as duplicates (D-SACK, RFC 2883): they were late or reordered, not lost. " +
 		"A preempted end does that too, so contention outranks this rule." + majority,
-	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		if len(losses(r)) > 0 {
+	lossy: func(_ *analysis.Table, r *analysis.Row, found losses) []Finding {
+		if len(found.steps) > 0 {
 			return nil
 		}
-		again, twice, sizes := 0.0, 0.0, meanSizes(r.Evidence())
+		again, twice := 0.0, 0.0
 		share, ok := analysis.ShareExceeds(r.Evidence(), sentAgain, func(o analysis.Observed) (part, segments float64) {
 			t := o.Evidence.Sender.TCP
 			if t == nil {
 				return 0, 0
 			}
 			lost := dropped(o.Evidence)
-			for _, g := range gaps(o, sizes) {
+			for _, g := range found.gaps[o.Trial] {
 				lost += g.lost
 			}
 			if lost < 0.1*t.Retransmitted {
@@ -47,7 +47,7 @@ var spurious = Rule{
 			// decides, by time (net/ipv4/tcp_recovery.c).
 			Untestable: lang.T("the receiver has already said so: it acknowledged these segments as duplicates")}
 		return []Finding{f}
-	}),
+	},
 }
 
 // dropped returns all packets that a trial's counters show as dropped, some of them more than once.

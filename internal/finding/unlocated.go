@@ -15,7 +15,7 @@ var unlocated = Rule{
 	Title: "Packets are lost, and no counter says where",
 	Doc: "The probe lost more than 0.2 % of its packets or requests, the whole interval, and the steps of the path at which counters show a loss add up to less than half of it: other traffic shares the devices, packets were cut or joined, or nothing counts them. " +
 		"The loss that a study puts between hosts is left out.",
-	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
+	lossy: func(_ *analysis.Table, r *analysis.Row, lost losses) []Finding {
 		if _, search := r.Get(record.Capacity); search { // which goes on until the loss is what the study allows
 			return nil
 		}
@@ -23,7 +23,7 @@ var unlocated = Rule{
 			return nil
 		}
 		located := 0.0
-		for _, l := range losses(r) {
+		for _, l := range lost.steps {
 			located += l.Share.Center
 		}
 		if located > (1-unknownPart)*r.Lost.Center {
@@ -33,5 +33,5 @@ var unlocated = Rule{
 			Text:       lang.T("%s of what was sent was lost, and no counter says where", prose.PercentWithin(r.Lost)),
 			Remedy:     lang.T("look for it with weir trace, which follows single packets"),
 			Untestable: lang.T("no cause is known that a run could remove")}}
-	}),
+	},
 }

@@ -3,6 +3,7 @@
 package foreign
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -17,16 +18,23 @@ import (
 // ReadFile reads a regular file of at most limit bytes. A device or a pipe, which can have no end, is an
 // error, and so is a longer file. It never waits for another program.
 func ReadFile(name string, limit int64) ([]byte, error) {
+	var b bytes.Buffer
+	err := ReadInto(&b, name, limit)
+	return b.Bytes(), err
+}
+
+// ReadInto is ReadFile into a buffer, after what it holds, for readers of many files.
+func ReadInto(b *bytes.Buffer, name string, limit int64) error {
 	f, err := Open(name, limit)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, limit+1)) // it can grow meanwhile
-	if err == nil && int64(len(b)) > limit {
+	n, err := b.ReadFrom(io.LimitReader(f, limit+1)) // it can grow meanwhile
+	if err == nil && n > limit {
 		err = fmt.Errorf("%s: longer than %d bytes", name, limit)
 	}
-	return b, err
+	return err
 }
 
 // Open opens a file as ReadFile does. The caller bounds what it keeps of a file that grows.

@@ -8,6 +8,9 @@ import (
 
 // weir asks for the programs of every claim before it measures one: no claim's study may stop it there.
 func TestProgramsOfEveryClaimAreKnown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	shipped, err := claim.Shipped()
 	if err != nil {
 		t.Fatal(err)

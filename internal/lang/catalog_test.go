@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"cmp"
+	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,9 +13,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/lang/langtest"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/record"
 )
+
+var update = flag.Bool("update", false, "write sentences that zh/*.yaml lacks, with TODO for their Chinese")
+
+// fileOf is the file of the catalog for the sentences of a package; report.yaml if it has none.
+var fileOf = map[string]string{"../cli": "cli.yaml", "../costmodel": "finding.yaml", "../explain": "finding.yaml", "../finding": "finding.yaml"}
 
 // TestCatalogIsComplete compares the catalog with every call of lang.T, or of what passes formats on to it, in the source.
 func TestCatalogIsComplete(t *testing.T) {
@@ -68,7 +76,7 @@ func TestCatalogIsComplete(t *testing.T) {
 		if used[e.Key] == "" && !strings.HasPrefix(e.file, "zh/words") {
 			t.Errorf("the catalog has %q, which no code says: delete it", e.Key)
 		}
-		if n := args[e.Key]; !slices.Equal(numbers(e.Key, n), numbers(e.Value.Text, n)) {
+		if n := args[e.Key]; e.Value.Text != todo && !slices.Equal(numbers(e.Key, n), numbers(e.Value.Text, n)) {
 			t.Errorf("%q and its translation %q use different arguments", e.Key, e.Value.Text)
 		}
 		if e.Value.Text == "" && e.Key != " " {
@@ -76,9 +84,8 @@ func TestCatalogIsComplete(t *testing.T) {
 		}
 	}
 	for format, place := range used {
-		if !known[format] {
-			t.Errorf("%s: the catalog lacks %q", place, format)
-		}
+		file := cmp.Or(fileOf[filepath.Dir(place)], "report.yaml")
+		langtest.Need(t, *update, file, place, format)
 	}
 }
 

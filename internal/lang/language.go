@@ -25,14 +25,20 @@ type Language struct {
 }
 
 // Chinese is Simplified Chinese.
-var Chinese = &Language{"zh-CN", sync.OnceValue(func() map[string]string {
+var Chinese = &Language{"zh-CN", sync.OnceValue(func() map[string]string { return chinese(false) })}
+
+// Draft is Chinese with a mark and the arguments of every sentence that waits for its translation; Chinese has it in English.
+// Tests look in it for English that no catalog translates.
+var Draft = &Language{"zh-CN", sync.OnceValue(func() map[string]string { return chinese(true) })}
+
+func chinese(draft bool) map[string]string {
 	all := map[string]string{}
 	for _, d := range record.Quantities() {
 		all[d.Word] = d.Chinese
 	}
-	maps.Copy(all, catalog("zh/*.yaml"))
+	maps.Copy(all, catalog(files, "zh/*.yaml", draft))
 	return all
-})}
+}
 
 // Code names the language in an HTML attribute.
 func (l *Language) Code() string {
@@ -52,12 +58,16 @@ func (l *Language) translate(format string) (translated string, known bool) {
 	return translated, known
 }
 
-// catalog reads files by a pattern of their names, which tests have checked: English formats with their translations.
-func catalog(glob string) map[string]string {
+// todo stands in a file for a translation that somebody else will write.
+const todo = "TODO"
+
+// catalog reads files by a pattern of their names, which tests have checked: English formats with their translations,
+// without those that wait for one, or with a mark for them.
+func catalog(files fs.FS, glob string, draft bool) map[string]string {
 	out := map[string]string{}
 	names, _ := fs.Glob(files, glob)
 	for _, name := range names {
-		src, _ := files.ReadFile(name)
+		src, _ := fs.ReadFile(files, name)
 		n, bad := strictyaml.Parse(src)
 		if bad != nil {
 			panic(fmt.Sprintf("%s: %v", name, bad))
@@ -66,8 +76,21 @@ func catalog(glob string) map[string]string {
 			continue
 		}
 		for _, e := range n.Keys {
-			out[e.Key] = e.Value.Text
+			if e.Value.Text != todo {
+				out[e.Key] = e.Value.Text
+			} else if draft {
+				out[e.Key] = waiting(e.Key)
+			}
 		}
+	}
+	return out
+}
+
+// waiting is a mark and the verbs of a format.
+func waiting(format string) string {
+	out := "待译"
+	for _, v := range verbs(format, len(format)) {
+		out += format[v.at : v.at+v.length]
 	}
 	return out
 }

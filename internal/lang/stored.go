@@ -16,7 +16,7 @@ type pattern struct {
 
 // patterns are those of what runs and checks say about the machine.
 var patterns = sync.OnceValue(func() (all []pattern) {
-	formats := catalog("zh/words-terminal.yaml")
+	formats := catalog(files, "zh/words-terminal.yaml", true)
 	for _, format := range slices.Sorted(maps.Keys(formats)) { // the same one wins each time
 		var b strings.Builder
 		end := 0

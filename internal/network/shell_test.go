@@ -61,7 +61,7 @@ func TestShellBuilds(t *testing.T) {
 		}
 	}
 	if testing.Short() {
-		t.Skip("building networks takes seconds")
+		t.Skip("slow: run without -short")
 	}
 	self, err := os.Executable()
 	if err != nil {

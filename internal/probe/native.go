@@ -99,9 +99,9 @@ func (n *native) own(window float64, o event.Own) []record.Value {
 		return values
 	}
 	client, server := o.ClientTime/window, o.ServerTime/window
-	return append([]record.Value{{Name: record.CPUOwn, Unit: "core", Value: client + server},
-		{Name: record.CPUOwn, About: record.About{End: "client"}, Unit: "core", Value: client},
-		{Name: record.CPUOwn, About: record.About{End: "server"}, Unit: "core", Value: server}}, values...)
+	return append([]record.Value{record.CPUOwn.Whole().Value("core", client+server),
+		record.CPUOwn.At("client").Value("core", client),
+		record.CPUOwn.At("server").Value("core", server)}, values...)
 }
 
 // waits keeps what both ends used, for measured, and returns how many of the engine's threads were
@@ -118,7 +118,7 @@ func (n *native) waits(window float64, o event.Own) (values []record.Value) {
 		*end.to = evidence.End{CPU: end.cpu}
 		if end.wait != nil && window > 0 {
 			end.to.Wait = *end.wait
-			values = append(values, record.Value{Name: record.CPUWait, About: record.About{End: end.name}, Unit: "core", Value: *end.wait / window})
+			values = append(values, record.CPUWait.At(end.name).Value("core", *end.wait/window))
 		}
 		if t := end.tcp; t != nil {
 			n.require(min(t.Busy, t.RwndLimited, t.SndbufLimited, t.SegmentsOut, t.Retransmitted, t.Duplicates) >= 0, "TCP_INFO of the %s shrank: %+v", end.name, *t)

@@ -109,7 +109,7 @@ func (p Nuttcp) parse(b []byte) (Measured, error) {
 		of   *fields
 	}{{"sender", tx}, {"receiver", rx}} {
 		side.of.text["cpu"] = strings.TrimSuffix(side.of.text["cpu"], "%")
-		own = append(own, record.Value{Name: record.CPUTool, About: record.About{End: side.name}, Unit: "core", Value: side.of.number("cpu") / 100})
+		own = append(own, record.CPUTool.At(side.name).Value("core", side.of.number("cpu")/100))
 	}
 	if err := errors.Join(tx.err, rx.err); err != nil {
 		return m, err

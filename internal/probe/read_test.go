@@ -119,6 +119,9 @@ func TestReadAgrees(t *testing.T) {
 
 // An output that was cut anywhere is refused, or gives the numbers that it printed before the cut.
 func TestReadCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for name, b := range outputs(t) {
 		whole, err := Read(b, stated(name))
 		if err != nil {

@@ -58,7 +58,7 @@ func TestCompare(t *testing.T) {
 }
 
 func TestTrialOf(t *testing.T) {
-	own := record.Value{Name: "cpu.own", About: record.About{End: "server"}, Value: 0.7}
+	own := record.CPUOwn.At("server").Value("", 0.7)
 	for name, c := range map[string]struct {
 		values []record.Value
 		unit   string

@@ -54,7 +54,12 @@ func TestForward(t *testing.T) {
 			if name == "af-xdp" && where == "to a host" {
 				continue // as with bridged: hosts do not forward
 			}
-			t.Run(name+"/"+where, func(t *testing.T) { forward(t, d, c.s, c.ends) })
+			t.Run(name+"/"+where, func(t *testing.T) {
+				if testing.Short() && (where != "two hosts" || name == "af-xdp") {
+					t.Skip("slow: run without -short")
+				}
+				forward(t, d, c.s, c.ends)
+			})
 		}
 	}
 }

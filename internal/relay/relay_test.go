@@ -93,8 +93,8 @@ func garbage(local, remote string) error {
 	return nil
 }
 
-// up builds the network of n and starts engines at its ends; both stop with the test.
-func up(t *testing.T, n network.Relay, s topo.Spec) trial.Setup {
+// need skips a test where nobody but root may open the device of relays.
+func need(t *testing.T) {
 	t.Helper()
 	nstest.Need(t)
 	tun, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
@@ -102,6 +102,12 @@ func up(t *testing.T, n network.Relay, s topo.Spec) trial.Setup {
 		t.Skip(err)
 	}
 	tun.Close()
+}
+
+// up builds the network of n and starts engines at its ends; both stop with the test.
+func up(t *testing.T, n network.Relay, s topo.Spec) trial.Setup {
+	t.Helper()
+	need(t)
 	tp, p := labtest.Plan(t, n, s)
 	return labtest.Up(t, tp, p, "")
 }
@@ -122,6 +128,9 @@ func TestRelay(t *testing.T) {
 		{"two hosts, waiting", network.Relay{Hops: 1, Port: 6783, Wait: 200 * time.Microsecond}, topo.Spec{Pods: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.name != "two hosts" {
+				t.Skip("slow: run without -short")
+			}
 			built := up(t, c.n, c.s)
 			built.Duration = 100 * time.Millisecond
 			labtest.Reach(t, built)
@@ -166,7 +175,7 @@ func TestMTUChanges(t *testing.T) {
 
 // A relay drops and counts invalid datagrams, continues, and prints its counters when stopped.
 func TestGarbageIsCounted(t *testing.T) {
-	nstest.Need(t)
+	need(t)
 	logs := t.TempDir()
 	site, err := lab.Open(t.Context(), []string{"a", "b"}, logs)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,18 +33,28 @@ func TestExecAsCalled(t *testing.T) {
 
 // A topology that does not answer costs its clients a bounded time, and they read why.
 func TestSilent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"}) // nobody accepts
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, exec := Exec(socket, "a", []string{"true"})
-	_, up := claim(t.Context(), socket)
-	for what, err := range map[string]error{"exec": exec, "down": Down(t.Context(), socket), "up": up, "serve": Serve(t.Context(), socket, nil)} {
-		if !errors.Is(err, ErrSilent) || !strings.Contains(err.Error(), fmt.Sprintf("kill -CONT %d", os.Getpid())) {
-			t.Errorf("%s: %v", what, err)
-		}
+	var all sync.WaitGroup
+	defer all.Wait()
+	for what, ask := range map[string]func() error{
+		"exec":  func() error { _, err := Exec(socket, "a", []string{"true"}); return err },
+		"down":  func() error { return Down(t.Context(), socket) },
+		"up":    func() error { _, err := claim(t.Context(), socket); return err },
+		"serve": func() error { return Serve(t.Context(), socket, nil) },
+	} {
+		all.Go(func() {
+			if err := ask(); !errors.Is(err, ErrSilent) || !strings.Contains(err.Error(), fmt.Sprintf("kill -CONT %d", os.Getpid())) {
+				t.Errorf("%s: %v", what, err)
+			}
+		})
 	}
 }
 

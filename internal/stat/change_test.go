@@ -90,6 +90,9 @@ func minuteOf(r *rand.Rand, center, rho float64) (base, other []float64) {
 // Twelve cells, compared between runs of one unchanged machine whose runs differ by 5 %, or by 1 to
 // 5 % from cell to cell: at most 5 % of comparisons show any change, and half of those are WORSE.
 func TestChangeKeepsItsErrorRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	const comparisons, cells = 150, 12
 	for _, c := range []struct {
 		runs      [2]int

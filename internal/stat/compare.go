@@ -42,7 +42,7 @@ func independentCenter(d []float64, confidence float64) Interval {
 	if proper(confidence) {
 		rank = signedRank(len(d), confidence)
 	}
-	return walsh(slices.Sorted(slices.Values(d))).interval(len(d), rank, confidence)
+	return walsh(sorted(d)).interval(len(d), rank, confidence)
 }
 
 // Median estimates the median of one cell from values in time order: the order-statistic interval,

@@ -63,16 +63,16 @@ func neighbors(v []float64) (r float64, spread bool) {
 	if len(v) == 0 {
 		return 0, false
 	}
-	sorted := slices.Sorted(slices.Values(v))
-	real := slices.DeleteFunc(slices.Clone(sorted), isRemote)
+	ordered := sorted(v)
+	real := slices.DeleteFunc(slices.Clone(ordered), isRemote)
 	rounding := 0.0
 	if n := len(real); n > 0 {
 		rounding = 2e-9 * (real[3*n/4]/2 - real[n/4]/2) // without overflow
 	}
 	var c0, c1, last float64
 	for i, x := range v {
-		below, _ := slices.BinarySearch(sorted, x-rounding)
-		upTo, _ := slices.BinarySearch(sorted, math.Nextafter(x+rounding, math.Inf(1)))
+		below, _ := slices.BinarySearch(ordered, x-rounding)
+		upTo, _ := slices.BinarySearch(ordered, math.Nextafter(x+rounding, math.Inf(1)))
 		rank := float64(below+upTo-len(v)) / 2 // ties share one; the mean is 0
 		c0 += rank * rank
 		if i > 0 {

@@ -120,6 +120,9 @@ func simulate(p process, n, runs int, confidence float64) (m measured) {
 
 // A 95 % interval covers the truth in at least 93 % of runs, or warns in at least 95 %.
 func TestCoverageUnderCorrelation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	runs, sizes := 500, []int{6, 8, 12, 20, 56}
 	if *simulations > 0 {
 		runs, sizes = *simulations, []int{6, 8, 10, 12, 14, 20, 30, 40, 60}
@@ -154,6 +157,9 @@ func TestCoverageUnderCorrelation(t *testing.T) {
 
 // Ten ratios to one baseline hold together in at least 90 % of runs, each with 99.5 %.
 func TestCoverageTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	runs, sizes := 150, []int{10, 20, 56}
 	if *simulations > 0 {
 		runs, sizes = *simulations/4, []int{10, 14, 20, 30, 40, 60}

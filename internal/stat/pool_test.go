@@ -25,6 +25,9 @@ func runsOf(r *rand.Rand, k int, tau float64, mixed bool) (runs []Interval) {
 
 // Pooled intervals cover the truth of which every run sees another state.
 func TestPoolCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	const simulations, confidence, cells = 2000, 0.95, 10
 	r := rand.New(rand.NewPCG(21, 22))
@@ -64,6 +67,9 @@ func TestPoolCoverage(t *testing.T) {
 
 // One run covers the truth with the tau that earlier runs have shown, though not by itself.
 func TestPoolKnownCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	t.Parallel()
 	const simulations = 2000
 	r := rand.New(rand.NewPCG(25, 26))

@@ -1,9 +1,6 @@
 package stat
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // walsh ranks the Walsh averages (d[i]+d[j])/2, i <= j, of a sorted d. It counts the n(n+1)/2
 // averages instead of storing them: a run of short trials has thousands of pairs.
@@ -26,7 +23,7 @@ func walsh(d []float64) ranked {
 }
 
 func values(v []float64) ranked {
-	v = slices.Sorted(slices.Values(v))
+	v = sorted(v)
 	return ranked{len(v), func(k int) float64 { return v[k-1] }}
 }
 

@@ -169,9 +169,16 @@ func Middle(v []float64) float64 {
 	case 1:
 		return v[0]/2 + v[0]/2
 	}
-	v = slices.Sorted(slices.Values(v))
+	v = sorted(v)
 	n := len(v)
 	return v[(n-1)/2]/2 + v[n/2]/2
+}
+
+// sorted returns a sorted copy.
+func sorted(v []float64) []float64 {
+	v = slices.Clone(v)
+	slices.Sort(v)
+	return v
 }
 
 // LowerMiddle is the lower of the two values in the middle of an even number: one that was measured. It is 0 without values.
@@ -179,6 +186,6 @@ func LowerMiddle(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
 	}
-	v = slices.Sorted(slices.Values(v))
+	v = sorted(v)
 	return v[(len(v)-1)/2]
 }

@@ -42,6 +42,9 @@ func TestUnpaired(t *testing.T) {
 // contain the truth together in 95 % of the tables: with equal scatter, and when every third network
 // scatters three times as much.
 func TestUnpairedCovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	const tables, networks, n = 1500, 24, 3
 	for _, uneven := range []float64{1, 3} {
 		rng, held := rand.New(rand.NewPCG(1, uint64(uneven))), 0

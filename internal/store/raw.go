@@ -180,21 +180,24 @@ type RawDir struct {
 	open   *zip.Reader       // the last one, because trials of a round follow each other
 	opened string            // its name
 	file   *os.File          // its file
+	read   bytes.Buffer      // the last file
 }
 
 // OpenRaw returns a reader of the raw files of the results in dir. It opens nothing yet.
 func OpenRaw(dir string) *RawDir { return &RawDir{path: filepath.Join(dir, rawDir)} }
 
-// Read returns the raw file name of a trial; nil without one.
+// Read returns the raw file name of a trial; nil without one. The bytes are valid until the next Read.
 func (d *RawDir) Read(trial, name string) ([]byte, error) {
 	for _, s := range []string{trial, name} {
 		if err := checkName(s); err != nil { // a results file can come from elsewhere
 			return nil, fmt.Errorf("%s: trial: %w", d.path, err)
 		}
 	}
-	b, err := foreign.ReadFile(filepath.Join(d.path, trial, name), maxRaw)
+	d.read.Reset()
+	d.read.Grow(bytes.MinRead) // an empty file is not nil
+	err := foreign.ReadInto(&d.read, filepath.Join(d.path, trial, name), maxRaw)
 	if !errors.Is(err, fs.ErrNotExist) {
-		return b, err
+		return d.read.Bytes(), err
 	}
 	if d.rounds == nil {
 		if err := d.index(); err != nil {
@@ -215,11 +218,11 @@ func (d *RawDir) Read(trial, name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	b, err = io.ReadAll(io.LimitReader(f, maxRaw))
+	_, err = d.read.ReadFrom(io.LimitReader(f, maxRaw))
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("%s: %s of trial %s: %w", file, name, trial, err)
 	}
-	return b, nil
+	return d.read.Bytes(), nil
 }
 
 // index finds the trials of all rounds in the directories at the ends of their files. It reports a file

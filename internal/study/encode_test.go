@@ -77,8 +77,11 @@ func randomContrasts(r *rand.Rand, s Study) (cs []Contrast) {
 }
 
 func TestEncodeLoad(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 1000 {
+	r, studies := rand.New(rand.NewPCG(1, 2)), 1000
+	if testing.Short() {
+		studies /= 10
+	}
+	for range studies {
 		checkRoundTrip(t, randomStudy(r))
 	}
 }

@@ -57,15 +57,15 @@ func StartStress(ctx context.Context, site *target.Site, client, server plan.End
 	}
 	var all []*Background
 	for i, node := range nodes {
-		cpus, about := node.CPUs(), record.About{}
+		cpus, taking := node.CPUs(), record.StressTaken.Whole()
 		if i > 0 {
-			about.End = "server"
+			taking = record.StressTaken.At("server")
 		}
 		err := fmt.Errorf("stress of %s: the CPUs of %s are unknown, so their share is, too", share, node.Name())
 		if len(cpus) > 0 {
 			b := &Background{name: "stress of " + share, values: func(from, to count) []record.Value {
 				taken := time.Duration(to.CPU-from.CPU).Seconds() / to.since(from) / float64(len(cpus))
-				return []record.Value{{Name: record.StressTaken, About: about, Unit: "1", Value: taken}}
+				return []record.Value{taking.Value("1", taken)}
 			}}
 			b.counter.cpus = cpus
 			all, err = append(all, b), b.start(ctx, node, argv)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weir-bench/weir/internal/sample"
@@ -37,32 +38,34 @@ func TestDistance(t *testing.T) {
 		{"no counts", far, 10 * time.Millisecond, nil, errors.New("gone"), record.OK, "counts of the delayed packets are missing: gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, _, _, _ := setup()
-			start(t, &s)
-			s.Distance, s.RTT = c.distance, c.rtt
-			calls := 0
-			s.Site.Delays = func(context.Context) (sample.Counters, error) {
-				if calls++; calls == 1 {
-					return sample.Counters{"dropped": 1e6}, nil // of an earlier trial
+			synctest.Test(t, func(t *testing.T) {
+				s, _, _, _ := setup()
+				start(t, &s)
+				s.Distance, s.RTT = c.distance, c.rtt
+				calls := 0
+				s.Site.Delays = func(context.Context) (sample.Counters, error) {
+					if calls++; calls == 1 {
+						return sample.Counters{"dropped": 1e6}, nil // of an earlier trial
+					}
+					return c.delays, c.err
 				}
-				return c.delays, c.err
-			}
-			r, err := Run(t.Context(), s)
-			if err != nil || r.Status != c.status {
-				t.Fatalf("%s: %s, %v", r.Status, r.Reason, err)
-			}
-			if said := fmt.Sprint(r.Notes, r.Reason); !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "delay") {
-				t.Errorf("says %q, want %q", said, c.says)
-			}
-			if got, ok := r.Observed["path.delay"]; ok != (c.distance != topo.Distance{}) || ok && got != c.distance.Delay.String() {
-				t.Errorf("delay %q is recorded", got)
-			}
-			if v, _ := r.Get("delay.rtt"); v.Value != c.rtt.Seconds() {
-				t.Errorf("round trip of %g s is recorded", v.Value)
-			}
-			if v, ok := r.Get("delay.packets"); ok != (c.delays != nil) || v.Value != c.delays["packets"] {
-				t.Errorf("%g packets are recorded", v.Value)
-			}
+				r, err := Run(t.Context(), s)
+				if err != nil || r.Status != c.status {
+					t.Fatalf("%s: %s, %v", r.Status, r.Reason, err)
+				}
+				if said := fmt.Sprint(r.Notes, r.Reason); !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "delay") {
+					t.Errorf("says %q, want %q", said, c.says)
+				}
+				if got, ok := r.Observed["path.delay"]; ok != (c.distance != topo.Distance{}) || ok && got != c.distance.Delay.String() {
+					t.Errorf("delay %q is recorded", got)
+				}
+				if v, _ := r.Get("delay.rtt"); v.Value != c.rtt.Seconds() {
+					t.Errorf("round trip of %g s is recorded", v.Value)
+				}
+				if v, ok := r.Get("delay.packets"); ok != (c.delays != nil) || v.Value != c.delays["packets"] {
+					t.Errorf("%g packets are recorded", v.Value)
+				}
+			})
 		})
 	}
 }

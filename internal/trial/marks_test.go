@@ -13,7 +13,6 @@ import (
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/target"
-	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -46,9 +45,7 @@ func TestServerMarks(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, cli, srv, _ := setup()
 				s.Site.Private, s.Site.Token = false, "a-token-of-the-site"
-				srv.host = &target.Host{ID: "h2", Sample: func(_ context.Context, sources ...string) (target.Reading, error) {
-					return local.Sample(live{srv}, sources...), nil
-				}}
+				srv.host = hostOf(srv)
 				var say io.Writer
 				srv.run = func(ctx context.Context, argv []string, stdout, stderr io.Writer) error {
 					if !slices.Contains(argv, "--marks") {

@@ -67,7 +67,7 @@ func TestOwn(t *testing.T) {
 		x.readings.Begin.Hosts[id] = target.Reading{Counters: twoCPUs(0, 0)}
 		x.readings.End.Hosts[id] = target.Reading{At: time.Second, Counters: twoCPUs(tc.idle, 0)}
 		r := &record.Result{Values: []record.Value{{Name: "packet.rate", Unit: "packet/s", Value: 1e5},
-			{Name: "cpu.own", Unit: "core", Value: tc.own}, {Name: "cpu.own", About: record.About{End: "client"}, Unit: "core", Value: tc.own}}}
+			{Name: "cpu.own", Unit: "core", Value: tc.own}, record.CPUOwn.At("client").Value("core", tc.own)}}
 		s.own(r, x)
 		v, ok := r.Get(record.CPUOwnPerPacket)
 		_, client := r.Value(record.CPUOwn.At("client"))

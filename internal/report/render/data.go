@@ -51,7 +51,8 @@ func CSV(w io.Writer, results []record.Result) error {
 			default:
 				number = strconv.FormatFloat(v.Value, 'g', -1, 64)
 			}
-			fields(out, append(slices.Clip(line), string(v.Name), v.Unit, number, missing, v.Host, v.Place, v.End, v.Program, v.Thread)...)
+			k := v.Key()
+			fields(out, append(slices.Clip(line), string(v.Name), v.Unit, number, missing, k.Host, k.Place, k.End, k.Program, k.Thread)...)
 		}
 	}
 	out.Flush()

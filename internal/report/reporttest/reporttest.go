@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/account"
@@ -53,12 +54,15 @@ var spared = []*regexp.Regexp{
 	regexp.MustCompile(`raw/\S+|docs/\S+|go tool pprof|/proc/\S+`),
 }
 
+// notChinese are sentences that a test has named: many documents have them.
+var notChinese sync.Map
+
 // Chinese fails if a document in Chinese has English sentences.
 func Chinese(t testing.TB, d *doc.Document) {
 	t.Helper()
 	was := d.Lang
 	defer func() { d.Lang = was }()
-	d.Lang = lang.Chinese
+	d.Lang = lang.Draft
 	var b bytes.Buffer
 	if err := render.Markdown(&b, d); err != nil {
 		t.Fatal(err)
@@ -86,7 +90,9 @@ func Chinese(t testing.TB, d *doc.Document) {
 	left := sentence3.FindAllString(s, -1)
 	slices.Sort(left)
 	for _, s := range slices.Compact(left) {
-		t.Errorf("not Chinese: %q", s)
+		if _, said := notChinese.LoadOrStore(s, true); !said {
+			t.Errorf("not Chinese: %q: say it with lang.T; `go test ./internal/lang` names what the catalog lacks", s)
+		}
 	}
 	if strings.ContainsFunc(s, lang.Mark) {
 		t.Error("a mark is left in the text")

@@ -122,6 +122,9 @@ func BenchmarkOpen(b *testing.B) {
 
 // A report of an ordinary run is complete; that of a huge run is cut and says so.
 func TestHugeRunsAreCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	whole := huge(t, 960)
 	if s := write(t, writers["html"], whole); strings.Contains(s, inCSV) {
 		t.Error("the report of 960 trials is cut")

@@ -50,6 +50,9 @@ var screens = []screen{{1280, 1500, "light"}, {1280, 1500, "dark"}, {400, 1200, 
 // open opens a file in a browser of its own. It skips the test where there is none.
 func open(t testing.TB, file string, s screen) *tab {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil && program == "" {

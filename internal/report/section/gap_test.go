@@ -111,6 +111,9 @@ func TestGapIsInReports(t *testing.T) {
 
 // The section reports every result, including one that refutes the explanation or is unknown.
 func TestGapSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	scale := func(probe, offload string, by float64) func(*record.Result) {
 		return func(x *record.Result) {
 			if x.Config["probe"] == probe && (offload == "" || x.Config["offload"] == offload) {

@@ -161,6 +161,9 @@ func TestBeyondOneRun(t *testing.T) {
 
 // A long series gives a report of readable length, which says what it leaves out.
 func TestPooledOfMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	var runs []*account.Account
 	for range 20 {
 		runs = append(runs, repeated(t)[:2]...)

@@ -111,6 +111,9 @@ func TestErrors(t *testing.T) {
 		"IPv6":               {target: func(k *Target) { k.Wants = nil }, cluster: func(s *fakekube.State) { s.IP = "::1" }, want: []string{"has no IPv4 address, but [::1]", "pods-ipv6: true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "attach" || name == "an image without weir") {
+				t.Skip("slow: run without -short")
+			}
 			k, f := cluster(t)
 			f.Set(t, func(s *fakekube.State) {
 				if c.cluster != nil {

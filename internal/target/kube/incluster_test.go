@@ -124,6 +124,9 @@ func TestAdopt(t *testing.T) {
 
 // What keeps agents or the coordinator from running is told in the cluster's words.
 func TestLaunchErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	pulling := fakekube.Object{"phase": "Pending", "containerStatuses": []fakekube.Object{{"state": fakekube.Object{"waiting": fakekube.Object{"reason": "ErrImageNeverPull", "message": "no image"}}}}}
 	crowded := fakekube.Object{"phase": "Pending", "conditions": []fakekube.Object{{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes are available: 2 Insufficient cpu."}}}
 	for name, c := range map[string]struct {

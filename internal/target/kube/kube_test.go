@@ -209,6 +209,9 @@ func TestNoBaseline(t *testing.T) {
 
 // The reason why a pod dies is the reason why its programs fail, and the next Open starts another one.
 func TestPodDies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	for want, change := range map[string]func(s *fakekube.State, key string){
 		"node1: OOMKilled, exit status 137": func(s *fakekube.State, key string) {
 			s.Objects[key]["status"] = fakekube.Object{"phase": "Failed", "containerStatuses": []fakekube.Object{{"state": fakekube.Object{"terminated": fakekube.Object{"reason": "OOMKilled", "exitCode": 137}}}}}

@@ -50,6 +50,9 @@ func TestAskProxy(t *testing.T) {
 
 // A port that says nothing costs a bounded time.
 func TestAskSilentProxy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

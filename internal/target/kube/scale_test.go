@@ -40,6 +40,9 @@ const (
 // between them. Everything is weir's own but the engines, which only wait. An agent that is lost costs its
 // own trials of one block, and comes again.
 func TestHundreds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"net/netip"
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, Rsh(os.Args[3], os.Args[4], os.Args[6:]))
 		os.Exit(1)
 	}
+	_ = flag.Set("test.parallel", "8") // parallel tests wait
 	nstest.Main(m, func(args []string) int {
 		switch args[0] {
 		case "host": // init
@@ -163,6 +165,7 @@ func TestRunStopsWhatItStarted(t *testing.T) {
 
 // Run ends what a program leaves in another process group and session.
 func TestRunEndsWhatWasLeft(t *testing.T) {
+	t.Parallel()
 	s := open(t, "a")
 	var out bytes.Buffer
 	err := s.Nodes["a"].Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", "setsid sleep 1000 & echo started"}, Stdout: &out})

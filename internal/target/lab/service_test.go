@@ -154,6 +154,7 @@ func TestServiceLogsInPlace(t *testing.T) {
 
 // A daemon appends to the log of an earlier run, whose lines do not make it ready.
 func TestServiceLogGoesOn(t *testing.T) {
+	t.Parallel()
 	s, logs := openLogs(t, "a")
 	log := filepath.Join(logs, "a-d.log")
 	if err := os.WriteFile(log, []byte("up\n"), 0o666); err != nil {

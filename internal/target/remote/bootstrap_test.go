@@ -238,6 +238,9 @@ func near(args []string) error {
 // A near end that is killed leaves no process and no file at the far end.
 func TestNearEndKilled(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	dir := t.TempDir()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{"weir", "near", dir}

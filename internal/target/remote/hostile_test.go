@@ -45,7 +45,10 @@ func (v *vandal) Read(b []byte) (int, error) {
 // 1,000 transfers of raw output over a pipe that cuts and flips: those that succeed are whole, and
 // those that fail have delivered nothing but the beginning.
 func TestTransfers(t *testing.T) {
-	const transfers = 1000
+	transfers := 1000
+	if testing.Short() {
+		transfers /= 10
+	}
 	rng := rand.New(rand.NewPCG(7, 19))
 	raw := make([]byte, 100_000)
 	for i := range raw {
@@ -102,6 +105,7 @@ func TestTransfers(t *testing.T) {
 
 // The far end's programs end when it hears nothing, although the pipe stays open.
 func TestFarEndAlone(t *testing.T) {
+	t.Parallel()
 	ours, theirs := net.Pipe()
 	ended := make(chan error, 1)
 	go func() {

@@ -76,6 +76,7 @@ func TestJoin(t *testing.T) {
 // A connection that ends without a word is cut, though TCP ended it in good order between two frames, as
 // it does when the coordinator is killed: the agent joins again.
 func TestJoinCut(t *testing.T) {
+	t.Parallel()
 	addr, nodes, _ := admitting(t, "token")
 	relay, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 
 // The test binary stands in for weir at the far end, and for the whole near end where a test kills it.
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // parallel tests wait
 	nstest.Main(m, func(args []string) int {
 		var err error
 		switch {

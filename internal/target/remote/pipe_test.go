@@ -64,6 +64,7 @@ func TestPipeEnds(t *testing.T) {
 
 // A program that leaves another one with its streams behind has ended, too.
 func TestPipeHeld(t *testing.T) {
+	t.Parallel()
 	p := started(t, "sh", "-c", `sleep 1000 & echo $!; exit 3`)
 	out, err := io.ReadAll(p)
 	if err == nil || !strings.HasSuffix(err.Error(), "sh ended with exit status 3") {
@@ -81,6 +82,7 @@ func TestPipeHeld(t *testing.T) {
 
 // A program that closes its output and goes on has not ended well.
 func TestPipeClosed(t *testing.T) {
+	t.Parallel()
 	p := started(t, "sh", "-c", "exec >&-; read -r _")
 	if _, err := p.Read(make([]byte, 1)); err == nil || err.Error() != "sh closed its output, but goes on" {
 		t.Errorf("error %v", err)

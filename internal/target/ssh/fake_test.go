@@ -115,6 +115,9 @@ func TestNoProgram(t *testing.T) {
 
 // A machine that never answers does not outlast its context.
 func TestDeafMachine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	useFake(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

@@ -40,6 +40,9 @@ func two(find topo.Find) topo.Topology { return topo.Topology{Hosts: make([]topo
 
 // One set of machines for all tests, because it takes a second to start.
 func TestRealServers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	dir := nstest.Hosts(t, "a,b")
 	t.Run("networks", networks)
 	t.Run("jump host", func(t *testing.T) { jump(t, dir) })

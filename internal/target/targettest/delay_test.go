@@ -54,7 +54,11 @@ func (f far) Open(ctx context.Context, want topo.Topology, _ string) (*target.Si
 // And a trial waits for it only a few times.
 func TestSlowPipe(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	loopback(t)
+	fail := nstest.Judge(t)
 	const window, oneWay, most, blocks = 500 * time.Millisecond, 100 * time.Millisecond, 15, 3 // about nine on a quiet machine
 	results := map[time.Duration][]record.Result{}
 	for _, by := range []time.Duration{0, oneWay} {
@@ -105,15 +109,15 @@ func TestSlowPipe(t *testing.T) {
 		if off := median(by, func(r record.Result) float64 {
 			return 8*get(r, "packet.rate")*get(r, "packet.size")/get(r, "throughput") - 1
 		}); math.Abs(off) > 0.15 {
-			t.Errorf("a delay of %v: what the device counted and what the probe received differ by %g", by, off)
+			fail("a delay of %v: what the device counted and what the probe received differ by %g", by, off)
 		}
 		if own := median(by, func(r record.Result) float64 { return get(r, "cpu.own") / get(r, "cpu.used") }); own > 1.15 {
-			t.Errorf("a delay of %v: the engine's threads used %g of what both machines used", by, own)
+			fail("a delay of %v: the engine's threads used %g of what both machines used", by, own)
 		}
 	}
 	elapsed := func(r record.Result) float64 { return r.Elapsed }
 	trips := (median(oneWay, elapsed) - median(0, elapsed)) / (2 * oneWay).Seconds()
 	if t.Logf("%.1f round trips", trips); trips > most {
-		t.Errorf("a trial waits %.1f round trips for pipes, want at most %d", trips, most)
+		fail("a trial waits %.1f round trips for pipes, want at most %d", trips, most)
 	}
 }

@@ -47,6 +47,9 @@ func (m machine) Host() *target.Host {
 // clients, and each machine's readings come from its own engine's marks.
 func TestGuardedMeasures(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	loopback(t)
 	probes := map[string]probe.Probe{"tcp-stream": &probe.TCPStream{Streams: 2}, "tcp-rr": &probe.TCPRR{}, "tcp-crr": &probe.TCPCRR{},
 		"udp-stream": &probe.UDPStream{}, "udp-rate": &probe.UDPRate{}, "udp-rr": &probe.UDPRR{}, "udp-open": &probe.UDPOpen{}, "udp-capacity": &probe.UDPCapacity{Send: "mmsg"}}

@@ -134,6 +134,8 @@ func cpus(t *testing.T, s subject) {
 
 // A canceled program gets SIGTERM, then SIGKILL. Run returns the cause unless it succeeded.
 func cancel(t *testing.T, s subject) {
+	var all sync.WaitGroup
+	defer all.Wait()
 	for _, c := range []struct {
 		script string
 		well   bool
@@ -142,19 +144,21 @@ func cancel(t *testing.T, s subject) {
 		{"trap 'exit 0' TERM; echo ready; sleep 1000 & wait", true},
 		{"trap '' TERM; echo ready; while true; do sleep 1000; done", false},
 	} {
-		why := errors.New("enough")
-		ctx, stop := context.WithCancelCause(t.Context())
-		begin := time.Now()
-		err := s.node().Run(ctx, target.Cmd{Argv: []string{"sh", "-c", c.script}, Stdout: hearing("ready", func() { stop(why) })})
-		if c.well != (err == nil) || !c.well && !errors.Is(err, why) {
-			t.Errorf("%s: %v", c.script, err)
-		}
-		if took := time.Since(begin); took > patience {
-			t.Errorf("%s: took %v to end", c.script, took)
-		}
-		if err := s.node().Run(ctx, target.Cmd{Argv: []string{"true"}}); !errors.Is(err, why) {
-			t.Errorf("after its context ended, a program was run: %v", err)
-		}
+		all.Go(func() {
+			why := errors.New("enough")
+			ctx, stop := context.WithCancelCause(t.Context())
+			begin := time.Now()
+			err := s.node().Run(ctx, target.Cmd{Argv: []string{"sh", "-c", c.script}, Stdout: hearing("ready", func() { stop(why) })})
+			if c.well != (err == nil) || !c.well && !errors.Is(err, why) {
+				t.Errorf("%s: %v", c.script, err)
+			}
+			if took := time.Since(begin); took > patience {
+				t.Errorf("%s: took %v to end", c.script, took)
+			}
+			if err := s.node().Run(ctx, target.Cmd{Argv: []string{"true"}}); !errors.Is(err, why) {
+				t.Errorf("after its context ended, a program was run: %v", err)
+			}
+		})
 	}
 }
 
@@ -174,13 +178,18 @@ func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
 
 // All descendants of a program end with it.
 func leaves(t *testing.T, s subject) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	for _, script := range []string{"sleep 1000 & echo $!", "setsid sleep 1000 & echo $!"} {
-		pid, err := s.sh(t, script)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.sh(t, "test -d /proc/"+strings.TrimSpace(pid)); err == nil {
-			t.Errorf("%s: process %s is left", script, strings.TrimSpace(pid))
-		}
+		wg.Go(func() {
+			pid, err := s.sh(t, script)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err := s.sh(t, "test -d /proc/"+strings.TrimSpace(pid)); err == nil {
+				t.Errorf("%s: process %s is left", script, strings.TrimSpace(pid))
+			}
+		})
 	}
 }

@@ -13,6 +13,10 @@ import (
 // for it would get it two journeys later.
 func TestMarkFarAway(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
+	fail := nstest.Judge(t)
 	const delay = 500 * time.Millisecond
 	s := behindFrames(delay)(t)
 	defer s.Close()
@@ -27,13 +31,16 @@ func TestMarkFarAway(t *testing.T) {
 		t.Fatalf("%d readings, %v", len(taken), err)
 	}
 	if later := taken[0].At - asked.At; later < 2*delay || later > 7*delay/2 {
-		t.Errorf("the mark's reading is %v later than the one before, want %v and the start of a program", later, 2*delay)
+		fail("the mark's reading is %v later than the one before, want %v and the start of a program", later, 2*delay)
 	}
 }
 
 // An idle agent, heartbeats included, uses less than 1 % of a CPU.
 func TestIdleAgent(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	s := pushed(t)
 	defer s.Close()
 	read := func() target.Reading {

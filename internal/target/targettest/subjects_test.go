@@ -69,11 +69,21 @@ func TestContract(t *testing.T) {
 		"toy":              onLoopback,
 		"kubernetes":       inPod,
 	} {
-		t.Run(name, func(t *testing.T) { contract(t, open) })
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "frames" {
+				t.Skip("slow: run without -short")
+			}
+			contract(t, open)
+		})
 	}
-	t.Run("guest", func(t *testing.T) { contract(t, inGuest(t)) })
-	t.Run("ssh", func(t *testing.T) { contract(t, overSSH(t)) })
-	t.Run("ssh without servers", func(t *testing.T) { contract(t, withoutServers(t)) })
+	for name, machines := range map[string]func(*testing.T) func(*testing.T) subject{"guest": inGuest, "ssh": overSSH, "ssh without servers": withoutServers} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() {
+				t.Skip("slow: run without -short")
+			}
+			contract(t, machines(t))
+		})
+	}
 }
 
 func onLoopback(t *testing.T) subject {

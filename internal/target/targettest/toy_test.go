@@ -153,6 +153,9 @@ func loopback(t *testing.T) {
 // An experiment needs only the interfaces of package target.
 func TestToyMeasures(t *testing.T) {
 	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	loopback(t)
 	s := study.Default()
 	s.Name, s.Blocks, s.Seed, s.Warmup, s.Duration = "toy", 1, 1, 0, 100*time.Millisecond

@@ -67,7 +67,7 @@ func need(t *testing.T) {
 // lacks returns why there can be no cluster.
 func lacks() error {
 	if testing.Short() {
-		return errors.New("-short: a cluster takes minutes")
+		return errors.New("slow: run without -short")
 	}
 	if os.Geteuid() != 0 {
 		return errors.New("containerd and kubelet need root")
