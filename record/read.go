@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/bounds"
 )
 
 // ErrNewer marks a line with an unknown, newer Format.
@@ -83,11 +86,24 @@ func (p *parser) parse(line []byte, size int, truncated bool) (*Result, error) {
 	case size > MaxLine:
 		return nil, fmt.Errorf("line of %d bytes is longer than %d", size, MaxLine)
 	}
+	if err := bounds.Values(line, maxValues); err != nil {
+		return nil, err
+	}
 	if r, ok := p.result(line); ok {
 		return r, nil
 	}
-	return slow(line)
+	r, err := slow(line)
+	if err != nil && len(err.Error()) > maxSaid { // it repeats what it could not read
+		err = errors.New(strings.ToValidUTF8(err.Error()[:maxSaid], "") + "…")
+	}
+	return r, err
 }
+
+const (
+	// maxValues bounds the values and keys of a line: an empty value of three bytes takes hundreds in memory.
+	maxValues = 250_000
+	maxSaid   = 300 // bytes of an error
+)
 
 // slow reads any line of a known format. If a key has the wrong type, Unmarshal still reads the others.
 func slow(line []byte) (*Result, error) {

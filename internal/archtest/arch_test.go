@@ -18,6 +18,7 @@ const module = "github.com/weir-bench/weir/"
 // sees target, report never sees lab.
 var layers = [][]string{
 	// The format of results, and their vocabulary.
+	{"internal/bounds"},
 	{"record"},
 	// What prints and reads text.
 	{"internal/strictyaml"},

@@ -33,7 +33,13 @@ type runFlags struct {
 }
 
 func runCommand(version string) *cobra.Command {
-	var f runFlags
+	c, _ := newRun(version)
+	return c
+}
+
+// newRun returns the command with where its flags go.
+func newRun(version string) (*cobra.Command, *runFlags) {
+	f := new(runFlags)
 	c := &cobra.Command{
 		Use:   "run [STUDY]",
 		Short: "Build the networks or find them, measure them, and report",
@@ -69,7 +75,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.` + "
 	c.Flags().BoolVar(&f.trace, "trace", false, "after the trials, trace 100 requests through each network (weir trace)")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
-	return headings(c, studyHeadings)
+	return headings(c, studyHeadings), f
 }
 
 // run runs what the flags say, where its study is to be run.

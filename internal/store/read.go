@@ -111,13 +111,16 @@ func countable(r *record.Result, file string) error {
 	return nil
 }
 
+// maxExamples is how many trials with several lines are named.
+const maxExamples = 3
+
 // readResults reads lines. Of two lines for one trial, the first counts, unless it says that nothing was
 // measured: then the trial was tried again.
 func readResults(r io.Reader, file string) ([]record.Result, []error) {
 	var results []record.Result
 	var problems []error
 	seen := map[string]int{} // index in results
-	replaced := 0
+	replaced, twiceMore := 0, 0
 	for res, err := range record.All(r, file) {
 		if err == nil {
 			err = countable(res, file)
@@ -128,7 +131,9 @@ func readResults(r io.Reader, file string) ([]record.Result, []error) {
 		}
 		switch i, twice := seen[res.Trial]; {
 		case twice && !again(results[i]):
-			problems = append(problems, fmt.Errorf("%s: trial %q occurs twice: the first one counts", file, res.Trial))
+			if twiceMore++; twiceMore <= maxExamples {
+				problems = append(problems, fmt.Errorf("%s: trial %q occurs twice: the first one counts", file, res.Trial))
+			}
 			continue
 		case twice:
 			results[i].Trial = "" // marks it; the new one keeps the order of time
@@ -136,6 +141,9 @@ func readResults(r io.Reader, file string) ([]record.Result, []error) {
 		}
 		seen[res.Trial] = len(results)
 		results = append(results, *res)
+	}
+	if more := twiceMore - maxExamples; more > 0 {
+		problems = append(problems, fmt.Errorf("%s: and %d more lines of trials that occur twice: the first ones count", file, more))
 	}
 	if replaced > 0 {
 		results = slices.DeleteFunc(results, func(r record.Result) bool { return r.Trial == "" && again(r) })

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
@@ -136,7 +137,39 @@ type About struct {
 const (
 	maxMessage = 16 << 20
 	maxFile    = maxMessage / 2 // base64 makes a file a third longer
+	maxPlain   = 4 << 20        // of a message without a file or what a program says
 )
+
+// Bounds on what a message holds: a value that takes three bytes in it can take hundreds in memory.
+const (
+	maxValues  = 100_000 // and keys: the counters of a machine with 10,000 threads
+	maxLinks   = 4096
+	maxCPUs    = 8192 // of the kernel (NR_CPUS)
+	maxMissing = 1024
+)
+
+// check returns an error for a message of so many bytes that no agent sends.
+func (m *message) check(size int) error {
+	bound := func(what string, n, most int) error {
+		if n > most {
+			return fmt.Errorf("%d %s, more than %d", n, what, most)
+		}
+		return nil
+	}
+	var errs []error
+	bulk := m.In != nil || m.Out != nil || m.Err != nil || m.Step != nil // a step can write a file
+	if m.Reading != nil {
+		errs = append(errs, bound("missing values", len(m.Reading.Missing), maxMissing))
+	}
+	if a := m.Answer; a != nil {
+		bulk = bulk || a.File != nil
+		errs = append(errs, bound("links", len(a.Links), maxLinks), bound("CPUs", len(a.CPUs), maxCPUs), bound("missing values", len(a.Reading.Missing), maxMissing))
+	}
+	if !bulk {
+		errs = append(errs, bound("bytes without a file", size, maxPlain))
+	}
+	return errors.Join(errs...)
+}
 
 // ErrMessage means that the other side does not speak the protocol.
 var ErrMessage = errors.New("the other side sent an invalid message")
@@ -159,7 +192,14 @@ func (r Reader) Read(m any) error {
 		if len(line) == 0 {
 			continue
 		}
-		if err := json.Unmarshal(line, m); err != nil {
+		err := bounds.Values(line, maxValues)
+		if err == nil {
+			err = json.Unmarshal(line, m)
+		}
+		if one, ok := m.(*message); ok && err == nil {
+			err = one.check(len(line))
+		}
+		if err != nil {
 			return fmt.Errorf("%w: %w: %.80q", ErrMessage, err, line)
 		}
 		return nil

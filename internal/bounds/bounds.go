@@ -1,0 +1,37 @@
+// Package bounds limits what texts of others take in memory once they are decoded. It must not know what they mean.
+package bounds
+
+import "fmt"
+
+// maxDepth is how deep JSON of others can be nested: ten times as deep as weir's own.
+const maxDepth = 100
+
+// Values returns an error if a JSON text has more than so many values or keys: decoded, an empty one that took three
+// bytes can take hundreds. It allocates nothing, and leaves syntax errors to the decoder.
+func Values(b []byte, most int) error {
+	n, depth := 1, 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			for i++; i < len(b) && b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+		case ',', ':':
+			n++
+		case '{', '[':
+			n++
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if n > most {
+			return fmt.Errorf("more than %d values", most)
+		}
+		if depth > maxDepth {
+			return fmt.Errorf("more than %d levels", maxDepth)
+		}
+	}
+	return nil
+}
