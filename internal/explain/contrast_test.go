@@ -2,6 +2,7 @@ package explain
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,5 +124,31 @@ func TestFailuresLead(t *testing.T) {
 	x := New(run(rs, o))
 	if len(x.Networks) != 2 || len(x.Missing) != 1 || strings.Contains(x.Missing[0].String(), "older version") {
 		t.Errorf("a run without a value: %+v", x)
+	}
+}
+
+// What a datagram costs is not said of a network that loses them: its ends wait and poll.
+func TestLossIsNoCost(t *testing.T) {
+	for loss, want := range map[float64]bool{0: true, 0.01: true, 0.3: false} {
+		rs, o := built("host", "macvlan")
+		change(rs, "macvlan", func(r *record.Result) {
+			for i, v := range r.Values {
+				switch v.Name {
+				case record.CPUOwnPerPacket:
+					r.Values[i].Value *= 9
+				}
+			}
+		})
+		for i := range rs {
+			lost := 0.0
+			if rs[i].Config["network"] == "macvlan" {
+				lost = loss
+			}
+			rs[i].Values = slices.DeleteFunc(rs[i].Values, func(v record.Value) bool { return v.Name.In(record.Sent, record.Delivered) })
+			rs[i].Values = append(rs[i].Values, record.Value{Name: record.Sent, Unit: "packet/s", Value: 1e5}, record.Value{Name: record.Delivered, Unit: "packet/s", Value: 1e5 * (1 - lost)})
+		}
+		if got := said(run(rs, o), "macvlan"); strings.Contains(got, "A datagram costs") != want {
+			t.Errorf("loss %g: %q", loss, got)
+		}
 	}
 }

@@ -35,12 +35,21 @@ type cost struct {
 
 func (c cost) ratio() stat.Interval { return c.row.Own.Ratio }
 
+// tolerated is the share of lost packets up to which packets of two networks are compared by what they cost.
+const tolerated = 0.02
+
+// lossy reports whether a network loses so much more than the baseline that its ends mostly wait and poll: then the CPU
+// time for each packet that came through is not what a packet costs.
+func lossy(here, there stat.Interval) bool {
+	return here.Bounded() && here.Lo > tolerated && here.Lo > there.Hi
+}
+
 // costsOf returns the costs of a network that differ from the baseline's.
 func (r Premises) costsOf(network string) (out []cost) {
 	for _, c := range r.cells(network) {
 		base, ok := c.table.Row(r.Baseline)
 		work, known := works[c.row.Own.Name]
-		if i := c.row.Own.Ratio; !ok || !known || network == r.Baseline || !i.Bounded() || i.Contains(1) {
+		if i := c.row.Own.Ratio; !ok || !known || network == r.Baseline || !i.Bounded() || i.Contains(1) || lossy(c.row.Lost, base.Lost) {
 			continue
 		}
 		out = append(out, cost{c, work.name, c.row.Own.Value.Scaled(work.by), base.Own.Value.Scaled(work.by)})

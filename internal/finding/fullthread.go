@@ -11,6 +11,9 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
+// lostElsewhere is the share of lost packets from which the sender's thread is not what limits those that arrive.
+const lostElsewhere = 0.1
+
 // mostFull is how many threads a finding names.
 const mostFull = 3
 
@@ -18,11 +21,11 @@ var fullThread = Rule{
 	ID:    "full-thread",
 	Title: "A thread uses a whole CPU",
 	Doc: "A thread runs on one CPU at a time, so one that uses 95 % of a CPU or more cannot do more, however idle the other CPUs are; nor can the engine's client if it uses 90 % and waits for its CPU the rest of the time. The time of a thread includes the softirqs that ran on top of it, which in a lab is most of the path. " +
-		"Threads that only load a CPU as a condition of the trial, and ends that poll, are left out.",
+		"Threads that only load a CPU as a condition of the trial, and ends that poll, are left out, and so is the engine's client where more than 10 % of what it sends is lost.",
 	Check: rows(func(_ *analysis.Table, r *analysis.Row) []Finding {
 		var names, subjects, evidence []lang.Text
 		for _, t := range r.Threads() {
-			if !t.Full || idles(t, r) || len(names) == mostFull {
+			if !t.Full || idles(t, r) || clearly(r.Lost, lostElsewhere) && t.Program == sample.EngineClient || len(names) == mostFull {
 				continue
 			}
 			name := lang.T("%s at %s", Describe(t).Subject, ofCPU(t))

@@ -71,8 +71,7 @@ func cut(t *evidence.Trial, s *evidence.Settings) int {
 			}
 		}
 		d, known := deviceOf(s, h.In, h.Dev)
-		wire := !known || d.Kind == "" && len(segmenting(s, t, h)) == 0
-		if wire || h.Queue != nil && h.Queue.Kind == "tbf" {
+		if !known || d.Kind == "" && len(segmenting(s, t, h)) == 0 { // what is on the wire
 			return -1
 		}
 		return i

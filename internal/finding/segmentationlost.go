@@ -3,7 +3,9 @@ package finding
 import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/unit"
 )
 
 var segmentationLost = Rule{
@@ -11,7 +13,7 @@ var segmentationLost = Rule{
 	Title: "Packets are cut to wire size on the path",
 	Doc: "With segmentation offload one packet stands for many segments of TCP, or datagrams of a UDP buffer (UDP_SEGMENT), until a device cannot do it: the kernel cuts the packet before that device, and all that follows costs per small packet. " +
 		"The rule compares neighboring devices: more than 4,500 bytes per packet before, less than 3,000 after. Healthy paths carry tens of kB on every device. " +
-		"A physical device with its offloads on is left out, because drivers count what is on the wire; so is a token bucket, which cuts packets to limit them, and a cell with a background load, whose packets share the devices." + majority,
+		"A physical device with its offloads on is left out, because drivers count what is on the wire; so is the token bucket of a link whose rate the study sets, which cuts packets to limit them, and a cell with a background load, whose packets share the devices." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		c := cutAt(r)
 		if c == nil || loaded(t) {
@@ -24,6 +26,17 @@ var segmentationLost = Rule{
 		f := Finding{Severity: Note, Place: c.after.In + " " + c.after.Dev, Number: &c.times,
 			Text: lang.T("segmentation is lost at %s %s: %s B per packet on %s, %s B on %s, %s times as many packets",
 				c.after.In, c.after.Dev, prose.Thousands(c.before.Data.Size()), c.before.Dev, prose.Thousands(c.after.Data.Size()), c.after.Dev, prose.Short(c.times.Value.Center))}
+		if q := c.after.Queue; q != nil && q.Kind == "tbf" { // it cuts what is larger than its burst (tbf_segment, net/sched/sch_tbf.c)
+			if r.Wire.Link > 0 {
+				return nil
+			}
+			f.Text += lang.T("; its queueing discipline (tbf) cuts packets that are larger than its burst")
+			if d, known := deviceOf(settings(r), c.after.In, c.after.Dev); known && d.Burst > 0 {
+				f.Text += lang.Text(", " + unit.Format(d.Burst, "byte"))
+			}
+			f.Remedy = lang.T("let it pass more than 64 kB at once (burst)")
+			f.Test = lessCPU(r, 0.9, plan.Step{In: c.after.In, Rate: &plan.Rate{Dev: c.after.Dev}})
+		}
 		f.switchOn(r, c.after, off)
 		if c.joined.Dev != "" {
 			f.Evidence = append(f.Evidence, lang.T("%s joins them again: %s B per packet on %s", c.joined.In, prose.Thousands(c.joined.Data.Size()), c.joined.Dev))

@@ -13,7 +13,7 @@ const unknownPart = 0.5
 var unlocated = Rule{
 	ID:    "loss-not-located",
 	Title: "Packets are lost, and no counter says where",
-	Doc: "The probe lost more than 0.2 % of its packets or requests, the whole interval, and the steps of the path at which counters show a loss add up to less than half of it: other traffic shares the devices, packets were cut or joined, or nothing counts them. " +
+	Doc: "More than 0.2 % of the packets or requests, the whole interval, and at least half of those lost, are lost at no step of the path that counters show: other traffic shares the devices, packets were cut or joined, or nothing counts them. " +
 		"The loss that a study puts between hosts is left out.",
 	lossy: func(_ *analysis.Table, r *analysis.Row, lost losses) []Finding {
 		if _, search := r.Get(record.Capacity); search { // which goes on until the loss is what the study allows
@@ -22,15 +22,23 @@ var unlocated = Rule{
 		if record.PathLoss.In(r.Observed) || r.Lost.N == 0 || !clearly(r.Lost, missingLoss) {
 			return nil
 		}
-		located := 0.0
-		for _, l := range lost.steps {
-			located += l.Share.Center
-		}
-		if located > (1-unknownPart)*r.Lost.Center {
+		share, ok := analysis.ShareExceeds(r.Evidence(), missingLoss, func(o analysis.Observed) (part, whole float64) {
+			v, known := o.Get(record.Loss)
+			if !known {
+				return 0, 0
+			}
+			whole = entered(o.Evidence)
+			part = v.Value * whole
+			for _, g := range lost.gaps[o.Trial] {
+				part -= g.lost
+			}
+			return max(0, part), whole
+		})
+		if !ok || !clearly(share, missingLoss) || share.Center < unknownPart*r.Lost.Center {
 			return nil
 		}
-		return []Finding{{Severity: Warning, Number: &Number{Name: lang.T("lost"), Unit: "1", Value: r.Lost},
-			Text:       lang.T("%s of what was sent was lost, and no counter says where", prose.PercentWithin(r.Lost)),
+		return []Finding{{Severity: Warning, Number: &Number{Name: lang.T("lost"), Unit: "1", Value: share},
+			Text:       lang.T("%s of what was sent was lost, and no counter says where", prose.PercentWithin(share)),
 			Remedy:     lang.T("look for it with weir trace, which follows single packets"),
 			Untestable: lang.T("no cause is known that a run could remove")}}
 	},
