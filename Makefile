@@ -27,7 +27,7 @@ KUBE := $(shell sed -n 's|.*k8s.io/kubernetes \(v[^ ]*\).*|\1|p' tools/kube/go.m
 AXE := 4.14.1
 SPARKYFISH := $(shell sed -n 's|.*chrissnell/sparkyfish v0.0.0-[0-9]*-\(.......\).*|\1|p' tools/sparkyfish/go.mod)
 
-.PHONY: run build dist dist-test test tools flanneld sparkyfish benchstat kube check golden bench bench-minute coverage results provoke startup fuzz vuln clean
+.PHONY: run build dist dist-test test tools flanneld sparkyfish benchstat kube check golden bench bench-minute coverage results provoke planted startup fuzz vuln clean
 
 run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
@@ -152,6 +152,9 @@ results: build ## test every claim and run every shipped study, in their fast fo
 
 provoke: ## provoke every fault of docs/faults.md five times, and measure 150 sound networks; half an hour, needs an idle machine
 	go test ./cmd/weir -run 'TestFaults|TestHealthy|TestRefuted' -count=1 -timeout 2h -v -provoke 5 -healthy 50
+
+planted: ## plant the effects of cmd/weir/testdata/planted.yaml beside a sound network, and judge what weir says; 20 minutes, needs root and an idle machine
+	go test ./cmd/weir -run 'TestPlanted$$' -count=1 -timeout 2h -v -planted -planted-page $(CURDIR)/docs/planted.md
 
 .PHONY: documents
 documents: build ## repeat every figure of the documents, in fast forms, with the results of `make results` where they exist; an hour, needs an idle machine
