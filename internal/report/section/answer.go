@@ -133,7 +133,7 @@ func (s source) few() string {
 		blocks, why = max(blocks, i.N), cmp.Or(why, string(i.Reason()))
 	}
 	if least := stat.MinPairs(s.p.Each); blocks < least {
-		return say("Too few blocks to tell: %d of at least %d. The numbers below have no interval, and another run can give others.", blocks, least)
+		return say("Too few blocks to tell: %d of at least %d (--blocks %[2]d). The numbers below have no interval: another run can give others.", blocks, least)
 	}
 	return prose.Sentences(say("No comparison has an interval."), why)
 }
@@ -162,7 +162,9 @@ const longestReason = 100
 // reason.
 func (s source) without() (out []string) {
 	type lack struct{ probe, reason string } // probe is "": of all
+	type place struct{ networks, reason string }
 	var by doc.Groups[lack, string]
+	var probes doc.Groups[place, string]
 	for _, n := range s.p.Networks {
 		tables, empty := 0, []analysis.Table{}
 		all := map[string]int{}
@@ -185,21 +187,39 @@ func (s source) without() (out []string) {
 			by.Add(lack{"", often(all)}, n)
 		default:
 			for _, t := range empty {
-				by.Add(lack{Value(s.Words, t.Probe, t.Metric), often(all)}, n)
+				r, _ := t.Row(n)
+				all := map[string]int{}
+				for _, p := range r.Points {
+					all[p.Reason]++
+				}
+				of := prose.Comma(Value(s.Words, t.Probe, t.Metric), prose.Levels(t.Levels))
+				by.Add(lack{of, often(all)}, n)
 			}
 		}
 	}
 	for _, k := range by.Keys {
-		text := say("%s: no result", prose.And(by.Of[k]))
 		if k.probe != "" {
-			text = say("%s: no %s", prose.And(by.Of[k]), k.probe)
+			probes.Add(place{prose.And(by.Of[k]), k.reason}, k.probe)
+			continue
 		}
-		if k.reason != "" {
-			text = say("%s (%s)", text, word(k.reason))
+		out = append(out, because(say("%s: no result", prose.And(by.Of[k])), k.reason))
+	}
+	for _, k := range probes.Keys {
+		all := probes.Of[k]
+		if n := len(all); n > mostTold {
+			all = append(all[:mostTold-1:mostTold-1], say("%d more", n-mostTold+1))
 		}
-		out = append(out, say("%s.", text))
+		out = append(out, because(say("%s: no %s", k.networks, prose.And(all)), k.reason))
 	}
 	return out
+}
+
+// because adds a reason to a sentence, and ends it.
+func because(text, reason string) string {
+	if reason != "" {
+		text = say("%s (%s)", text, word(reason))
+	}
+	return say("%s.", text)
 }
 
 func often(all map[string]int) (reason string) {

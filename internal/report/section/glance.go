@@ -56,7 +56,7 @@ func (s source) glance() []doc.Table {
 			return doc.Cell{}
 		}
 		last = g.value
-		return doc.Cell{Text: prose.Capital(g.value)}
+		return doc.Cell{Text: heading(g.value)}
 	})
 	name := doc.Layout(doc.Column{Left: true, Kind: "name", Keep: 9}, rows, func(g glanced) doc.Cell { return doc.Cell{Text: g.name} })
 	cs := []doc.Filled{first, name}
@@ -84,19 +84,34 @@ func (s source) glance() []doc.Table {
 	return []doc.Table{t}
 }
 
-// size is how far a row's ratio is from 1; one without an interval comes last.
-func (g glanced) size() float64 {
-	switch {
-	case !g.ratio.Bounded():
-		return -1
-	case g.ratio.Center <= 0:
-		return math.Inf(1)
+// heading begins with a capital, unless it begins with the name of a probe.
+func heading(value string) string {
+	if first, _, _ := strings.Cut(doc.English(value), " "); strings.Contains(first, "-") {
+		return value
 	}
-	return math.Abs(math.Log(g.ratio.Center))
+	return prose.Capital(value)
 }
 
+// unknown is larger than every logarithm of a ratio.
+const unknown = 1e4
+
+// size is how far a row's ratio is from 1; those without an interval come last.
+func (g glanced) size() float64 {
+	size := unknown / 2
+	if g.ratio.Center > 0 {
+		size = math.Abs(math.Log(g.ratio.Center))
+	}
+	if !g.ratio.Bounded() {
+		return size - unknown
+	}
+	return size
+}
+
+// longestFrom is the longest name of a baseline in the head of a column.
+const longestFrom = 4
+
 func (s source) fromTo() string {
-	if s.p.Baseline != "" && len(s.p.Contrasts) == 0 {
+	if s.p.Baseline != "" && len(s.p.Contrasts) == 0 && len(s.p.Baseline) <= longestFrom {
 		return say("%s → network", s.p.Baseline)
 	}
 	return say("from → to")

@@ -25,12 +25,12 @@ func (s source) overviewChart() (f doc.Figure, ok bool) {
 		if g.same {
 			label = "~ " + label
 		}
-		name, heading := g.name, prose.Capital(g.value)
+		name, head := g.name, heading(g.value)
 		if len(s.p.Contrasts) > 0 {
-			name, heading = g.row, prose.Comma(heading, g.divides)
+			name, head = g.row, prose.Comma(head, g.divides)
 		}
 		row := ChartRow(name, s.color(g.network), g.ratio, 1, label)
-		groups.Add(heading, row)
+		groups.Add(head, row)
 		alt = append(alt, say("%s, %s", g.value, say("%s %s", g.name, label)))
 	}
 	for _, name := range groups.Keys {
