@@ -112,6 +112,12 @@ var watchedCases = []watchedCase{
 		o.fail(9)
 	}},
 	{rule: "loss-not-located", protocol: "udp", change: func(o observed) { o.fail(300) }, want: "3 % [3, 3] of what was sent was lost, and no counter says where"},
+	{rule: "small-segments", protocol: "tcp", change: func(o observed) { o.Observed["mss"] = "524" }, want: "TCP's segments carry 524 bytes, although the path's MTU of 1450 has room for 1,398"},
+	{protocol: "tcp", name: "segments with more options", change: func(o observed) { o.Observed["mss"] = "1362" }},
+	{rule: "learned-mtu", protocol: "tcp", name: "whose segments are small", change: func(o observed) {
+		o.Observed["mss"] = "524"
+		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 576} })
+	}, want: "learned a path MTU of 576", place: "h1p1"},
 	{rule: "reordered", protocol: "udp", change: func(o observed) { o.set(record.Reordered, "1", 0.011) }, want: "1.1 % [1.1, 1.1] of the datagrams arrived after later ones"},
 	{protocol: "udp", name: "a loss that the search of a capacity allows", change: func(o observed) { o.fail(40); o.set(record.Capacity, "packet/s", 1e5) }},
 	{rule: "queue-limited", protocol: "tcp", change: func(o observed) {
@@ -262,7 +268,7 @@ var watchedCases = []watchedCase{
 	{rule: "receive-window", protocol: "tcp", name: "of a program that does not read", change: func(o observed) {
 		o.Sender.TCP.RwndLimited = 0.03
 		o.place("h2p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 131072 6291456"} })
-	}, want: "although its buffer can grow to 6,291,456 bytes: its program does not read fast enough, and why is not known; look at", place: "h2p1"},
+	}, want: "although its buffer can grow to 6,291,456 bytes: whether its program reads too slowly, or a route bounds its window, is not known; look at", place: "h2p1"},
 	{rule: "receive-window", protocol: "tcp", name: "of a buffer that cannot grow", change: func(o observed) {
 		o.Sender.TCP.RwndLimited = 0.03
 		o.place("h2p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 8192 8192"} })

@@ -101,7 +101,7 @@ func Rules() []Rule {
 	return []Rule{emulated, cpusMoved, distance, unpaired, uncompared, fewBlocks, disturbed, notOK,
 		sameCPU, cpuLimit, contention,
 		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, noFit, filteredAtInput, socketBuffer, unlocated, reordered,
-		linkLimited, queueLimited, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU,
+		linkLimited, queueLimited, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU, smallSegments,
 		receiveWindow, sendBuffer, spurious, slowResponses, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
 		oneCPU, fullThread, toolLimited, cpuModes, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
 }

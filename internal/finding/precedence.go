@@ -20,8 +20,9 @@ var explains = map[string][]string{
 	// The ends wait for the CPU that it uses.
 	"service-in-path": {"contention"},
 	// What does not fit is cut, dropped or learned about.
-	atMTU:           {"learned-mtu"},
-	"fragmentation": {"learned-mtu"},
+	atMTU:           {"learned-mtu", "small-segments"},
+	"fragmentation": {"learned-mtu", "small-segments"},
+	"learned-mtu":   {"small-segments"},
 	// The thread's time includes the softirqs on top of it.
 	"full-thread": {"one-cpu"},
 }

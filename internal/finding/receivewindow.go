@@ -51,7 +51,7 @@ var receiveWindow = Rule{
 	ID:    "receive-window",
 	Title: "The receiver's window limits TCP",
 	Doc: "TCP waited for the receiver's window for more than 30 % of the time in which it had data to send (tcpi_rwnd_limited of tcpi_busy_time): the receive buffer is too small for the path, or the receiving program too slow. " +
-		"If that program uses 90 % of a CPU, it is the limit, and the rule is silent. A buffer smaller than the kernel's default, 131,072 bytes or at most 2 MB after growing, or window scaling that is off, is the cause even where the program waits for a CPU; with a larger one, the program does not read, for a reason that is not known." + majority + certainly,
+		"If that program uses 90 % of a CPU, it is the limit, and the rule is silent. A buffer smaller than the kernel's default, 131,072 bytes or at most 2 MB after growing, or window scaling that is off, is the cause even where the program waits for a CPU; with a larger one, the program reads too slowly or a route bounds the window, and which is not known." + majority + certainly,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if _, full := receiverBusy(r); full {
 			return nil
@@ -81,9 +81,9 @@ var receiveWindow = Rule{
 		case most > 0 && most < amplest:
 			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer can grow to %s bytes", prose.Thousands(most))), true
 		case most > 0: // the buffer is as large as usual: who does not empty it is not known
-			f.Text += lang.T(", although its buffer can grow to %s bytes: its program does not read fast enough, and why is not known", prose.Thousands(most))
-			f.Remedy = lang.T("look at what the receiving program waits for")
-			f.Untestable = lang.T("weir cannot make the receiving program read faster")
+			f.Text += lang.T(", although its buffer can grow to %s bytes: whether its program reads too slowly, or a route bounds its window, is not known", prose.Thousands(most))
+			f.Remedy = lang.T("look at what the receiving program waits for, and for a window in ip route show")
+			f.Untestable = lang.T("weir cannot make the receiving program read faster, or know which route was meant")
 			return []Finding{f}
 		}
 		f.Remedy = lang.T("raise the receiver's buffer (net.ipv4.tcp_rmem), or let it adapt: no SO_RCVBUF")
