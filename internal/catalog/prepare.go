@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/experiment"
@@ -322,6 +323,11 @@ func (p *Prepared) Probe(name string, levels map[string]string) (probe.Probe, er
 	if c, ok := pr.(interface{ Check() error }); ok {
 		if err := c.Check(); err != nil {
 			return nil, at(u, err)
+		}
+	}
+	if c, ok := pr.(interface{ Every() time.Duration }); ok {
+		if every := c.Every(); every > p.study.Duration {
+			return nil, at(u, fmt.Errorf("%s: interval %v is longer than the measurement of %v, in which nothing would be sent; shorten it, or measure longer (duration)", name, every, p.study.Duration))
 		}
 	}
 	return pr, nil

@@ -132,6 +132,11 @@ func (f *runFlags) options(c *cobra.Command, as []string, version string) (o job
 	if err := job.Patiently(c.Context(), tell, lang.T("planning the study"), func() error { return place.Check(o.Study) }); err != nil {
 		return o, err
 	}
+	if !f.vm.in && !inVM && !o.Study.Target.Exists() {
+		if err := job.CheckHere(o.Study); err != nil {
+			return o, err
+		}
+	}
 	programs, err := f.study.target.program()
 	if err != nil {
 		return o, err

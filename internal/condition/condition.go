@@ -173,6 +173,15 @@ func setRPS(level string, t *topo.Topology) error {
 	return nil
 }
 
+// LastCPU returns the highest CPU that a level of rps names; -1 for one that names none.
+func LastCPU(level string) int {
+	mask, ok := new(big.Int).SetString(level, 16)
+	if !ok || level == "off" {
+		return -1
+	}
+	return mask.BitLen() - 1
+}
+
 // maxCPUs is the largest number of CPUs that a kernel supports (arch/x86/Kconfig, NR_CPUS).
 const maxCPUs = 8192
 

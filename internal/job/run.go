@@ -5,12 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/lang"
@@ -19,6 +23,7 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target/local"
 )
 
 // RunOptions say what to measure, and where.
@@ -82,6 +87,23 @@ func Run(ctx context.Context, o RunOptions) (*Outcome, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// CheckHere returns an error for a study that this machine, on which it builds networks, cannot run with any kernel.
+func CheckHere(s study.Study) error {
+	// As "0-7" or "0,2-7": beyond these the kernel refuses a mask (lib/bitmap.c, EOVERFLOW).
+	b, err := fs.ReadFile(local.Host().FS, "sys/devices/system/cpu/possible")
+	all := strings.TrimSpace(string(b))
+	last, unknown := strconv.Atoi(all[strings.LastIndexAny(all, ",-")+1:])
+	if err != nil || unknown != nil {
+		return nil // the kernel decides
+	}
+	for _, level := range s.Factors["rps"] {
+		if cpu := condition.LastCPU(level); cpu > last {
+			return failure.Usage.Errorf("rps: mask %q names CPU %d: the last one of this machine is %d", level, cpu, last)
+		}
+	}
+	return nil
 }
 
 // A runner runs a study where it has been entered.

@@ -47,6 +47,9 @@ func (p Fping) Check() error {
 	return event.Within("fping: size", or(p.Size, defaultEcho), 1, event.MaxDatagram, "bytes")
 }
 
+// Every is the time between requests.
+func (p Fping) Every() time.Duration { return or(p.Interval, defaultInterval) }
+
 func (p Fping) Commands(w Window) (server, client []string) {
 	interval := or(p.Interval, defaultInterval)
 	n := max(1, int(w.Duration/interval))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -37,6 +38,9 @@ func engineRun(w Window, workload string, size int, flags ...string) (server, cl
 func checkCC(name string) error {
 	if len(name) > 15 {
 		return fmt.Errorf("cc: %q is longer than 15 bytes", name)
+	}
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" { // as the kernel's own are named
+		return fmt.Errorf("cc: %q: want the name of a congestion control, such as cubic", name)
 	}
 	return nil
 }

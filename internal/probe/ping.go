@@ -35,6 +35,9 @@ func (p Ping) Check() error {
 		event.Within("ping: interval", or(p.Interval, defaultInterval), event.MinPing, event.MaxPing, ""))
 }
 
+// Every is the time between requests.
+func (p Ping) Every() time.Duration { return or(p.Interval, defaultInterval) }
+
 func (p Ping) Commands(w Window) (server, client []string) {
 	return nil, []string{"weir", "engine", "ping", w.call().Addr().String(),
 		"--duration", w.Duration.String(), "--warmup", w.Warmup.String(),
