@@ -59,9 +59,6 @@ func Run(ctx context.Context, o RunOptions) (*Outcome, error) {
 	if err := r.begin(ctx, o.First); err != nil {
 		return nil, err
 	}
-	if n := r.Study.Networks; len(n) == 1 && len(r.Study.Compare) == 0 && !r.Study.AllPairs && o.Resume == "" {
-		r.Tell.Note(lang.T("one network has nothing to compare with; to compare two: weir run -n %s,NETWORK", n[0].Name))
-	}
 	if o.Series.Runs > 1 || o.Resume != o.First {
 		s := series{r, newSchedule(o.Series, o.Tell.Say)}
 		return s.run(ctx)

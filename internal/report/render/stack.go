@@ -9,7 +9,7 @@ import (
 
 // Of a wide screen of 1280 pixels, a table has room pixels. A character has about letter, and a column as much beside its text
 // as padding.
-const room, letter, padding = 1050.0, 7.3, 21.0
+const room, letter, padding, words = 1050.0, 7.3, 21.0, 190.0
 
 // stack cuts tables that are wider than a wide screen into several with the same rows, one above the other: what scrolls
 // sideways is not read.
@@ -31,6 +31,9 @@ func cut(t doc.Table) []doc.Table {
 			most = max(most, lang.Columns(r.Cells[i].Text), lang.Columns(r.Cells[i].Small))
 		}
 		widths[i] = letter*float64(most) + padding
+		if i > 0 && c.Left { // words wrap
+			widths[i] = min(widths[i], words)
+		}
 	}
 	var parts [][]int
 	used := 0.0

@@ -263,15 +263,19 @@ func others(none []Effect, shown, of, unknown int, against string) (out []string
 	for _, e := range none {
 		would = max(would, e.Detectable)
 	}
+	size := prose.Coarse(would)
+	if would >= manyTimes-1 {
+		size = say("%s times%s", prose.Fixed(1+would, 0), "")
+	}
 	seen := ""
 	switch {
 	case len(none) == 0:
 	case shown == 0 && would > 0:
-		seen = say("No difference from %s was seen in %d comparisons; one of %s would have shown.", against, len(none), prose.Coarse(would))
+		seen = say("No difference from %s was seen in %d comparisons; one of %s would have shown.", against, len(none), size)
 	case shown == 0:
 		seen = say("No difference from %s was seen in %d comparisons.", against, len(none))
 	case would > 0:
-		seen = say("No other difference was seen (%d of %d comparisons); one of %s would have shown.", len(none), of, prose.Coarse(would))
+		seen = say("No other difference was seen (%d of %d comparisons); one of %s would have shown.", len(none), of, size)
 	default:
 		seen = say("No other difference was seen (%d of %d comparisons).", len(none), of)
 	}

@@ -51,14 +51,26 @@ func (s source) glance() []doc.Table {
 	if s.p.Baseline != "" && len(s.p.Contrasts) == 0 {
 		to = "÷ " + s.p.Baseline
 	}
+	// Where the rows divide by several things, the head of each group says by what.
+	_, one := s.commonRatio()
+	several := len(s.p.Contrasts) > 0 && !one
 	first := doc.Layout(doc.Column{Left: true, Kind: "name", Keep: 9, Whole: true}, rows, func(g glanced) doc.Cell {
-		if g.value == last {
+		head := heading(g.value)
+		if several {
+			head = prose.Comma(head, g.divides)
+		}
+		if head == last {
 			return doc.Cell{}
 		}
-		last = g.value
-		return doc.Cell{Text: heading(g.value)}
+		last = head
+		return doc.Cell{Text: head}
 	})
-	name := doc.Layout(doc.Column{Left: true, Kind: "name", Keep: 9}, rows, func(g glanced) doc.Cell { return doc.Cell{Text: g.name} })
+	name := doc.Layout(doc.Column{Left: true, Kind: "name", Keep: 9}, rows, func(g glanced) doc.Cell {
+		if several {
+			return doc.Cell{Text: g.row}
+		}
+		return doc.Cell{Text: g.name}
+	})
 	cs := []doc.Filled{first, name}
 	cs = append(cs, doc.Ratios(rows, to, func(g glanced) (stat.Interval, bool) { return g.ratio, g.same })...)
 	for i := range rows {
