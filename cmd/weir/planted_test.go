@@ -15,6 +15,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
@@ -286,6 +287,9 @@ func tamper(t *testing.T, run, device, command string) {
 // `make planted` plants all of them; otherwise a few stand for all.
 func TestPlanted(t *testing.T) {
 	needLab(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
 	if facts.Find("nft") == "" || facts.Find("tc") == "" || os.Geteuid() != 0 {
 		t.Skip("nft or tc is missing, or this is not root: install the packages nftables and iproute2, and run as root")
 	}
@@ -298,13 +302,14 @@ func TestPlanted(t *testing.T) {
 		all = slices.DeleteFunc(all, func(p planted) bool { return !slices.Contains(strings.Split(*only, ","), p.Name) })
 	}
 	var done []said
-	began := time.Now()
+	var wrong []string
+	fail, began := nstest.Judge(t), time.Now()
 	for _, effects := range garden(all) {
 		for _, s := range plant(t, effects) {
 			done = append(done, s)
 			t.Logf("%s %s (%s)\n  %s", s.outcome(), s.Name, s.About, strings.Join(s.texts, "\n  "))
 			for _, w := range s.wrong {
-				t.Errorf("%s: a false statement: %s", s.Name, w)
+				wrong = append(wrong, s.Name+": a false statement: "+w)
 			}
 		}
 	}
@@ -317,6 +322,9 @@ func TestPlanted(t *testing.T) {
 		if err := os.WriteFile(*plantedPage, []byte(page(done)), 0o666); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if wrong != nil {
+		fail("%s", strings.Join(wrong, "\n"))
 	}
 }
 
