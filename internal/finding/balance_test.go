@@ -73,6 +73,15 @@ func TestLossesBalance(t *testing.T) {
 			}
 			o.set(record.Loss, "1", 0.05)
 		}, []string{"on the replies' way: 6,000 of 120,000 packets (5 % [5, 5]) vanished between h2 eth0 and h1 eth0"}},
+		{"all datagrams, and the small packets of others that come through", "udp", func(o observed) {
+			for i := 6; i < len(o.Path); i++ {
+				o.Path[i].Data = evidence.Flow{Packets: 12, Bytes: 12 * 80}
+			}
+			for _, name := range []string{"ip.InReceives", "ip.InDelivers", "udp.InDatagrams"} {
+				o.Nodes["h2p1"][name] = 12
+			}
+			o.set(record.Loss, "1", 1)
+		}, []string{"vanished between h2 vx0 and h2 p1"}},
 		{"replies of few bytes that a filter takes behind a tunnel, which counts no Ethernet header", "udp", func(o observed) {
 			requests(o)
 			for i := range o.Path {

@@ -48,6 +48,9 @@ const (
 const (
 	countedLoss = 0.001
 	missingLoss = 0.002
+	// fewBytes is the share of a device's bytes below which those of the next one are what others sent: packets that are
+	// cut or joined keep their bytes.
+	fewBytes = 0.1
 	// leastLost is the fewest packets, over all blocks, on which a finding rests.
 	leastLost = 10
 )
@@ -208,7 +211,7 @@ func (l *ladder) counts() {
 		if i > last+1 || i <= last && h.Data.Packets == 0 {
 			continue // a bridge, or another device that does not count what it forwards
 		}
-		if ref < 0 || h.Data.Packets > 0 && !sameSize(l.size(l.path[ref]), l.size(h)) {
+		if ref < 0 || h.Data.Packets > 0 && !sameSize(l.size(l.path[ref]), l.size(h)) && h.Data.Bytes > fewBytes*l.path[ref].Data.Bytes {
 			ref = i
 			continue
 		}
