@@ -150,7 +150,7 @@ does on a machine that weir knows. "%d runs" is the pooled interval, over %d ran
 `, s.begin.Format("2006-01-02"), f.CPU, f.CPUs, f.Kernel, n, unit.Format(s.took.Seconds(), "s"), s.study.Blocks, s.study.Warmup, s.study.Duration,
 		len(quiet.runs), 100*chance(n), n, pooledRuns, len(groups(n)), s.study.Baseline, pooledRuns)
 	for i, c := range cs {
-		fmt.Fprintf(w, "| %s | %.3f | %.1f %% |%s\n", c, truth[c.String()], 100*stat.Pool(c.runs, 0.95).Tau, covered(cs[i:i+1], truth, 0.95))
+		fmt.Fprintf(w, "| %s | %.3f | %.1f %% |%s\n", c, truth[c.String()], 100*stat.Pool(c.runs, 0.95).Shown, covered(cs[i:i+1], truth, 0.95))
 	}
 	each := stat.Adjust(0.95, len(cs))
 	fmt.Fprintf(w, "| all %d together | | |%s\n", len(cs), covered(s.cells(each, truth), truth, each))
@@ -167,9 +167,9 @@ func covered(cs []cell, truth map[string]float64, confidence float64) string {
 	for n := range cs[0].runs {
 		var one, wide []stat.Interval
 		for _, c := range cs {
-			spread := stat.Pool(without(c.runs, n), confidence)
+			spread, _ := stat.Earlier(without(c.runs, n))
 			one = append(one, c.runs[n])
-			wide = append(wide, stat.PoolKnown(c.runs[n:n+1], spread.Tau, spread.DF, confidence).Interval)
+			wide = append(wide, stat.PoolKnown(c.runs[n:n+1], spread, confidence).Interval)
 		}
 		own.add(one, truths)
 		known.add(wide, truths)

@@ -16,12 +16,13 @@ import (
 
 const confidence = 0.95
 
-// pooled returns the interval of a single run as it is: it covers that run only.
+// pooled returns the interval of a single run as it is: it covers that run only. Engines are compared on one machine, whose
+// runs show by themselves how much they differ.
 func pooled(runs []stat.Interval) stat.Interval {
 	if runs = measured(runs); len(runs) == 1 {
 		return runs[0]
 	}
-	return stat.Pool(runs, confidence).Interval
+	return stat.PoolExpecting(runs, stat.Spread{}, confidence).Interval
 }
 
 func measured(runs []stat.Interval) []stat.Interval {

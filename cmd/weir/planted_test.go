@@ -237,7 +237,8 @@ func plant(t *testing.T, effects []planted) (out []said) {
 		tamper(t, p.mark, h.mark, h.command)
 	}
 	if p.statusWithin(t, 4*slow) == 2 || p.ProcessState.ExitCode() > 3 {
-		t.Fatalf("weir run: status %d\n%s\n%s", p.ProcessState.ExitCode(), src, &p.stderr)
+		t.Errorf("weir run: status %d\n%s\n%s", p.ProcessState.ExitCode(), src, &p.stderr)
+		return nil
 	}
 	e := start(t, nil, "explain", results, "--json")
 	if got := e.status(t); got != 0 {

@@ -1,11 +1,24 @@
 package analysis
 
-import "github.com/weir-bench/weir/internal/stat"
+import (
+	"cmp"
+
+	"github.com/weir-bench/weir/internal/stat"
+)
 
 // A Spread is how much a cell's ratio differs between the runs of one machine.
 type Spread struct {
-	Tau  float64 `json:"tau"`  // standard deviation of the log ratio between runs: 0.06 is about 6 %
-	Runs int     `json:"runs"` // behind Tau, at least MinSpread
+	Tau  float64 `json:"tau"`          // standard deviation of the log ratio between runs: 0.06 is about 6 %
+	Runs int     `json:"runs"`         // behind Tau, at least MinSpread; those with a large error do not count
+	DF   float64 `json:"df,omitempty"` // degrees of freedom of Tau, those of weir's expectation among them; 0 means runs - 1
+}
+
+// known is the spread as a distribution; without runs there is none.
+func (s Spread) known() stat.Spread {
+	if s.Runs == 0 {
+		return stat.Spread{}
+	}
+	return stat.Spread{Tau: s.Tau, DF: cmp.Or(s.DF, float64(s.Runs-1))}
 }
 
 // MinSpread is the fewest runs from which a Spread is estimated.
@@ -24,7 +37,7 @@ func (r *Run) Learn(spread func(t *Table, row *Row) (Spread, bool), ofContrast f
 		if !known {
 			return nil
 		}
-		return &Beyond{s, stat.PoolKnown([]stat.Interval{ratio}, s.Tau, float64(s.Runs-1), r.Each).Interval}
+		return &Beyond{s, stat.PoolKnown([]stat.Interval{ratio}, s.known(), r.Each).Interval}
 	}
 	for t, row := range r.Rows() {
 		if row.Ratio.Center > 0 {

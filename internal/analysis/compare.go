@@ -15,7 +15,7 @@ import (
 type Comparison struct {
 	Format     int     `json:"format"`     // ComparisonFormat
 	Confidence float64 `json:"confidence"` // of all intervals of a table together
-	Each       float64 `json:"each"`       // confidence of each of Changes
+	Each       float64 `json:"each"`       // confidence of the Change judged first; see Change
 	Bound      float64 `json:"bound"`      // largest regression to tolerate, a fraction
 	RunsA      int     `json:"runsA"`
 	RunsB      int     `json:"runsB"`
@@ -63,7 +63,8 @@ type Apart struct {
 	Reason string `json:"reason"`
 }
 
-// A Change is one cell in both groups of runs.
+// A Change is one cell in both groups of runs. Verdicts step down (stat.StepDown): the clearest change is judged at the
+// confidence of all, the next at that of the rest. The interval of Ratio has the confidence at which it was judged.
 type Change struct {
 	Cell
 	Metric record.Quantity `json:"metric"`
@@ -97,9 +98,8 @@ func (c Comparison) Worse() bool {
 const (
 	// PlannedChange is the change that Needed plans for.
 	PlannedChange = 0.10
-	// GuessedTau is the between-run spread that Needed assumes for a machine without history: that
-	// of TCP throughput on a veth (docs/adr/0011-engines-stay.md).
-	GuessedTau = 0.05
+	// GuessedTau is the between-run spread that Needed assumes for a machine without history.
+	GuessedTau = stat.UsualTau
 )
 
 // Compare compares the cells with equal factors, metric and unit. A bound of 0.05 tolerates 5 %. With
@@ -177,22 +177,28 @@ func Compare(a, b []*Run, bound float64) Comparison {
 		}
 	}
 	c.Each = stat.Adjust(c.Confidence, len(costs))
-	for _, s := range costs {
-		c.Changes = append(c.Changes, s.cost(c.Each, bound, c.Unpaired))
+	expected := expectations(costs, ratioOfRun)
+	for i, s := range costs {
+		c.Changes = append(c.Changes, s.cost(expected[i], c.Each, c.Unpaired))
 	}
+	stepDown(c.Changes, bound, c.Confidence)
 	parts := stat.Adjust(c.Confidence, len(paths)+len(owns))
-	for _, s := range paths {
-		c.Parts = append(c.Parts, s.change(pathOfRun, Spread{}, parts).same())
+	for _, of := range []struct {
+		cells    []sides
+		interval func(CellRun) stat.Interval
+	}{{paths, pathOfRun}, {owns, ownOfRun}} {
+		expected := expectations(of.cells, of.interval)
+		for i, s := range of.cells {
+			c.Parts = append(c.Parts, s.change(of.interval, expected[i], parts).same())
+		}
 	}
-	for _, s := range owns {
-		c.Parts = append(c.Parts, s.change(ownOfRun, Spread{}, parts).same())
-	}
-	for _, s := range values {
+	expected = expectations(values, valueOfRun)
+	for i, s := range values {
 		if c.Unpaired {
 			c.Absolute = append(c.Absolute, s.unpaired(valueOfRun, stat.Adjust(c.Confidence, len(values))))
 			continue
 		}
-		c.Absolute = append(c.Absolute, s.change(valueOfRun, Spread{}, stat.Adjust(c.Confidence, len(values))))
+		c.Absolute = append(c.Absolute, s.change(valueOfRun, expected[i], stat.Adjust(c.Confidence, len(values))))
 	}
 	return c
 }
@@ -248,21 +254,24 @@ func measured(runs []CellRun) bool {
 	return slices.ContainsFunc(runs, func(x CellRun) bool { return x.Missing != notMeasured })
 }
 
-// change compares the intervals of all runs. earlier is the spread for one run a side.
-func (s sides) change(of func(CellRun) stat.Interval, earlier Spread, confidence float64) Change {
+// change compares the intervals of all runs, of which a spread is expected.
+func (s sides) change(of func(CellRun) stat.Interval, expected stat.Spread, confidence float64) Change {
 	a, b := having(s.a, of), having(s.b, of)
 	return Change{Cell: s.Cell, Metric: s.Metric, Unit: s.Unit, A: stat.Pool(a, confidence), B: stat.Pool(b, confidence),
-		Ratio: stat.Change(a, b, earlier.Tau, float64(earlier.Runs-1), confidence)}
+		Ratio: stat.Change(a, b, expected, confidence)}
 }
 
-// cost compares the ratios and judges the change.
-func (s sides) cost(confidence, bound float64, unpaired bool) Change {
+// cost compares the ratios. With one run a side, the spread is what earlier runs have shown.
+func (s sides) cost(expected stat.Spread, confidence float64, unpaired bool) Change {
 	earlier := s.earlier()
 	var x Change
 	if unpaired {
 		x = s.unpaired(ratioOfRun, confidence)
 	} else {
-		x = s.change(ratioOfRun, earlier, confidence)
+		if expected.DF == 0 {
+			expected = earlier.known()
+		}
+		x = s.change(ratioOfRun, expected, confidence)
 	}
 	for _, r := range s.PerRun {
 		if r.Busy != nil {
@@ -272,20 +281,12 @@ func (s sides) cost(confidence, bound float64, unpaired bool) Change {
 	if x.Ratio.N == 2 {
 		tau := GuessedTau
 		if earlier.Runs > 0 {
-			x.Known, tau = &earlier, earlier.Tau
+			x.Known, tau = &earlier, max(earlier.Tau, GuessedTau)
 		}
 		own := x.Ratio.Within / math.Sqrt2 // of one run
-		x.Needed = stat.RunsFor(math.Hypot(tau, own), PlannedChange, confidence)
+		x.Needed = stat.RunsFor(tau, own, PlannedChange, confidence)
 	}
-	x = x.same()
-	if !x.Ratio.Bounded() {
-		return x
-	}
-	x.Worse, x.Better = x.Ratio.Hi < 1-bound, x.Ratio.Lo > 1+bound
-	if x.Metric.LowerIsBetter(x.Unit) {
-		x.Worse, x.Better = x.Better, x.Worse
-	}
-	return x
+	return x.same()
 }
 
 // same sets whether no change is shown.

@@ -201,19 +201,29 @@ func (p *Pooled) compare() {
 		}
 	}
 	p.Each = stat.Adjust(p.Confidence, max(1, comparisons))
-	for _, c := range p.all() {
+	ratios, paths := expected(p.all(), ratioOfRun), expected(p.all(), pathOfRun)
+	for i, c := range p.all() {
 		c.Value = stat.Pool(c.counted(valueOfRun), single)
 		if c.Baseline || p.Baseline == "" && len(c.counted(ratioOfRun)) == 0 {
 			c.Budget = c.budget(c.Value)
 			continue
 		}
-		c.Ratio = stat.Pool(c.counted(ratioOfRun), p.Each)
-		c.Path = stat.Pool(c.counted(pathOfRun), p.Each)
+		c.Ratio = stat.PoolExpecting(c.counted(ratioOfRun), ratios[i], p.Each)
+		c.Path = stat.PoolExpecting(c.counted(pathOfRun), paths[i], p.Each)
 		if c.Ratio.N > 0 {
 			c.Verdict = judge(c.Ratio.Interval, c.Metric, c.Unit)
 			c.Budget = c.budget(c.Ratio)
 		}
 	}
+}
+
+// expected returns the spread between runs to expect of every cell, after what the others show.
+func expected(cells []*PooledCell, of func(CellRun) stat.Interval) []stat.Spread {
+	var all [][][]stat.Interval
+	for _, c := range cells {
+		all = append(all, [][]stat.Interval{c.counted(of)})
+	}
+	return stat.Expected(all)
 }
 
 func ratioOfRun(x CellRun) stat.Interval { return x.Ratio }

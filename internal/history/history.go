@@ -118,7 +118,8 @@ func Entries(run Run, a *analysis.Run, cell func(*analysis.Table, *analysis.Row)
 }
 
 // Spreads returns by key the spread of every cell that at least analysis.MinSpread runs on a machine
-// have measured. It leaves out the run called without, whose interval is to be widened.
+// have measured well enough to say something about it. It leaves out the run called without, whose interval is to
+// be widened.
 func Spreads(entries []Entry, machine, without string) map[string]analysis.Spread {
 	byCell := map[string]map[string]stat.Interval{} // by run: the last line of a run and cell counts
 	for _, e := range entries {
@@ -133,14 +134,13 @@ func Spreads(entries []Entry, machine, without string) map[string]analysis.Sprea
 	}
 	out := map[string]analysis.Spread{}
 	for k, runs := range byCell {
-		if len(runs) < analysis.MinSpread {
-			continue
-		}
 		var is []stat.Interval
 		for _, run := range slices.Sorted(maps.Keys(runs)) {
 			is = append(is, runs[run])
 		}
-		out[k] = analysis.Spread{Tau: stat.Pool(is, 0.95).Tau, Runs: len(is)}
+		if s, n := stat.Earlier(is); n >= analysis.MinSpread {
+			out[k] = analysis.Spread{Tau: s.Tau, Runs: n, DF: s.DF}
+		}
 	}
 	return out
 }

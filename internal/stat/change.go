@@ -8,18 +8,18 @@ import (
 )
 
 // Change estimates how a ratio changed between two groups of runs: b ÷ a, a ratio of ratios, with the
-// run as a random effect. N counts the runs of both groups, and DF is N-2.
+// run as a random effect. N counts the runs of both groups.
 //
-// It is the mixed-effects regression of log ratios on the group, with one Tau for both groups by
-// Paule and Mandel's estimate and t of N-2 degrees of freedom (Knapp, Hartung, Statistics in Medicine
-// 22, 2003; the factor q is again at most 1: see Pool). For runs of equal precision it is Student's
-// test on their log ratios. Welch's test, with a Tau for each group, is no better for groups of equal
+// It is the mixed-effects regression of log ratios on the group, with one Tau for both groups, which their
+// runs show around the mean of each and which is moved towards what is expected, as in Pool. Welch's test, with a
+// Tau for each group, is no better for groups of equal
 // size and exceeds the error rate for others: 12 intervals at 95 % together miss
 // in 8 % of comparisons of 5 runs with 2.
 //
-// One run a side says nothing about the spread between runs. The interval then rests on tau, with df
-// degrees of freedom, from earlier runs; with df 0 there is no interval. More runs ignore tau and df.
-func Change(a, b []Interval, tau, df, confidence float64) Pooled {
+// One run a side says nothing about the spread between runs. The interval then rests on what earlier runs have
+// shown; with a Spread of 0 degrees of freedom there is none. Earlier runs were perhaps alike because they followed
+// each other at once, so they cannot show less than UsualTau, only more.
+func Change(a, b []Interval, expected Spread, confidence float64) Pooled {
 	ya, sa, pa := logEstimates(a)
 	yb, sb, pb := logEstimates(b)
 	c := Pooled{K: pa.K + pb.K}
@@ -28,10 +28,11 @@ func Change(a, b []Interval, tau, df, confidence float64) Pooled {
 		return c
 	}
 	c.N = pa.N + pb.N
-	if c.N > 2 {
-		tau, df = commonTau(ya, sa, yb, sb), float64(c.N-2)
+	if c.N == 2 && expected.DF > 0 {
+		expected.Tau = math.Max(expected.Tau, UsualTau)
 	}
-	c.Tau, pa.Tau, pb.Tau = tau, tau, tau
+	known := c.spread(expected, [][]float64{ya, yb}, [][]float64{sa, sb})
+	pa.Tau, pb.Tau = c.Tau, c.Tau
 	pa.mean(ya, sa)
 	pb.mean(yb, sb)
 	c.Center = pb.Center - pa.Center
@@ -39,29 +40,16 @@ func Change(a, b []Interval, tau, df, confidence float64) Pooled {
 	switch {
 	case !proper(confidence):
 		c.warn("no interval: confidence %g is not between 0 and 1", confidence)
-	case df < 1:
+	case c.N == 2 && expected.DF < 1:
 		c.warn("1 run a side: the spread between runs is unknown")
 	default:
-		c.DF = df
+		if c.DF = float64(c.N - 2); expected.DF > 0 {
+			c.freedom(known, freedomOf(a, b))
+		}
 		c.bound(c.SE, c.DF, confidence)
 	}
 	c.Interval = c.exp()
 	return c
-}
-
-// commonTau is pauleMandel for two groups around a mean each.
-func commonTau(ya, sa, yb, sb []float64) float64 {
-	want := float64(len(ya) + len(yb) - 2)
-	q := func(tau2 float64) float64 { return heterogeneity(ya, sa, tau2) + heterogeneity(yb, sb, tau2) }
-	const least = 1e-18 // Tau of 1e-9 instead of 0: inverse variances must be finite
-	if q(least) <= want {
-		return 0
-	}
-	lo, hi := 0.0, least
-	for q(hi) > want {
-		lo, hi = hi, 4*hi
-	}
-	return tauBetween(lo, hi, q, want)
 }
 
 // shown is the probability with which RunsFor shows a change.
@@ -71,18 +59,22 @@ const shown = 0.9
 const maxRuns = 1000
 
 // RunsFor returns how many runs a side show a relative change (0.1 is 10 %, up or down) with a power
-// of 90 %, if single runs of one side differ by sd, a standard deviation of log ratios that includes
-// their own standard errors. The result is 2 to 1000, which can also mean that no number is enough.
+// of 90 %, if runs differ by tau beyond their own standard errors, own. The result is 2 to 1000, which can also mean
+// that no number is enough.
 //
 // It approximates the noncentral t by a normal distribution of variance 1+t²/2ν (Johnson, Welch,
 // Biometrika 31, 1940), because with few runs the estimated spread varies as much as the difference.
-func RunsFor(sd, change, confidence float64) int {
+func RunsFor(tau, own, change, confidence float64) int {
+	informs := UsualTau * UsualTau / (UsualTau*UsualTau + own*own)
 	k := 2
 	for ; k < maxRuns; k++ {
-		df := float64(2*k - 2)
+		free := float64(2*k - 2)
+		known := Usual().given(Spread{tau, free * informs * informs})
+		// As many degrees of freedom as the runs have, and those of what is expected.
+		df := free + known.DF - free*informs*informs
 		t := quantile(df, confidence)
 		reach := t + mathext.NormalQuantile(shown)*math.Sqrt(1+t*t/(2*df))
-		if math.Sqrt(2/float64(k))*sd*reach <= math.Log1p(change) {
+		if math.Sqrt(2/float64(k))*math.Hypot(known.Tau, own)*reach <= math.Log1p(change) {
 			break
 		}
 	}

@@ -94,7 +94,7 @@ func TestPoolWithZero(t *testing.T) {
 	if p := Pool(runs, 0.95); p.N != 0 || p.K != 3 || !strings.Contains(lang.Join(p.Warnings, ";").String(), "1 of 3 runs has a ratio of 0") {
 		t.Errorf("%+v", p)
 	}
-	if c := Change(runs[:2], runs[2:], 0, 0, 0.95); c.N != 0 || len(c.Warnings) == 0 {
+	if c := Change(runs[:2], runs[2:], Usual(), 0.95); c.N != 0 || len(c.Warnings) == 0 {
 		t.Errorf("%+v", c)
 	}
 }

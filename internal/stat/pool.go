@@ -8,12 +8,16 @@ import (
 )
 
 // A Pooled is the ratio behind several runs. Interval is that of the long-run ratio: N is the number
-// of runs in it, DF is N-1, SE is of its logarithm and has two parts, Within and Between.
+// of runs in it, SE is of its logarithm and has two parts, Within and Between.
 type Pooled struct {
 	Interval
 	// Tau is the between-run standard deviation of log ratios, beyond what the runs' own standard
-	// errors explain; 0.05 is about 5 %.
-	Tau     float64 `json:"tau"`
+	// errors explain, on which the interval rests: what the runs show and what was expected; 0.05 is about 5 %.
+	Tau float64 `json:"tau"`
+	// Shown is the part of Tau that the runs show by themselves; 0 means that their own errors explain all.
+	// Then Most is how large it can still be, with 95 % confidence.
+	Shown   float64 `json:"tauShown"`
+	Most    float64 `json:"tauMost,omitempty"`
 	Within  float64 `json:"within"`  // what the spread inside the runs contributes to SE
 	Between float64 `json:"between"` // what the spread between the runs contributes to SE
 	// Next is the prediction interval: what one more run of the same kind will show, with 95 %
@@ -33,26 +37,35 @@ const minNext = 4
 // differs between runs but not within them (memory layout, the state of the host) belongs to the
 // uncertainty. It assumes that the runs' log ratios are about normal around one mean.
 //
-// Tau is Paule and Mandel's estimate: the one at which the weighted sum of squares equals its
-// expectation, k-1 (NBS J. Res. 87, 1982; Veroniki et al., Research Synthesis Methods 7, 2016,
-// recommend it). The interval is that of Hartung and Knapp (Statistics in Medicine 20, 2001) and Sidik
-// and Jonkman (ibid. 21, 2002), with the factor q modified to max(1, q), so that it is never narrower
-// than the fixed-effect one (Röver, Knapp, Friede, BMC Medical Research Methodology 15, 2015). At
-// Paule and Mandel's Tau, q is 1, or less than 1 if Tau is 0, so max(1, q) is always 1: the interval is
-// the inverse-variance one with t of k-1 degrees of freedom. Next is from Higgins, Thompson,
-// Spiegelhalter (JRSS A 172, 2009), with the error of the new run itself added.
+// Tau is what the runs show, by Paule and Mandel's estimate (NBS J. Res. 87, 1982; Veroniki et al., Research
+// Synthesis Methods 7, 2016, recommend it), moved towards what is expected: few runs often show 0 where
+// there is a spread, and an interval must not rest on that. The interval is the inverse-variance one of Hartung and
+// Knapp (Statistics in Medicine 20, 2001), with t of Satterthwaite's degrees of freedom of both parts of its
+// variance. Next is from Higgins, Thompson, Spiegelhalter (JRSS A 172, 2009), with the error of the new run
+// itself added.
 //
 // Pool drops runs without a ratio and warns. If the ratio of a run is 0, as that of a network that stalls
 // in a third of the blocks, there is no mean logarithm and no ratio. A single run has no interval: see
 // PoolKnown.
 func Pool(runs []Interval, confidence float64) Pooled {
+	return PoolExpecting(runs, Usual(), confidence)
+}
+
+// PoolExpecting is Pool with another expectation of the spread: see Expected. Without one (0 degrees of freedom),
+// the interval rests on the runs alone, with t of one degree of freedom less than runs.
+func PoolExpecting(runs []Interval, expected Spread, confidence float64) Pooled {
 	y, se, p := logEstimates(runs)
 	if len(y) == 0 {
 		return p
 	}
-	p.Tau = pauleMandel(y, se)
+	known := p.spread(expected, [][]float64{y}, [][]float64{se})
+	if p.Shown == 0 {
+		p.Most = math.Max(p.Tau, mostTau(y, se)) // runs that agree by chance would set it to 0
+	}
 	p.mean(y, se)
-	p.DF = float64(len(y) - 1)
+	if p.DF = float64(len(y) - 1); expected.DF > 0 {
+		p.freedom(known, freedomOf(runs))
+	}
 	switch {
 	case !proper(confidence):
 		p.warn("no interval: confidence %g is not between 0 and 1", confidence)
@@ -62,7 +75,7 @@ func Pool(runs []Interval, confidence float64) Pooled {
 		p.bound(p.SE, p.DF, confidence)
 	}
 	if len(y) >= minNext {
-		p.Next = Interval{Center: p.Center, N: p.N, DF: p.DF - 1, SE: math.Sqrt(p.Tau*p.Tau + p.SE*p.SE + meanSquare(se))}
+		p.Next = Interval{Center: p.Center, N: p.N, DF: math.Max(1, math.Min(p.DF, known.DF)-1), SE: math.Sqrt(p.Tau*p.Tau + p.SE*p.SE + meanSquare(se))}
 		p.Next.bound(p.Next.SE, p.Next.DF, nextConfidence)
 		p.Next = p.Next.exp()
 	}
@@ -70,26 +83,54 @@ func Pool(runs []Interval, confidence float64) Pooled {
 	return p
 }
 
-// PoolKnown is Pool with a tau of df degrees of freedom that earlier runs have shown. It gives even a
-// single run an interval that covers other runs. Its degrees of freedom are then the fewer of tau's and
+// spread sets Tau and Shown.
+func (p *Pooled) spread(expected Spread, y, se [][]float64) Spread {
+	seen := spreadAround(y, se)
+	known := expected.given(seen)
+	p.Tau, p.Shown = known.Tau, seen.Tau
+	return known
+}
+
+// freedom sets DF from those of the two parts of SE, by Satterthwaite.
+func (p *Pooled) freedom(known Spread, own float64) {
+	w, b := p.Within*p.Within, p.Between*p.Between
+	if p.DF = known.DF; own > 0 && w+b > 0 {
+		p.DF = (w + b) * (w + b) / (w*w/own + b*b/known.DF)
+	}
+}
+
+// freedomOf adds up the degrees of freedom of the runs' own errors.
+func freedomOf(groups ...[]Interval) (df float64) {
+	for _, runs := range groups {
+		for _, r := range runs {
+			if r.N > 0 && r.LogSE() > 0 {
+				df += r.DF
+			}
+		}
+	}
+	return df
+}
+
+// PoolKnown is Pool with a spread that earlier runs have shown. It gives even a
+// single run an interval that covers other runs. Its degrees of freedom are then the fewer of the spread's and
 // the run's own (Satterthwaite's mean of both covers too rarely), and the interval is never narrower
 // than the run's own. Without any standard error, as after one block, there is no interval: tau says nothing
 // about the error within a run.
-func PoolKnown(runs []Interval, tau, df, confidence float64) Pooled {
+func PoolKnown(runs []Interval, known Spread, confidence float64) Pooled {
 	y, se, p := logEstimates(runs)
 	if len(y) == 0 {
 		return p
 	}
-	p.Tau = tau
+	p.Tau = known.Tau
 	p.mean(y, se)
-	p.DF = df
-	if !proper(confidence) || !(df >= 1) || !(tau >= 0) {
-		p.warn("no interval: confidence %g, tau %g with %g degrees of freedom", confidence, tau, df)
+	p.DF = known.DF
+	if !proper(confidence) || !(known.DF >= 1) || !(known.Tau >= 0) {
+		p.warn("no interval: confidence %g, tau %g with %g degrees of freedom", confidence, known.Tau, known.DF)
 	} else if !slices.ContainsFunc(runs, func(r Interval) bool { return r.LogSE() > 0 || r.Bounded() }) {
 		p.warn("no interval: too few blocks for a standard error")
 	} else {
 		if own := runs[0]; len(runs) == 1 && own.DF > 0 {
-			p.DF = min(df, own.DF)
+			p.DF = min(known.DF, own.DF)
 		}
 		p.bound(p.SE, p.DF, confidence)
 	}
@@ -186,20 +227,6 @@ func weights(se []float64, tau2 float64) []float64 {
 		}
 	}
 	return w
-}
-
-// pauleMandel returns tau: the root of Q(tau²) = k-1, 0 if Q(0) is smaller. Q falls with tau².
-func pauleMandel(y, se []float64) float64 {
-	want := float64(len(y) - 1)
-	lo, hi := 0.0, 0.0 // of tau²
-	for _, a := range y {
-		hi = max(hi, 4*(a-y[0])*(a-y[0])) // the range is at most twice the largest distance: Q <= k·range²/tau²
-	}
-	hi *= float64(len(y))
-	if want < 1 || hi == 0 || se[0] > 0 && heterogeneity(y, se, 0) <= want {
-		return 0
-	}
-	return tauBetween(lo, hi, func(tau2 float64) float64 { return heterogeneity(y, se, tau2) }, want)
 }
 
 // tauBetween returns the tau at which q, which falls with tau², is want. lo and hi are bounds of tau².

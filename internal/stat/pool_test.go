@@ -77,9 +77,9 @@ func TestPoolKnownCoverage(t *testing.T) {
 		for _, tau := range []float64{0, 0.5, 1, 3} {
 			hits, alone := 0, 0
 			for range simulations {
-				earlier := Pool(runsOf(r, k, tau, false), 0.95)
+				earlier, _ := Earlier(runsOf(r, k, tau, false))
 				one := runsOf(r, 1, tau, false)
-				if PoolKnown(one, earlier.Tau, float64(k-1), 0.95).Contains(1) {
+				if PoolKnown(one, earlier, 0.95).Contains(1) {
 					hits++
 				}
 				if math.Abs(math.Log(one[0].Center)) <= one[0].SE*quantile(one[0].DF, 0.95) {
@@ -122,9 +122,9 @@ func TestPoolIsNeededAndNeverNarrower(t *testing.T) {
 	}
 }
 
-// Without standard errors, the pooled interval is the t interval of the runs' logarithms.
+// Without standard errors and expectations, the pooled interval is the t interval of the runs' logarithms.
 func TestPoolIsTheTIntervalOfBareRuns(t *testing.T) {
-	p := Pool([]Interval{{Center: math.Exp(1), N: 1}, {Center: math.Exp(2), N: 1}, {Center: math.Exp(3), N: 1}}, 0.95)
+	p := PoolExpecting([]Interval{{Center: math.Exp(1), N: 1}, {Center: math.Exp(2), N: 1}, {Center: math.Exp(3), N: 1}}, Spread{}, 0.95)
 	half := 4.302653 / math.Sqrt(3) // t of 2 degrees of freedom, standard deviation 1
 	for name, c := range map[string][2]float64{"center": {math.Log(p.Center), 2}, "low": {math.Log(p.Lo), 2 - half},
 		"high": {math.Log(p.Hi), 2 + half}, "tau": {p.Tau, 1}, "within": {p.Within, 0}, "SE": {p.SE, 1 / math.Sqrt(3)}, "df": {p.DF, 2}} {
@@ -162,22 +162,22 @@ func TestPoolEdges(t *testing.T) {
 		"confidence":       {Pool([]Interval{run, run}, 1), 2, 1, false},
 		"equal":            {Pool([]Interval{{Center: 2, N: 1}, {Center: 2, N: 1}}, 0.95), 2, 0, true},
 		"huge":             {Pool([]Interval{{Center: math.MaxFloat64, N: 1}, {Center: 1e-300, N: 1}}, 0.95), 2, 0, true},
-		"known":            {PoolKnown([]Interval{run}, 0.05, 7, 0.95), 1, 0, true},
-		"known, no df":     {PoolKnown([]Interval{run}, 0.05, 0, 0.95), 1, 1, false},
-		"known, one block": {PoolKnown([]Interval{{Center: 0.5, N: 1}}, 0, 7, 0.95), 1, 1, false},
-		"known, none":      {PoolKnown(nil, 0.05, 7, 0.95), 0, 0, false},
+		"known":            {PoolKnown([]Interval{run}, Spread{0.05, 7}, 0.95), 1, 0, true},
+		"known, no df":     {PoolKnown([]Interval{run}, Spread{0.05, 0}, 0.95), 1, 1, false},
+		"known, one block": {PoolKnown([]Interval{{Center: 0.5, N: 1}}, Spread{0, 7}, 0.95), 1, 1, false},
+		"known, none":      {PoolKnown(nil, Spread{0.05, 7}, 0.95), 0, 0, false},
 	} {
 		if c.p.N != c.n || len(c.p.Warnings) != c.warn || c.p.Bounded() != c.bounded || math.IsNaN(c.p.Center+c.p.Lo+c.p.Hi) {
 			t.Errorf("%s: %+v", name, c.p)
 		}
 	}
 	// t of 7 degrees of freedom: 2.3646.
-	if p := PoolKnown([]Interval{run}, 0.04, 7, 0.95); math.Abs(math.Log(p.Hi/0.5)-2.3646*0.05) > 1e-4 {
+	if p := PoolKnown([]Interval{run}, Spread{0.04, 7}, 0.95); math.Abs(math.Log(p.Hi/0.5)-2.3646*0.05) > 1e-4 {
 		t.Errorf("known tau: %+v", p)
 	}
 	// A tau of 0, however well known, does not make the run's own error better known.
 	own := Interval{Center: 0.5, Lo: 0.44, Hi: 0.56, N: 12, Confidence: 0.95, SE: 0.05, DF: 5}
-	if p := PoolKnown([]Interval{own}, 0, 100, 0.95); p.Lo > own.Lo || p.Hi < own.Hi || p.DF != 5 {
+	if p := PoolKnown([]Interval{own}, Spread{0, 100}, 0.95); p.Lo > own.Lo || p.Hi < own.Hi || p.DF != 5 {
 		t.Errorf("known tau of 0: %+v", p)
 	}
 }

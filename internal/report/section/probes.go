@@ -133,10 +133,7 @@ func percentiles(t analysis.Table) (out []Percentiles) {
 func otherRuns(ratio stat.Interval, b *analysis.Beyond) string {
 	d := prose.Digits(ratio)
 	here, over := prose.Fixed(ratio.Center, d)+prose.RatioInterval(ratio), prose.Bracket(b.Interval, d)
-	if b.Tau == 0 { // the estimate cannot be negative
-		return say("%s in this run; %s over other runs (%d on this machine differ no more than by chance)", here, over, b.Runs)
-	}
-	return say("%s in this run; %s over other runs (%d on this machine differ by ±%s)", here, over, b.Runs, prose.Percent(b.Tau))
+	return say("%s in this run; %s over other runs (%d on this machine differ by about %s)", here, over, b.Runs, prose.Coarse(b.Tau))
 }
 
 // notes returns the findings about a table. One about several networks appears once.

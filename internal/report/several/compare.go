@@ -123,7 +123,7 @@ func costChanges(c analysis.Comparison) doc.Section {
 		}
 	}
 	if slices.ContainsFunc(c.Changes, func(x analysis.Change) bool { return x.Ratio.Bounded() }) {
-		x.Notes = append(x.Notes, say("[ ] is the interval of B ÷ A%s; all %d hold together with %s %% confidence. "+
+		x.Notes = append(x.Notes, say("[ ] is the interval of B ÷ A%s; the verdicts on all %d hold together with %s %% confidence, the clearest change being judged first. "+
 			"~ means no difference was shown; detectable is the smallest change that these runs would have shown. Worse and better: the whole interval is beyond %s %%.",
 			randomEffect(c), len(c.Changes), prose.Trim(100*c.Confidence), prose.Trim(100*c.Bound)))
 	}
@@ -172,7 +172,7 @@ func single(c analysis.Comparison) (out []string) {
 	}
 	of := prose.Count(len(c.Changes), "cell")
 	if len(known) > 0 {
-		out = append(out, say("One run a side: the spread between earlier runs on this machine judges %d of %s. %s.", len(known), of, would(known)))
+		out = append(out, say("One run a side: the spread between earlier runs on this machine, taken to be %s %% or more, judges %d of %s. %s.", prose.Trim(100*analysis.GuessedTau), len(known), of, would(known)))
 	}
 	if len(guessed) > 0 {
 		out = append(out, say("One run a side cannot tell a change from the difference between runs (%d of %s). "+

@@ -107,7 +107,7 @@ func TestCompareOneRunASide(t *testing.T) {
 		return analysis.Spread{Tau: 0.05, Runs: 10}, t.Probe == "tcp-stream"
 	}, nil)
 	known := analysis.Compare(sides[0], sides[1], 0)
-	for _, want := range []string{"WORSE", "cannot tell", "earlier runs on this machine judges 2 of 8 cells"} {
+	for _, want := range []string{"WORSE", "cannot tell", "earlier runs on this machine, taken to be 5 % or more, judges 2 of 8 cells"} {
 		if s := strings.Join(strings.Fields(string(text(t, known))), " "); !strings.Contains(s, want) {
 			t.Errorf("with a known spread, no %q:\n%s", want, s)
 		}

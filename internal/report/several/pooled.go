@@ -231,7 +231,10 @@ func (s several) ratioColumns(of []analysis.PooledCell) []doc.Filled {
 			if c.Ratio.N < 2 {
 				return "", 0
 			}
-			return "±" + prose.Percent(c.Ratio.Tau), c.Ratio.Tau
+			if c.Ratio.Shown == 0 { // an estimate that cannot be negative, not a measurement of 0
+				return say("at most %s", prose.Coarse(c.Ratio.Most)), c.Ratio.Most
+			}
+			return "±" + prose.Percent(c.Ratio.Shown), c.Ratio.Shown
 		})),
 		doc.Layout(doc.Column{Head: say("path %s", s.divisor()), Base: "1", Keep: 3}, of, func(c analysis.PooledCell) doc.Cell {
 			return doc.RatioCell(c.Path.Interval, prose.Digits(c.Path.Interval))
@@ -277,7 +280,7 @@ func (s several) budget() doc.Section {
 func (s several) method() doc.Section {
 	return doc.Section{ID: "method", Title: say("Method"), In: doc.Full, Notes: []string{
 		say("Each run divides every block by %s of the same block. A pooled ratio treats the logarithms of the runs' ratios as a random sample: differences between runs count as uncertainty.", s.divides()),
-		say("The spread between runs is Paule and Mandel's estimate; the interval is Hartung and Knapp's, with t of one degree of freedom fewer than runs. All ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", prose.Trim(100*s.p.Confidence), prose.Trim(100*s.p.Each)),
+		say("The spread between runs is Paule and Mandel's estimate, moved towards what weir expects of runs (5 %%) and what the other ratios show; the interval is Hartung and Knapp's. All ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", prose.Trim(100*s.p.Confidence), prose.Trim(100*s.p.Each)),
 		say("Next run is the prediction interval of one more run of this kind, with 95 % confidence by itself; it needs four runs."),
 		say("~ means that the interval contains 1: these runs show no difference. A value is the geometric mean of the medians of the runs."),
 		say("Runs that follow each other at once can share a state of the machine. Runs spaced over hours cover more."),

@@ -56,7 +56,7 @@ func TestPooledContrasts(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(strings.Fields(b.String()), " ")
-	for _, want := range []string{"A busy path takes 101 %", "122 % [114, 130] (vxlan-overlay) (3 runs over", "load ÷ idle is 1.100× [1.100, 1.100] as large on vxlan-overlay as on host (UDP response time) (3 runs",
+	for _, want := range []string{"A busy path takes 101 %", "122 % [111, 133] (vxlan-overlay) (3 runs over", "load ÷ idle is 1.10× [1.05, 1.16] as large on vxlan-overlay as on host (UDP response time) (3 runs",
 		"host, UDP response time, load tcp-stream ÷ idle 2.01", "vxlan-overlay, UDP response time, load tcp-stream ÷ idle, per network host 1.10",
 		"Each run divides every block by the cell after ÷ of the same block"} {
 		if !strings.Contains(got, want) {
