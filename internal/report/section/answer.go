@@ -249,16 +249,23 @@ func (s source) because() string {
 		if n.Name != far.Network {
 			continue
 		}
+		// A full thread says what limits the network, not why it is slower than another: only if nothing else is known.
+		var limit string
 		for _, x := range n.Statements {
 			switch x.Subject {
 			case explain.Failure, explain.Ordinary, explain.Hypothesis:
 				continue
 			}
-			if x.Shared {
-				continue
+			text := say("Why %s: %s", n.Name, prose.Sentence(x.Text))
+			switch {
+			case x.Shared:
+			case x.Rule != "full-thread" && x.Rule != "one-cpu" && x.Rule != "contention":
+				return text
+			case limit == "":
+				limit = text
 			}
-			return say("Why %s: %s", n.Name, prose.Sentence(x.Text))
 		}
+		return limit
 	}
 	return ""
 }
