@@ -114,10 +114,6 @@ var watchedCases = []watchedCase{
 	{rule: "loss-not-located", protocol: "udp", change: func(o observed) { o.fail(300) }, want: "3 % [3, 3] of what was sent was lost, and no counter says where"},
 	{rule: "small-segments", protocol: "tcp", change: func(o observed) { o.Observed["mss"] = "524" }, want: "TCP's segments carry 524 bytes, although the path's MTU of 1450 has room for 1,398"},
 	{protocol: "tcp", name: "segments with more options", change: func(o observed) { o.Observed["mss"] = "1362" }},
-	{rule: "learned-mtu", protocol: "tcp", name: "whose segments are small", change: func(o observed) {
-		o.Observed["mss"] = "524"
-		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 576} })
-	}, want: "learned a path MTU of 576", place: "h1p1"},
 	{rule: "reordered", protocol: "udp", change: func(o observed) { o.set(record.Reordered, "1", 0.011) }, want: "1.1 % [1.1, 1.1] of the datagrams arrived after later ones"},
 	{protocol: "udp", name: "a loss that the search of a capacity allows", change: func(o observed) { o.fail(40); o.set(record.Capacity, "packet/s", 1e5) }},
 	{rule: "queue-limited", protocol: "tcp", change: func(o observed) {
@@ -215,6 +211,7 @@ var watchedCases = []watchedCase{
 	{protocol: "icmp", name: "echoes of unknown size", change: func(o observed) { o.Nodes["h1p1"]["ip.FragCreates"] = 2 * sentPackets }},
 	{rule: "learned-mtu", protocol: "tcp", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 1280} })
+		o.Observed["mss"] = "524"
 	}, want: "h1p1 learned a path MTU of 1280 to 10.0.0.2", place: "h1p1"},
 	{rule: "learned-mtu", protocol: "tcp", name: "of a route", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Place) { p.RouteMTU = map[string]int{"10.0.0.2": 1200} })

@@ -249,11 +249,9 @@ func (s source) because() string {
 		if n.Name != far.Network {
 			continue
 		}
-		// A full thread says what limits the network, not why it is slower than another: only if nothing else is known.
-		var limit string
+		var limit string // says why the network is not faster, not why it is slower than another
 		for _, x := range n.Statements {
-			switch x.Subject {
-			case explain.Failure, explain.Ordinary, explain.Hypothesis:
+			if slices.Contains([]explain.Subject{explain.Failure, explain.Ordinary, explain.Hypothesis}, x.Subject) {
 				continue
 			}
 			text := say("Why %s: %s", n.Name, prose.Sentence(x.Text))

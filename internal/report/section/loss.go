@@ -31,14 +31,6 @@ func stalledIn(s *analysis.Stalls) string {
 	return say("stalled in %d of %d trials", s.Trials, s.Of)
 }
 
-// stalls is a clause about stalls, "" without one.
-func stalls(r analysis.Row) string {
-	if r.Stalled == nil {
-		return ""
-	}
-	return say(" (%s)", stalledIn(r.Stalled))
-}
-
 // stallNotes say how stalls count in a row's numbers.
 func stallNotes(r analysis.Row, baseline string) (out []string) {
 	if r.Stalled == nil {

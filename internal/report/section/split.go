@@ -5,7 +5,6 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
-	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
@@ -88,16 +87,4 @@ func scheduleColumns(rows []analysis.Row) []doc.Filled {
 		}
 	}
 	return []doc.Filled{doc.Share("late", 7, rows, mean(record.Late)), doc.Numbers("stalls", "", 7, rows, mean(record.Stalls))}
-}
-
-// pathClause is the ratio of the network's part of the response time.
-func pathClause(r analysis.Row) string {
-	if r.Path.N == 0 {
-		return ""
-	}
-	s := prose.Ratio(r.Path)
-	if r.Path.Contains(1) {
-		s = "~"
-	}
-	return say(" (network path %s%s)", s, prose.RatioInterval(r.Path))
 }
