@@ -13,9 +13,9 @@ const unbalanced = 1.5
 
 // gaps returns the steps of a trial's path, and of the replies' path, on which packets were lost, and the loss had an
 // effect. Counts of devices hold packets of others too. So what is missing between them counts only if it balances
-// with what the ends lost and no counter of drops explains.
-func gaps(o analysis.Observed, sizes map[device]float64) []gap {
-	all := oneWay(o, sizes)
+// with what the ends lost and no counter of drops explains; otherwise it is left out, and its packets are returned as loose.
+func gaps(o analysis.Observed, sizes map[device]float64) (all []gap, loose float64) {
+	all = oneWay(o, sizes)
 	if answers(o) {
 		back := o
 		back.Evidence = reversed(o.Evidence)
@@ -31,9 +31,9 @@ func gaps(o analysis.Observed, sizes map[device]float64) []gap {
 		}
 	}
 	if missing > unbalanced*unexplained(o, all)+countedLoss/2*entered(o.Evidence) {
-		all = slices.DeleteFunc(all, func(g gap) bool { return g.missing })
+		return slices.DeleteFunc(all, func(g gap) bool { return g.missing }), missing
 	}
-	return all
+	return all, 0
 }
 
 // oneWay returns the gaps in the direction of a trial's data.

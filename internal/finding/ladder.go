@@ -60,14 +60,18 @@ const (
 type losses struct {
 	steps []*loss
 	gaps  map[string][]gap
+	loose map[string]float64 // packets of every trial that are missing between devices, and do not balance with what the ends lost
 }
 
 func lossesOf(r *analysis.Row) losses {
 	observed := r.Evidence()
-	all, sizes := losses{gaps: map[string][]gap{}}, meanSizes(observed)
+	all, sizes := losses{gaps: map[string][]gap{}, loose: map[string]float64{}}, meanSizes(observed)
 	var steps []gap // sums over trials
 	for _, o := range observed {
-		found := gaps(o, sizes)
+		found, loose := gaps(o, sizes)
+		if loose > 0 {
+			all.loose[o.Trial] = loose
+		}
 		if len(found) > 0 {
 			all.gaps[o.Trial] = found
 		}

@@ -28,7 +28,7 @@ var unlocated = Rule{
 				return 0, 0
 			}
 			whole = entered(o.Evidence)
-			part = v.Value * whole
+			part = v.Value*whole - lost.loose[o.Trial]
 			for _, g := range lost.gaps[o.Trial] {
 				part -= g.lost
 			}
