@@ -115,12 +115,21 @@ func idleRules(in, hook string, n int) (steps []plan.Step) {
 
 // garden divides effects among studies: those of one study share probes and levels.
 func garden(all []planted) (studies [][]planted) {
-	const most = 8
+	const most, mostLong = 8, 2 // a study holds 64 kB
 	key := func(p planted) string {
 		return fmt.Sprint(p.Probes, p.Levels, len(p.Hand) > 0, p.Both && len(p.Also) > 0)
 	}
+	room := func(s []planted, p planted) bool {
+		long := 0
+		for _, q := range s {
+			if q.Rules > 0 {
+				long++
+			}
+		}
+		return len(s) < most && (p.Rules == 0 || long < mostLong)
+	}
 	for _, p := range all {
-		i := slices.IndexFunc(studies, func(s []planted) bool { return len(s) < most && key(s[0]) == key(p) })
+		i := slices.IndexFunc(studies, func(s []planted) bool { return room(s, p) && key(s[0]) == key(p) })
 		if i < 0 {
 			i, studies = len(studies), append(studies, nil)
 		}
