@@ -254,7 +254,7 @@ func measured(runs []CellRun) bool {
 	return slices.ContainsFunc(runs, func(x CellRun) bool { return x.Missing != notMeasured })
 }
 
-// change compares the intervals of all runs, of which a spread is expected.
+// change compares the intervals of all runs, which are expected to differ.
 func (s sides) change(of func(CellRun) stat.Interval, expected stat.Spread, confidence float64) Change {
 	a, b := having(s.a, of), having(s.b, of)
 	return Change{Cell: s.Cell, Metric: s.Metric, Unit: s.Unit, A: stat.Pool(a, confidence), B: stat.Pool(b, confidence),

@@ -47,7 +47,7 @@ func cutAt(r *analysis.Row) *cutting {
 		}
 		return c.after.Data.Packets, c.before.Data.Packets
 	})
-	if !ok {
+	if q := c.after.Queue; !ok || q != nil && q.Kind == "tbf" && r.Wire.Link > 0 { // the study's own limit cuts them
 		return nil
 	}
 	c.times = Number{lang.T("packets after ÷ before"), "1", times}

@@ -27,9 +27,6 @@ var segmentationLost = Rule{
 			Text: lang.T("segmentation is lost at %s %s: %s B per packet on %s, %s B on %s, %s times as many packets",
 				c.after.In, c.after.Dev, prose.Thousands(c.before.Data.Size()), c.before.Dev, prose.Thousands(c.after.Data.Size()), c.after.Dev, prose.Short(c.times.Value.Center))}
 		if q := c.after.Queue; q != nil && q.Kind == "tbf" { // it cuts what is larger than its burst (tbf_segment, net/sched/sch_tbf.c)
-			if r.Wire.Link > 0 {
-				return nil
-			}
 			f.Text += lang.T("; its queueing discipline (tbf) cuts packets that are larger than its burst")
 			if d, known := deviceOf(settings(r), c.after.In, c.after.Dev); known && d.Burst > 0 {
 				f.Text += lang.Text(", " + unit.Format(d.Burst, "byte"))

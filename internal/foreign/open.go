@@ -31,7 +31,7 @@ func OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 		switch {
 		case err != nil:
 			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
-		case kernel: // such as /proc/self/fd/0, which is no path
+		case kernel: // such as /proc/self/fd/0, which does not name a file
 			return open(at, flag, perm, name)
 		case to == "": // replaced meanwhile
 			continue

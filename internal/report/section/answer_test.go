@@ -85,7 +85,7 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// Too few blocks are no equality.
+// Too few blocks do not show that networks are equal.
 func TestTooFewBlocks(t *testing.T) {
 	r := reporttest.Run(t)
 	few := r.Results[:0]
