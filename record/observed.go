@@ -64,6 +64,7 @@ var (
 	Episode     = fact[int]("episode", "Which build of the network the trial used, counted from 1.")
 	Repeats     = fact[int]("repeats", "The block that the trial's block repeats.")
 	Accelerator = fact[string]("vm.accelerator", "What runs the guests of the network: kvm or tcg.")
+	Datapath    = fact[string]("ovs.datapath", "What forwards at the path's bridges of Open vSwitch: system (the kernel) or netdev (ovs-vswitchd).")
 	Guest       = fact[string]("guest", "The guest in which the whole run took place.")
 	AtOnce      = fact[int]("at.once", "Pairs of hosts that were measured at once, so that nobody can tell their CPU times apart.")
 	CPUIncludes = fact[string]("cpu.includes", "Background whose CPU time and packets the values include.")

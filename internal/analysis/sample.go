@@ -256,6 +256,14 @@ func unanswered(t *record.Result) bool {
 	return ok && loss.Value == 1
 }
 
+// Observations has what each trial that counts observed.
+func (s *Sample) Observations() (all []record.Observed) {
+	for _, r := range s.ok {
+		all = append(all, r.Observed)
+	}
+	return all
+}
+
 // Unit returns the unit of q, "" if no ok trial has it.
 func (s *Sample) Unit(q record.Quantity) string {
 	for _, n := range s.names {

@@ -19,6 +19,7 @@
 //	  section: where in the source
 //	  text: The claim in one sentence.
 //	  published: the numbers, as published
+//	  needs: [kvm]                # without which the claim cannot be tested, see Need
 //	  study: one-gigabit          # of this file, or a shipped one
 //	  tests:
 //	  - of: {network: vxlan-overlay, probe: tcp-stream}
@@ -63,6 +64,7 @@ type Claim struct {
 	Text       string           `json:"text"` // the claim in one sentence
 	Conditions string           `json:"conditions"`
 	Published  string           `json:"published"` // the numbers, as published
+	Needs      []Need           `json:"needs,omitempty"`
 	Study      study.Study      `json:"-"`         // that bears on it
 	Tests      []Test           `json:"tests"`     // all of which must hold
 	Tolerance  string           `json:"tolerance"` // reason for the bounds
@@ -192,6 +194,11 @@ func (c Claim) check() (errs []error) {
 	} {
 		if text.value == "" {
 			errs = append(errs, c.At.Errorf("claim %s: %s is missing", c.ID, text.key))
+		}
+	}
+	for _, n := range c.Needs {
+		if _, ok := needs[n]; !ok {
+			errs = append(errs, c.At.Errorf("claim %s: unknown need %q: want one of %s", c.ID, n, needNames()))
 		}
 	}
 	if len(c.Tests) == 0 {

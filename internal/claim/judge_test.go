@@ -254,3 +254,37 @@ func TestBears(t *testing.T) {
 		}
 	}
 }
+
+// A claim about a mechanism that did not do the work cannot fail.
+func TestNeeds(t *testing.T) {
+	for _, c := range []struct {
+		name, needs string
+		host, vxlan record.Observed
+		want        Verdict
+		why         string
+	}{
+		{"none", "", nil, nil, Fails, ""},
+		{"guests on hardware, the host is silent", "kvm", nil, record.Observed{"vm.accelerator": "kvm"}, Fails, ""},
+		{"emulated guests", "kvm", nil, record.Observed{"vm.accelerator": "tcg"}, Untestable,
+			"it is about guests on hardware virtualization, and here vm.accelerator is tcg"},
+		{"one of two emulated", "kvm", record.Observed{"vm.accelerator": "tcg"}, record.Observed{"vm.accelerator": "kvm"}, Untestable, "vm.accelerator is tcg"},
+		{"nobody says", "kvm", nil, nil, Untestable, "these trials do not show it"},
+		{"two", "kvm, ovs-kernel", nil, record.Observed{"vm.accelerator": "kvm", "ovs.datapath": "netdev"}, Untestable, "ovs.datapath is netdev"},
+		{"a link of any rate", "link", record.Observed{"link": "1e9"}, record.Observed{"link": "1e9"}, Fails, ""},
+		{"no link", "link", nil, nil, Untestable, "a link that all networks fill"},
+		{"never", "zones", record.Observed{"path.delay": "500us"}, nil, Untestable, "zones of a cloud"},
+	} {
+		src := strings.Replace(small, "  published:", "  needs: ["+c.needs+"]\n  published:", 1)
+		src = strings.Replace(src, "    factors: {mtu: [1500, 9000]}\n", "", 1)
+		a, b := strings.Index(src, "  tests:\n"), strings.Index(src, "  tolerance:")
+		claims := load(t, src[:a]+"  tests:\n"+ratio("least: 2")+src[b:])
+		rs := trials(map[string][]float64{"host tcp-stream": times(12, 100, 0.01), "vxlan tcp-stream": times(12, 50, 0.01)})
+		for i := range rs {
+			rs[i].Observed = map[string]record.Observed{"host": c.host, "vxlan": c.vxlan}[rs[i].Config["network"]]
+		}
+		got := Judge(claims, claims[0].Study, run(rs))
+		if len(got) != 1 || got[0].Verdict != c.want || !strings.Contains(got[0].Why.String(), c.why) {
+			t.Errorf("%s: %s: %s, want %s: %s", c.name, got[0].Verdict, got[0].Why, c.want, c.why)
+		}
+	}
+}

@@ -134,19 +134,17 @@ func (c Cell) String() string {
 
 func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 	o := Outcome{Claim: c, Verdict: Holds, Runs: 1}
-	values := map[string]analysis.Series{}
 	confidence := stat.Adjust(Confidence, len(c.Tests))
-	samples, o.Busy = steady(samples, confidence)
-	for _, cell := range c.Cells() {
-		v, why := valuesOf(samples[cell.String()], cell.Metric)
-		if why != "" {
-			return c.Cannot(lang.T("%s: %s", cell, why))
-		}
-		values[cell.String()] = v
+	if why := c.unmet(samples); why != "" {
+		return c.Cannot(why)
 	}
 	more, none := 0, lang.Text("")
 	for _, t := range c.Tests {
-		m := t.measure(values, confidence, o.Busy)
+		m, busy, why := t.measure(samples, confidence)
+		if why != "" {
+			return c.Cannot(why)
+		}
+		o.Busy = cmp.Or(o.Busy, busy)
 		none = cmp.Or(none, lang.Stored(m.Ratio.Reason()))
 		if m.Verdict == Undecided && m.Ratio.Bounded() && m.Ratio.Lo == 0 {
 			none = cmp.Or(none, lang.T("nothing arrived in some blocks: the ratio has no lower bound"))
@@ -169,21 +167,6 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 		o.Why = lang.T("about %d more blocks would decide", more)
 	}
 	return o
-}
-
-// steady returns the trials that count, by the cell's name.
-func steady(samples map[string]*analysis.Sample, confidence float64) (map[string]*analysis.Sample, *analysis.Disturbance) {
-	names := slices.Sorted(maps.Keys(samples))
-	var all []*analysis.Sample
-	for _, n := range names {
-		all = append(all, samples[n])
-	}
-	all, busy := analysis.Steady(confidence, all...)
-	counted := map[string]*analysis.Sample{}
-	for i, n := range names {
-		counted[n] = all[i]
-	}
-	return counted, busy
 }
 
 // worse combines the verdicts of two tests: one failed test refutes the claim.
@@ -211,11 +194,20 @@ func valuesOf(s *analysis.Sample, metric record.Quantity) (analysis.Series, lang
 	}
 }
 
-// measure pairs the cells of t within blocks in which all have a value.
-func (t Test) measure(values map[string]analysis.Series, confidence float64, busy *analysis.Disturbance) Measure {
-	var all []analysis.Series
-	for _, c := range t.Cells() {
-		all = append(all, values[c.String()])
+// measure pairs the cells of t within blocks in which all have a value. Which trials count is decided for these cells
+// alone, so that a ratio is the same in every claim. It says why if a cell has no values.
+func (t Test) measure(samples map[string]*analysis.Sample, confidence float64) (_ Measure, busy *analysis.Disturbance, why lang.Text) {
+	cells := t.Cells()
+	counted := make([]*analysis.Sample, len(cells))
+	for i, c := range cells {
+		counted[i] = samples[c.String()]
+	}
+	counted, busy = analysis.Steady(confidence, counted...)
+	all := make([]analysis.Series, len(cells))
+	for i, c := range cells {
+		if all[i], why = valuesOf(counted[i], c.Metric); why != "" {
+			return Measure{}, nil, lang.T("%s: %s", c, why)
+		}
 	}
 	_, v := analysis.Common(all...)
 	base, other := t.quotients(v)
@@ -223,7 +215,7 @@ func (t Test) measure(values map[string]analysis.Series, confidence float64, bus
 	if m.Verdict = t.verdict(m.Ratio); m.Verdict == Undecided {
 		m.More = t.more(m.Ratio, confidence)
 	}
-	return m
+	return m, busy, ""
 }
 
 // quotients returns numerator and denominator of every block. v is in the order of Cells.

@@ -30,6 +30,7 @@ func (n OVS) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
+	p.Path.Datapath = v.datapath()
 	h, mtu := t.Hosts[0], p.Path.MTU
 	bridge := v.addBridge(h, intBridge)
 	bridge[0].Forwards = forwards("ovs-vsctl", intBridge, h.Dev) // pods reach the host through the bridge's own device

@@ -39,6 +39,7 @@ func ovsTunnel(name, kind, datapath, iface string, vni, port int, t topo.Topolog
 	if err != nil {
 		return plan.Plan{}, err
 	}
+	p.Path.Datapath = v.datapath()
 	mtu := p.Path.MTU
 	for _, h := range t.Hosts {
 		p.Steps = slices.Concat(p.Steps, v.start(h), v.uplink(h, t.MTU), v.addBridge(h, intBridge),

@@ -23,7 +23,7 @@ func (n OVSVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p.Path.Tag = plan.VLANTag
+	p.Path.Tag, p.Path.Datapath = plan.VLANTag, v.datapath()
 	for _, h := range t.Hosts {
 		p.Steps = slices.Concat(p.Steps, v.start(h), v.addBridge(h, intBridge, h.Dev),
 			v.attach(h, p.Path.MTU, fmt.Sprintf("tag=%d", n.Tag)), v.versions(h))

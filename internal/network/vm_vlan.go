@@ -37,6 +37,7 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 		if err != nil {
 			return plan.Plan{}, err
 		}
+		p.Path.Datapath = s.datapath()
 		for _, h := range t.Hosts {
 			p.Steps = append(p.Steps, n.ovs(s, h, mtu)...)
 		}

@@ -223,6 +223,9 @@ type Path struct {
 	Shared int `json:"shared,omitempty"`
 	// Tag is how many bytes a VLAN adds to every frame on the underlay, outside its MTU.
 	Tag int `json:"tag,omitempty"`
+	// Datapath is what forwards at the bridges of Open vSwitch: system (the kernel) or netdev (ovs-vswitchd);
+	// empty without Open vSwitch.
+	Datapath string `json:"-"`
 	// Found: a target found the path, and Overhead and Outer are unknown.
 	Found bool `json:"found,omitempty"`
 	// Passes is the largest packet that passes if a step after those of the network lowered an MTU

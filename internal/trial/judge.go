@@ -25,6 +25,9 @@ func (s *Setup) sizes(r *record.Result) {
 // path records the path's properties and the arithmetic ceiling of a link.
 func (s *Setup) path(r *record.Result, m probe.Measured) {
 	record.PathHosts.Put(r.Observed, s.Plan.Crossed(s.Client, s.Server))
+	if d := s.Plan.Path.Datapath; d != "" {
+		record.Datapath.Put(r.Observed, d)
+	}
 	if m.Protocol == "udp" {
 		record.Datagram.Put(r.Observed, m.Datagram)
 	}
