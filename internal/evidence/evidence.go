@@ -118,11 +118,14 @@ type Place struct {
 	// BridgeNF and Sysctl hold kernel settings by key, with dots.
 	BridgeNF map[string]string `json:"bridgeNF,omitempty"`
 	Sysctl   map[string]string `json:"sysctl,omitempty"`
-	Rules    *int              `json:"rules,omitempty"`    // of all packet-filter tables, nftables' and the older ones; nil if unknown
-	Tracked  *int              `json:"tracked,omitempty"`  // entries of connection tracking; nil if it is not in use or unknown
-	PathMTU  map[string]int    `json:"pathMTU,omitempty"`  // learned, by the far address; those that differ from the device's MTU
-	RouteMTU map[string]int    `json:"routeMTU,omitempty"` // stated on the route to the far address, likewise
-	Unknown  []string          `json:"unknown,omitempty"`  // what could not be read, and why
+	Rules    *int              `json:"rules,omitempty"` // of all packet-filter tables, nftables' and the older ones; nil if unknown
+	// PacketRules are those of Rules that each packet can meet: chains of type nat see the first one of a connection, and
+	// chains without a hook none.
+	PacketRules *int           `json:"packetRules,omitempty"`
+	Tracked     *int           `json:"tracked,omitempty"`  // entries of connection tracking; nil if it is not in use or unknown
+	PathMTU     map[string]int `json:"pathMTU,omitempty"`  // learned, by the far address; those that differ from the device's MTU
+	RouteMTU    map[string]int `json:"routeMTU,omitempty"` // stated on the route to the far address, likewise
+	Unknown     []string       `json:"unknown,omitempty"`  // what could not be read, and why
 	// Unlike holds the settings that something other than the plan changed, by NAME or DEVICE NAME: the value, and that
 	// of a new network.
 	Unlike map[string][2]string `json:"unlike,omitempty"`

@@ -220,14 +220,16 @@ var watchedCases = []watchedCase{
 		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 1450} })
 	}},
 	{rule: "many-rules", protocol: "udp", change: func(o observed) {
-		o.place("h2", func(p *evidence.Place) { n := 1000; p.Rules = &n })
+		o.place("h2", func(p *evidence.Place) { n := 1000; p.PacketRules = &n })
 		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
 	}, want: "h2 has 1,000 packet-filter rules, and with them packets take 1.30× the CPU time per bit", place: "h2"},
-	{protocol: "udp", name: "rules without effect", change: func(o observed) {
+	{protocol: "udp", name: "rules without effect", change: func(o observed) { o.place("h2", func(p *evidence.Place) { n := 1000; p.PacketRules = &n }) }},
+	{protocol: "udp", name: "rules of NAT, which only a connection's first packet tries", change: func(o observed) {
 		o.place("h2", func(p *evidence.Place) { n := 1000; p.Rules = &n })
+		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
 	}},
 	{protocol: "udp", name: "some rules", change: func(o observed) {
-		o.place("h2", func(p *evidence.Place) { n := 99; p.Rules = &n })
+		o.place("h2", func(p *evidence.Place) { n := 99; p.PacketRules = &n })
 		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
 	}},
 	{rule: "bridge-nf", protocol: "udp", change: func(o observed) {

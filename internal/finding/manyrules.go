@@ -16,7 +16,7 @@ const many = 100
 var manyRules = Rule{
 	ID:    "many-rules",
 	Title: "Packet-filter rules cost CPU time",
-	Doc: "Packet filters try the rules of a chain one by one. What that costs depends on the rules: many are in chains that the packets never meet, or behind one that accepts them. So the rule needs the run's own contrast: a baseline with the same devices and at least 100 rules fewer in a network namespace of the path, " +
+	Doc: "Packet filters try the rules of a chain one by one. What that costs depends on the rules: many are in chains that the packets never meet, or behind one that accepts them, and those of NAT are tried by the first packet of a connection only, so they do not count. So the rule needs the run's own contrast: a baseline with the same devices and at least 100 such rules fewer in a network namespace of the path, " +
 		"and a CPU time, or a time of the path, whose interval, with the rules ÷ without in the same block, lies above 1. The rules must be there in more than half of the blocks, of at least three.",
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
 		own, base := settings(r), settingsOf(r.BaseEvidence())
@@ -27,16 +27,16 @@ var manyRules = Rule{
 		}
 		at, extra := "", 0
 		for _, node := range slices.Sorted(maps.Keys(own.Places)) {
-			n, was := own.Places[node].Rules, base.Places[node].Rules
+			n, was := own.Places[node].PacketRules, base.Places[node].PacketRules
 			if n != nil && was != nil && *n-*was > extra {
 				at, extra = node, *n-*was
 			}
 		}
 		rules, ok := analysis.Exceeds(r.Evidence(), many-0.5, func(o analysis.Observed) (n, trials float64) {
-			if o.Settings == nil || o.Settings.Places[at].Rules == nil {
+			if o.Settings == nil || o.Settings.Places[at].PacketRules == nil {
 				return 0, 0
 			}
-			return float64(*o.Settings.Places[at].Rules), 1
+			return float64(*o.Settings.Places[at].PacketRules), 1
 		})
 		if !ok || extra < many {
 			return nil

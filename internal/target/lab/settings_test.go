@@ -88,13 +88,17 @@ func TestSettings(t *testing.T) {
 	if facts.Find("nft") == "" {
 		t.Skip("there is no nft to add rules with")
 	}
-	const rules = "add table ip x; add chain ip x y { type filter hook output priority 0; }; add rule ip x y counter; add rule ip x y ct state new counter; add table inet z; add chain inet z y; add rule inet z y drop"
+	const rules = "add table ip x; add chain ip x y { type filter hook output priority 0; }; add rule ip x y counter; add rule ip x y ct state new counter; add table inet z; add chain inet z y; add rule inet z y drop; " +
+		"add table ip n; add chain ip n y { type nat hook prerouting priority -100; }; add rule ip n y counter; add chain ip x j; add rule ip x j counter"
 	if err := s.Nodes["a"].Run(t.Context(), target.Cmd{Argv: []string{"nft", rules}}); err != nil {
 		t.Fatal(err)
 	}
 	send()
-	if p = settings(); p.Rules == nil || *p.Rules != 3 || p.Tracked == nil {
-		t.Errorf("%v rules and %v connections, want 3 and some: %v", p.Rules, p.Tracked, p.Unknown)
+	if p = settings(); p.Rules == nil || *p.Rules != 5 || p.Tracked == nil {
+		t.Errorf("%v rules and %v connections, want 5 and some: %v", p.Rules, p.Tracked, p.Unknown)
+	}
+	if p.PacketRules == nil || *p.PacketRules != 3 { // neither NAT's nor one in a chain without a hook
+		t.Errorf("each packet can meet %v rules, want 3", p.PacketRules)
 	}
 	other, err := s.Nodes["b"].Settings(t.Context(), nil, nil)
 	if err != nil || other.Rules == nil || *other.Rules != 0 {

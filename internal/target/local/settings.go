@@ -67,7 +67,7 @@ func SettingsOf(root fs.FS, devs []string, far []netip.Addr) evidence.Place {
 			p.Sysctl[key] = v
 		}
 	}
-	p.Rules, err = rules(root)
+	p.Rules, p.PacketRules, err = rules(root)
 	unknown("packet-filter rules", err)
 	if v, ok := sysctl(root, "net.netfilter.nf_conntrack_count"); ok {
 		if n, err := strconv.Atoi(v); err == nil && n > 0 {

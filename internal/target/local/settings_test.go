@@ -143,7 +143,7 @@ func TestHasModule(t *testing.T) {
 		}
 	}
 	legacy := fstest.MapFS{"proc/net/ip_tables_names": text("filter\nnat\n")}
-	if n, err := rules(legacy); n != nil || err == nil || err.Error() != "not counted: /proc/net/ip_tables_names lists filter, nat" {
+	if n, _, err := rules(legacy); n != nil || err == nil || err.Error() != "not counted: /proc/net/ip_tables_names lists filter, nat" {
 		t.Errorf("%v rules, %v", n, err)
 	}
 }
