@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -33,7 +34,7 @@ func atBaseline(run *analysis.Run, f, g Finding) bool {
 // the same.
 func alike(f, g Finding) bool {
 	if f.Number == nil || g.Number == nil {
-		return f.Subject == g.Subject && f.Place == g.Place
+		return cmp.Or(f.Role, f.Subject) == cmp.Or(g.Role, g.Subject) && f.Place == g.Place
 	}
 	return !more(f.Number.Value, g.Number.Value)
 }

@@ -33,6 +33,8 @@ type Finding struct {
 	// Subject is what the text is about, if findings of the rule at one place can be about different things: they are
 	// never one statement.
 	Subject lang.Text `json:"-"`
+	// Role is the subject wherever it is: the engine's client is the same limit in a pod as on the host.
+	Role lang.Text `json:"-"`
 	// Shared means that the baseline shows the same, to the same degree, under the same probe: it explains no
 	// difference.
 	Shared bool `json:"-"`

@@ -23,7 +23,7 @@ var fullThread = Rule{
 	Doc: "A thread runs on one CPU at a time, so one that uses 95 % of a CPU or more cannot do more, however idle the other CPUs are; nor can the engine's client if it uses 90 % and waits for its CPU the rest of the time. The time of a thread includes the softirqs that ran on top of it, which in a lab is most of the path. " +
 		"Threads that only load a CPU as a condition of the trial, and ends that poll, are left out, and so is the engine's client where more than 10 % of what it sends is lost.",
 	Check: rows(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		var names, subjects, evidence []lang.Text
+		var names, subjects, roles, evidence []lang.Text
 		for _, t := range r.Threads() {
 			if !t.Full || idles(t, r) || clearly(r.Lost, lostElsewhere) && t.Program == sample.EngineClient || len(names) == mostFull {
 				continue
@@ -32,13 +32,13 @@ var fullThread = Rule{
 			if !t.WholeCPU() {
 				name = lang.T("%s and never idle", name)
 			}
-			names, subjects = append(names, name), append(subjects, Describe(t).Subject)
+			names, subjects, roles = append(names, name), append(subjects, Describe(t).Subject), append(roles, Describe(t).Name)
 			evidence = append(evidence, lang.T("%s in %s: median of %d blocks", t.Name(), placeOf(t), t.Share.N))
 			if line := receives(r, t); line != "" {
 				evidence = append(evidence, line)
 			}
 		}
-		f := Finding{Severity: Note, Subject: lang.Join(subjects, lang.T("; ")), Evidence: evidence}
+		f := Finding{Severity: Note, Subject: lang.Join(subjects, lang.T("; ")), Role: lang.Join(roles, lang.T("; ")), Evidence: evidence}
 		switch len(names) {
 		case 0:
 			return nil

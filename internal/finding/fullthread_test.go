@@ -38,3 +38,22 @@ func TestClientNeverIdle(t *testing.T) {
 		t.Errorf("a client that sleeps: %v", fs)
 	}
 }
+
+// The same program at its limit in both networks explains no difference, wherever it runs; another one does.
+func TestSharedThread(t *testing.T) {
+	for _, c := range []struct {
+		there  string
+		shared bool
+	}{{sample.EngineClient, true}, {"weir-relay", false}} {
+		rs, o := watched("udp", func(o observed) { o.thread("h1p1", sample.EngineClient, "", 0.97) })
+		for i := range rs {
+			if rs[i].Config["network"] == "host" {
+				used(&rs[i], record.CPUThread.Thread("h1", c.there, ""), 0.96)
+			}
+		}
+		here := slices.DeleteFunc(Check(analysis.New(rs, o)), func(f Finding) bool { return f.Rule != "full-thread" || f.Cells[0].Network != "vx" })
+		if len(here) != 1 || here[0].Shared != c.shared {
+			t.Errorf("beside %s: %+v", c.there, here)
+		}
+	}
+}
