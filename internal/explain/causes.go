@@ -44,7 +44,7 @@ func (r Premises) causes(network string) (own, shared []Statement) {
 			return x.Rule == f.Rule && x.Place == f.Place && x.about == f.Subject && x.Shared == f.Shared
 		})
 		if i < 0 {
-			x := &reason{Statement: Statement{Subject: Cause, Rule: f.Rule, Place: f.Place, Shared: f.Shared, Number: f.Number, Test: f.Test, Untestable: f.Untestable, Evidence: slices.Clone(f.Evidence), about: f.Subject}}
+			x := &reason{Statement: Statement{Subject: Cause, Rule: f.Rule, Place: f.Place, Shared: f.Shared, Number: f.Number, Test: f.Test, Untestable: f.Untestable, Evidence: slices.Clone(f.Evidence), about: f.Subject, role: f.Role}}
 			if f.Remedy != "" {
 				x.Evidence = append(x.Evidence, lang.T("remedy: %s", f.Remedy))
 			}

@@ -79,7 +79,29 @@ type Statement struct {
 	// Shared means that the baseline has the same cause to the same degree.
 	Shared bool `json:"-"`
 
-	about lang.Text // what the text is about, of findings that say so
+	about lang.Text   // what the text is about, of findings that say so
+	role  lang.Text   // the same, wherever it is
+	each  []lang.Text // the text about each of Cells alone; nil: there is only Text
+}
+
+// About returns what s says of a cell alone; false if it says nothing of it.
+func (s Statement) About(c analysis.Cell) (lang.Text, bool) {
+	i := slices.IndexFunc(s.Cells, func(x analysis.Cell) bool { return x.String() == c.String() })
+	switch {
+	case i < 0:
+		return "", false
+	case s.each == nil:
+		return s.Text, true
+	}
+	return s.each[i], true
+}
+
+// Limit returns what is at its limit in a network and the baseline alike, by a statement; "" if nothing.
+func (s Statement) Limit() lang.Text {
+	if s.Shared && s.Rule == "full-thread" {
+		return s.role
+	}
+	return ""
 }
 
 func (s Statement) String() string { return s.Say().String() }

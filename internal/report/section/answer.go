@@ -6,7 +6,6 @@ import (
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
@@ -232,40 +231,6 @@ func often(all map[string]int) (reason string) {
 		return string(r[:longestReason]) + "…"
 	}
 	return reason
-}
-
-// because is the first statement of the explanation of the network that differs most; "" if it has none that explains it.
-func (s source) because() string {
-	var far Effect
-	for _, e := range s.effects() {
-		if e.shown() && (far.Network == "" || e.size() > far.size()) {
-			far = e
-		}
-	}
-	for _, n := range s.Why().Networks {
-		if len(s.p.Contrasts) > 0 && far.Network == "" && len(s.p.Networks) == 1 {
-			far.Network = n.Name
-		}
-		if n.Name != far.Network {
-			continue
-		}
-		var limit string // says why the network is not faster, not why it is slower than another
-		for _, x := range n.Statements {
-			if slices.Contains([]explain.Subject{explain.Failure, explain.Ordinary, explain.Hypothesis}, x.Subject) {
-				continue
-			}
-			text := say("Why %s: %s", n.Name, prose.Sentence(x.Text))
-			switch {
-			case x.Shared:
-			case x.Rule != "full-thread" && x.Rule != "one-cpu" && x.Rule != "contention":
-				return text
-			case limit == "":
-				limit = text
-			}
-		}
-		return limit
-	}
-	return ""
 }
 
 // reach says how sure the answer is, and what another run or machine may change.

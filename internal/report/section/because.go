@@ -1,0 +1,65 @@
+package section
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/explain"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
+)
+
+// because says why the network with the largest difference has it; "" where the explanation does not say.
+func (s source) because() string {
+	far := s.largest()
+	for _, n := range s.Why().Networks {
+		if n.Name == far.Network || far.Network == "" && len(s.p.Contrasts) > 0 && len(s.p.Networks) == 1 {
+			return reasonFor(n, far)
+		}
+	}
+	return ""
+}
+
+// largest is the cell of the largest difference that a network shows from the baseline; empty if none does.
+func (s source) largest() (far analysis.Cell) {
+	most := 0.0
+	for t, r := range s.p.Rows() {
+		if e := s.effect(*t, *r); r.Network != s.p.Baseline && e.shown() && e.size() > most {
+			most, far = e.size(), t.Cell(*r)
+		}
+	}
+	return far
+}
+
+// reasonFor is the first of a network's statements about the cell, or the first one about any, that says why the network
+// differs from another; without one, what limits it.
+func reasonFor(n explain.Network, far analysis.Cell) string {
+	var reason, other, limit, both lang.Text
+	for _, x := range n.Statements {
+		if slices.Contains([]explain.Subject{explain.Failure, explain.Ordinary, explain.Hypothesis}, x.Subject) {
+			continue
+		}
+		text, here := x.About(far)
+		switch {
+		case x.Shared:
+			if here {
+				both = cmp.Or(both, x.Limit())
+			}
+		case x.Rule == "full-thread" || x.Rule == "one-cpu" || x.Rule == "contention":
+			limit = cmp.Or(limit, x.Text)
+		case here:
+			reason = cmp.Or(reason, text)
+		default:
+			other = cmp.Or(other, x.Text)
+		}
+	}
+	if reason != "" && both != "" {
+		reason = prose.Sentences(prose.Sentence(reason), prose.Sentence(lang.T("one thread limits both networks: %s", both)))
+	}
+	text := cmp.Or(reason, other, limit)
+	if text == "" {
+		return ""
+	}
+	return say("Why %s: %s", n.Name, prose.Sentence(text))
+}
