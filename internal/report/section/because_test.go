@@ -1,15 +1,15 @@
 package section
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/explain"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // The reason is about the largest difference, and names a limit that both networks share.
-func TestBecause(t *testing.T) {
+func TestReasonFor(t *testing.T) {
 	cell := func(probe string) analysis.Cell { return analysis.Cell{Network: "vxlan", Probe: probe} }
 	path := explain.Statement{Subject: explain.Path, Cells: []analysis.Cell{cell("udp-rr")}, Text: "a response spends more on the path"}
 	cost := explain.Statement{Subject: explain.Cost, Cells: []analysis.Cell{cell("udp-rate")}, Text: "a datagram costs 1.86×"}
@@ -26,7 +26,7 @@ func TestBecause(t *testing.T) {
 		{"rather than a limit", []explain.Statement{full, cost}, "udp-rate", "Why vxlan: A datagram costs 1.86×."},
 		{"nothing", nil, "udp-rate", ""},
 	} {
-		if got := reasonFor(explain.Network{Name: "vxlan", Statements: c.said}, cell(c.probe)); strings.TrimSpace(got) != c.want {
+		if got := lang.Text(reasonFor(explain.Network{Name: "vxlan", Statements: c.said}, cell(c.probe))).String(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
