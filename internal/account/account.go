@@ -7,11 +7,13 @@ package account
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/explain"
@@ -114,6 +116,15 @@ func (a *Account) Times() (first, last time.Time) {
 		}
 	}
 	return first, last
+}
+
+// Noun names a network in a sentence: "a VXLAN overlay". One that the study, or an import, gives a name of its own keeps it.
+func (c Contents) Noun(network string) string {
+	named := func(u study.Use) bool { return u.Name == network && u.Kind == network }
+	if noun := catalog.Networks[network].Noun; noun != "" && !c.Unpaired && slices.ContainsFunc(c.Spec.Networks, named) {
+		return string(lang.Stored(noun))
+	}
+	return network
 }
 
 // Words describe probes, by their names in the study.

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"strings"
 	"testing"
 	"unicode"
 
@@ -19,6 +20,20 @@ func TestProbesInChinese(t *testing.T) {
 			if s != "" && langtest.Need(t, *update, "words-report.yaml", name, s) && !containsHan(lang.Stored(s).In(lang.Draft)) {
 				t.Errorf("%s: no Chinese of %q", name, s)
 			}
+		}
+	}
+}
+
+// Sentences name networks by nouns, which are short and different, and Chinese unless they are a product's name.
+func TestNouns(t *testing.T) {
+	of := map[string]string{}
+	for name, n := range Networks {
+		if n.Noun == "" || len(n.Noun) > 40 || of[n.Noun] != "" {
+			t.Errorf("%s is %q in sentences, as %q: want a short noun of its own", name, n.Noun, of[n.Noun])
+		}
+		of[n.Noun] = name
+		if strings.Contains(n.Noun, " ") && n.Noun != "Weave Net" {
+			langtest.Need(t, *update, "words-terminal.yaml", name, n.Noun)
 		}
 	}
 }

@@ -110,5 +110,6 @@ var nouns = map[string]struct {
 	"hop":             {lang.T("1 hop"), func(n int) lang.Text { return lang.T("%d hops", n) }},
 	"machine":         {lang.T("1 machine"), func(n int) lang.Text { return lang.T("%d machines", n) }},
 	"period":          {lang.T("1 period"), func(n int) lang.Text { return lang.T("%d periods", n) }},
+	"comparison":      {lang.T("1 comparison"), func(n int) lang.Text { return lang.T("%d comparisons", n) }},
 	"pair":            {lang.T("1 pair"), func(n int) lang.Text { return lang.T("%d pairs", n) }},
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -144,13 +145,17 @@ func load(t testing.TB) []record.Result {
 // Run returns the synthetic run as read from a results directory.
 func Run(t testing.TB) *account.Account {
 	t.Helper()
-	study, err := os.ReadFile("../testdata/study.yaml")
+	src, err := os.ReadFile("../testdata/study.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := study.Load(src, "study.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &account.Account{Contents: account.Contents{
 		Name: "udp-vs-tcp (synthetic)", Question: "Why is UDP so much slower than TCP on the overlay? These numbers are synthetic: nobody measured them.",
-		Study: study, Words: Words, Results: load(t), Options: analysis.Options{Baseline: "host",
+		Study: src, Spec: spec, Words: Words, Results: load(t), Options: analysis.Options{Baseline: "host",
 			Networks: []string{"host", "bridge", "vxlan-overlay"}, Probes: []string{"tcp-stream", "udp-stream", "udp-rate", "udp-rr"}},
 		Hosts:   map[string][]byte{"bench-1": []byte(`{"kernel":"6.12.9","cpu":"Example 3 GHz","cpus":8,"arch":"amd64","os":"Example Linux 1","sysctl":{"net.core.rmem_max":"212992","net.ipv4.tcp_congestion_control":"cubic"},"tools":{"iperf3":"3.18","ping":"20240905"}}`)},
 		Command: []string{"weir", "run", account.StudyFile},

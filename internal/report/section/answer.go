@@ -68,7 +68,7 @@ func (s source) compared() []string {
 	if s.p.Baseline == "" {
 		return nil
 	}
-	return Tell(s.effects(), s.p.Baseline, s.few())
+	return Tell(s.effects(), s.p.Baseline, s.few(), s.Noun)
 }
 
 // effects are the ratios of the run's tables. Of a probe under several conditions, a network has the smallest and the largest
@@ -272,9 +272,9 @@ func (s source) otherRun() string {
 	case far.Network == "" || s.Target.Exists():
 		return ""
 	case !far.shown():
-		return say("Over other runs on this machine, %s of %s is not shown to differ.", far.Of, far.Network)
+		return say("Over other runs on this machine, %s of %s is not shown to differ.", far.Of, s.Noun(far.Network))
 	}
-	return say("Over other runs on this machine, %s %s.", far.Network, predicate([]Effect{far}))
+	return say("Over other runs on this machine, %s %s.", s.Noun(far.Network), predicate([]Effect{far}))
 }
 
 // lead is the one warning that could change the answer, with its remedy; "" without one. The page has the others.

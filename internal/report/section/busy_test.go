@@ -44,7 +44,7 @@ func TestBusy(t *testing.T) {
 	last := -1
 	for _, want := range []string{
 		"! Busy machine: 141 of 144 trials disturbed",
-		"Compared with host, vxlan-overlay keeps 65 %",
+		"Compared with the host network, a VXLAN overlay keeps 65 %",
 		"most CPU time went to firefox (pid 4242) 0.61 core",
 		"The machine was busy (others used 0.9 of 2 cores): ratios of throughput and response time are wide",
 		"vxlan-overlay: CPU time per packet (UDP) 2.300× of host [2.300",

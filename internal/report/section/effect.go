@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
@@ -197,8 +198,8 @@ func predicate(all []Effect) string {
 }
 
 // Tell answers what networks cost, in sentences: the largest effects first, then how many comparisons show none. At is what
-// the networks are compared with; needed is the fewest blocks for an interval, in words, "" if unknown.
-func Tell(all []Effect, against, few string) (out []string) {
+// the networks are compared with, few says why no ratio has an interval, and noun names a network in a sentence.
+func Tell(all []Effect, against, few string, noun func(string) string) (out []string) {
 	var by doc.Groups[string, Effect]
 	var none []Effect
 	var none0 doc.Groups[string, bool] // networks
@@ -224,27 +225,32 @@ func Tell(all []Effect, against, few string) (out []string) {
 		return slices.MaxFunc(by.Of[n], func(a, b Effect) int { return cmp.Compare(a.size(), b.size()) }).size()
 	}
 	slices.SortStableFunc(by.Keys, func(a, b string) int { return cmp.Compare(most(b), most(a)) })
+	against = noun(against)
 	switch n := len(by.Keys); {
 	case n == 0:
 	case n <= mostNetworks:
 		for i, name := range by.Keys {
-			text := say("%s %s.", name, predicate(by.Of[name]))
+			text := lang.T("%s %s.", noun(name), predicate(by.Of[name]))
 			if i == 0 {
-				text = say("Compared with %s, %s", against, text)
+				text = lang.T("Compared with %s, %s", against, text)
 			}
-			out = append(out, text)
+			out = append(out, string(prose.Sentence(text)))
 		}
 	default:
 		var parts []string
 		for _, name := range by.Keys[:mostNetworks] {
 			largest := slices.MaxFunc(by.Of[name], func(a, b Effect) int { return cmp.Compare(a.size(), b.size()) })
-			parts = append(parts, fmt.Sprintf("%s %s", name, predicate([]Effect{largest})))
+			parts = append(parts, fmt.Sprintf("%s %s", noun(name), predicate([]Effect{largest})))
 		}
-		out = append(out, say("%d of %d networks differ from %s. The largest effects: %s.", n, len(none0.Keys), against, prose.Alternatives(parts)))
+		text := say("All %d networks differ from %s. The largest effects: %s.", n, against, prose.Alternatives(parts))
+		if all := len(none0.Keys); n < all {
+			text = say("Of %d networks, %d differ from %s. The largest effects: %s.", all, n, against, prose.Alternatives(parts))
+		}
+		out = append(out, text)
 		var same []string
 		for _, name := range none0.Keys {
 			if by.Of[name] == nil {
-				same = append(same, name)
+				same = append(same, noun(name))
 			}
 		}
 		if len(same) > 0 && len(same) <= 2*mostNetworks {
@@ -271,9 +277,9 @@ func others(none []Effect, shown, of, unknown int, against string) (out []string
 	switch {
 	case len(none) == 0:
 	case shown == 0 && would > 0:
-		seen = say("No difference from %s was seen in %d comparisons; one of %s would have shown.", against, len(none), size)
+		seen = say("No difference from %s was seen in %s; one of %s would have shown.", against, prose.Count(len(none), "comparison"), size)
 	case shown == 0:
-		seen = say("No difference from %s was seen in %d comparisons.", against, len(none))
+		seen = say("No difference from %s was seen in %s.", against, prose.Count(len(none), "comparison"))
 	case would > 0:
 		seen = say("No other difference was seen (%d of %d comparisons); one of %s would have shown.", len(none), of, size)
 	default:

@@ -90,16 +90,22 @@ const mostAsked = 6
 // Question is that of the study. One about these networks names them: pages, tabs and lists of runs need to differ.
 func Question(r *account.Account) string {
 	p := r.Analysis
-	others := slices.DeleteFunc(slices.Clone(p.Networks), func(n string) bool { return n == p.Baseline })
+	var others []string
+	for _, n := range p.Networks {
+		if n != p.Baseline {
+			others = append(others, r.Noun(n))
+		}
+	}
+	base := r.Noun(p.Baseline)
 	switch n := len(others); {
 	case r.Question != custom || n == 0 || p.Baseline == "":
 		return word(r.Question)
 	case n == 1:
-		return say("What does %s cost, compared with %s?", others[0], p.Baseline)
+		return say("What does %s cost, compared with %s?", others[0], base)
 	case n > mostAsked:
-		return say("What do %s and %d more cost, compared with %s?", prose.List(others[:mostAsked-1]), n-mostAsked+1, p.Baseline)
+		return say("What do %s and %d more cost, compared with %s?", prose.List(others[:mostAsked-1]), n-mostAsked+1, base)
 	}
-	return say("What do %s cost, compared with %s?", prose.And(others), p.Baseline)
+	return say("What do %s cost, compared with %s?", prose.And(others), base)
 }
 
 // census counts the trials by status.

@@ -109,7 +109,7 @@ const fewRuns = 5
 // answer tells what the runs together say, as the report of one run does.
 func (s several) answer() doc.Section {
 	x := doc.Section{ID: "answer", Title: say("Answer"), Box: true}
-	lines := append(s.contrastLines(), section.Tell(s.effects(), s.p.Baseline, say("Too few runs to tell: %d, and each ratio pooled over them has no interval.", s.p.Runs))...)
+	lines := append(s.contrastLines(), section.Tell(s.effects(), s.p.Baseline, say("Too few runs to tell: %d, and each ratio pooled over them has no interval.", s.p.Runs), s.noun)...)
 	for _, text := range lines {
 		x.Lines = append(x.Lines, doc.Line{Text: text})
 	}
@@ -142,6 +142,14 @@ func (s several) datapath() doc.Section {
 		x.Notes = section.Datapath(s.runs[0])
 	}
 	return x
+}
+
+// noun names a network as the first run does.
+func (s several) noun(network string) string {
+	if len(s.runs) == 0 {
+		return network
+	}
+	return s.runs[0].Noun(network)
 }
 
 // effects are the pooled ratios to the baseline.
