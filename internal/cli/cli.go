@@ -4,17 +4,13 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,19 +23,6 @@ import (
 )
 
 func usage(format string, args ...any) error { return failure.Usage.Errorf(format, args...) }
-
-// An interruption is the cause of a context that a signal has canceled.
-type interruption struct{ signal syscall.Signal }
-
-func (i *interruption) Error() string {
-	return fmt.Sprintf("interrupted by signal %d (%v)", i.signal, i.signal)
-}
-
-// Signal is for package rootless, which passes the signal on.
-func (i *interruption) Signal() syscall.Signal { return i.signal }
-
-// readersEnd bounds the end of a command that only reads.
-const readersEnd = time.Second
 
 // toStart is how many threads and processes a command needs at least.
 const toStart = 12
@@ -71,45 +54,14 @@ func Main(version string, args []string) int {
 		err = failure.Environment.Of(err)
 	}
 	if msg := err.Error(); msg != "" {
-		fmt.Fprintln(os.Stderr, "weir:", foreign.Text(msg))
+		say := func() { fmt.Fprintln(os.Stderr, "weir:", foreign.Text(msg)) }
+		if errors.As(err, new(*interruption)) {
+			ending.Do(say)
+		} else {
+			say()
+		}
 	}
 	return failure.Status(err)
-}
-
-// interruptible returns a context that SIGINT, SIGTERM or SIGHUP cancels, unless whoever started this process
-// has it ignored, as nohup(1) does. A second signal ends the process at once, and with it, as process 1 of
-// the lab, all others. A command that only reads ends soon after the first.
-func interruptible(reads bool) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	sigs := make(chan os.Signal, 2)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) {
-			signal.Notify(sigs, s)
-		}
-	}
-	go func() {
-		s, ok := <-sigs
-		if !ok {
-			return
-		}
-		if sig, ok := s.(syscall.Signal); ok {
-			cancel(&interruption{sig})
-		}
-		var late <-chan time.Time
-		if reads { // what it does knows no context, and leaves nothing behind
-			late = time.After(readersEnd)
-		}
-		select {
-		case _, ok := <-sigs:
-			if !ok {
-				return
-			}
-		case <-late:
-			fmt.Fprintln(os.Stderr, "weir:", context.Cause(ctx))
-		}
-		os.Exit(int(failure.Interrupted))
-	}()
-	return ctx, func() { signal.Stop(sigs); close(sigs); cancel(nil) }
 }
 
 // Command returns the command line, from which the manual pages and completions of a release are made.
@@ -140,7 +92,7 @@ that is measured, cannot do it; 4 interrupted, can be resumed.`,
 	root.SetVersionTemplate("weir {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(runCommand(version), reproduceCommand(version), figureCommand(version), reportCommand(), indexCommand(), explainCommand(version), compareCommand(), poolCommand(), importCommand(), planCommand(), labCommand(),
-		listCommand(), schemaCommand(), doctorCommand(), versionCommand(version), watchCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand(), coordinateCommand(version), samplerCommand(), redirectCommand())
+		listCommand(), schemaCommand(), doctorCommand(), versionCommand(version), watchCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand(), coordinateCommand(version), samplerCommand(), redirectCommand(), outliveCommand())
 	root.SetHelpCommand(helpCommand())
 	groupCommands(root)
 	decimals(root)

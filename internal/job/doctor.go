@@ -56,7 +56,7 @@ func Doctor(ctx context.Context, forbidden error) (ds []Diagnosis, err error) {
 	}
 	add(vm.Checks()...)
 	add(checkProfile(), checkHistory())
-	return ds, nil
+	return ds, context.Cause(ctx) // what a signal ended lacks nothing
 }
 
 // tryKernel creates one of each kernel object that networks use.

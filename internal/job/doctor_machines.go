@@ -31,7 +31,7 @@ func DoctorMachines(ctx context.Context, at place.Place, s study.Study) (ds []Di
 			ds = append(ds, Diagnosis{check, check.Name != hostNetwork})
 		}
 		if last := ds[len(ds)-1]; last.Needed && !last.OK {
-			return ds, nil
+			return ds, context.Cause(ctx) // what a signal ended lacks nothing
 		}
 	}
 	connected := false

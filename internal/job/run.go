@@ -9,6 +9,7 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -159,24 +160,40 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 // trials runs and shows what the directory lacks.
 func (r *runner) trials(ctx context.Context, d *store.Dir, prepared *catalog.Prepared) error {
 	p := r.Show(Shown{r.Study, d.Results, r.Name, r.Left})
+	kept := sync.OnceFunc(func() { r.Tell.Warn(r.kept(len(d.Done()))) })
+	ended := make(chan struct{})
+	defer context.AfterFunc(ctx, func() { // what does not end in time, this process ends without a word
+		select {
+		case <-ended:
+		case <-time.After(lastMoment):
+			kept()
+		}
+	})()
 	err := experiment.Run(ctx, experiment.Config{
 		Study: r.Study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
 		Target: r.At, Version: r.Version, Dir: d, Progress: logged(d.Log, p.Event), Guest: r.Guest, Others: r.At.Others,
 		Profile: profiler(r.At), Ratios: r.Ratios,
 	})
+	close(ended)
 	p.End()
 	if ctx.Err() != nil {
-		kept := lang.T("%d trials kept in %s; %s", len(d.Done()), r.Dir, r.resumeHint())
-		if len(d.Done()) == 1 {
-			kept = lang.T("1 trial kept in %s; %s", r.Dir, r.resumeHint())
-		}
-		r.Tell.Warn(kept)
+		kept()
 		return context.Cause(ctx)
 	}
 	if err != nil {
 		return r.stopped(err)
 	}
 	return nil
+}
+
+// lastMoment is when an interrupted run says what it keeps, at the latest. A command ends within 2 s.
+const lastMoment = 900 * time.Millisecond
+
+func (r *runner) kept(trials int) lang.Text {
+	if trials == 1 {
+		return lang.T("1 trial kept in %s; %s", r.Dir, r.resumeHint())
+	}
+	return lang.T("%d trials kept in %s; %s", trials, r.Dir, r.resumeHint())
 }
 
 func (r *runner) resumeHint() lang.Text {

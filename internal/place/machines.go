@@ -103,11 +103,14 @@ func WithoutHost(s study.Study) study.Study {
 const (
 	goodbyeSoon = 5 * time.Second
 	goodbye     = 150 * time.Second // a cluster is asked to remove everything within two minutes
+	// goodbyeNow is the same after a signal, which ends a command within 2 s.
+	goodbyeNow = 500 * time.Millisecond
 )
 
 // connected calls f while m is connected. It needs no namespaces and no privilege.
 func connected(ctx context.Context, m Machines, tell lang.Teller, f func() error) error {
-	defer leave(m, tell)
+	defer context.AfterFunc(ctx, func() { abandon(m, tell) })()
+	defer leave(ctx, m, tell)
 	err := m.Connect(ctx)
 	wrong := (*kube.UsageError)(nil)
 	switch {
@@ -122,18 +125,23 @@ func connected(ctx context.Context, m Machines, tell lang.Teller, f func() error
 }
 
 // leave closes the connections, and says what takes long and what is left.
-func leave(m Machines, tell lang.Teller) {
+func leave(ctx context.Context, m Machines, tell lang.Teller) {
 	closed := make(chan error, 1)
 	go func() { closed <- caught.Error(m.Close) }()
-	for soon, late := time.After(goodbyeSoon), time.After(goodbye); ; {
+	var now <-chan time.Time
+	for soon, late, signal := time.After(goodbyeSoon), time.After(goodbye), ctx.Done(); ; {
 		select {
 		case err := <-closed:
 			if err != nil {
 				tell.Note(lang.Stored(err.Error()))
 			}
 			return
+		case <-signal:
+			signal, now = nil, time.After(goodbyeNow)
+		case <-now: // what still runs here ends with this process, and then what it started there
+			return
 		case <-soon:
-			tell.Say(lang.T("waiting until everything that weir started there has ended; Ctrl-C, twice, leaves that to the machines"))
+			tell.Say(lang.T("waiting until everything that weir started there has ended; Ctrl-C leaves that to the machines"))
 		case <-late:
 			tell.Note(lang.T("the machines have not confirmed within %v that everything has ended there; it ends by itself after 30 s of silence", goodbye))
 			return

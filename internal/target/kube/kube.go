@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-bench/weir/internal/study"
@@ -52,11 +53,12 @@ type Target struct {
 	enforce   string   // PodSecurity level of the namespace; "" is unknown
 	current   string   // context, if none was asked for
 	space     bool     // weir has made the namespace
-	dirty     bool     // objects can exist, and the namespace unless it is the user's
+	dirty     bool     // objects can exist, and the namespace unless it is the user's; see soil
 	admitted  map[bool]error
 	seats     map[string]*seat // by component
 	found     map[string]string
 	token     string
+	leftover  atomic.Pointer[[]string]
 
 	ready, podSoon time.Duration // tests wait for less than readyTime and podTime
 }
@@ -191,7 +193,8 @@ func (t *Target) Close() error {
 	if err = errors.Join(err, left); err != nil {
 		return advise("what is left ends by itself soon; to remove it: "+byHand, "clean up the cluster: %w", err)
 	}
-	t.dirty, t.space = false, false
+	t.soil(false)
+	t.space = false
 	t.run, t.connected = "", false // a namespace can still be on its way out: the next run has another
 	return nil
 }
@@ -202,6 +205,29 @@ func (t *Target) byHand() string {
 		return t.outside().typed("delete", "namespace", t.inside().namespace)
 	}
 	return t.inside().typed("delete", "jobs,services", "-l", t.selector())
+}
+
+// soil says whether objects of the run can exist.
+func (t *Target) soil(dirty bool) {
+	t.dirty = dirty
+	var argv []string
+	switch {
+	case !dirty || t.Keep:
+	case t.Namespace == "":
+		argv = t.outside().argv("delete", "namespace", t.inside().namespace, "--ignore-not-found", "--wait=false")
+	default:
+		argv = t.inside().argv("delete", "jobs,services", "-l", t.selector(), "--wait=false")
+	}
+	t.leftover.Store(&argv)
+}
+
+// Leftover returns the command line that begins to remove everything that the run made, as Close does; nil if nothing
+// is left to remove. It waits for no other call.
+func (t *Target) Leftover() []string {
+	if argv := t.leftover.Load(); argv != nil {
+		return *argv
+	}
+	return nil
 }
 
 // RemoveCommand returns the command line that ends the run in the cluster and removes all of it, for sh(1).

@@ -73,9 +73,9 @@ func (k kubectl) call(ctx context.Context, stdin []byte, args ...string) ([]byte
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal must not end a clean-up
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = 2 * time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                                // Ctrl-C in a terminal must not end a clean-up
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with a plugin that waits for a login
+	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -105,7 +105,7 @@ func (t *Target) Launch(ctx context.Context, o Order) (job string, err error) {
 		}
 		r.Machines = append(r.Machines, rosterNode{m.Name, m.Zone, m.kernel, m.runtime, m.addrs})
 	}
-	t.dirty = true
+	t.soil(true)
 	made, err := t.inside().create(ctx, []any{t.coordinator(r.Groups, o.Takes)})
 	if err != nil {
 		return "", err
@@ -247,5 +247,5 @@ func (t *Target) unready(ctx context.Context, groups []*group) (never, soon []st
 func (t *Target) Own(own bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.dirty = own
+	t.soil(own)
 }

@@ -47,13 +47,13 @@ func (t *Target) makeNamespace(ctx context.Context, hosts bool) error {
 		return nil
 	}
 	tried := t.dirty
-	t.dirty = true // also if no answer arrives
+	t.soil(true) // also if no answer arrives
 	_, err := t.outside().create(ctx, []any{t.namespaceOf(hosts)})
 	switch {
 	case tried && says(err, "(AlreadyExists)"): // the answer to an earlier try was lost
 		err = nil
 	case err != nil && !unanswered(err):
-		t.dirty = tried
+		t.soil(tried)
 	}
 	t.space = err == nil
 	if t.space {
@@ -134,7 +134,7 @@ func (t *Target) makeJobs(ctx context.Context, fresh []*seat) error {
 	if err := t.discard(fresh); err != nil {
 		return err
 	}
-	t.dirty = true
+	t.soil(true)
 	var objects []any
 	for _, s := range fresh {
 		s.job = t.jobName(s)
