@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -32,11 +31,12 @@ type HostStanding struct {
 	Host string `json:"host"` // as in pairs
 	// Ratio is the sum over blocks of the values of its pairs ÷ the sum of what pairs of other machines
 	// carried in the same blocks and between the same zones. Sender and Receiver are the same for the pairs
-	// in which it is the client or the server. Neither side has pairs of other slow machines.
+	// in which it is the client or the server. Neither side has pairs in which another machine is slow.
 	Ratio    stat.Interval `json:"ratio"`
 	Sender   stat.Interval `json:"sender,omitzero"`
 	Receiver stat.Interval `json:"receiver,omitzero"`
-	// Slow means that the machine is worse than the others, and by more than they and their pairs differ.
+	// Slow means that the machine is worse than the others, in both directions or in one, and by more than they and their
+	// pairs differ.
 	Slow   bool `json:"slow,omitempty"`
 	OK     int  `json:"ok"` // its trials that count, of Trials
 	Trials int  `json:"trials"`
@@ -58,7 +58,7 @@ func (r *Run) standings(confidence float64) (out []Standing) {
 			intervals, hosts = intervals+3*len(f.Hosts), hosts+len(f.Hosts)
 		}
 	}
-	each, apart := stat.Adjust(confidence, intervals), stat.Adjust(confidence, hosts)
+	each, apart := stat.Adjust(confidence, intervals), stat.Adjust(confidence, 3*hosts)
 	for _, f := range fields {
 		f.Each, f.apart = each, apart
 		f.compare()
@@ -84,8 +84,8 @@ type field struct {
 	kinds  int     // pairs of zones
 	apart  float64 // confidence of each comparison of pairs
 	busy   *Disturbance
-	slow   []bool // by host
-	// Of shots without a slow host:
+	slow   [][2]bool // by host: as sender, and as receiver
+	// Of shots without a slow host in its role:
 	totals []amount // by spot
 	pairs  []pairOf
 }
@@ -96,10 +96,12 @@ func (a *amount) add(v float64) { a.sum, a.n = a.sum+v, a.n+1 }
 
 func (a amount) mean() float64 { return a.sum / a.n }
 
-// A pairOf is two hosts and the mean of their values, each divided by the mean of its spot.
+func (a amount) and(b amount) amount { return amount{a.sum + b.sum, a.n + b.n} }
+
+// A pairOf is two hosts and their values, each divided by the mean of its spot, from a to b and from b to a.
 type pairOf struct {
 	a, b int
-	amount
+	ways [2]amount
 }
 
 // fieldOf collects the values of a row that measured pairs of hosts.
@@ -116,7 +118,7 @@ func (r *Run) fieldOf(t *Table, row *Row) *field {
 		index[h], zones[h] = i, r.MachineOf(h).Zone
 		f.Hosts = append(f.Hosts, HostStanding{Host: h})
 	}
-	f.of, f.slow = make([][]int, len(f.Hosts)), make([]bool, len(f.Hosts))
+	f.of, f.slow = make([][]int, len(f.Hosts)), make([][2]bool, len(f.Hosts))
 	for _, p := range row.Points {
 		a, b, ok := strings.Cut(p.Pair, "-")
 		if !ok {
@@ -155,180 +157,6 @@ func numbered[K comparable](m map[K]int, key K) int {
 	}
 	return m[key]
 }
-
-// compare finds the slow machines, the slowest first, each compared without those found before: their
-// pairs would make others look fast, and themselves less slow.
-func (f *field) compare() {
-	var found []int
-	for range f.Hosts {
-		f.total()
-		slowest := -1
-		for h := range f.Hosts {
-			if f.slow[h] {
-				continue
-			}
-			r := &f.Hosts[h].Ratio
-			*r = f.ratio(h, either)
-			if f.Worse(*r) && (slowest < 0 || math.Abs(r.Center-1) > math.Abs(f.Hosts[slowest].Ratio.Center-1)) && f.standsOut(h) {
-				slowest = h
-			}
-		}
-		if slowest < 0 {
-			break
-		}
-		f.slow[slowest], found = true, append(found, slowest)
-	}
-	f.confirm(found)
-	f.total()
-	for h := range f.Hosts {
-		x := &f.Hosts[h]
-		x.Ratio, x.Sender, x.Receiver = f.ratio(h, either), f.ratio(h, sender), f.ratio(h, receiver)
-	}
-}
-
-// confirm keeps those slow machines that are farther from the others than those are from each other. It
-// begins with the last one found, the least slow, and a machine that is not far enough away joins the
-// others: if machines differ by nature, the slowest must leave the range of all of them.
-func (f *field) confirm(found []int) {
-	for len(found) > 0 && !f.far(found[len(found)-1]) {
-		last := len(found) - 1
-		f.slow[found[last]], found = false, found[:last]
-		f.total()
-	}
-	for _, h := range found {
-		f.Hosts[h].Slow = true
-	}
-}
-
-// far reports whether the mean of a slow host is outside the range that the means of the other machines
-// predict for one more (a t prediction interval of logarithms). Machines are its units: pairs share
-// machines, so their means are not independent of each other. Two machines have only one pair, which says
-// nothing about how machines differ.
-func (f *field) far(h int) bool {
-	var own amount
-	means := make([]amount, len(f.Hosts))
-	for _, s := range f.shots {
-		a, b := s.from, s.to
-		all := f.totals[s.spot]
-		switch {
-		case !(all.sum > 0):
-		case a == h && !f.slow[b], b == h && !f.slow[a]:
-			own.add(s.v / all.mean())
-		case !f.slow[a] && !f.slow[b]:
-			means[a].add(s.v / all.mean())
-			means[b].add(s.v / all.mean())
-		}
-	}
-	var others []float64
-	for _, m := range means {
-		if m.n > 0 {
-			others = append(others, m.mean())
-		}
-	}
-	i := stat.LogMean(others, f.apart)
-	if i.N < 3 || own.n == 0 || !i.Bounded() {
-		return true
-	}
-	// The interval of a mean of n values is √(n+1) times as narrow as that of one more value. A machine's
-	// mean has its own part and the average part of its n-1 partners, so that one that is slower than the
-	// others has faster partners than they: their means lie closer together than machines do.
-	n := float64(i.N)
-	most := math.Log(i.Hi/i.Center) * math.Sqrt(n+1) * (n - 1) / (n - 2)
-	return math.Abs(math.Log(own.mean()/i.Center)) > most
-}
-
-// A role is the part of a machine in a pair.
-type role int
-
-const (
-	either role = iota
-	sender
-	receiver
-)
-
-// total sums up the shots without a slow host.
-func (f *field) total() {
-	f.totals, f.pairs = make([]amount, f.blocks*f.kinds), nil
-	for _, s := range f.shots {
-		if !f.slow[s.from] && !f.slow[s.to] {
-			f.totals[s.spot].add(s.v)
-		}
-	}
-	index := map[[2]int]int{}
-	for _, s := range f.shots {
-		if all := f.totals[s.spot]; !f.slow[s.from] && !f.slow[s.to] && all.sum > 0 {
-			a, b := min(s.from, s.to), max(s.from, s.to)
-			i := numbered(index, [2]int{a, b})
-			if i == len(f.pairs) {
-				f.pairs = append(f.pairs, pairOf{a: a, b: b})
-			}
-			f.pairs[i].add(s.v / all.mean())
-		}
-	}
-}
-
-// ratio compares the values of a host with the mean of pairs of other machines where it has values.
-func (f *field) ratio(h int, as role) stat.Interval {
-	own, all := make([]amount, len(f.totals)), make([]amount, len(f.totals))
-	for _, i := range f.of[h] {
-		s := f.shots[i]
-		if f.slow[s.from+s.to-h] { // the other end
-			continue
-		}
-		all[s.spot].add(s.v)
-		if as == either || as == sender && s.from == h || as == receiver && s.to == h {
-			own[s.spot].add(s.v)
-		}
-	}
-	var mine, others []float64 // by block
-	for block := range f.blocks {
-		var a, b amount
-		for spot := block * f.kinds; spot < (block+1)*f.kinds; spot++ {
-			rest := f.totals[spot]
-			if !f.slow[h] {
-				rest = amount{rest.sum - all[spot].sum, rest.n - all[spot].n}
-			}
-			if x := own[spot]; x.n > 0 && rest.n > 0 {
-				a.add(x.sum)
-				b.add(x.n * rest.mean())
-			}
-		}
-		if a.n > 0 {
-			mine, others = append(mine, a.sum), append(others, b.sum)
-		}
-	}
-	if mine == nil {
-		return stat.Interval{}
-	}
-	i := stat.Sums(mine, others, f.Each)
-	i.Lo = max(0, i.Lo)
-	return f.busy.Widen(i)
-}
-
-// standsOut reports whether the pairs of a host differ from the others by more than those differ from
-// each other. Every pair has a path of its own, so with enough blocks the means of all machines differ.
-func (f *field) standsOut(h int) bool {
-	var own, others []float64
-	for _, p := range f.pairs {
-		if p.a == h || p.b == h {
-			own = append(own, p.mean())
-		} else {
-			others = append(others, p.mean())
-		}
-	}
-	if len(own) == 0 || len(others) == 0 {
-		return false
-	}
-	if i := stat.Unpaired(others, own, stat.ScatterOf(others), f.apart); i.Bounded() {
-		return !i.Contains(1)
-	}
-	// Too few to know how pairs differ, or nothing arrived.
-	return slices.Max(own) < muchWorse*slices.Min(others) || muchWorse*slices.Min(own) > slices.Max(others)
-}
-
-// muchWorse is how much worse all pairs of a machine must be than all others where those are too few to know
-// how pairs differ: three machines have three.
-const muchWorse = 0.75
 
 // MachineOf returns the machine that a host of a pair is; in the lab, one with the host's name.
 func (r *Run) MachineOf(host string) Machine {

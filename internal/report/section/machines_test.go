@@ -176,6 +176,44 @@ func TestManyMachines(t *testing.T) {
 	}
 }
 
+// A machine that is slow in one direction is named with that direction's ratio. Where one pair alone shows it, the text
+// says neither that the machine is slow nor that none is.
+func TestSlowOneWay(t *testing.T) {
+	for name, c := range map[string]struct {
+		ahead bool
+		slow  func(from, to string) bool
+		want  []string
+		not   string
+	}{
+		"what one sends": {false, func(from, _ string) bool { return from == "node2" }, []string{"node2 is slow: 0.02", "as sender, not shown as receiver"}, "none is slow"},
+		"one pair alone": {true, func(from, to string) bool { return from == "node3" && to == "node4" }, []string{"the worst is node3 as sender, 0.02", "whether a machine is slow or a path"}, " is slow:"},
+	} {
+		r := foundRun(t, 4, 10, 0)
+		for _, x := range r.Results {
+			from, to := x.Observed[record.ClientHost.Key()], x.Observed[record.ServerHost.Key()]
+			if c.ahead && x.Observed["swapped"] == "true" {
+				from, to = to, from
+				x.Observed["swapped"] = "false"
+			}
+			if strings.Contains(x.Config["pair"], "h3") {
+				x.Values[0].Value /= 0.21
+			}
+			if c.slow(from, to) {
+				x.Values[0].Value *= 0.02
+			}
+		}
+		text := strings.Join(strings.Fields(write(t, writers["text"], r)), " ")
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
+		if strings.Contains(text, c.not) {
+			t.Errorf("%s: %q in\n%s", name, c.not, text)
+		}
+	}
+}
+
 // The sentence says what was shown, and no more.
 func TestCalmMachines(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -3,6 +3,7 @@ package section
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -52,7 +53,7 @@ func (s source) standingLines(all bool) (out []doc.Line) {
 		return nil
 	}
 	var slow doc.Groups[string, string] // by machine
-	var calm []string
+	var calm, unclear []string // unclear ones have a machine that is worse than the others in one direction
 	for _, t := range s.p.Standings {
 		found := false
 		for _, h := range t.Hosts {
@@ -63,6 +64,9 @@ func (s source) standingLines(all bool) (out []doc.Line) {
 		}
 		if !found {
 			calm = append(calm, s.calm(t))
+			if name, _, _ := s.worstPart(t); name != "" {
+				unclear = append(unclear, calm[len(calm)-1])
+			}
 		}
 	}
 	for _, name := range slow.Keys {
@@ -79,6 +83,10 @@ func (s source) standingLines(all bool) (out []doc.Line) {
 		}
 	case out == nil && len(calm) == 1:
 		out = []doc.Line{{Text: calm[0]}}
+	case out == nil && unclear != nil:
+		for _, text := range unclear[:min(len(unclear), 3)] {
+			out = append(out, doc.Line{Text: text})
+		}
 	case out == nil && len(calm) > 1:
 		text := say("No machine is slow under any of %d combinations of network and probe.", len(calm))
 		if !slices.ContainsFunc(s.p.Standings, func(t analysis.Standing) bool { _, _, bounded := bestAndWorst(t); return bounded }) {
@@ -108,27 +116,28 @@ func (s source) ofSeveral(t analysis.Standing) string {
 }
 
 // slowness describes a slow machine: "0.21× [0.20, 0.23] of the others' throughput (pod), as sender and
-// as receiver".
+// as receiver". Of one that is slow in one direction it gives the ratio of that one.
 func (s source) slowness(t analysis.Standing, h analysis.HostStanding) string {
-	d := prose.Digits(h.Ratio)
-	text := say("%s×%s of the others' %s%s", prose.Fixed(h.Ratio.Center, d), prose.RatioInterval(h.Ratio), MetricName(t.Metric), s.ofSeveral(t))
+	text := func(i stat.Interval) string {
+		return say("%s×%s of the others' %s%s", prose.Fixed(i.Center, prose.Digits(i)), prose.RatioInterval(i), MetricName(t.Metric), s.ofSeveral(t))
+	}
 	from, to := t.Worse(h.Sender), t.Worse(h.Receiver)
 	as := func(name string, i stat.Interval) string {
 		if i.N == 0 {
 			return say("never measured as %s", name)
 		}
-		return say("not shown as %s (%s×%s)", name, prose.Fixed(i.Center, d), prose.RatioInterval(i))
+		return say("not shown as %s (%s×%s)", name, prose.Fixed(i.Center, prose.Digits(i)), prose.RatioInterval(i))
 	}
 	a, b := parts(t)
 	switch {
 	case from && to:
-		return say("%s, as %s and as %s", text, a, b)
+		return say("%s, as %s and as %s", text(h.Ratio), a, b)
 	case from:
-		return say("%s, as %s, %s", text, a, as(b, h.Receiver))
+		return say("%s, as %s, %s", text(h.Sender), a, as(b, h.Receiver))
 	case to:
-		return say("%s, as %s, %s", text, b, as(a, h.Sender))
+		return say("%s, as %s, %s", text(h.Receiver), b, as(a, h.Sender))
 	}
-	return text
+	return text(h.Ratio)
 }
 
 // parts names what a client and a server do under a probe.
@@ -147,13 +156,33 @@ func (s source) calm(t analysis.Standing) string {
 	}
 	span := say("%s× (%s) to %s× (%s) of the others' %s", prose.Fixed(worst.Ratio.Center, 2), s.p.MachineOf(worst.Host).Name,
 		prose.Fixed(best.Ratio.Center, 2), s.p.MachineOf(best.Host).Name, MetricName(t.Metric))
-	switch differ := slices.ContainsFunc(t.Hosts, func(h analysis.HostStanding) bool { return h.Ratio.Bounded() && !h.Ratio.Contains(1) }); {
+	switch name, as, i := s.worstPart(t); {
 	case !bounded:
 		return say("There are too few blocks to say whether a machine differs from the others%s: %s.", s.ofSeveral(t), span)
-	case differ:
-		return say("Machines differ%s, %s, but none stands out from the others or from single pairs: none is slow.", s.ofSeveral(t), span)
+	case name != "":
+		return say("Machines differ%s, %s; the worst is %s as %s, %s×%s, but none stands out from single pairs, so it is not known whether a machine is slow or a path.",
+			s.ofSeveral(t), span, name, as, prose.Fixed(i.Center, prose.Digits(i)), prose.RatioInterval(i))
+	case slices.ContainsFunc(t.Hosts, func(h analysis.HostStanding) bool { return h.Ratio.Bounded() && !h.Ratio.Contains(1) }):
+		return say("Machines differ%s, %s, but none stands out from the others or from single pairs.", s.ofSeveral(t), span)
 	}
 	return say("No machine is shown to differ from the others%s: %s.", s.ofSeveral(t), span)
+}
+
+// worstPart returns the machine that is worst in one direction, that direction, and its ratio; no name if none is worse
+// than the others.
+func (s source) worstPart(t analysis.Standing) (name, as string, worst stat.Interval) {
+	a, b := parts(t)
+	for _, h := range t.Hosts {
+		for _, x := range []struct {
+			as string
+			i  stat.Interval
+		}{{a, h.Sender}, {b, h.Receiver}} {
+			if t.Worse(x.i) && math.Abs(x.i.Center-1) > math.Abs(worst.Center-1)*float64(min(1, worst.N)) {
+				name, as, worst = s.p.MachineOf(h.Host).Name, x.as, x.i
+			}
+		}
+	}
+	return name, as, worst
 }
 
 // bestAndWorst returns the best and the worst machine, nil if none has a ratio, and whether any has an interval.
