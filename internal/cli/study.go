@@ -43,7 +43,7 @@ func bind(s *study.Study) *pflag.FlagSet {
 	fl.DurationVar(&s.MaxTime, "max-time", s.MaxTime, "time limit for --precision; its pilot (--blocks) always runs")
 	fl.BoolVar(&s.KeepDisturbed, "keep-disturbed", s.KeepDisturbed, "count trials that programs outside the run disturbed like all others, and measure no block again")
 	fl.BoolVar(&s.Profile, "profile", s.Profile, "add trials that sample which kernel functions use the CPUs, and report the extra time per packet by layer (needs root, or over SSH sudo without a password)")
-	fl.BoolVar(&s.Swap, "swap", s.Swap, "swap client and server in half of the blocks")
+	fl.BoolVar(&s.Swap, "swap", s.Swap, "swap client and server in half of the blocks (default with --ssh and --kube; --swap=false measures one direction)")
 	fl.BoolVar(&s.OneAtATime, "one-at-a-time", s.OneAtATime, "with --pairs all: measure the pairs of a round one after another, each with the whole machine")
 	fl.IntVar(&s.Rounds, "rounds", s.Rounds, "with --pairs all: measure this many random rounds in each block, inside and across zones, instead of all pairs; suits hundreds of hosts")
 	fl.IntVar(&s.Episodes, "episodes", s.Episodes, "how many times a run builds its networks; 1: never rebuild (default: about 8 if that costs at most 5 % of the time)")

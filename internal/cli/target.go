@@ -109,6 +109,10 @@ func (f *targetFlags) change(c *cobra.Command, s *study.Study) error {
 		}
 		return nil
 	}
+	if changed("swap") {
+		s.OneWay = !s.Swap
+	}
+	s.Swap = !s.OneWay // what limits one direction between machines that exist shows in no other way
 	n := s.Target.Hosts()
 	if n > 0 && !changed("hosts") {
 		s.Topology.Hosts = n

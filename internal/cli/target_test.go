@@ -62,6 +62,36 @@ func TestTargetFlags(t *testing.T) {
 	}
 }
 
+// Between machines that exist both directions are measured, unless the file or a flag says otherwise, and the study that
+// the run stores says the same.
+func TestDirectionsOfTargets(t *testing.T) {
+	dir := t.TempDir()
+	for name, src := range map[string]string{"plain": "target: {ssh: [a, b]}", "one": "target: {ssh: [a, b]}\nswap: false", "lab": "swap: false"} {
+		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte("networks: [host]\nprobes: [ping]\n"+src+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string]bool{"--ssh a,b": true, "--kube": true, "--ssh a,b --swap=false": false, "--ssh a,b --swap": true, "-n host": false, "-n host --swap": true,
+		dir + "/plain.yaml": true, dir + "/one.yaml": false, dir + "/one.yaml --swap": true, dir + "/plain.yaml --swap=false": false, dir + "/lab.yaml --ssh a,b": false} {
+		s, err := asked(strings.Fields(args)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := filepath.Join(dir, "again.yaml")
+		if err := os.WriteFile(again, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := asked(again)
+		if err != nil || s.Swap != want || stored.Swap != want {
+			t.Errorf("%s: swap %v, stored %v, %v, want %v", args, s.Swap, stored.Swap, err, want)
+		}
+	}
+}
+
 // Without a study, a target is measured with the probes and blocks of the default study.
 func TestDefaultsOfTargets(t *testing.T) {
 	lab, err := claim.ShippedStudy(defaultStudy)

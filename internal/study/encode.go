@@ -55,7 +55,9 @@ func (s Study) Encode() ([]byte, error) {
 	lineIfSet("max-time", f.MaxTime)
 	lineIfSet("keep-disturbed", f.KeepDisturbed)
 	lineIfSet("profile", f.Profile)
-	lineIfSet("swap", f.Swap)
+	if f.Swap || f.OneWay {
+		line("swap", f.Swap)
+	}
 	lineIfSet("pairs", f.Pairs)
 	lineIfSet("rounds", f.Rounds)
 	lineIfSet("one-at-a-time", f.OneAtATime)

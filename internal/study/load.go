@@ -59,6 +59,7 @@ func (s *Study) DecodeNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 		f.Hosts = f.Target.Hosts()
 	}
 	*s = f.study().Resolve()
+	s.OneWay = n.Get("swap") != nil && !s.Swap
 	s.places = map[string]string{}
 	for factor := range s.Factors {
 		s.places[factor] = fmt.Sprintf("%s:%d", d.File, problem{keys: key("factors", factor)}.at(n))

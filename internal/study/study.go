@@ -40,7 +40,7 @@
 //	warmup       200ms of traffic before each measurement
 //	duration     1s of each measurement
 //	fast         {blocks: 8, warmup: 20ms, duration: 100ms}: the values that --fast uses
-//	swap         false; with true, client and server change places in half of the blocks
+//	swap         true, with a target, else false: client and server change places in half of the blocks
 //	pairs        one: the ends that a network names; all: every pair of hosts, in rounds of
 //	             simultaneous pairs without a common host
 //	rounds       0: with pairs: all, every round; more: this many random rounds in each block, which
@@ -95,6 +95,7 @@ type Study struct {
 	KeepDisturbed bool          `yaml:"keep-disturbed"`
 	Profile       bool          // add trials that sample the CPUs, which no other result contains
 	Swap          bool          // client and server change places in half of the blocks
+	OneWay        bool          `yaml:"-"` // the file says that they do not
 	AllPairs      bool          `yaml:"-"` // every cell is measured between all pairs of hosts, see Rounds
 	Rounds        int           // with AllPairs: random rounds in a block (see the method rounds); 0: all
 	Zones         []string      `yaml:"-"`             // of the hosts, in order, as found; nil: unknown. They decide random rounds

@@ -53,7 +53,7 @@ func (s source) standingLines(all bool) (out []doc.Line) {
 		return nil
 	}
 	var slow doc.Groups[string, string] // by machine
-	var calm, unclear []string // unclear ones have a machine that is worse than the others in one direction
+	var calm, unclear []string          // unclear ones have a machine that is worse than the others in one direction
 	for _, t := range s.p.Standings {
 		found := false
 		for _, h := range t.Hosts {
