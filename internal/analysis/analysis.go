@@ -77,6 +77,8 @@ type Run struct {
 	// Cores is set if the machine's CPUs were at two distances during the run.
 	Cores *Cores `json:"cores,omitempty"`
 
+	options Options // that the run was made with
+	ways    []*Run  // see Ways
 	byHost  map[string]Machine
 	probes  []string // their order
 	inside  map[string][]sample.Series
@@ -92,7 +94,7 @@ func New(results []record.Result, o Options) *Run {
 	if o.Confidence == 0 {
 		o.Confidence = 0.95
 	}
-	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others, inside: o.Inside, Machines: o.Machines, byHost: map[string]Machine{}}
+	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others, inside: o.Inside, Machines: o.Machines, byHost: map[string]Machine{}, options: o}
 	for i, m := range o.Machines {
 		r.byHost[topo.HostName(i+1)] = m
 	}

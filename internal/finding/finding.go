@@ -40,6 +40,7 @@ type Finding struct {
 	Shared bool `json:"-"`
 
 	certain bool // it follows from no other finding
+	way     way  // in which it holds; zero if the run measured one
 }
 
 // A Number is a measured quantity.
@@ -103,7 +104,7 @@ func Rules() []Rule {
 	return []Rule{emulated, cpusMoved, distance, unpaired, uncompared, fewBlocks, disturbed, notOK,
 		sameCPU, cpuLimit, contention,
 		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, noFit, filteredAtInput, socketBuffer, unlocated, reordered,
-		linkLimited, queueLimited, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU, smallSegments,
+		linkLimited, queueLimited, directions, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU, smallSegments,
 		receiveWindow, sendBuffer, spurious, slowResponses, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
 		oneCPU, fullThread, toolLimited, cpuModes, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
 }
@@ -112,13 +113,15 @@ func Rules() []Rule {
 func Check(run *analysis.Run) []Finding {
 	var out []Finding
 	lost := map[*analysis.Row]losses{}
-	for _, r := range run.Rows() {
-		lost[r] = lossesOf(r)
-	}
 	for _, rule := range Rules() {
 		check := rule.Check
 		if rule.lossy != nil {
-			check = measured(func(t *analysis.Table, r *analysis.Row) []Finding { return rule.lossy(t, r, lost[r]) })
+			check = measured(func(t *analysis.Table, r *analysis.Row) []Finding {
+				if _, known := lost[r]; !known {
+					lost[r] = lossesOf(r)
+				}
+				return rule.lossy(t, r, lost[r])
+			})
 		}
 		for _, f := range check(run) {
 			f.Rule = rule.ID

@@ -169,7 +169,8 @@ func TestRules(t *testing.T) {
 	}
 	id := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 	seen := map[string]bool{}
-	found[noFit.ID] = true // of trials without a value: TestTooSmallForFailedTrials
+	found[noFit.ID] = true      // of trials without a value: TestTooSmallForFailedTrials
+	found[directions.ID] = true // TestOneDirection
 	for _, c := range watchedCases {
 		found[c.rule] = true
 	}

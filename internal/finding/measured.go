@@ -24,14 +24,67 @@ func clearly(share stat.Interval, threshold float64) bool {
 	return share.Bounded() && share.Lo > threshold
 }
 
-// measured turns a check of a row into a Check. Rows without evidence are left out.
+// measured turns a check of a row into a Check. Rows without evidence are left out. Devices and ends are those of one
+// direction, so each direction of a run is checked by itself.
 func measured(check func(*analysis.Table, *analysis.Row) []Finding) func(*analysis.Run) []Finding {
-	return rows(func(t *analysis.Table, r *analysis.Row) []Finding {
+	one := rows(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if len(r.Evidence()) == 0 {
 			return nil
 		}
 		return check(t, r)
 	})
+	return func(run *analysis.Run) []Finding {
+		ways, several := run.Ways()
+		if !several {
+			return one(run)
+		}
+		var all []Finding
+		for _, w := range ways {
+			ends := map[string]way{}
+			for t, r := range w.Rows() {
+				if len(r.Evidence()) > 0 {
+					e := last(r).Evidence
+					ends[t.Cell(*r).String()] = way{e.Sender.Node, e.Receiver.Node}
+				}
+			}
+			for _, f := range one(w) {
+				f.way = ends[f.Cells[0].String()]
+				all = append(all, f)
+			}
+		}
+		return likewise(all)
+	}
+}
+
+// A way is a direction, from the node of the sender to that of the receiver.
+type way struct{ from, to string }
+
+// likewise leaves one of the findings about one cell and one place that several directions show, and says in which
+// direction each holds.
+func likewise(all []Finding) (out []Finding) {
+	var others []int
+	for _, f := range all {
+		i := slices.IndexFunc(out, func(g Finding) bool {
+			return f.Place == g.Place && f.Subject == g.Subject && f.Cells[0].String() == g.Cells[0].String() && f.way != g.way
+		})
+		if i < 0 {
+			out, others = append(out, f), append(others, 0)
+			continue
+		}
+		others[i]++
+	}
+	for i := range out {
+		f := &out[i]
+		switch n := others[i]; n {
+		case 0:
+			f.Text = lang.T("from %s to %s: %s", f.way.from, f.way.to, f.Text)
+		case 1:
+			f.Text = lang.T("from %s to %s, and alike in one other direction: %s", f.way.from, f.way.to, f.Text)
+		default:
+			f.Text = lang.T("from %s to %s, and alike in %d other directions: %s", f.way.from, f.way.to, n, f.Text)
+		}
+	}
+	return out
 }
 
 // lost turns the description of a loss into a rule: it reports the losses of the path, and of the replies'

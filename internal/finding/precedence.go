@@ -44,7 +44,7 @@ func explained(run *analysis.Run, all []Finding) []Finding {
 func follows(run *analysis.Run, f Finding, all []Finding) bool {
 	elsewhere := false
 	for _, cause := range all {
-		if !sameCells(f, cause) {
+		if !sameCells(f, cause) || f.way != cause.way && f.way != (way{}) && cause.way != (way{}) {
 			continue
 		}
 		near := cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ")

@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,9 @@ const (
 	exceeded = 1.1
 )
 
+// shapers are the queueing disciplines that can keep a rate. Others count overlimits for other reasons, or in classes.
+var shapers = []string{"tbf", "htb", "hfsc", "cake", "fq", "netem", "cbs", "taprio", "etf", "ets"}
+
 var queueLimited = Rule{
 	ID:    "queue-limited",
 	Title: "A queueing discipline limits the rate",
@@ -35,7 +39,7 @@ var queueLimited = Rule{
 			return nil
 		}
 		for i, h := range last(r).Evidence.Path {
-			if h.Queue == nil || !h.Out {
+			if h.Queue == nil || !h.Out || !slices.Contains(shapers, h.Queue.Kind) {
 				continue
 			}
 			d, _ := deviceOf(settings(r), h.In, h.Dev)

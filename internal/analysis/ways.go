@@ -1,0 +1,72 @@
+package analysis
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
+)
+
+// mostWays is how many directions a run is judged in by themselves: each is an analysis of its own.
+const mostWays = 12
+
+// A way is one direction between two hosts.
+type way struct {
+	pair    string
+	swapped bool
+}
+
+// Ways returns the run as its trials in each direction show it, if it measured several, by hosts: what holds at a device,
+// or at an end, holds in one direction. It returns none of a run in one direction, or in more than twelve; several
+// reports which of these it is.
+func (r *Run) Ways() (ways []*Run, several bool) {
+	if r.ways != nil {
+		return r.ways, true
+	}
+	of := map[way][]record.Result{}
+	for _, t := range r.trials {
+		w := way{t.Config[hostPair], record.Swapped.Of(t.Observed)}
+		if len(of) <= mostWays {
+			of[w] = append(of[w], *t.Result)
+		}
+	}
+	if len(of) < 2 || len(of) > mostWays {
+		return nil, len(of) > 1
+	}
+	order := slices.SortedFunc(maps.Keys(of), func(a, b way) int {
+		if a.swapped != b.swapped && a.pair == b.pair {
+			return map[bool]int{true: 1, false: -1}[a.swapped]
+		}
+		return cmp.Compare(a.pair, b.pair)
+	})
+	o := r.options
+	o.Networks, o.Probes, o.Contrasts = r.Networks, r.probes, nil
+	for _, w := range order {
+		r.ways = append(r.ways, New(of[w], o))
+	}
+	return r.ways, true
+}
+
+// Directions returns the ratio of a row's values of the blocks in which client and server changed places to those of the
+// others, and the nodes of the sender and the receiver in those others, with an interval that holds by itself; no ratio without evidence
+// of both directions.
+func (r Row) Directions() (ratio stat.Interval, from, to string) {
+	var there, back []float64
+	for _, o := range r.Evidence() {
+		v, ok := o.Get(r.metric)
+		switch {
+		case !ok:
+		case record.Swapped.Of(o.Observed):
+			back = append(back, v.Value)
+		default:
+			there = append(there, v.Value)
+			from, to = o.Evidence.Sender.Node, o.Evidence.Receiver.Node
+		}
+	}
+	if len(there) == 0 || len(back) == 0 {
+		return stat.Interval{}, from, to
+	}
+	return stat.Unpaired(there, back, stat.ScatterOf(there, back), single), from, to
+}
