@@ -65,9 +65,6 @@ func cut(t *evidence.Trial, s *evidence.Settings) int {
 		if before.Data.Packets < leastPassed || before.Data.Size() <= large || h.Data.Packets == 0 || h.Data.Size() >= small || h.Data.Bytes > 1.3*before.Data.Bytes {
 			continue
 		}
-		if before.In != h.In && t.Sender.Host != t.Receiver.Host { // between machines: what is below shows no counter here
-			return -1
-		}
 		if t.Protocol == "udp" { // a datagram larger than the device's MTU is a GSO buffer; others can be large and cut into fragments
 			if d, known := deviceOf(s, before.In, before.Dev); !known || before.Data.Size() <= float64(d.MTU+etherHeader) {
 				continue
@@ -75,6 +72,9 @@ func cut(t *evidence.Trial, s *evidence.Settings) int {
 		}
 		d, known := deviceOf(s, h.In, h.Dev)
 		if !known || d.Kind == "" && len(segmenting(s, t, h)) == 0 { // what is on the wire
+			return -1
+		}
+		if before.In != h.In && (d.Kind != "veth" || t.Sender.Host != t.Receiver.Host) { // devices that the path does not name are between
 			return -1
 		}
 		return i

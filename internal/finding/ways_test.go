@@ -70,8 +70,11 @@ func TestBothDirections(t *testing.T) {
 
 // Between two machines that exist a tunnel's packets are those of the wire; which device below cuts them is not seen.
 func TestCutBetweenMachines(t *testing.T) {
-	for host, want := range map[string]bool{"lab": true, "other": false} {
+	for host, want := range map[string]bool{"lab": true, "tunnel": false, "other": false} {
 		rs, o := watched("tcp", func(o observed) {
+			if host == "tunnel" {
+				o.device("h2", "vx0", func(d *evidence.Device) { d.Kind = "vxlan" })
+			}
 			o.resize(5, len(o.Path), 1512)
 			o.Path = slices.Delete(o.Path, 3, 5) // a path of tunnel devices alone
 			o.Receiver.Host, o.Hosts[host] = host, o.Hosts["lab"]
