@@ -158,7 +158,7 @@ var charts = map[string]drawing{
 	"heat-lines": Heat{Rows: names[:2], Columns: names[:2], Cells: [][]Cell{{{10, "10.0\n[9.1, 11.0]\n= 1"}, {8, "8.0\n[7.2, 8.8]\n0.80×\n[0.75, 0.86]"}}, {{4, "4.0"}, {}}},
 		Axis: "throughput, Gbit/s", Alt: "Lines."},
 	"trials":      trials,
-	"trials-busy": busyTrials, "overview": overview,
+	"trials-busy": busyTrials, "overview": overview, "strips": strips,
 	"runs":           fourRuns,
 	"runs-one":       Runs{Dates: []string{"10:00"}, Axis: "ratio", Alt: "One run."},
 	"trials-none":    Trials{Alt: "No trials."},

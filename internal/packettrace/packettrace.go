@@ -158,6 +158,27 @@ type Device struct {
 	Tx   float64 `json:"tx"`
 }
 
+// A Stay is the time of the consecutive hops at one device, s.
+type Stay struct {
+	Node, Dev string
+	Time      float64
+}
+
+// Stays returns the devices of the path in order.
+func (w Way) Stays() (all []Stay) {
+	for _, h := range w.Counted() {
+		n := len(all) - 1
+		if n < 0 || all[n].Node != h.Node || all[n].Dev != h.Dev {
+			all = append(all, Stay{Node: h.Node, Dev: h.Dev})
+			n++
+		}
+		if h.Does != DoesWire {
+			all[n].Time += h.Time
+		}
+	}
+	return all
+}
+
 // Counted returns the hops that the path consists of: those up to the last.
 func (w Way) Counted() []Hop {
 	i := slices.IndexFunc(w.Hops, func(h Hop) bool { return h.Last })

@@ -19,8 +19,12 @@ func answerSection(s source) []doc.Section {
 	for _, text := range s.answer() {
 		x.Lines = append(x.Lines, doc.Line{Text: text})
 	}
+	ways := s.ways()
+	if f, ok := s.wayFigure("ways", ways[:min(mostWays, len(ways))]); ok {
+		x.Figures = append(x.Figures, f)
+	}
 	if f, ok := s.overviewChart(); ok {
-		x.Figures = []doc.Figure{f}
+		x.Figures = append(x.Figures, f)
 	}
 	x.Tables = s.glance()
 	if t, ok := s.overview(); ok {

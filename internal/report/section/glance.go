@@ -201,16 +201,7 @@ func (s source) matrix() (doc.Table, bool) {
 	if s.p.Baseline == "" || slices.ContainsFunc(byProbe(s.p.Tables), func(ts []analysis.Table) bool { return len(ts) > 1 }) {
 		return doc.Table{}, false
 	}
-	networks := slices.DeleteFunc(slices.Clone(s.p.Networks), func(n string) bool { return n == s.p.Baseline })
-	far := map[string]float64{}
-	for _, t := range s.p.Tables {
-		for _, r := range t.Rows {
-			if e := s.effect(t, r); e.shown() {
-				far[r.Network] = max(far[r.Network], e.size())
-			}
-		}
-	}
-	slices.SortStableFunc(networks, func(a, b string) int { return cmp.Compare(far[b], far[a]) })
+	networks := s.byEffect()
 	all := len(networks)
 	networks = networks[:min(all, mostGlanced)]
 	cs := []doc.Filled{doc.Names("÷ "+s.p.Baseline, networks, func(n string) string { return n })}
@@ -235,6 +226,21 @@ func (s source) matrix() (doc.Table, bool) {
 		t.Title = say("The %d networks that differ most, of %d:", len(networks), all)
 	}
 	return t, true
+}
+
+// byEffect are the networks but the baseline, those that differ most first.
+func (s source) byEffect() []string {
+	networks := slices.DeleteFunc(slices.Clone(s.p.Networks), func(n string) bool { return n == s.p.Baseline })
+	far := map[string]float64{}
+	for _, t := range s.p.Tables {
+		for _, r := range t.Rows {
+			if e := s.effect(t, r); e.shown() {
+				far[r.Network] = max(far[r.Network], e.size())
+			}
+		}
+	}
+	slices.SortStableFunc(networks, func(a, b string) int { return cmp.Compare(far[b], far[a]) })
+	return networks
 }
 
 // bar draws an interval on a logarithmic axis from a quarter to four times, around the line of no difference.

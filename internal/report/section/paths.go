@@ -53,8 +53,14 @@ func pathSection(s source) []doc.Section {
 			t.Rows[i].Cells = t.Rows[i].Cells[:len(t.Columns)]
 		}
 	}
-	return []doc.Section{{ID: "paths", Title: say("Paths"), In: []doc.Medium{doc.Page}, Tables: []doc.Table{t},
-		About: say("Overhead is the bytes that encapsulation adds to every IP packet. The ceiling is the payload rate that the headers leave of the link: arithmetic, not a measurement.")}}
+	x := doc.Section{ID: "paths", Title: say("Paths"), In: []doc.Medium{doc.Page}, Tables: []doc.Table{t},
+		About: say("Overhead is the bytes that encapsulation adds to every IP packet. The ceiling is the payload rate that the headers leave of the link: arithmetic, not a measurement.")}
+	if ways := s.ways(); len(ways) > mostWays {
+		if f, ok := s.wayFigure("other ways", ways[mostWays:]); ok {
+			x.Parts = []doc.Section{{ID: "paths others", Title: say("The way of a packet through the other networks"), Fold: true, Figures: []doc.Figure{f}}}
+		}
+	}
+	return []doc.Section{x}
 }
 
 // distanceOf describes what packets met between the hosts of a row's ends, each way; "" if nothing.
