@@ -138,7 +138,10 @@ func (d *Disturbance) Widen(i stat.Interval) stat.Interval {
 		return i
 	}
 	by := d.factor()
-	i.Lo, i.Hi = i.Lo/by, i.Hi*by
+	open := i.Open()
+	if i.Lo, i.Hi = i.Lo/by, i.Hi*by; open {
+		i.Hi = math.MaxFloat64
+	}
 	if i.SE > 0 {
 		i.SE = math.Hypot(i.SE, math.Log(by)/2) // takes the bound as two standard errors
 	}
@@ -151,7 +154,7 @@ func (d *Disturbance) widenDifference(i stat.Interval, size float64) stat.Interv
 		return i
 	}
 	by := (d.factor() - 1) * size
-	i.Lo, i.Hi = i.Lo-by, i.Hi+by
+	i.Lo, i.Hi = i.Lo-by, min(i.Hi+by, math.MaxFloat64)
 	if i.SE > 0 {
 		i.SE = math.Hypot(i.SE, by/2)
 	}

@@ -17,8 +17,11 @@ type axis struct {
 
 // pos returns the position of v. A logarithmic axis has no 0, which is at its beginning.
 func (a axis) pos(v float64) float64 {
-	if a.log && v <= 0 {
+	switch {
+	case a.log && v <= 0:
 		return a.from
+	case endless(v):
+		return a.to
 	}
 	lo, hi := a.lo, a.hi
 	if a.log {

@@ -47,14 +47,20 @@ func (r Row) tip() string { return cmp.Or(r.Tip, strings.TrimSpace(r.Name)+": "+
 
 // numbers returns the row's numbers except its ceiling.
 func (r Row) numbers() []float64 {
-	if r.Bounded {
-		return []float64{r.Value, r.Lo, r.Hi}
+	switch {
+	case !r.Bounded:
+		return []float64{r.Value}
+	case endless(r.Hi):
+		return []float64{r.Value, r.Lo}
 	}
-	return []float64{r.Value}
+	return []float64{r.Value, r.Lo, r.Hi}
 }
 
 // drawable bounds numbers: larger ones are errors, and axis arithmetic would overflow.
 const drawable = 1e100
+
+// endless reports whether an interval that ends at v has no upper end: it is drawn to the edge, with an arrow.
+func endless(v float64) bool { return v > drawable }
 
 // finite returns an error that names the first number that cannot be drawn.
 func finite(name string, vs ...float64) error {
@@ -70,6 +76,8 @@ func finite(name string, vs ...float64) error {
 func num(v float64) string {
 	a := math.Abs(v)
 	switch {
+	case endless(v):
+		return "∞"
 	case a >= 100 || a == 0:
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case a >= 10:

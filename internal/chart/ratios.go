@@ -118,7 +118,13 @@ func (c *canvas) interval(a axis, r Row, y float64) {
 	}
 	lo, _ := a.inside(r.Lo)
 	hi, _ := a.inside(r.Hi)
-	c.whiskers(in, 2, a.pos(lo), a.pos(hi), y, 4)
+	if endless(r.Hi) {
+		to := a.pos(hi)
+		c.stroke(in, 2, "", fmt.Sprintf("M%s,%sV%sM%s,%sH%sM%s,%sL%s,%sL%s,%s", px(a.pos(lo)), px(y-4), px(y+4), px(a.pos(lo)), px(y), px(to),
+			px(to-4), px(y-4), px(to), px(y), px(to-4), px(y+4)))
+	} else {
+		c.whiskers(in, 2, a.pos(lo), a.pos(hi), y, 4)
+	}
 	c.spot(in, r.Color, x, y, 5)
 }
 

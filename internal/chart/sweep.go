@@ -20,6 +20,8 @@ func (v Sweep) SVG() (string, error) {
 		for _, p := range k.Points {
 			if !p.Bounded {
 				p.Lo, p.Hi = p.Y, p.Y
+			} else if endless(p.Hi) {
+				p.Hi = p.Y
 			}
 			if err := finite(k.Name, p.X, p.Y, p.Lo, p.Hi); err != nil {
 				return "", err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/prose"
 )
 
 // A benchmark is an entry of the files that github-action-benchmark reads with the tools
@@ -40,7 +41,7 @@ func benchmarks(w io.Writer, runs []*account.Account, lower bool) error {
 			b.Unit = "ratio"
 		}
 		if i.Bounded() {
-			b.Range = fmt.Sprintf("[%.4g, %.4g] with %.4g %% confidence", i.Lo, i.Hi, 100*i.Confidence)
+			b.Range = fmt.Sprintf("%s with %.4g %% confidence", prose.Brackets(i, func(v float64) string { return fmt.Sprintf("%.4g", v) }), 100*i.Confidence)
 		}
 		out = append(out, b)
 	}

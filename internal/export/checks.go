@@ -8,6 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -99,5 +100,5 @@ func ratio(i stat.Interval) string {
 	if !i.Bounded() {
 		return fmt.Sprintf("%.3g without an interval", i.Center)
 	}
-	return fmt.Sprintf("%.3g [%.3g, %.3g]", i.Center, i.Lo, i.Hi)
+	return fmt.Sprintf("%.3g ", i.Center) + prose.Brackets(i, func(v float64) string { return fmt.Sprintf("%.3g", v) })
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,7 +79,11 @@ func (m families) estimate(name, unit, help string, labels []fact, n number) {
 	m.add(name, unit, help, l, n.interval.Center)
 	if n.interval.Bounded() {
 		m.add(name+".low", unit, help+", lower end of the interval", l, n.interval.Lo)
-		m.add(name+".high", unit, help+", upper end of the interval", l, n.interval.Hi)
+		high := n.interval.Hi
+		if n.interval.Open() {
+			high = math.Inf(1) // OpenMetrics has it
+		}
+		m.add(name+".high", unit, help+", upper end of the interval", l, high)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -315,7 +317,7 @@ func (r Result) matrix(g []Point, look Look) chart.Heat {
 			lines := []string{unit.Format(g[i].Value.Center, g[i].Unit)}
 			switch {
 			case !look.Absolute && v.Bounded:
-				lines = []string{ratioText(v.Value, 2), "[" + fixed(v.Lo, 2) + ", " + fixed(v.Hi, 2) + "]", lines[0]}
+				lines = []string{ratioText(v.Value, 2), prose.Bracket(stat.Interval{Lo: v.Lo, Hi: v.Hi}, 2), lines[0]}
 			case !look.Absolute:
 				lines = []string{ratioText(v.Value, 2), lines[0]}
 			}

@@ -10,6 +10,8 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -82,7 +84,7 @@ func label(r chart.Row, digits int, ratio bool) string {
 		s += "×"
 	}
 	if r.Bounded {
-		s += " [" + fixed(r.Lo, digits) + ", " + fixed(r.Hi, digits) + "]"
+		s += " " + prose.Bracket(stat.Interval{Lo: r.Lo, Hi: r.Hi}, digits)
 	}
 	return s
 }

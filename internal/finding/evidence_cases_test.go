@@ -222,7 +222,7 @@ var watchedCases = []watchedCase{
 	{rule: "many-rules", protocol: "udp", change: func(o observed) {
 		o.place("h2", func(p *evidence.Place) { n := 1000; p.PacketRules = &n })
 		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
-	}, want: "h2 has 1,000 packet-filter rules, and with them packets take 1.30× the CPU time per bit", place: "h2"},
+	}, want: "h2 has 1,000 packet-filter rules, and with them packets take 1.296× the CPU time per bit", place: "h2"},
 	{protocol: "udp", name: "rules without effect", change: func(o observed) { o.place("h2", func(p *evidence.Place) { n := 1000; p.PacketRules = &n }) }},
 	{protocol: "udp", name: "rules of NAT, which only a connection's first packet tries", change: func(o observed) {
 		o.place("h2", func(p *evidence.Place) { n := 1000; p.Rules = &n })
@@ -235,7 +235,7 @@ var watchedCases = []watchedCase{
 	{rule: "bridge-nf", protocol: "udp", change: func(o observed) {
 		o.place("h1", func(p *evidence.Place) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
 		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
-	}, want: "bridges pass packets to netfilter: that costs 1.30× the CPU time per bit", place: "h1"},
+	}, want: "bridges pass packets to netfilter: that costs 1.296× the CPU time per bit", place: "h1"},
 	{protocol: "udp", name: "bridge-nf without effect", change: func(o observed) {
 		o.place("h1", func(p *evidence.Place) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
 	}},

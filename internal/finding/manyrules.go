@@ -44,10 +44,10 @@ var manyRules = Rule{
 		f := Finding{Severity: Note, Place: at, Remedy: lang.T("use sets or maps instead of lists of rules"), Test: lessCPU(r, 0.98, flush(own, at)...)}
 		if costs {
 			f.Number = &Number{lang.T("CPU time, with the rules ÷ without"), "1", cost}
-			f.Text = lang.T("%s has %s packet-filter rules, and with them packets take %.2f× the CPU time %s [%.2f, %.2f]", at, prose.Thousands(rules.Center), cost.Center, perWork(r), cost.Lo, cost.Hi)
+			f.Text = lang.T("%s has %s packet-filter rules, and with them packets take %s the CPU time %s%s", at, prose.Thousands(rules.Center), prose.Ratio(cost), perWork(r), prose.RatioInterval(cost))
 		} else {
 			f.Number = &Number{lang.T("time of the path, with the rules ÷ without"), "1", path}
-			f.Text = lang.T("%s has %s packet-filter rules, and with them the path takes %.2f× the time [%.2f, %.2f]", at, prose.Thousands(rules.Center), path.Center, path.Lo, path.Hi)
+			f.Text = lang.T("%s has %s packet-filter rules, and with them the path takes %s the time%s", at, prose.Thousands(rules.Center), prose.Ratio(path), prose.RatioInterval(path))
 		}
 		return []Finding{f}
 	}),

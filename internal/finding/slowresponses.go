@@ -40,7 +40,7 @@ var slowResponses = Rule{
 				if v, ok := there.Get(record.Transactions); ok {
 					was = v.Median
 				}
-				f.Text += lang.T("; %s's %s: %s× [%s, %s]", run.Baseline, prose.Thousands(was), prose.Short(i.Center), prose.Short(i.Lo), prose.Short(i.Hi))
+				f.Text += lang.T("; %s's %s: %s× %s", run.Baseline, prose.Thousands(was), prose.Short(i.Center), prose.Brackets(i, prose.Short))
 			}
 			slow, named := timers(r)
 			f.Text, f.certain = f.Text+slow, named

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -34,7 +35,7 @@ func (p Performance) String() string {
 	case !p.Ratio.Bounded():
 		return fmt.Sprintf("%.2f×", p.Ratio.Center)
 	}
-	return fmt.Sprintf("%.2f× [%.2f, %.2f]", p.Ratio.Center, p.Ratio.Lo, p.Ratio.Hi)
+	return prose.Times(p.Ratio)
 }
 
 // Title names the column of p.

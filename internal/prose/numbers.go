@@ -34,15 +34,33 @@ func Digits(is ...stat.Interval) int {
 
 // Fixed has a fixed number of decimals.
 func Fixed(v float64, digits int) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) { // scaling overflowed
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0): // scaling overflowed
 		return "n/a"
+	case v > endless:
+		return "∞"
 	}
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }
 
+// endless is above every number that is measured: an interval that ends there has no end (stat.Interval), in any unit.
+const endless = 1e290
+
 // Bracket is the interval of a number: "[1.32, 1.98]".
 func Bracket(i stat.Interval, digits int) string {
-	return "[" + Fixed(i.Lo, digits) + ", " + Fixed(i.Hi, digits) + "]"
+	return Brackets(i, func(v float64) string { return Fixed(v, digits) })
+}
+
+// Brackets is an interval whose ends are written by format: "[1.32, 1.98]", or "[1.32, ∞)" without an upper end.
+func Brackets(i stat.Interval, format func(v float64) string) string {
+	least, most := "["+format(i.Lo), format(i.Hi)+"]"
+	if i.Lo < -endless && !math.IsInf(i.Lo, -1) {
+		least = "(−∞"
+	}
+	if i.Hi > endless && !math.IsInf(i.Lo, 1) {
+		most = "∞)"
+	}
+	return least + ", " + most
 }
 
 // Percent is a share with the decimals that its size deserves.
@@ -88,10 +106,14 @@ func Measured(i stat.Interval, base string) string {
 	if per, ok := strings.CutPrefix(base, "s/"); ok && per != "" {
 		base = "s"
 	}
-	factor, label := unit.Scale(math.Max(math.Abs(i.Center), math.Abs(i.Hi)), base)
-	i = i.Scaled(factor)
+	most, half := i.Hi, (i.Hi-i.Lo)/2
+	if i.Open() {
+		most, half = i.Center, i.Center-i.Lo
+	}
+	factor, label := unit.Scale(math.Max(math.Abs(i.Center), math.Abs(most)), base)
+	i, half = i.Scaled(factor), half*factor
 	text, digits := "", unit.Decimals(3, 1, i.Center)
-	if half := (i.Hi - i.Lo) / 2; i.Bounded() && half > 0 && !math.IsInf(half, 1) {
+	if i.Bounded() && half > 0 && !math.IsInf(half, 1) {
 		digits = min(3, Supported(half))
 	}
 	if text = Fixed(i.Center, digits); i.Bounded() {
@@ -122,7 +144,7 @@ func Thousands(n float64) string {
 func PercentWithin(i stat.Interval) string {
 	text := Short(100*i.Center) + " %"
 	if i.Bounded() {
-		text += " [" + Short(100*i.Lo) + ", " + Short(100*i.Hi) + "]"
+		text += " " + Brackets(i.Scaled(100), Short)
 	}
 	return text
 }

@@ -20,6 +20,7 @@ func TestRatios(t *testing.T) {
 		"14.5× [14.3, 14.7]":    between(14.49, 14.3, 14.68),
 		"321× [300, 350]":       between(321.4, 300.2, 349.9),
 		"1.20×":                 {Center: 1.2, N: 2},
+		"1.20× [0.40, ∞)":       between(1.2, 0.4, math.MaxFloat64),
 		"n/a×":                  {Center: math.NaN(), N: 1},
 	} {
 		if got := Times(i); got != want {
@@ -43,6 +44,7 @@ func TestMeasured(t *testing.T) {
 		"218 [176, 261] ns":       {between(218e-9, 176e-9, 261e-9), "s"},
 		"44.0 [44.0, 44.0] kB":    {between(44e3, 44e3, 44e3), "byte"},
 		"0.0 [-1.0, 1.0] s":       {between(0, -1, 1), "s"},
+		"51 [43, ∞) µs":           {between(51e-6, 43e-6, math.MaxFloat64), "s"},
 		"n/a [n/a, n/a] s":        {between(math.Inf(1), math.Inf(1), math.Inf(1)), "s"},
 	} {
 		if got := Measured(c.Interval, c.base); got != want {

@@ -18,7 +18,7 @@ import (
 // A pair with a value of 0 counts: its ratio is 0 and smaller than every other, as that of a pair in which
 // other is nearly 0. If the ratios of 0 are too many for a lower bound above 0, the interval begins at 0;
 // if they are too many for an estimate, that is 0. A ratio is infinite if base is 0 or other is infinite.
-// Too many of these leave no interval, and then no ratio. Ratio drops pairs that say nothing, such as two
+// Too many of these leave no upper end, and then no ratio. Ratio drops pairs that say nothing, such as two
 // values of 0, and warns.
 //
 // Source: Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, 3rd ed., sections 3.2, 3.3.
@@ -48,7 +48,7 @@ func independentCenter(d []float64, confidence float64) Interval {
 // Median estimates the median of one cell from values in time order: the order-statistic interval,
 // widened for correlation between neighbors (see correlate). It assumes nothing about the shape of
 // the distribution. If no value is negative, neither is the interval. Infinite values count, such as the
-// response time of a request without a reply; too many of them leave no interval, and then no median. It
+// response time of a request without a reply; too many of them leave no upper end, and then no median. It
 // drops values that are not numbers and warns. Source: as Ratio, section 3.6 (the interval of the sign
 // test).
 func Median(v []float64, confidence float64) Interval {

@@ -89,8 +89,8 @@ func (i Interval) Reason() string {
 	return ""
 }
 
-// finish removes an estimate or an interval that is infinite, and says why. lowest is the least possible
-// lower end. what names the estimate.
+// finish removes an estimate that is infinite, an end that is, or an interval with no end that says something, and says
+// why. lowest is the least possible lower end. what names the estimate.
 func (i Interval) finish(lowest float64, v []float64, what, noun string) Interval {
 	infinite := 0
 	for _, x := range v {
@@ -103,6 +103,9 @@ func (i Interval) finish(lowest float64, v []float64, what, noun string) Interva
 		none := Interval{Warnings: i.Warnings}
 		none.warn("no %s: %d of %s are infinite", lang.Stored(what), infinite, plural(i.N, noun))
 		return none
+	case i.Bounded() && math.IsInf(i.Hi, 1) && i.Lo > lowest:
+		i.Hi = math.MaxFloat64
+		i.warn("no upper end: %d of %s are infinite", infinite, plural(i.N, noun))
 	case i.Bounded() && (math.IsInf(i.Hi, 1) || math.IsInf(i.Lo, -1) && !math.IsInf(lowest, -1)):
 		i.Lo, i.Hi, i.Confidence, i.SE, i.DF = 0, 0, 0, 0, 0
 		i.warn("no interval: %d of %s are infinite", infinite, plural(i.N, noun))

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -96,5 +97,40 @@ func TestPoolWithZero(t *testing.T) {
 	}
 	if c := Change(runs[:2], runs[2:], Usual(), 0.95); c.N != 0 || len(c.Warnings) == 0 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// A stall of the baseline leaves what a stall of the other side leaves: one end, and the reciprocal ratio.
+func TestNoUpperEnd(t *testing.T) {
+	for zeros := range 9 {
+		base, other := stalling(30, zeros, 0.97)
+		there, back := Ratio(base, other, 0.95), Ratio(other, base, 0.95)
+		if !back.Bounded() || back.Open() != (there.Lo == 0) || !same(back.Center, 1/there.Center) || !same(back.Lo, 1/there.Hi) {
+			t.Errorf("%d of 30: %+v, reciprocal %+v", zeros, there, back)
+		}
+		if got := back.Inverse(); !same(got.Lo, there.Lo) || !same(got.Hi, there.Hi) {
+			t.Errorf("%d of 30: the inverse of %+v is %+v, want %+v", zeros, back, got, there)
+		}
+		if back.Open() {
+			if !strings.Contains(lang.Join(back.Warnings, ";").String(), "no upper end: ") {
+				t.Errorf("warnings %q", back.Warnings)
+			}
+			if s := back.Scaled(1e9); !s.Open() || s.Lo != 1e9*back.Lo {
+				t.Errorf("in another unit %+v", s)
+			}
+			if _, err := json.Marshal(back); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	var v []float64
+	for i := range 30 {
+		v = append(v, 100+float64(i*7%10))
+	}
+	for i := range 10 {
+		v[3*i] = math.Inf(1)
+	}
+	if i := Median(v, 0.95); !i.Open() || i.Lo < 100 || i.Lo > i.Center || i.Center > 110 {
+		t.Errorf("ten of thirty without an end: %+v", i)
 	}
 }

@@ -17,7 +17,8 @@ import (
 )
 
 // An Interval is an estimate and the interval around it. N is 0 without an estimate. Lo, Hi and
-// Confidence are 0 without an interval; a warning then says what is missing.
+// Confidence are 0 without an interval; a warning then says what is missing. Hi is math.MaxFloat64 where nothing bounds
+// it from above, as of the ratio to a baseline that stalls in some blocks (JSON has no infinity); Lo is then finite.
 type Interval struct {
 	Center, Lo, Hi float64
 	Confidence     float64 // requested, in 0..1; the interval has at least this
@@ -32,12 +33,19 @@ type Interval struct {
 
 // Scaled is the interval in another unit, of which by make one of this.
 func (i Interval) Scaled(by float64) Interval {
+	open := i.Open()
 	i.Center, i.Lo, i.Hi, i.SE = i.Center*by, i.Lo*by, i.Hi*by, i.SE*by
+	if open && by > 0 {
+		i.Hi = math.MaxFloat64
+	}
 	return i
 }
 
 // Bounded reports whether there is an interval.
 func (i Interval) Bounded() bool { return i.Confidence > 0 }
+
+// Open reports whether an interval has no upper end.
+func (i Interval) Open() bool { return i.Bounded() && i.Hi == math.MaxFloat64 }
 
 // Contains reports whether the interval exists and contains x.
 func (i Interval) Contains(x float64) bool { return i.Bounded() && i.Lo <= x && x <= i.Hi }
@@ -112,8 +120,15 @@ func (i Interval) Inverse() Interval {
 	if i.Center > 0 {
 		i.Center = 1 / i.Center
 	}
-	if i.Bounded() && i.Lo > 0 {
-		i.Lo, i.Hi = 1/i.Hi, 1/i.Lo
+	if i.Bounded() {
+		least, most := 1/i.Hi, math.MaxFloat64
+		if i.Open() {
+			least = 0
+		}
+		if i.Lo > 0 {
+			most = 1 / i.Lo
+		}
+		i.Lo, i.Hi = least, most
 	}
 	return i
 }

@@ -96,7 +96,7 @@ func figureTable(r figure.Result) doc.Table {
 			if !p.Value.Bounded() {
 				return doc.Cell{}
 			}
-			return doc.Cell{Text: "[" + unit.Format(p.Value.Lo, p.Unit) + ", " + unit.Format(p.Value.Hi, p.Unit) + "]"}
+			return doc.Cell{Text: prose.Brackets(p.Value, func(v float64) string { return unit.Format(v, p.Unit) })}
 		}))
 	}
 	cs = append(cs, markColumn(r), doc.Layout(doc.Column{Head: say("blocks"), Kind: "blocks", Keep: 3}, values(func(p figure.Point) stat.Interval { return p.Value }), func(i stat.Interval) doc.Cell {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -140,4 +141,10 @@ func bounded(i stat.Interval, v float64) string {
 	return exact(v)
 }
 
-func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// exact writes a number as it is, and an end that an interval does not have as CSV readers write infinity.
+func exact(v float64) string {
+	if v >= math.MaxFloat64 {
+		return "inf"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}

@@ -2,6 +2,7 @@ package section
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 
@@ -170,5 +171,18 @@ func TestBecause(t *testing.T) {
 				t.Error("a failure explains no difference")
 			}
 		}
+	}
+}
+
+// A ratio without an upper end bounds nothing, so no difference "would have shown".
+func TestTellOpen(t *testing.T) {
+	open := Effect{Network: "vxlan", Of: "TCP throughput", Unit: "bit/s", Detectable: math.MaxFloat64,
+		Ratio: stat.Interval{Center: 1.2, Lo: 0.8, Hi: math.MaxFloat64, Confidence: 0.95, N: 20}}
+	narrow := Effect{Network: "bridge", Of: "TCP throughput", Unit: "bit/s", Detectable: 0.04,
+		Ratio: stat.Interval{Center: 1, Lo: 0.97, Hi: 1.03, Confidence: 0.95, N: 20}}
+	const want = "No difference from host was seen in 2 comparisons; one of 4.0 % would have shown. " +
+		"In 1 of 2 comparisons, nothing bounds the ratio from above: host stalled in too many trials."
+	if got := strings.Join(lang.In(nil, Tell([]Effect{open, narrow}, "host", "", func(n string) string { return n })), " "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -49,7 +49,7 @@ func within(i stat.Interval) string {
 		text, _, _ := strings.Cut(percents(stat.Interval{Center: v - 1, N: 1}, true), " ")
 		return text
 	}
-	return "[" + end(i.Lo) + ", " + end(i.Hi) + "] %"
+	return prose.Brackets(i, end) + " %"
 }
 
 // cost formats a ratio below 1 as a share: "48 % [46, 51]".
@@ -60,7 +60,7 @@ func cost(i stat.Interval) string {
 	}
 	text := prose.Fixed(100*(1-i.Center), d) + " %"
 	if i.Bounded() {
-		text += " [" + prose.Fixed(100*(1-i.Hi), d) + ", " + prose.Fixed(100*(1-i.Lo), d) + "]"
+		text += " " + prose.Bracket(stat.Interval{Lo: 100 * (1 - i.Hi), Hi: 100 * (1 - i.Lo)}, d)
 	}
 	return text
 }
@@ -83,7 +83,10 @@ func more(r contrasted) string {
 
 // inUnit formats a difference and its interval, if any, in the unit that suits it: "120 µs", "[110, 131]".
 func inUnit(i stat.Interval, base string) (amount, within string) {
-	top := max(math.Abs(i.Center), math.Abs(i.Lo), math.Abs(i.Hi))
+	top := max(math.Abs(i.Center), math.Abs(i.Lo))
+	if !i.Open() {
+		top = max(top, math.Abs(i.Hi))
+	}
 	factor, label := unit.Scale(top, base)
 	if base == "1" {
 		factor, label = 100, "%"

@@ -76,7 +76,7 @@ func percents(i stat.Interval, difference bool) string {
 	}
 	text := number(i.Center, true) + " %"
 	if i.Bounded() {
-		text += " [" + number(i.Lo, false) + ", " + number(i.Hi, false) + "]"
+		text += " " + prose.Brackets(i, func(v float64) string { return number(v, false) })
 	}
 	return text
 }
@@ -265,9 +265,13 @@ const mostNetworks = 3
 
 // others says what the comparisons without a difference mean.
 func others(none []Effect, shown, of, unknown int, against string) (out []string) {
-	would := 0.0
+	would, open := 0.0, 0
 	for _, e := range none {
-		would = max(would, e.Detectable)
+		if e.Ratio.Open() {
+			open++
+		} else {
+			would = max(would, e.Detectable)
+		}
 	}
 	size := prose.Coarse(would)
 	if would >= manyTimes-1 {
@@ -287,6 +291,9 @@ func others(none []Effect, shown, of, unknown int, against string) (out []string
 	}
 	if seen != "" {
 		out = append(out, seen)
+	}
+	if open > 0 {
+		out = append(out, say("In %d of %d comparisons, nothing bounds the ratio from above: %s stalled in too many trials.", open, of, against))
 	}
 	if unknown > 0 {
 		out = append(out, say("Too few blocks for the other %d of %d comparisons.", unknown, of))

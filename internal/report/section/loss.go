@@ -84,5 +84,5 @@ func lossColumns(rows []analysis.Row) []doc.Filled {
 // shareBracket has as many digits as the lower end supports.
 func shareBracket(i stat.Interval) string {
 	number := func(v float64) string { return strings.TrimSuffix(prose.Percent(v), " %") }
-	return "[" + number(i.Lo) + ", " + number(i.Hi) + "] %"
+	return prose.Brackets(i, number) + " %"
 }

@@ -145,7 +145,7 @@ func (s source) notes(t analysis.Table) []string {
 				out.add(r.Network, string(f.Say()))
 			}
 		}
-		if r.Same && r.Detectable > 0 {
+		if r.Same && r.Detectable > 0 && !r.Ratio.Open() {
 			out.add(r.Network, say("~ a difference of %s or more would have shown", prose.Coarse(r.Detectable)))
 		}
 		if b := r.Beyond; b != nil && b.Interval.Bounded() {
