@@ -10,10 +10,8 @@
 //	go run ./bench -engine bench/runs > docs/benchmarks.md
 //	go run ./bench -coverage DIR [-truth DIR] > docs/coverage.md
 //
-// Two experiments measure what no study can state: networks that change under one name, and the time
-// until a network is ready.
+// One experiment measures what no study can state, the time until a network is ready:
 //
-//	go run ./bench -changes 10 [-o DIR]
 //	go run ./bench -startup 10 > docs/startup.csv
 package main
 
@@ -52,8 +50,6 @@ func main() {
 	engine := flag.String("engine", "", "print the page about the recorded runs in this `directory`")
 	covering := flag.String("coverage", "", "print how often the intervals of the runs in this `directory` cover the truth")
 	truth := flag.String("truth", "", "with -coverage: `directory` of the runs that know the truth (default: the same)")
-	changing := flag.Int("changes", 0, "make so many `runs` of each of several networks before and after a change, and count how often a comparison shows it")
-	dir := flag.String("o", "", "with -changes: new directory for the results (default: a temporary one)")
 	rounds := flag.Int("startup", 0, "measure in so many `rounds` the time until each network is ready, and print CSV")
 	flag.Parse()
 	err := errors.New("nothing to do; see go doc ./bench")
@@ -64,8 +60,6 @@ func main() {
 		err = writeEngine(os.Stdout, *engine)
 	case *covering != "":
 		err = writeCoverage(os.Stdout, *covering, *truth)
-	case *changing > 0:
-		err = inLab(func(ctx context.Context) error { return changes(ctx, *changing, *dir, os.Stdout) })
 	case *rounds > 0:
 		err = inLab(func(ctx context.Context) error { return startup(ctx, *rounds, os.Stdout) })
 	}

@@ -202,10 +202,7 @@ const (
 // VersionOf is the version of another program that takes part in a probe.
 func VersionOf(program string) Fact[string] { return Fact[string]{versionOf + program} }
 
-// OfCluster is a property of the Kubernetes cluster: version, kube-proxy, cni, runtime, zones, sandboxed.
-func OfCluster(property string) Fact[string] { return Fact[string]{clusterOf + property} }
-
-// Cluster returns the properties of the cluster by name.
+// Cluster returns the properties of the Kubernetes cluster by name: version, kube-proxy, cni, runtime, zones, sandboxed.
 func (o Observed) Cluster() map[string]string {
 	all := map[string]string{}
 	for k, v := range o {

@@ -24,7 +24,7 @@ const (
 )
 
 func pingMain(ctx context.Context, args []string, out events, help io.Writer) error {
-	p, err := parsePing(args, out, help)
+	p, err := parsePing(args, help)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func pingMain(ctx context.Context, args []string, out events, help io.Writer) er
 	return out.print(r)
 }
 
-func parsePing(args []string, out events, help io.Writer) (*pinger, error) {
+func parsePing(args []string, help io.Writer) (*pinger, error) {
 	p := &pinger{hist: event.NewHist()}
 	fs := flag.NewFlagSet("ping", flag.ContinueOnError)
 	count := fs.Int64("count", 0, "requests; 0 sends as many as fit the duration")

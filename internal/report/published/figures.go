@@ -2,9 +2,7 @@ package published
 
 import (
 	"slices"
-	"strings"
 
-	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
@@ -179,25 +177,4 @@ func wordTable(r figure.Result) doc.Table {
 		t.Rows = append(t.Rows, doc.Row{Cells: doc.Texts(cells...)})
 	}
 	return t
-}
-
-// FigureVerdict sums up the verdicts of a figure's claims: "2 hold, 1 does not".
-func FigureVerdict(r figure.Result) string {
-	n := map[claim.Verdict]int{}
-	for _, o := range r.Outcomes {
-		n[o.Verdict]++
-	}
-	var parts []string
-	for _, v := range []struct {
-		is         claim.Verdict
-		one, other string
-	}{{claim.Holds, "holds", "hold"}, {claim.Fails, "does not hold", "do not hold"}, {claim.Undecided, "is undecided", "are undecided"}, {claim.Untestable, "was not tested", "were not tested"}} {
-		switch {
-		case n[v.is] == 1:
-			parts = append(parts, "1 "+v.one)
-		case n[v.is] > 1:
-			parts = append(parts, prose.Trim(float64(n[v.is]))+" "+v.other)
-		}
-	}
-	return strings.Join(parts, ", ")
 }
