@@ -77,14 +77,15 @@ type Run struct {
 	// Cores is set if the machine's CPUs were at two distances during the run.
 	Cores *Cores `json:"cores,omitempty"`
 
-	options Options // that the run was made with
-	ways    []*Run  // see Ways
-	byHost  map[string]Machine
-	probes  []string // their order
-	inside  map[string][]sample.Series
-	trials  []trial // by block, then by name
-	samples []*Sample
-	byKey   map[string]*Sample
+	options    Options // that the run was made with
+	directions map[way]int
+	ways       []*Run // see Ways
+	byHost     map[string]Machine
+	probes     []string // their order
+	inside     map[string][]sample.Series
+	trials     []trial // by block, then by name
+	samples    []*Sample
+	byKey      map[string]*Sample
 	// measured holds the levels of each factor of a probe's cells; nil without contrasts.
 	measured map[probeFactor]map[string]bool
 }

@@ -22,18 +22,19 @@ type way struct {
 // or at an end, holds in one direction. It returns none of a run in one direction, or in more than twelve; several
 // reports which of these it is.
 func (r *Run) Ways() (ways []*Run, several bool) {
-	if r.ways != nil {
-		return r.ways, true
+	if r.directions == nil {
+		r.directions = map[way]int{}
+		for _, t := range r.trials {
+			r.directions[wayOf(t)]++
+		}
+	}
+	if n := len(r.directions); r.ways != nil || n < 2 || n > mostWays {
+		return r.ways, n > 1
 	}
 	of := map[way][]record.Result{}
 	for _, t := range r.trials {
-		w := way{t.Config[hostPair], record.Swapped.Of(t.Observed)}
-		if len(of) <= mostWays {
-			of[w] = append(of[w], *t.Result)
-		}
-	}
-	if len(of) < 2 || len(of) > mostWays {
-		return nil, len(of) > 1
+		w := wayOf(t)
+		of[w] = append(of[w], *t.Result)
 	}
 	order := slices.SortedFunc(maps.Keys(of), func(a, b way) int {
 		if a.swapped != b.swapped && a.pair == b.pair {
@@ -48,6 +49,8 @@ func (r *Run) Ways() (ways []*Run, several bool) {
 	}
 	return r.ways, true
 }
+
+func wayOf(t trial) way { return way{t.Config[hostPair], record.Swapped.Of(t.Observed)} }
 
 // Directions returns the ratio of a row's values of the blocks in which client and server changed places to those of the
 // others, and the nodes of the sender and the receiver in those others, with an interval that holds by itself; no ratio without evidence
