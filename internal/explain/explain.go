@@ -201,7 +201,7 @@ func (r Premises) verdict(s Statement) (last *Verdict) {
 
 // sameChange reports whether two tests measure the same: then a ratio of one judges the other, too.
 func sameChange(a, b finding.Test) bool {
-	a.Text, a.Factor, b.Text, b.Factor = "", 0, "", 0
+	a.Text, a.Factor, a.Whole, b.Text, b.Factor, b.Whole = "", 0, false, "", 0, false
 	return reflect.DeepEqual(a, b)
 }
 

@@ -209,7 +209,7 @@ func (s Statement) ID() string {
 
 // Read judges a refuting run of a statement. findings are those of the run.
 func Read(s Statement, run *analysis.Run, findings []finding.Finding) Verdict {
-	v := Verdict{Subject: s.Subject, Rule: s.Rule, Place: s.Place, Cell: s.Cells[0], Text: s.Text, Test: *s.Test, Reason: lang.T("the run has no such ratio")}
+	v := Verdict{Subject: s.Subject, Rule: s.Rule, Place: s.Place, Cell: s.Cells[0], Text: s.Text, Test: *s.Test, Reason: lang.T("the run has no such ratio"), Effect: Effect{Shared: s.Shared}}
 	shown := s.Rule == "" || slices.ContainsFunc(findings, func(f finding.Finding) bool {
 		return f.Rule == s.Rule && f.Place == s.Place && slices.ContainsFunc(f.Cells, func(c analysis.Cell) bool {
 			return c.Network == v.Cell.Network && c.Probe == v.Cell.Probe
@@ -223,6 +223,7 @@ func Read(s Statement, run *analysis.Run, findings []finding.Finding) Verdict {
 		v.AtLeast, v.AtMost = row.Ends(run.Each)
 	}
 	v.readFailures(run)
+	v.readEffect(run)
 	v.judge(shown)
 	return v
 }

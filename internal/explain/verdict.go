@@ -41,9 +41,10 @@ type Verdict struct {
 	AtMost  float64 `json:"atMost,omitempty"`
 	// Broken means that no trial with the change has a value, while those without it have: the network needs what the
 	// statement blames.
-	Broken  bool      `json:"broken,omitempty"`
+	Broken bool `json:"broken,omitempty"`
+	Effect
 	Outcome Outcome   `json:"outcome"`
-	Reason  lang.Text `json:"reason,omitempty"` // why the ratio is missing
+	Reason  lang.Text `json:"reason,omitempty"` // why the ratio is missing, or does not decide alone
 	Dir     string    `json:"dir"`              // results of the run, below those that it tests
 	Weir    string    `json:"weir,omitempty"`   // version that judged it
 }
@@ -78,6 +79,12 @@ func (v *Verdict) judge(shown bool) {
 	}
 	if v.Outcome = Judge(v.Test, ratio, shown); v.Broken && shown {
 		v.Outcome = Refuted
+	}
+	if v.Outcome != Stands {
+		return
+	}
+	if outcome, why := v.doubt(); outcome != "" {
+		v.Outcome, v.Reason = outcome, why
 	}
 }
 
@@ -121,6 +128,9 @@ func (v Verdict) Say() lang.Text {
 		return lang.T("Tested: %s: %s.", lang.Stored(string(v.Reason)), v.Outcome.Say())
 	case v.Test.AtMost:
 		return lang.T("Tested: it gained %s: %s.", prose.Times(v.Ratio), v.Outcome.Say())
+	}
+	if outcome, why := v.doubt(); outcome == v.Outcome {
+		return lang.T("Tested: %s %s of what was found, but %s: %s.", v.Quantity(), prose.Times(v.Ratio), why, outcome.Say())
 	}
 	return lang.T("Tested: %s %s of what was found: %s.", v.Quantity(), prose.Times(v.Ratio), v.Outcome.Say())
 }
@@ -173,7 +183,7 @@ func ParseVerdicts(b []byte) ([]Verdict, error) {
 		if !slices.Contains([]Outcome{Stands, Refuted, Open, NotReproduced}, v.Outcome) {
 			return nil, fmt.Errorf("verdict %d is %q, none of those that weir gives", i+1, v.Outcome)
 		}
-		if !foreign.Printable(string(v.Text), string(v.Test.Text), string(v.Test.Metric), string(v.Reason), v.Dir) {
+		if !foreign.Printable(string(v.Text), string(v.Test.Text), string(v.Test.Metric), string(v.Reason), v.Baseline, v.Dir) {
 			return nil, fmt.Errorf("verdict %d has characters that do not print", i+1)
 		}
 	}

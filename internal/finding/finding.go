@@ -68,6 +68,8 @@ type Test struct {
 	Metric record.Quantity `json:"metric"`
 	Factor float64         `json:"factor"`
 	AtMost bool            `json:"atMost,omitempty"`
+	// Whole means that the finding names the limit: at least half of the difference from the baseline must go.
+	Whole bool `json:"whole,omitempty"`
 }
 
 func (f Finding) String() string { return f.Say().String() }

@@ -96,7 +96,7 @@ func shaped(t *analysis.Table, r *analysis.Row, i int, rate, burst float64) (f F
 		f.Text += lang.T("; before, it lets %s pass at once, so trials depend on what was sent before them", unit.Format(burst, "byte"))
 	}
 	if t.Metric == record.Throughput {
-		f.Test = &Test{Text: lang.T("Refuted if removing it adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02,
+		f.Test = &Test{Text: lang.T("Refuted if removing it adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02, Whole: true,
 			Fix: []plan.Step{{In: h.In, Rate: &plan.Rate{Dev: h.Dev}}}}
 	}
 	return f, true

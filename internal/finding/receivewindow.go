@@ -70,7 +70,7 @@ var receiveWindow = Rule{
 			f.Text += lang.T(": window scaling is off, so no window is larger than 64 kB")
 			f.Remedy = lang.T("switch window scaling on at both ends (net.ipv4.tcp_window_scaling)")
 			if t.Metric == record.Throughput {
-				f.Test = &Test{Text: lang.T("Refuted if window scaling adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02}
+				f.Test = &Test{Text: lang.T("Refuted if window scaling adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02, Whole: true}
 				for _, in := range []string{r.Evidence()[0].Evidence.Sender.Node, node} {
 					f.Test.Fix = append(f.Test.Fix, plan.Step{In: in, Sysctl: &plan.Sysctl{Key: "net.ipv4.tcp_window_scaling", Value: "1"}})
 				}

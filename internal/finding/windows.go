@@ -29,7 +29,7 @@ func (f *Finding) buffers(t *analysis.Table, r *analysis.Row, own bool, option, 
 	if t.Metric != record.Throughput {
 		return
 	}
-	f.Test = &Test{Text: lang.T("Refuted if larger buffers add less than 2 % throughput"), Metric: t.Metric, Factor: 1.02}
+	f.Test = &Test{Text: lang.T("Refuted if larger buffers add less than 2 % throughput"), Metric: t.Metric, Factor: 1.02, Whole: true}
 	if own && record.Tool.Of(r.Observed) == record.Engine {
 		f.Test.Options = map[string]string{option: "4194304"}
 		return
