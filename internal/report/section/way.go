@@ -188,11 +188,9 @@ func (s source) sums(network string) string {
 			parts = append(parts, say("%s: path %s, wake-up %s, programs %s", s.Short(tables[0].Probe), unit.Format(x.Path, "s"), unit.Format(x.Wake, "s"), unit.Format(x.App, "s")))
 		}
 	}
-	for _, tables := range byProbe(s.p.Tables) {
-		r, _ := tables[0].Row(network)
-		if c := r.Own; len(tables) == 1 && c.Name.In(record.CPUOwnPerPacket) && c.Value.Center > 0 && r.Lost.Center < costlyLoss {
-			parts = append(parts, say("CPU of a datagram: %s (%s)", unit.Format(c.Value.Center, "s"), s.Short(tables[0].Probe)))
-			break
+	if t := s.perDatagram(); t != nil {
+		if r, ok := t.Row(network); ok && cheap(r) {
+			parts = append(parts, say("CPU of a datagram: %s (%s)", unit.Format(r.Own.Value.Center, "s"), s.Short(t.Probe)))
 		}
 	}
 	if !counted {
@@ -201,8 +199,31 @@ func (s source) sums(network string) string {
 	return prose.Alternatives(parts)
 }
 
+// perDatagram is the table of the probe by which most networks have a CPU time per datagram: one probe for all of them, so
+// that they can be compared. It is nil without one.
+func (s source) perDatagram() (most *analysis.Table) {
+	networks := 0
+	for _, tables := range byProbe(s.p.Tables) {
+		n := 0
+		for _, r := range tables[0].Rows {
+			if cheap(r) {
+				n++
+			}
+		}
+		if len(tables) == 1 && n > networks {
+			most, networks = &tables[0], n
+		}
+	}
+	return most
+}
+
+// cheap reports whether a row has a CPU time per datagram, and loses so few that it is what a datagram costs.
+func cheap(r analysis.Row) bool {
+	return r.Own.Name.In(record.CPUOwnPerPacket) && r.Own.Value.Center > 0 && r.Lost.Center < costlyLoss
+}
+
 // costlyLoss is the share of lost packets from which CPU time per packet is not what a packet costs.
-const costlyLoss = 0.02
+const costlyLoss = 0.1
 
 // atPlace are short words for findings about a place that limits or changes packets.
 var atPlace = map[string]string{

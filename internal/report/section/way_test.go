@@ -93,3 +93,18 @@ func TestWaysUnseen(t *testing.T) {
 		}
 	}
 }
+
+// The CPU times per datagram of all networks come from one probe: two probes cannot be compared.
+func TestOneProbePerDatagram(t *testing.T) {
+	s := newSource(onPaths(t))
+	probes := map[string]bool{}
+	for _, n := range s.p.Networks {
+		if _, after, ok := strings.Cut(lang.Text(s.sums(n)).String(), "CPU of a datagram: "); ok {
+			_, probe, _ := strings.Cut(after, "(")
+			probes[probe] = true
+		}
+	}
+	if len(probes) != 1 {
+		t.Errorf("CPU times of the probes %v", probes)
+	}
+}
