@@ -276,7 +276,7 @@ func FuzzNew(f *testing.F) {
 		other := r
 		other.Config = map[string]string{Network: baseline, Probe: r.Config[Probe]}
 		p := New([]record.Result{r, other, r}, Options{Baseline: baseline})
-		p.Sweeps()
+		p.Sweeps(3)
 		if _, err := json.Marshal(p); err != nil { // refuses NaN and Inf
 			t.Error(err)
 		}

@@ -248,7 +248,7 @@ func (w *lines) run(p *analysis.Run) {
 			w.put("extra", e.Kind, e.Time, e.Together, e.CPU, e.PerPass())
 		}
 	}
-	for _, s := range p.Sweeps() {
+	for _, s := range p.Sweeps(3) {
 		w.put("sweep", s.Probe, s.Factor, s.Levels, s.X, len(s.Tables))
 	}
 	for _, m := range p.Matrices() {

@@ -14,25 +14,22 @@ type Sweep struct {
 	Tables []Table
 }
 
-// minSweep is the fewest levels that make a curve.
-const minSweep = 3
-
-// Sweeps returns the tables of each probe along its numeric factor with the most levels.
-func (r *Run) Sweeps() []Sweep {
+// Sweeps returns the tables of each probe along its numeric factor with the most levels, which are least or more.
+func (r *Run) Sweeps(least int) []Sweep {
 	var out []Sweep
 	for i := 0; i < len(r.Tables); {
 		j := i
 		for j < len(r.Tables) && r.Tables[j].Probe == r.Tables[i].Probe {
 			j++
 		}
-		out = append(out, sweeps(r.Tables[i:j])...)
+		out = append(out, sweeps(r.Tables[i:j], least)...)
 		i = j
 	}
 	return out
 }
 
-func sweeps(tables []Table) []Sweep {
-	factor, most := "", minSweep-1
+func sweeps(tables []Table, least int) []Sweep {
+	factor, most := "", least-1
 	for _, k := range slices.Sorted(maps.Keys(tables[0].Levels)) {
 		if n := numericLevels(tables, k); n > most {
 			factor, most = k, n
@@ -40,7 +37,7 @@ func sweeps(tables []Table) []Sweep {
 	}
 	var out []Sweep
 	for _, g := range grids(tables, factor) {
-		if len(g.tables) < minSweep {
+		if len(g.tables) < least {
 			continue
 		}
 		s := Sweep{Probe: g.probe, Factor: factor, Levels: g.rest, Tables: g.tables} // already sorted

@@ -42,6 +42,7 @@ func (v Sweep) SVG() (string, error) {
 	y := fromZero(top, p.bottom, p.top)
 	p.side(y, p.left, p.right, v.Y)
 	x := along(lo, hi, p.left+8, p.right-4)
+	x.levels(v.Curves)
 	for _, t := range x.ticks {
 		p.line(inkGrid, 1, x.pos(t), p.bottom, x.pos(t), p.bottom+4)
 	}
@@ -54,6 +55,26 @@ func (v Sweep) SVG() (string, error) {
 	}
 	p.curves(v.Curves, x, y, 1.6, true)
 	return p.svg(v.Alt), nil
+}
+
+// levels puts the ticks at the levels themselves, if they are few and apart.
+func (a *axis) levels(curves []Curve) {
+	var xs []float64
+	for _, k := range curves {
+		for _, p := range k.Points {
+			xs = append(xs, p.X)
+		}
+	}
+	slices.Sort(xs)
+	xs = slices.Compact(xs)
+	for i, x := range xs {
+		if i > 0 && a.pos(x)-a.pos(xs[i-1]) < (textWidth(tickNum(x), smallSize)+textWidth(tickNum(xs[i-1]), smallSize))/2+6 {
+			return
+		}
+	}
+	if len(xs) > 0 {
+		a.ticks = xs
+	}
 }
 
 // along returns the axis of the levels, logarithmic if they span two orders of magnitude.

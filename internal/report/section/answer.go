@@ -50,6 +50,11 @@ func (s source) answer() (out []string) {
 	} else {
 		out = slices.Concat(out, s.sentences(), networks)
 	}
+	for i := len(out) - 1; i > 0; i-- {
+		if slices.Contains(out[:i], out[i]) { // too few blocks, of both kinds of comparisons
+			out = slices.Delete(out, i, i+1)
+		}
+	}
 	for _, n := range s.p.Networks {
 		if text := s.hopClause(n); text != "" {
 			out = append(out, say("%s: %s", n, text))

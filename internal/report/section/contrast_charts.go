@@ -15,8 +15,8 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// minCurve is the fewest levels that make a curve.
-const minCurve = 3
+// The fewest levels that make a line of values, and a curve of ratios, of which one is 1.
+const minLine, minCurve = 2, 3
 
 // contrastFigures draws both values if the contrast has two levels, and the ratios. A numeric factor
 // makes curves of either.
@@ -38,7 +38,7 @@ func (s source) contrastFigures(c comparison, id string, rows []contrasted) (out
 		f.ID = id + " values"
 		out = append(out, *f)
 	}
-	a := c.numeric(rows)
+	a := c.numeric(rows, minCurve)
 	if a != nil {
 		f := doc.Figure{ID: id + " curve", Caption: say("Ratio by %s", a.factor)}
 		curves := s.contrastCurves(c, rows, a, 1, func(r contrasted) stat.Interval { return r.Ratio })
@@ -133,8 +133,8 @@ type along struct {
 }
 
 // numeric finds the factor along which the rows make a curve: the compared one if its levels are
-// numbers, or else another one.
-func (c comparison) numeric(rows []contrasted) *along {
+// numbers, or else another one. It has at least this many levels.
+func (c comparison) numeric(rows []contrasted, least int) *along {
 	try := func(factor string, level func(contrasted) string) *along {
 		a := along{factor: factor, axis: factor, all: true}
 		seen := map[float64]bool{}
@@ -151,7 +151,7 @@ func (c comparison) numeric(rows []contrasted) *along {
 		if _, _, ok := coordinate(rows[0].by.To[factor]); ok {
 			seen[math.Inf(1)] = true // the divisor's place
 		}
-		if len(seen) < minCurve {
+		if len(seen) < least {
 			return nil
 		}
 		return &a
@@ -207,6 +207,21 @@ func (s source) contrastCurves(c comparison, rows []contrasted, a *along, factor
 	return out
 }
 
+// fromBase has a line per network from the value at the divisor's level to that at the compared one.
+func (s source) fromBase(c comparison, rows []contrasted, a *along, factor float64) (out []chart.Curve) {
+	for i, r := range rows {
+		base, _, ok := coordinate(r.by.To[a.factor])
+		if !ok || math.IsNaN(a.x[i]) {
+			continue
+		}
+		k := chart.Curve{Name: cmp.Or(c.without(a.factor).name(r), r.Network), Color: s.color(r.Network),
+			Points: []chart.CurvePoint{curvePoint(base, r.Base, factor), curvePoint(a.x[i], r.Value, factor)}}
+		slices.SortFunc(k.Points, func(a, b chart.CurvePoint) int { return cmp.Compare(a.X, b.X) })
+		out = append(out, k)
+	}
+	return out
+}
+
 // without is the comparison with one factor that does not name rows.
 func (c comparison) without(factor string) comparison {
 	varies := map[string]bool{}
@@ -242,7 +257,11 @@ func (s source) pairedValues(c comparison, rows []contrasted, alt func(string) s
 	if c.level(rows[0]) == "" {
 		out.Caption = prose.Capital(prose.Comma(say("%s and %s", of(rows[0]), to(rows[0])), MetricName(rows[0].Metric)))
 	}
-	if a := c.numeric(rows); a != nil {
+	if a := c.numeric(rows, minLine); a != nil && rows[0].by.To[a.factor] != "" {
+		out.Caption = prose.Capital(say("%s by %s", MetricName(rows[0].Metric), a.factor))
+		out.Chart = chart.Sweep{Curves: s.fromBase(c, rows, a, factor), X: a.axis, Y: axis, Alt: alt(out.Caption)}
+		return out
+	} else if a != nil {
 		above := s.contrastCurves(c, rows, a, factor, func(r contrasted) stat.Interval { return r.Value })
 		below := s.contrastCurves(c, rows, a, factor, func(r contrasted) stat.Interval { return r.Base })
 		for i := range above {

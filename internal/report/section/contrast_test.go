@@ -13,6 +13,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/render"
@@ -296,5 +297,38 @@ func TestManyWithoutRatio(t *testing.T) {
 	want = "a busy path has loss, 3.00 % more [2.10, 3.90] (a) to loss, 3.00 % more [2.10, 3.90] (a)."
 	if got := doc.English(sentenceOf(nil, c)); got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Two levels of a number are the ends of a line for each network, and no level has a chart with one dot for each.
+func TestTwoLevels(t *testing.T) {
+	d := Report(reporttest.Analyzed(contrastRuns["few"].run())).In(nil)
+	lines := 0
+	var look func(s doc.Section)
+	look = func(s doc.Section) {
+		for _, f := range s.Figures {
+			switch c := f.Chart.(type) {
+			case chart.Sweep:
+				lines++
+				for _, k := range c.Curves {
+					if len(k.Points) != 2 || k.Points[0].X != 1500 || k.Points[1].X != 9000 {
+						t.Errorf("%s: %s has the points %v", f.ID, k.Name, k.Points)
+					}
+				}
+			case chart.Ratios, chart.Values:
+				if strings.HasPrefix(s.ID, "probe-") {
+					t.Errorf("%s is a chart of one level", f.ID)
+				}
+			}
+		}
+		for _, p := range s.Parts {
+			look(p)
+		}
+	}
+	for _, s := range d.Sections {
+		look(s)
+	}
+	if lines != 2 { // of the comparison, and of the probe
+		t.Errorf("%d charts with lines: want 2", lines)
 	}
 }

@@ -19,7 +19,7 @@ const manyTables = 4
 // probeSections has a section per probe: its figures, and a part for each table.
 func probeSections(s source) (out []doc.Section) {
 	across := map[string][]doc.Figure{} // by probe
-	for _, w := range s.p.Sweeps() {
+	for _, w := range s.p.Sweeps(minLine) {
 		across[w.Probe] = append(across[w.Probe], s.sweeps(w)...)
 	}
 	for _, m := range s.p.Matrices() {
@@ -39,6 +39,9 @@ func (s source) probe(tables []analysis.Table, across []doc.Figure) doc.Section 
 	many := len(tables) > manyTables
 	for _, t := range tables {
 		part := s.table(t)
+		if across != nil { // of a single level, they have one dot for each network
+			part.Figures = slices.DeleteFunc(part.Figures, func(f doc.Figure) bool { return f.ID == tableID(t)+" ratio" || f.ID == tableID(t)+" median" })
+		}
 		part.Fold = many || across != nil || len(tables) > 1 && len(s.p.Contrasts) > 0 // curves and comparisons say more
 		x.Parts = append(x.Parts, part)
 	}
