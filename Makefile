@@ -14,7 +14,7 @@ PACKAGES += rpm qemu-user # of scripts/dist-test
 PACKAGES += chromium
 PACKAGES += strace
 PACKAGES += librsvg2-bin
-PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
+PACKAGES += openmpi-bin netpipe-openmpi netpipe-tcp
 
 export CGO_ENABLED := 0
 

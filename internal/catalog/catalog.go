@@ -202,15 +202,11 @@ var Probes = map[string]func() probe.Probe{
 	"netperf-crr":       func() probe.Probe { return &probe.NetperfRR{Connect: true} },
 	"fping":             func() probe.Probe { return &probe.Fping{} },
 
-	"mpi-latency":      func() probe.Probe { return &probe.MPI{} },
-	"mpi-bandwidth":    func() probe.Probe { return &probe.MPI{Bandwidth: true} },
-	"mpich-latency":    func() probe.Probe { return &probe.MPI{MPI: "mpich"} },
-	"mpich-bandwidth":  func() probe.Probe { return &probe.MPI{MPI: "mpich", Bandwidth: true} },
-	"mpi4py-latency":   func() probe.Probe { return &probe.MPI{Tool: "mpi4py"} },
-	"mpi4py-bandwidth": func() probe.Probe { return &probe.MPI{Tool: "mpi4py", Bandwidth: true} },
-	"osu-latency":      func() probe.Probe { return &probe.MPI{Tool: "osu"} },
-	"osu-bandwidth":    func() probe.Probe { return &probe.MPI{Tool: "osu", Bandwidth: true} },
-	"netpipe-tcp":      func() probe.Probe { return &probe.NetPIPE{} },
+	"mpi-latency":   func() probe.Probe { return &probe.MPI{} },
+	"mpi-bandwidth": func() probe.Probe { return &probe.MPI{Bandwidth: true} },
+	"osu-latency":   func() probe.Probe { return &probe.MPI{Tool: "osu"} },
+	"osu-bandwidth": func() probe.Probe { return &probe.MPI{Tool: "osu", Bandwidth: true} },
+	"netpipe-tcp":   func() probe.Probe { return &probe.NetPIPE{} },
 
 	"sparkyfish": func() probe.Probe { return &probe.Sparkyfish{} },
 }

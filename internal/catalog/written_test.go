@@ -70,7 +70,7 @@ func TestProbeOptionsAsWritten(t *testing.T) {
 
 // implied options choose what runs instead of being a number or word of a command line.
 func implied(name, key string) bool {
-	return key == "packets" || name == "mpi" && (key == "mpi" || key == "tool" || key == "program")
+	return key == "packets" || name == "mpi" && (key == "tool" || key == "program")
 }
 
 // says reports whether a command line contains an option's value, in any unit.

@@ -27,11 +27,10 @@ import (
 // equally fast. The probe therefore allows only TCP on the devices under test, and Measured gives
 // the traffic that must have crossed the path for the trial to be valid.
 type MPI struct {
-	MPI       string `yaml:"mpi"`       // the library: openmpi or mpich; empty is openmpi
-	Tool      string `yaml:"tool"`      // netpipe, mpi4py (its pingpong, mpi4py 4.0 or later) or osu; empty is netpipe
+	Tool      string `yaml:"tool"`      // netpipe or osu; empty is netpipe
 	Bandwidth bool   `yaml:"bandwidth"` // report bandwidth first instead of time
 	Size      int    `yaml:"size"`      // bytes of a message; 0 is 8, or 1 MiB for bandwidth
-	Program   string `yaml:"program"`   // path of a tool outside PATH: /opt/osu/osu_latency, /opt/venv/bin/python3
+	Program   string `yaml:"program"`   // path of a tool outside PATH: /opt/osu/osu_latency
 }
 
 const (
@@ -42,14 +41,8 @@ const (
 )
 
 func (p MPI) Check() error {
-	if !slices.Contains([]string{"", "openmpi", "mpich"}, p.MPI) {
-		return fmt.Errorf("mpi: %q is not one of openmpi, mpich", p.MPI)
-	}
-	if !slices.Contains([]string{"", "netpipe", "mpi4py", "osu"}, p.Tool) {
-		return fmt.Errorf("tool: %q is not one of netpipe, mpi4py, osu", p.Tool)
-	}
-	if n := p.size(); p.Tool == "mpi4py" && n&(n-1) != 0 {
-		return fmt.Errorf("size: %d is not a power of two, which mpi4py needs", n)
+	if !slices.Contains([]string{"", "netpipe", "osu"}, p.Tool) {
+		return fmt.Errorf("tool: %q is not one of netpipe, osu", p.Tool)
 	}
 	return event.Within("size:", p.size(), 1, maxMPISize, "bytes")
 }
@@ -64,16 +57,8 @@ func (p MPI) size() int {
 	return mpiSize
 }
 
-func (p MPI) mpich() bool { return p.MPI == "mpich" }
-
-// launcher starts the ranks. It uses the Debian name, because Debian's mpirun can be either
-// library.
-func (p MPI) launcher() facts.ToolInfo {
-	if p.mpich() {
-		return facts.ToolInfo{Program: "mpiexec.hydra", Package: "mpich", VersionArgs: []string{"--version"}, Version: `Version: +(\S+)`}
-	}
-	return facts.ToolInfo{Program: "mpirun.openmpi", Package: "openmpi-bin", VersionArgs: []string{"--version"}, Version: `(?m)^mpirun\S* \([^)]+\) (\S+)`}
-}
+// mpirun starts the ranks. It has the Debian name, because Debian's mpirun can be another library's.
+var mpirun = facts.ToolInfo{Program: "mpirun.openmpi", Package: "openmpi-bin", VersionArgs: []string{"--version"}, Version: `(?m)^mpirun\S* \([^)]+\) (\S+)`}
 
 const osu = "of OSU's micro-benchmarks (no package has it: build them, mvapich.cse.ohio-state.edu/benchmarks)"
 
@@ -81,15 +66,10 @@ func (p MPI) rank() facts.ToolInfo {
 	switch {
 	case p.Program != "":
 		return facts.ToolInfo{Program: p.Program}
-	case p.Tool == "mpi4py":
-		return facts.ToolInfo{Program: "python3", Package: "python3-mpi4py", Version: `(mpi4py \S+)`,
-			VersionArgs: []string{"-c", "import mpi4py; print('mpi4py', mpi4py.__version__)"}}
 	case p.Tool == "osu" && p.Bandwidth:
 		return facts.ToolInfo{Program: "osu_bw", Package: osu}
 	case p.Tool == "osu":
 		return facts.ToolInfo{Program: "osu_latency", Package: osu}
-	case p.mpich():
-		return facts.ToolInfo{Program: "NPmpich2", Package: "netpipe-mpich2"}
 	}
 	return facts.ToolInfo{Program: "NPopenmpi", Package: "netpipe-openmpi"}
 }
@@ -98,22 +78,17 @@ func (p MPI) rank() facts.ToolInfo {
 const mpiTakes, mpiAtMost = 2 * time.Second, 30 * time.Second
 
 func (p MPI) Info() Info {
-	library, tool, short, how := "Open MPI", "NetPIPE", "MPI %s", "the best of three trials"
-	switch {
-	case p.mpich():
-		library, short = "MPICH", "MPICH %s"
-	case p.Tool == "mpi4py":
-		tool, short, how = "mpi4py", "MPI %s in Python", "the mean, which slow messages raise; every message passes through Python"
-	case p.Tool == "osu":
+	tool, short, how := "NetPIPE", "MPI %s", "the best of three trials"
+	if p.Tool == "osu" {
 		tool, short, how = p.rank().Program, "MPI %s (OSU)", "the mean, which slow messages raise; excludes a warm-up of its own"
 	}
-	by := tool + " over " + library
+	by := tool + " over Open MPI"
 	i := Info{
-		Title: "MPI latency (" + tool + ", " + library + ")", Short: fmt.Sprintf(short, "latency"), Unit: "s",
+		Title: "MPI latency (" + tool + ", Open MPI)", Short: fmt.Sprintf(short, "latency"), Unit: "s",
 		About:    "half a round trip of an MPI message, by " + by,
 		Method:   "Half the time of one message there and one back: " + how + ".",
 		Measures: mpiTime, Differs: how,
-		Tools:    []facts.ToolInfo{p.launcher(), p.rank()},
+		Tools:    []facts.ToolInfo{mpirun, p.rank()},
 		NoWarmup: true, StartsLate: true, Takes: mpiTakes, AtMost: mpiAtMost,
 		Direct: "starts processes that call each other at their own addresses",
 	}
@@ -127,30 +102,20 @@ func (p MPI) Info() Info {
 		i.About, i.Method = "bandwidth of MPI messages, 64 in flight, by "+by, "Large messages, 64 in flight."
 		i.Differs = "64 messages in flight, one way, so it finds more than the others; mean"
 	}
-	if p.mpich() { // no other probe uses this library
-		i.Measures, i.Differs = "", ""
-	}
 	return i
 }
 
-func (p MPI) Commands(w Window) (server, client []string) {
-	if len(w.Shell) == 0 {
-		w.Shell = []string{"ssh"}
-	}
-	if p.mpich() {
-		return nil, append(p.hydra(w), p.tool()...)
-	}
-	return nil, append(p.openmpi(w), p.tool()...)
-}
-
-// openmpi starts two ranks of Open MPI 4. It identifies the nodes by address, because they can
+// Commands starts two ranks of Open MPI 4. It identifies the nodes by address, because they can
 // share a host name. A lab's user is root inside it. Without --leave-session-attached, the daemon
 // at the server would detach from its shell and survive it. Ranks yield, because spinning on few
 // CPUs would starve the kernel's threads. They are not bound, because weir has already chosen the
 // nodes' CPUs.
-func (p MPI) openmpi(w Window) []string {
+func (p MPI) Commands(w Window) (server, client []string) {
+	if len(w.Shell) == 0 {
+		w.Shell = []string{"ssh"}
+	}
 	devices := strings.Join(w.Devices, ",")
-	argv := []string{p.launcher().Program, "--allow-run-as-root", "-np", "2",
+	client = []string{mpirun.Program, "--allow-run-as-root", "-np", "2",
 		"-host", ends(w), "--map-by", "node", "--bind-to", "none",
 		"--leave-session-attached",
 		"--mca", "plm_rsh_agent", strings.Join(w.Shell, " "),
@@ -158,32 +123,10 @@ func (p MPI) openmpi(w Window) []string {
 		"--mca", "btl_tcp_if_include", devices, "--mca", "oob_tcp_if_include", devices,
 		"--mca", "mpi_yield_when_idle", "1"}
 	if w.Dir != "" {
-		argv = append(argv, "--mca", "orte_tmpdir_base", w.Dir)
+		client = append(client, "--mca", "orte_tmpdir_base", w.Dir)
 	}
-	if p.Tool == "mpi4py" {
-		argv = append(argv, "-x", mpi4pyABI+"=openmpi")
-	}
-	return argv
+	return nil, append(client, p.tool()...)
 }
-
-// hydra starts two ranks of MPICH 4. Its launcher accepts no arguments, so they go into the
-// environment. UCX would detect that both ranks are on one machine despite their namespaces, and
-// use shared memory.
-func (p MPI) hydra(w Window) []string {
-	argv := []string{"env", "HYDRA_LAUNCHER_EXTRA_ARGS=" + strings.Join(w.Shell[1:], " "), p.launcher().Program,
-		"-launcher", "rsh", "-launcher-exec", w.Shell[0],
-		"-hosts", ends(w), "-ppn", "1", "-n", "2",
-		"-genv", "MPIR_CVAR_NOLOCAL", "1",
-		"-genv", "UCX_TLS", "tcp,self", "-genv", "UCX_NET_DEVICES", strings.Join(w.Devices, ",")}
-	if p.Tool == "mpi4py" {
-		argv = append(argv, "-genv", mpi4pyABI, "mpich")
-	}
-	return argv
-}
-
-// mpi4pyABI selects the MPI library of an mpi4py that supports several (from PyPI, 4.1 and later).
-// With the wrong one, each rank would run alone.
-const mpi4pyABI = "MPI4PY_MPIABI"
 
 func ends(w Window) string { return address(w.Client) + "," + address(w.Server.Addr()) }
 
@@ -212,13 +155,8 @@ func (p MPI) iterations() int {
 }
 
 func (p MPI) tool() []string {
-	size := strconv.Itoa(p.size())
-	switch p.Tool {
-	case "mpi4py":
-		loop := strconv.Itoa(messages(p.size()))
-		return []string{p.rank().Program, "-m", "mpi4py.bench", "pingpong", "-m", size, "-n", size,
-			"-l", loop, "--loop-large", loop, "--loop-huge", loop, "-a", "none"}
-	case "osu":
+	if p.Tool == "osu" {
+		size := strconv.Itoa(p.size())
 		return []string{p.rank().Program, "-m", size + ":" + size,
 			"-i", strconv.Itoa(p.iterations()), "-x", strconv.Itoa(p.iterations()/10 + 1)}
 	}
@@ -226,33 +164,17 @@ func (p MPI) tool() []string {
 }
 
 // Parse reads half.rtt (s, half a round trip, which MPI calls latency) and bandwidth (bit/s of
-// payload). NetPIPE and mpi4py report both, with one message in flight: bandwidth is the size
+// payload). NetPIPE reports both, the best of its trials, with one message in flight: bandwidth is the size
 // divided by half.rtt. osu_latency reports only the first; osu_bw only the second, with 64 messages
-// in flight. NetPIPE reports the best of its trials, the others a mean.
+// in flight; both report a mean.
 func (p MPI) Parse(out Output) (Measured, error) {
-	var m Measured
-	var err error
-	switch p.Tool {
-	case "mpi4py":
-		var f []rounded
-		if f, err = row(out.Client, mpi4pyRE, p.size()); err == nil {
-			m, err = pingPong(f[2], f[1].times(8e6), f[0].value, f[3].value, p.Bandwidth)
-		}
-	case "osu":
-		m, err = p.parseOSU(out.Client)
-	default:
-		m, err = parseNetPIPE(out.ClientErr, p.size(), p.Bandwidth)
+	parse := func() (Measured, error) { return parseNetPIPE(out.ClientErr, p.size(), p.Bandwidth) }
+	if p.Tool == "osu" {
+		parse = func() (Measured, error) { return p.parseOSU(out.Client) }
 	}
+	m, err := parse()
 	return checked(p.rank().Program, m, err)
 }
-
-// mpi4pyRE matches the table of mpi4py.bench pingpong (mpi4py 4.0 and later): bytes, MB/s (10^6),
-// mean and standard deviation of half a round trip, number of samples. A rank that runs alone
-// measures messages to itself without an error; only the devices' counters reveal it.
-//
-//	# Size [B]  Bandwidth [MB/s] | Time Mean [s] ± StdDev [s]  Samples
-//	        64              3.22 | 1.9871373e-05 ± 1.1808e-04    10000
-var mpi4pyRE = regexp.MustCompile(`(?m)^ *(\d{1,10}) +([0-9.]{1,20}) \| ([0-9.]{1,20}e[-+]\d{1,2}) ± \S{1,20} +(\d{1,10}) *\r?$`)
 
 // osuRE matches the table of osu_latency and osu_bw: bytes, then µs or MB/s (10^6).
 var (

@@ -15,8 +15,7 @@ import (
 )
 
 var mpiProbes = map[string]MPI{
-	"NPopenmpi": {}, "NPmpich2": {MPI: "mpich"}, "python3": {Tool: "mpi4py"},
-	"osu_latency": {Tool: "osu"}, "osu_bw": {Tool: "osu", Bandwidth: true},
+	"NPopenmpi": {}, "osu_latency": {Tool: "osu"}, "osu_bw": {Tool: "osu", Bandwidth: true},
 }
 
 func mpiFor(name string) Probe {
@@ -85,7 +84,6 @@ func TestMPICommands(t *testing.T) {
 	const (
 		openmpi = "mpirun.openmpi --allow-run-as-root -np 2 -host 10.64.1.1,10.64.2.1 --map-by node --bind-to none --leave-session-attached"
 		tcp     = " --mca pml ob1 --mca btl tcp,self"
-		mpich   = " -hosts 10.64.1.1,10.64.2.1 -ppn 1 -n 2 -genv MPIR_CVAR_NOLOCAL 1 -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES "
 	)
 	for _, tc := range []struct {
 		p              Probe
@@ -101,10 +99,6 @@ func TestMPICommands(t *testing.T) {
 		{MPI{Tool: "osu", Size: 64}, remote, "", openmpi + " --mca plm_rsh_agent ssh" + tcp +
 			" --mca btl_tcp_if_include eth0,ens3 --mca oob_tcp_if_include eth0,ens3 --mca mpi_yield_when_idle 1" +
 			" osu_latency -m 64:64 -i 2000 -x 201"},
-		{MPI{MPI: "mpich"}, w, "", "env HYDRA_LAUNCHER_EXTRA_ARGS=host rsh 1 /proc/1/fd/9 mpiexec.hydra -launcher rsh -launcher-exec /proc/1/exe" + mpich +
-			"eth0 NPmpich2 -l 8 -u 8 -p 0 -n 2000 -o /dev/null"},
-		{MPI{MPI: "mpich", Tool: "mpi4py", Size: 1 << 22}, remote, "", "env HYDRA_LAUNCHER_EXTRA_ARGS= mpiexec.hydra -launcher rsh -launcher-exec ssh" + mpich +
-			"eth0,ens3 -genv MPI4PY_MPIABI mpich python3 -m mpi4py.bench pingpong -m 4194304 -n 4194304 -l 10 --loop-large 10 --loop-huge 10 -a none"},
 		{NetPIPE{Bandwidth: true}, w, "NPtcp -P 5201 -l 1048576 -u 1048576 -p 0 -n 32 -o /dev/null",
 			"NPtcp -P 5201 -l 1048576 -u 1048576 -p 0 -n 32 -o /dev/null -h 10.64.2.1"},
 	} {
@@ -116,7 +110,7 @@ func TestMPICommands(t *testing.T) {
 			t.Errorf("%+v: client\n got %s\nwant %s", tc.p, got, tc.client)
 		}
 	}
-	if ts := (MPI{MPI: "mpich"}).Info().Tools; len(ts) != 2 || ts[0].Package != "mpich" || ts[1].Package != "netpipe-mpich2" {
+	if ts := (MPI{}).Info().Tools; len(ts) != 2 || ts[0].Package != "openmpi-bin" || ts[1].Package != "netpipe-openmpi" {
 		t.Errorf("wrong tools %+v", ts)
 	}
 }
@@ -127,12 +121,10 @@ func TestMPICheck(t *testing.T) {
 		want string // "" is no error
 	}{
 		{MPI{}, ""},
-		{MPI{MPI: "mpich", Tool: "osu", Size: 3}, ""},
-		{MPI{MPI: "lam"}, `mpi: "lam" is not one of openmpi, mpich`},
-		{MPI{Tool: "imb"}, `tool: "imb" is not one of netpipe, mpi4py, osu`},
+		{MPI{Tool: "osu", Size: 3}, ""},
+		{MPI{Tool: "imb"}, `tool: "imb" is not one of netpipe, osu`},
 		{MPI{Size: -1}, "size: -1 is outside 1.."},
 		{MPI{Size: 1 << 29}, "size: 536870912 is outside 1..268435456 bytes"},
-		{MPI{Tool: "mpi4py", Size: 3}, "3 is not a power of two"},
 	} {
 		if err := tc.p.Check(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %q", tc.p, err, tc.want)
@@ -141,7 +133,7 @@ func TestMPICheck(t *testing.T) {
 }
 
 func TestMPIRefuses(t *testing.T) {
-	const np, py, osu = "NPopenmpi/3.7.2-mpi-latency", "python3/4.1.2-mpi4py-latency", "osu_bw/7.4-osu-bandwidth"
+	const np, osu = "NPopenmpi/3.7.2-mpi-latency", "osu_bw/7.4-osu-bandwidth"
 	for _, tc := range []struct{ from, old, new, want string }{
 		{np, "       8 bytes", "      12 bytes", "measured messages of 12 bytes, asked for 8"},
 		{np, "2000 times", "1999 times", "measured 1999 messages, asked for 2000"},
@@ -150,9 +142,6 @@ func TestMPIRefuses(t *testing.T) {
 		{np, "0.72 Mbps", "9.72 Mbps", "not 1.01922e+07"},
 		{np, "in      84.77", "in       0.00", "a message took 0 s"},
 		{np, "84.77 usec\n", "84.77 usec\n  1:       8 bytes   2000 times -->      0.72 Mbps in      84.77 usec\n", "2 result lines, want 1"},
-		{py, "     2000", "       20", "measured 20 messages, asked for 2000"},
-		{py, "e-05 ±", "e-07 ±", "bit/s, not"},
-		{py, "e-05 ±", "e-05 +", "0 result lines, want 1"},
 		{osu, "Bandwidth Test", "Bi-Directional Bandwidth Test", "is not from the OSU MPI Bandwidth Test"},
 		{osu, "\n1048576", "\n# 1048576", "0 result lines, want 1"},
 	} {
@@ -170,7 +159,7 @@ func TestMPIRefuses(t *testing.T) {
 
 // The time of a fast message has two digits, so the bandwidth differs from that of the printed time.
 func TestMPIRounds(t *testing.T) {
-	const line, table = "  0: %7d bytes %6d times --> %9s Mbps in %10s usec\n", "%10d %17s | %s ± 1.4181e-02 %8d\n"
+	const line = "  0: %7d bytes %6d times --> %9s Mbps in %10s usec\n"
 	for _, tc := range []struct {
 		size       int
 		rate, half string
@@ -190,12 +179,6 @@ func TestMPIRounds(t *testing.T) {
 		_, err := NetPIPE{Size: tc.size}.Parse(Output{ClientErr: fmt.Appendf(nil, line, tc.size, messages(tc.size), tc.rate, tc.half)})
 		if (err == nil) != tc.ok {
 			t.Errorf("NetPIPE: %d bytes at %s Mbps in %s µs: %v", tc.size, tc.rate, tc.half, err)
-		}
-	}
-	for rate, ok := range map[string]bool{"213.37": true, "213.36": false, "213.38": false} {
-		_, err := MPI{Tool: "mpi4py", Size: 1 << 20}.Parse(Output{Client: fmt.Appendf(nil, table, 1<<20, rate, "4.9144266e-03", 32)})
-		if (err == nil) != ok {
-			t.Errorf("mpi4py: 1 MiB at %s MB/s in 4.9 ms: %v", rate, err)
 		}
 	}
 }

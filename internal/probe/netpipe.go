@@ -59,33 +59,29 @@ func netpipeArgs(size int) []string {
 var netpipeRE = regexp.MustCompile(`(?m)^ *\d+: +(\d{1,10}) bytes +(\d{1,10}) times --> +([0-9.]{1,20}) Mbps in +([0-9.]{1,20}) usec *\r?$`)
 
 // parseNetPIPE reads the table, which NetPIPE prints on standard error: the number of messages per
-// trial, Mbps of 2^20 bit/s, and half a round trip, the lowest of the trials (netpipe.c 3.7.2).
+// trial, Mbps of 2^20 bit/s, and half a round trip, the lowest of the trials (netpipe.c 3.7.2). Time and
+// bandwidth must agree within the rounding of both: NetPIPE prints 0.35 µs for 0.346 µs. Bandwidth is
+// computed from the time, because it has more digits for small messages.
 func parseNetPIPE(b []byte, size int, bandwidth bool) (Measured, error) {
 	f, err := row(b, netpipeRE, size)
 	if err != nil {
 		return Measured{}, err
 	}
-	return pingPong(f[3].times(1e-6), f[2].times(1<<20), f[0].value, f[1].value, bandwidth)
-}
-
-// pingPong returns the measurement of n round trips of size bytes from half a round trip (s) and
-// the bandwidth (bit/s), which must agree within the rounding of both: NetPIPE prints 0.35 µs for
-// 0.346 µs. Bandwidth is computed from the time, because it has more digits for small messages.
-func pingPong(half, rate rounded, size, n float64, bandwidth bool) (Measured, error) {
+	half, rate, n := f[3].times(1e-6), f[2].times(1<<20), f[1].value
 	if half.value <= 0 {
 		return Measured{}, fmt.Errorf("impossible: a message took %g s", half.value)
 	}
-	if n != float64(messages(int(size))) {
-		return Measured{}, fmt.Errorf("measured %.0f messages, asked for %d", n, messages(int(size)))
+	if n != float64(messages(size)) {
+		return Measured{}, fmt.Errorf("measured %.0f messages, asked for %d", n, messages(size))
 	}
-	bits := size * 8
+	bits := 8 * float64(size)
 	// A message lasts at least half a unit of the last digit, or it would be printed as 0.
 	least, most := bits/(half.value+half.rounding), bits/(half.value-half.rounding)
 	const exact = 1e-9 // relative floating-point error
 	if rate.value < least*(1-exact)-rate.rounding || rate.value > most*(1+exact)+rate.rounding {
-		return Measured{}, fmt.Errorf("%.0f bytes in %g s are %.6g bit/s, not %.6g", size, half.value, bits/half.value, rate.value)
+		return Measured{}, fmt.Errorf("%d bytes in %g s are %.6g bit/s, not %.6g", size, half.value, bits/half.value, rate.value)
 	}
-	m := Measured{Protocol: "tcp", Moved: n * size, Messages: n, Values: []record.Value{
+	m := Measured{Protocol: "tcp", Moved: n * float64(size), Messages: n, Values: []record.Value{
 		{Name: record.HalfRTT, Unit: "s", Value: half.value},
 		{Name: record.Bandwidth, Unit: "bit/s", Value: bits / half.value},
 	}}

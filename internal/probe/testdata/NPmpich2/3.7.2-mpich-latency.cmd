@@ -1,1 +1,0 @@
-client: env 'HYDRA_LAUNCHER_EXTRA_ARGS=host rsh 1 /proc/1/fd/19' mpiexec.hydra -launcher rsh -launcher-exec /proc/1/exe -hosts 10.64.1.1,10.64.2.1 -ppn 1 -n 2 -genv MPIR_CVAR_NOLOCAL 1 -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 NPmpich2 -l 8 -u 8 -p 0 -n 2000 -o /dev/null
