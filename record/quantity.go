@@ -94,6 +94,7 @@ var (
 	Loss             = define("loss", "1", Lower, "loss", "丢包", "Share of the sent datagrams or requests that did not arrive, or were not answered in time.")
 	LossSocket       = define("loss.socket", "1", Lower, "loss at the socket", "套接字处的丢失率", "Share of the sent datagrams that reached the receiver's socket and found its buffer full.")
 	Reordered        = define("reordered", "1", Lower, "reordered", "乱序率", "Share of the delivered datagrams that came after a later one.")
+	Duplicated       = define("duplicated", "1", Lower, "duplicated", "重复率", "Share of the delivered datagrams that arrived again; further copies are not delivered.")
 	Jitter           = define("jitter", "s", Lower, "jitter", "抖动", "Variation of the transit time of datagrams (RFC 3550, 6.4.1).")
 	Silence          = define("silence", "s", Lower, "silence", "最长静默", "The longest time in the window in which nothing arrived.")
 	Retransmits      = define("retransmits", "1", Lower, "retransmits", "重传数", "Segments that the sender sent again.")

@@ -18,7 +18,7 @@ type watchedCase struct {
 	there                func(*record.Result) // changes the baseline's trials
 }
 
-var watchedCases = []watchedCase{
+var pathCases = []watchedCase{
 	{protocol: "udp", name: "healthy", change: func(observed) {}},
 	{protocol: "tcp", name: "healthy", change: func(observed) {}},
 	{rule: "drop-on-path", protocol: "udp", name: "at ingress", change: func(o observed) { o.lose(4, 300) },

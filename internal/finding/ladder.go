@@ -35,12 +35,13 @@ type loss struct {
 
 // The steps of a path: IDs of the rules that report a loss there.
 const (
-	atQueue   = "queue-drop"
-	atBacklog = "backlog-drop"
-	atDevice  = "drop-on-path"
-	atMTU     = "small-mtu-drop"
-	atInput   = "filtered-at-input"
-	atSocket  = "socket-buffer"
+	atQueue    = "queue-drop"
+	atBacklog  = "backlog-drop"
+	atDevice   = "drop-on-path"
+	atMTU      = "small-mtu-drop"
+	atInput    = "filtered-at-input"
+	atChecksum = "checksum-errors"
+	atSocket   = "socket-buffer"
 )
 
 // Least shares of packets that count as a loss. Counters of queues and sockets count only losses, so they get
@@ -334,6 +335,9 @@ func (l *ladder) receiver() {
 	unfinished := both(c, "ip", "ReasmReqds") - both(c, "ip", "ReasmOKs")
 	lost := in - both(c, "ip", "InDelivers") - unfinished - c["ip.ForwDatagrams"] - c["ip6.OutForwDatagrams"]
 	l.gaps = append(l.gaps, gap{rule: atInput, place: t.Receiver.Node, at: 2 * n, lost: lost, of: in, missing: true})
+	if wrong := both(c, t.Protocol, "InCsumErrors"); wrong > 0 {
+		l.gaps = append(l.gaps, gap{rule: atChecksum, place: t.Receiver.Node, at: 2*n + 1, lost: wrong, of: in})
+	}
 	if full := both(c, "udp", "RcvbufErrors"); full > 0 && t.Protocol == "udp" {
 		l.gaps = append(l.gaps, gap{rule: atSocket, place: t.Receiver.Node, at: 2*n + 1, lost: full, of: full + both(c, "udp", "InDatagrams")})
 	}

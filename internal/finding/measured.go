@@ -117,7 +117,7 @@ func lost(rule string, describe func(*analysis.Table, *analysis.Row, *loss) Find
 func Because(all []Finding, network, node, dev, reason string, packets int) {
 	for i := range all {
 		f := &all[i]
-		loss := slices.Contains([]string{atQueue, atBacklog, atDevice, atMTU, atInput, atSocket}, f.Rule)
+		loss := slices.Contains([]string{atQueue, atBacklog, atDevice, atMTU, atInput, atChecksum, atSocket}, f.Rule)
 		if loss && (f.Place == node || f.Place == node+" "+dev) && slices.ContainsFunc(f.Cells, func(c analysis.Cell) bool { return c.Network == network }) {
 			f.Evidence = append(f.Evidence, lang.T("a trace saw the kernel drop %d packets there: %s", packets, reason))
 		}

@@ -140,7 +140,7 @@ func udpCapacity(m event.Mode, streams int) (by Probe, kind string, err error) {
 
 // parseUDP reads throughput (bit/s of delivered payload), packet.rate (packet/s delivered), the
 // ladder offered, sent, received, delivered (packet/s), loss (share of sent), loss.socket (share of
-// sent, dropped at the receiving socket's buffer), reordered (share of delivered), jitter (s, if at
+// sent, dropped at the receiving socket's buffer), reordered and duplicated (shares of delivered), jitter (s, if at
 // least two datagrams per stream arrived), silence (s, the longest time without an arrival), window, and own.
 // With rateFirst, packet.rate comes first.
 func parseUDP(out Output, rateFirst bool) (Measured, error) {
@@ -168,6 +168,7 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 		{Name: record.Loss, Unit: "1", Value: ofSent(r.Sent - r.Delivered)},
 		{Name: record.LossSocket, Unit: "1", Value: ofSent(r.Dropped)},
 		{Name: record.Reordered, Unit: "1", Value: float64(r.Reordered) / float64(max(r.Delivered, 1))},
+		{Name: record.Duplicated, Unit: "1", Value: float64(r.Duplicates) / float64(max(r.Delivered, 1))},
 	}
 	if rateFirst {
 		values[0], values[1] = values[1], values[0]
