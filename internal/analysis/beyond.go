@@ -30,6 +30,15 @@ type Beyond struct {
 	Interval stat.Interval `json:"interval"` // of the long-run ratio
 }
 
+// certain are the degrees of freedom of a spread that is taken for granted.
+const certain = 1000
+
+// Likely is what a ratio of a single run says about other runs of a machine of which nothing is known, if they differ as
+// much as stat.UsualTau.
+func (r *Run) Likely(ratio stat.Interval) stat.Interval {
+	return stat.PoolKnown([]stat.Interval{ratio}, stat.Spread{Tau: stat.UsualTau, DF: certain}, r.Each).Interval
+}
+
 // Learn sets Beyond for every row whose spread is known, of tables and of contrasts. Ratio stays as it
 // is.
 func (r *Run) Learn(spread func(t *Table, row *Row) (Spread, bool), ofContrast func(c Contrast, row ContrastRow) (Spread, bool)) {

@@ -247,6 +247,11 @@ func (s source) reach() string {
 	if s.p.Unpaired {
 		return say("The results are imported: weir did not measure them, and nothing proves which path the packets took.")
 	}
+	if !slices.ContainsFunc(s.p.Tables, func(t analysis.Table) bool {
+		return slices.ContainsFunc(t.Rows, func(r analysis.Row) bool { return r.Counted() > 0 })
+	}) {
+		return ""
+	}
 	text := ""
 	bounded := slices.ContainsFunc(s.ratios(), stat.Interval.Bounded)
 	switch n := s.p.Comparisons; {
@@ -265,21 +270,32 @@ func (s source) reach() string {
 	return prose.Sentences(text, say("Another run can differ; another machine will, and no NIC was part of this."))
 }
 
-// otherRun says what earlier runs make likely of another one, about the largest effect of which they say something.
+// otherRun says what earlier runs make likely of another one, about the largest effect of which they say something;
+// without any, what another one would show if runs differ as they usually do.
 func (s source) otherRun() string {
-	var far Effect
+	var far, usual Effect
 	for t, r := range s.p.Rows() {
+		e := s.effect(*t, *r)
+		if e.shown() && !e.Ratio.Open() && e.Ratio.Lo > 0 && (usual.Network == "" || e.size() > usual.size()) {
+			usual = e
+		}
 		if r.Beyond == nil || !r.Beyond.Interval.Bounded() {
 			continue
 		}
-		if e := s.effect(*t, *r); e.shown() && (far.Network == "" || e.size() > far.size()) {
+		if e.shown() && (far.Network == "" || e.size() > far.size()) {
 			far = e
 			far.Ratio, far.Difference = r.Beyond.Interval, stat.Interval{}
 		}
 	}
 	switch {
-	case far.Network == "" || s.Target.Exists():
+	case s.Target.Exists() || far.Network == "" && usual.Network == "":
 		return ""
+	case far.Network == "":
+		usual.Ratio, usual.Difference = s.p.Likely(usual.Ratio), stat.Interval{}
+		if !usual.shown() {
+			return say("If runs differ by %.0f %% on this machine, as is usual, %s of %s is not shown to differ over other runs.", 100*stat.UsualTau, usual.Of, s.Noun(usual.Network))
+		}
+		return say("If runs differ by %.0f %% on this machine, as is usual, %s %s over other runs.", 100*stat.UsualTau, s.Noun(usual.Network), predicate([]Effect{usual}))
 	case !far.shown():
 		return say("Over other runs on this machine, %s of %s is not shown to differ.", far.Of, s.Noun(far.Network))
 	}

@@ -186,3 +186,19 @@ func TestTellOpen(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// Where no earlier run is known, the answer says what another one would show if runs differ as they usually do.
+func TestOtherRun(t *testing.T) {
+	s := newSource(reporttest.Analyzed(reporttest.Run(t)))
+	got := lang.Text(s.otherRun()).String()
+	if !strings.HasPrefix(got, "If runs differ by 5 % on this machine, as is usual, ") || !strings.HasSuffix(got, " over other runs.") {
+		t.Errorf("%q", got)
+	}
+	for table, r := range s.p.Rows() {
+		if e := s.effect(*table, *r); e.shown() {
+			if i := s.p.Likely(r.Ratio); i.Lo > r.Ratio.Lo || i.Hi < r.Ratio.Hi || i.Hi/i.Lo <= r.Ratio.Hi/r.Ratio.Lo {
+				t.Errorf("%s: other runs %+v, this one %+v", r.Network, i, r.Ratio)
+			}
+		}
+	}
+}
