@@ -121,6 +121,8 @@ func (a action) of(objects string) string {
 func (e Effect) action() action {
 	lower := e.Metric.LowerIsBetter(e.Unit)
 	switch {
+	case e.Unit == "s" && e.Ratio.Center >= manyTimes && e.Difference.N == 0:
+		return manyOf // "adds 5 times" would be one too many
 	case e.Unit == "s" && e.Ratio.Center > 1:
 		return addsTime
 	case e.Unit == "s":
