@@ -121,7 +121,7 @@ func (a action) of(objects string) string {
 func (e Effect) action() action {
 	lower := e.Metric.LowerIsBetter(e.Unit)
 	switch {
-	case e.Unit == "s" && e.Ratio.Center >= manyTimes && e.Difference.N == 0:
+	case e.Unit == "s" && e.Ratio.Center >= manyTimes && !e.differs():
 		return manyOf // "adds 5 times" would be one too many
 	case e.Unit == "s" && e.Ratio.Center > 1:
 		return addsTime
@@ -160,11 +160,16 @@ func (e Effect) object() string {
 
 // amount is a time that a network adds or savesTime: "16 µs (+30 % [26, 35])".
 func (e Effect) amount() string {
-	i := e.Difference
-	if !i.Bounded() || i.Contains(0) || i.Center > 0 != (e.Ratio.Center > 1) {
+	if !e.differs() {
 		return strings.TrimLeft(change(e.Ratio), "+−")
 	}
-	return say("%s (%s)", unit.Format(math.Abs(i.Center), e.Unit), change(e.Ratio))
+	return say("%s (%s)", unit.Format(math.Abs(e.Difference.Center), e.Unit), change(e.Ratio))
+}
+
+// differs reports whether there is a difference that agrees with the ratio.
+func (e Effect) differs() bool {
+	i := e.Difference
+	return i.Bounded() && !i.Contains(0) && i.Center > 0 == (e.Ratio.Center > 1)
 }
 
 // Above mostTold, a sentence gives the largest effects and counts the others.
