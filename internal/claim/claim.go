@@ -56,31 +56,31 @@ import (
 )
 
 type Claim struct {
-	At         strictyaml.Place `json:"-"`
-	ID         string           `json:"id"`
-	Source     string           `json:"source" yaml:"-"`
-	Link       string           `json:"link,omitempty" yaml:"-"`
-	Section    string           `json:"section"`
-	Text       string           `json:"text"` // the claim in one sentence
-	Conditions string           `json:"conditions"`
-	Published  string           `json:"published"` // the numbers, as published
-	Needs      []Need           `json:"needs,omitempty"`
-	Study      study.Study      `json:"-"`         // that bears on it
-	Tests      []Test           `json:"tests"`     // all of which must hold
-	Tolerance  string           `json:"tolerance"` // reason for the bounds
-	Note       string           `json:"note"`      // why it might not hold here
+	At         strictyaml.Position `json:"-"`
+	ID         string              `json:"id"`
+	Source     string              `json:"source" yaml:"-"`
+	Link       string              `json:"link,omitempty" yaml:"-"`
+	Section    string              `json:"section"`
+	Text       string              `json:"text"` // the claim in one sentence
+	Conditions string              `json:"conditions"`
+	Published  string              `json:"published"` // the numbers, as published
+	Needs      []Need              `json:"needs,omitempty"`
+	Study      study.Study         `json:"-"`         // that bears on it
+	Tests      []Test              `json:"tests"`     // all of which must hold
+	Tolerance  string              `json:"tolerance"` // reason for the bounds
+	Note       string              `json:"note"`      // why it might not hold here
 }
 
 // A Test is a ratio, and the bounds within which it agrees with the claim.
 type Test struct {
-	At    strictyaml.Place `json:"-"`
-	Of    Cell             `json:"of"`
-	To    *Cell            `json:"to,omitempty"`
-	Sum   []Cell           `json:"sum,omitempty"` // instead of To
-	Per   *Pair            `json:"per,omitempty"` // the ratio that this one is divided by
-	Ratio Figure           `json:"ratio,omitzero"`
-	Least float64          `json:"least,omitempty"` // 0 is none
-	Most  float64          `json:"most,omitempty"`  // 0 is none
+	At    strictyaml.Position `json:"-"`
+	Of    Cell                `json:"of"`
+	To    *Cell               `json:"to,omitempty"`
+	Sum   []Cell              `json:"sum,omitempty"` // instead of To
+	Per   *Pair               `json:"per,omitempty"` // the ratio that this one is divided by
+	Ratio Figure              `json:"ratio,omitzero"`
+	Least float64             `json:"least,omitempty"` // 0 is none
+	Most  float64             `json:"most,omitempty"`  // 0 is none
 }
 
 // A Pair is a ratio that divides another.

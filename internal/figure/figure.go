@@ -76,7 +76,7 @@ const (
 const valueFactor = "value"
 
 type Figure struct {
-	At        strictyaml.Place    `json:"-"`
+	At        strictyaml.Position `json:"-"`
 	ID        string              `json:"id"`
 	Document  string              `json:"document" yaml:"-"` // name of its file
 	Source    string              `json:"source" yaml:"-"`

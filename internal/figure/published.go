@@ -14,11 +14,11 @@ import (
 
 // A Published is a number that a document prints, and the cells that it is about.
 type Published struct {
-	Place strictyaml.Place  `json:"-"`
-	At    map[string]Levels `json:"at"`
-	Value Quantity          `json:"value,omitzero"` // of that machine
-	Ratio claim.Figure      `json:"ratio,omitzero"` // to the cell that differs in To
-	To    map[string]string `json:"to,omitempty"`   // empty: the figure's
+	Place strictyaml.Position `json:"-"`
+	At    map[string]Levels   `json:"at"`
+	Value Quantity            `json:"value,omitzero"` // of that machine
+	Ratio claim.Figure        `json:"ratio,omitzero"` // to the cell that differs in To
+	To    map[string]string   `json:"to,omitempty"`   // empty: the figure's
 	// Seconds are the values of each second of a trial, instead of Value or Ratio.
 	Seconds []Quantity `json:"seconds,omitempty"`
 }

@@ -50,18 +50,18 @@ func Decode(src []byte, name string, into any) error {
 	return d.Err()
 }
 
-// A Place is a position in a file. Decode sets struct fields of this type to the start of the
+// A Position is a place in a file. Decode sets struct fields of this type to the start of the
 // struct's mapping; no key can set them.
-type Place struct {
+type Position struct {
 	File string
 	Line int
 }
 
-func (p Place) Errorf(format string, args ...any) *Error {
+func (p Position) Errorf(format string, args ...any) *Error {
 	return &Error{p.File, p.Line, fmt.Errorf(format, args...)}
 }
 
-var placeType = reflect.TypeFor[Place]()
+var positionType = reflect.TypeFor[Position]()
 
 // A NodeDecoder reads itself from any kind of node.
 type NodeDecoder interface{ DecodeNode(*Decoder, *Node) }
@@ -133,8 +133,8 @@ func (d *Decoder) Want(n *Node, k Kind, what string) bool {
 
 func (d *Decoder) fields(n *Node, v reflect.Value, what string) {
 	for _, f := range reflect.VisibleFields(v.Type()) {
-		if f.Type == placeType {
-			v.FieldByIndex(f.Index).Set(reflect.ValueOf(Place{d.File, n.Line}))
+		if f.Type == positionType {
+			v.FieldByIndex(f.Index).Set(reflect.ValueOf(Position{d.File, n.Line}))
 		}
 	}
 	for _, e := range n.Keys {
@@ -161,7 +161,7 @@ func field(v reflect.Value, key string) (reflect.Value, bool) {
 func fieldName(f reflect.StructField) (string, bool) {
 	tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 	switch {
-	case !f.IsExported() || tag == "-" || f.Type == placeType || f.Anonymous && f.Type.Kind() == reflect.Struct:
+	case !f.IsExported() || tag == "-" || f.Type == positionType || f.Anonymous && f.Type.Kind() == reflect.Struct:
 		return "", false
 	case tag != "":
 		return tag, true

@@ -265,7 +265,7 @@ func TestFaster(t *testing.T) {
 // Files other than studies are decoded as strictly, and know their places.
 func TestDecodeOther(t *testing.T) {
 	type part struct {
-		At   strictyaml.Place
+		At   strictyaml.Position
 		Text string
 	}
 	var into struct {
