@@ -46,7 +46,7 @@ type asker struct {
 	// inflight is how many requests a closed loop waits for at once; overdue ones add to those outstanding.
 	inflight int
 	patience tally.Patience
-	places   [2]wire.Place // where client and server spin
+	places   [2]wire.Core // where client and server spin
 	gauge    *sock.Gauge
 	used     wire.Reading   // by this thread and its connection in the measured window
 	farEdges []wire.Reading // of the server's thread, at the marks
@@ -145,7 +145,7 @@ func (a *asker) record() error {
 }
 
 // settle gives a client that spins a CPU other than the server's.
-func (a *asker) settle(far *wire.Place) error {
+func (a *asker) settle(far *wire.Core) error {
 	if !a.c.Spin {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (a *asker) flags() int {
 
 // perform measures on a thread of its own, and splits the response times by the stamps that fetch
 // gets from the server, which spins at far.
-func (a *asker) perform(far *wire.Place, measure func() error, fetch func() ([]tally.FarSample, error), r *event.RR) error {
+func (a *asker) perform(far *wire.Core, measure func() error, fetch func() ([]tally.FarSample, error), r *event.RR) error {
 	tcp := strings.HasPrefix(a.c.Workload, "tcp-")
 	err := <-sock.OnThread(func() error {
 		if err := a.settle(far); err != nil {

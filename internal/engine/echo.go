@@ -24,7 +24,7 @@ type echoer struct {
 	polls    int             // reads since the last message
 	silent   int64           // when they began, approximately
 	idle     bool            // nothing has come for a Tick, or need come: the thread can wait for long
-	place    *wire.Place     // where it spins
+	place    *wire.Core      // where it spins
 	restore  func()          // leaves that CPU
 	marked   bool            // the last message was marked, so the next can be a sample
 	noStamps string          // why it takes none although it was asked to

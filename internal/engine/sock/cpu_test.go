@@ -31,13 +31,13 @@ func TestSettle(t *testing.T) {
 		t.Error(err)
 	}
 	for _, tc := range []struct {
-		a, b wire.Place
+		a, b wire.Core
 		ok   bool
 	}{
-		{wire.Place{Boot: "x", CPU: 0}, wire.Place{Boot: "x", CPU: 0}, false},
-		{wire.Place{Boot: "x", CPU: 0}, wire.Place{Boot: "x", CPU: 1}, true},
-		{wire.Place{Boot: "x", CPU: 0}, wire.Place{Boot: "y", CPU: 0}, true},
-		{wire.Place{Boot: "", CPU: 0}, wire.Place{Boot: "", CPU: 0}, true}, // not known to be one machine
+		{wire.Core{Boot: "x", CPU: 0}, wire.Core{Boot: "x", CPU: 0}, false},
+		{wire.Core{Boot: "x", CPU: 0}, wire.Core{Boot: "x", CPU: 1}, true},
+		{wire.Core{Boot: "x", CPU: 0}, wire.Core{Boot: "y", CPU: 0}, true},
+		{wire.Core{Boot: "", CPU: 0}, wire.Core{Boot: "", CPU: 0}, true}, // not known to be one machine
 	} {
 		if err := Apart(tc.a, tc.b); (err == nil) != tc.ok {
 			t.Errorf("%v and %v: %v", tc.a, tc.b, err)

@@ -101,7 +101,7 @@ func SleepUntil(ctx context.Context, t int64, errs <-chan error) error {
 
 // Settle keeps this thread on one CPU that it can use: a server on the first, a client (last) on
 // the last, so two ends with the same choice spin on different ones. restore undoes it.
-func Settle(last bool) (p wire.Place, restore func(), err error) {
+func Settle(last bool) (p wire.Core, restore func(), err error) {
 	cpus, err := OwnCPUs()
 	if err != nil {
 		return p, nil, err
@@ -122,7 +122,7 @@ func Settle(last bool) (p wire.Place, restore func(), err error) {
 
 // Apart returns an error if two spinning ends share a CPU: each would wait for the other's time
 // slice to end.
-func Apart(client, server wire.Place) error {
+func Apart(client, server wire.Core) error {
 	if client.Boot == server.Boot && client.Boot != "" && client.CPU == server.CPU {
 		return fmt.Errorf("spin: client and server can both use only CPU %d; give each a CPU of its own, or do not spin", client.CPU)
 	}

@@ -71,8 +71,8 @@ type Admission struct {
 	Proof string `json:"proof"` // hexadecimal
 }
 
-// A Place is where a thread spins.
-type Place struct {
+// A Core is the CPU on which a thread spins.
+type Core struct {
 	Boot string `json:"boot"` // the kernel's boot id; equal for two ends on one machine
 	CPU  int    `json:"cpu"`
 }
@@ -90,7 +90,7 @@ type Accepted struct {
 	RcvBuf int           `json:"rcvbuf"`        // bytes, as getsockopt returns it: twice the size granted (socket(7))
 	Nap    time.Duration `json:"nap,omitempty"` // in effect
 
-	Place    *Place `json:"place,omitempty"`    // where it spins
+	Place    *Core  `json:"place,omitempty"`    // where it spins
 	NoStamps string `json:"noStamps,omitempty"` // why it takes none although it was asked to
 }
 
