@@ -37,20 +37,20 @@ const (
 	lateness = 0.001 // s
 )
 
-// A Verdict classifies a phase or a load.
-type Verdict string
+// A Class says what became of a phase or a load.
+type Class string
 
 const (
-	undecided Verdict = ""
-	carried   Verdict = "carried"
-	lossy     Verdict = "lost"
+	undecided Class = ""
+	carried   Class = "carried"
+	lossy     Class = "lost"
 	// behind: nothing was lost, but the sender did not reach the rate.
-	behind Verdict = "behind"
+	behind Class = "behind"
 )
 
 // Judge classifies one phase. Datagrams that arrive more slowly than they are sent are not carried:
 // a growing queue loses sooner or later, and buffers often outlast a phase.
-func (s *Search) Judge(p event.Phase) Verdict {
+func (s *Search) Judge(p event.Phase) Class {
 	switch {
 	case p.Lost() > s.Loss, p.Queue > max(s.Width*p.Window, lateness):
 		return lossy
@@ -66,14 +66,14 @@ type load struct {
 	phases []event.Phase
 }
 
-// agreed is the verdict of need phases, of at most 2*need-1. If phases without loss disagree on
+// agreed is the class of need phases, of at most 2*need-1. If phases without loss disagree on
 // whether the sender fell behind, it did.
-func (s *Search) agreed(l load, need int) Verdict {
-	of := map[Verdict]int{}
+func (s *Search) agreed(l load, need int) Class {
+	of := map[Class]int{}
 	for _, p := range l.phases {
 		of[s.Judge(p)]++
 	}
-	for _, v := range []Verdict{lossy, carried, behind} {
+	for _, v := range []Class{lossy, carried, behind} {
 		if of[v] >= need {
 			return v
 		}
@@ -87,7 +87,7 @@ func (s *Search) agreed(l load, need int) Verdict {
 	return behind
 }
 
-func (s *Search) verdict(l load) Verdict {
+func (s *Search) class(l load) Class {
 	if len(l.phases) < 2*mostOf3 {
 		return s.agreed(l, mostOf3)
 	}
@@ -97,7 +97,7 @@ func (s *Search) verdict(l load) Verdict {
 // smallest returns the least value among the phases that make a load not lossy: those that carried
 // it or, if the sender fell behind, all that lost nothing.
 func (s *Search) smallest(l load, value func(event.Phase) float64) float64 {
-	of, least := s.verdict(l), math.Inf(1)
+	of, least := s.class(l), math.Inf(1)
 	for _, p := range l.phases {
 		if v := s.Judge(p); v == carried || v == of {
 			least = min(least, value(p))
@@ -116,7 +116,7 @@ func (s *Search) edge(l load) float64 {
 	for _, p := range l.phases {
 		most = max(most, p.Reached())
 	}
-	if s.verdict(l) == behind {
+	if s.class(l) == behind {
 		most *= 1 + s.Width
 	}
 	return most
@@ -125,7 +125,7 @@ func (s *Search) edge(l load) float64 {
 // reach is the rate of a load that was not lossy: the rate asked for, or the rate reached if the
 // sender fell behind.
 func (s *Search) reach(l load) float64 {
-	if s.verdict(l) == carried {
+	if s.class(l) == carried {
 		return l.asked
 	}
 	return s.smallest(l, event.Phase.Reached)
@@ -146,7 +146,7 @@ func (s *Search) bounds() bounds {
 	b := bounds{to: math.Inf(1), lost: math.Inf(1)}
 	for i := range s.loads {
 		l := &s.loads[i]
-		v := s.verdict(*l)
+		v := s.class(*l)
 		if v == lossy {
 			b.lost = min(b.lost, s.edge(*l))
 		}
@@ -156,7 +156,7 @@ func (s *Search) bounds() bounds {
 	}
 	for i := range s.loads {
 		l := &s.loads[i]
-		if v := s.verdict(*l); v != carried && v != behind {
+		if v := s.class(*l); v != carried && v != behind {
 			continue
 		}
 		r := s.reach(*l)
@@ -173,7 +173,7 @@ func (s *Search) bounds() bounds {
 // Next returns the rate of the next phase, packet/s (0 is flat out), or that the search is done.
 func (s *Search) Next() (rate float64, done bool) {
 	for _, l := range s.loads {
-		if s.verdict(l) == undecided {
+		if s.class(l) == undecided {
 			return l.asked, false
 		}
 	}
@@ -237,7 +237,7 @@ func (s *Search) Found(done bool) event.Found {
 	switch {
 	case !done:
 		f.Limit = event.LimitTime
-	case b.upper != nil && s.verdict(*b.upper) == behind:
+	case b.upper != nil && s.class(*b.upper) == behind:
 		f.Limit = event.LimitSender
 	}
 	return f
