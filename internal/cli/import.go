@@ -51,7 +51,7 @@ was refused; the others are imported.`,
 			if o.Network != "" && o.As != nil && o.As.Names("network") {
 				return usage("--network and {network} in --as both name the network; use one")
 			}
-			if err := (imported.Place{Network: o.Network}).Check(); err != nil {
+			if err := (imported.Assignment{Network: o.Network}).Check(); err != nil {
 				return usage("--network: %w", err)
 			}
 			out, err := job.Import(cmd.Context(), o, paths)

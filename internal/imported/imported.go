@@ -50,8 +50,8 @@ type File struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// A Place says where a file belongs.
-type Place struct {
+// An Assignment says where a file belongs.
+type Assignment struct {
 	Network string            // its network
 	Probe   string            // name of the probe in the results; "" is the tool's own
 	Levels  map[string]string // of further factors
@@ -108,7 +108,7 @@ func (s *Set) Refuse(path string, reason error) {
 
 // Add reads one output and adds its results. kind is the probe that the user states, or "". An error
 // leaves the set as it was.
-func (s *Set) Add(path string, b []byte, at Place, kind string) ([]record.Result, error) {
+func (s *Set) Add(path string, b []byte, at Assignment, kind string) ([]record.Result, error) {
 	sum := sha256.Sum256(b)
 	hash := hex.EncodeToString(sum[:])
 	text, err := Text(b)
@@ -173,7 +173,7 @@ func (s *Set) Add(path string, b []byte, at Place, kind string) ([]record.Result
 
 // extend adds the network and the probe of a statement to a study. Factors stay in the results: a study would
 // list every combination of them.
-func extend(s study.Study, described []Described, at Place, name string, r probe.Statement) (study.Study, []Described, error) {
+func extend(s study.Study, described []Described, at Assignment, name string, r probe.Statement) (study.Study, []Described, error) {
 	if _, ok := s.Network(at.Network); !ok {
 		s.Networks = append(slices.Clip(s.Networks), study.Use{Kind: at.Network, Name: at.Network})
 	}
@@ -198,13 +198,13 @@ func extend(s study.Study, described []Described, at Place, name string, r probe
 	return s, described, nil
 }
 
-func levels(r probe.Statement, at Place) map[string]string {
+func levels(r probe.Statement, at Assignment) map[string]string {
 	out := maps.Clone(r.Levels)
 	maps.Copy(out, at.Levels)
 	return out
 }
 
-func result(r probe.Statement, at Place, name string) record.Result {
+func result(r probe.Statement, at Assignment, name string) record.Result {
 	config := levels(r, at)
 	config["network"], config["probe"] = at.Network, name
 	observed := record.Observed{}

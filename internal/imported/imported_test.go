@@ -74,7 +74,7 @@ func TestTemplate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, ok := tp.Place(tc.path)
+		p, ok := tp.Assign(tc.path)
 		got := ""
 		if ok {
 			got = fmt.Sprint(p.Network, " ", p.Probe, " ", p.Levels)
@@ -97,7 +97,7 @@ func TestTemplate(t *testing.T) {
 func TestAdd(t *testing.T) {
 	s := NewSet(Manifest{}, New(), nil, nil)
 	b := read(t, "iperf3/3.12-tcp.json")
-	results, err := s.Add("dir/calico-1.json", b, Place{Network: "calico"}, "")
+	results, err := s.Add("dir/calico-1.json", b, Assignment{Network: "calico"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,17 +109,17 @@ func TestAdd(t *testing.T) {
 	for _, tc := range []struct {
 		path string
 		b    []byte
-		at   Place
+		at   Assignment
 		kind string
 		want string
 	}{
-		{"copy.json", b, Place{Network: "flannel"}, "", "the same bytes as dir/calico-1.json"},
-		{"dir/calico-1.json", b, Place{Network: "calico"}, "", "imported already"},
-		{"other.json", read(t, "iperf3/3.12-udp.json"), Place{Network: "calico"}, "iperf3-tcp", "a result of iperf3-udp, not of iperf3-tcp"},
-		{"udp.json", read(t, "iperf3/3.12-udp.json"), Place{Network: "calico", Probe: "iperf3-tcp"}, "", "iperf3-tcp is iperf3-tcp in other files"},
-		{"levels.json", read(t, "iperf3/3.9-tcp.json"), Place{Network: "calico", Levels: map[string]string{"streams": "1"}}, "", "states itself"},
-		{"empty", nil, Place{Network: "calico"}, "", "empty"},
-		{"words", []byte("hello\n"), Place{Network: "calico"}, "", "no output of a known tool"},
+		{"copy.json", b, Assignment{Network: "flannel"}, "", "the same bytes as dir/calico-1.json"},
+		{"dir/calico-1.json", b, Assignment{Network: "calico"}, "", "imported already"},
+		{"other.json", read(t, "iperf3/3.12-udp.json"), Assignment{Network: "calico"}, "iperf3-tcp", "a result of iperf3-udp, not of iperf3-tcp"},
+		{"udp.json", read(t, "iperf3/3.12-udp.json"), Assignment{Network: "calico", Probe: "iperf3-tcp"}, "", "iperf3-tcp is iperf3-tcp in other files"},
+		{"levels.json", read(t, "iperf3/3.9-tcp.json"), Assignment{Network: "calico", Levels: map[string]string{"streams": "1"}}, "", "states itself"},
+		{"empty", nil, Assignment{Network: "calico"}, "", "empty"},
+		{"words", []byte("hello\n"), Assignment{Network: "calico"}, "", "no output of a known tool"},
 	} {
 		if _, err := s.Add(tc.path, tc.b, tc.at, tc.kind); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", tc.path, err, tc.want)
@@ -131,10 +131,10 @@ func TestAdd(t *testing.T) {
 
 	// A set that is read again knows its results.
 	again := NewSet(s.Manifest, s.Study, s.Probes, s.Results)
-	if _, err := again.Add("copy.json", b, Place{Network: "flannel"}, ""); err == nil {
+	if _, err := again.Add("copy.json", b, Assignment{Network: "flannel"}, ""); err == nil {
 		t.Error("the same bytes count twice after reading the set again")
 	}
-	more, err := again.Add("3.json", read(t, "iperf3/3.9-tcp.json"), Place{Network: "flannel"}, "")
+	more, err := again.Add("3.json", read(t, "iperf3/3.9-tcp.json"), Assignment{Network: "flannel"}, "")
 	if err != nil || more[0].Block != 2 || len(again.Study.Networks) != 2 || again.Study.Baseline != "calico" {
 		t.Errorf("%v, %v, %+v", more, err, again.Study)
 	}
@@ -145,7 +145,7 @@ func TestManyResults(t *testing.T) {
 	line := "  117.3750 MB /   1.00 sec =  984.5922 Mbps 12 %TX 20 %RX 0 retrans 0.20 msRTT\n"
 	for n, want := range map[int]string{maxPerFile: "", maxPerFile + 1: "at most 9999"} {
 		s := NewSet(Manifest{}, New(), nil, nil)
-		_, err := s.Add("a", []byte(strings.Repeat(line, n)), Place{Network: "x"}, "")
+		_, err := s.Add("a", []byte(strings.Repeat(line, n)), Assignment{Network: "x"}, "")
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%d results: error %v, want %q", n, err, want)
 		}
@@ -161,28 +161,28 @@ func TestDatagrams(t *testing.T) {
 	if bytes.Equal(small, large) {
 		t.Fatal("the recording has another size")
 	}
-	if _, err := s.Add("a", small, Place{Network: "x"}, ""); err != nil {
+	if _, err := s.Add("a", small, Assignment{Network: "x"}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Add("b", large, Place{Network: "y"}, ""); err != nil {
+	if _, err := s.Add("b", large, Assignment{Network: "y"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	third := append(bytes.Clone(large), '\n')
-	if _, err := s.Add("c", third, Place{Network: "x"}, ""); err == nil || !strings.Contains(err.Error(), "--factor datagram") {
+	if _, err := s.Add("c", third, Assignment{Network: "x"}, ""); err == nil || !strings.Contains(err.Error(), "--factor datagram") {
 		t.Errorf("error %v", err)
 	}
-	if r, err := s.Add("c", third, Place{Network: "x", Factors: []string{"datagram"}}, ""); err != nil || r[0].Config["datagram"] != "1000" {
+	if r, err := s.Add("c", third, Assignment{Network: "x", Factors: []string{"datagram"}}, ""); err != nil || r[0].Config["datagram"] != "1000" {
 		t.Errorf("%v, %v", r, err)
 	}
 }
 
 func TestPlaceCheck(t *testing.T) {
-	for _, p := range []Place{{Network: "a b"}, {Network: "é"}, {Network: "a", Probe: "a/b"}, {Network: "a", Levels: map[string]string{"x": "\x1b[31m"}}} {
+	for _, p := range []Assignment{{Network: "a b"}, {Network: "é"}, {Network: "a", Probe: "a/b"}, {Network: "a", Levels: map[string]string{"x": "\x1b[31m"}}} {
 		if p.Check() == nil {
 			t.Errorf("%+v is accepted", p)
 		}
 	}
-	if err := (Place{Network: "calico-ebpf_2.1", Levels: map[string]string{"x": "größe 1"}}).Check(); err != nil {
+	if err := (Assignment{Network: "calico-ebpf_2.1", Levels: map[string]string{"x": "größe 1"}}).Check(); err != nil {
 		t.Error(err)
 	}
 }
@@ -215,7 +215,7 @@ func FuzzTemplate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if p, ok := tp.Place(path); ok && strings.Contains(p.Network+p.Probe, "/") {
+		if p, ok := tp.Assign(path); ok && strings.Contains(p.Network+p.Probe, "/") {
 			t.Errorf("%q of %q: %+v", template, path, p)
 		}
 	})

@@ -54,8 +54,8 @@ func ParseTemplate(s string) (*Template, error) {
 // Names reports whether the template has a placeholder.
 func (t *Template) Names(name string) bool { return slices.Contains(t.names, name) }
 
-// Place returns the place of a file; false if the path does not fit. Separators are slashes.
-func (t *Template) Place(path string) (p Place, ok bool) {
+// Assign says where a file belongs; false if the path does not fit. Separators are slashes.
+func (t *Template) Assign(path string) (p Assignment, ok bool) {
 	m := t.re.FindStringSubmatch(path)
 	if m == nil {
 		return p, false
@@ -76,7 +76,7 @@ func (t *Template) Place(path string) (p Place, ok bool) {
 }
 
 // Check returns why a place cannot be in a study. Names of networks and probes become parts of file names.
-func (p Place) Check() error {
+func (p Assignment) Check() error {
 	for _, name := range []string{p.Network, p.Probe} {
 		if strings.ContainsFunc(name, func(r rune) bool { return !inName(r) }) || name != "" && !inName(rune(name[0])) {
 			return fmt.Errorf("%q cannot be the name of a network or a probe: want letters, digits, - . _ +; name it with --network or --as", Clean(name))

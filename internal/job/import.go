@@ -161,9 +161,9 @@ func (x *importer) list(set *imported.Set, paths []string) (all []string, _ erro
 }
 
 // place returns where a file belongs; false if its path does not fit the template.
-func (x *importer) place(path string) (p imported.Place, ok bool) {
+func (x *importer) place(path string) (p imported.Assignment, ok bool) {
 	if x.As != nil {
-		if p, ok = x.As.Place(filepath.ToSlash(path)); !ok {
+		if p, ok = x.As.Assign(filepath.ToSlash(path)); !ok {
 			return p, false
 		}
 	}
