@@ -26,7 +26,7 @@ func ServeAgent(ctx context.Context, in io.Reader, out io.Writer, remove string)
 
 // JoinCoordinator serves the coordinator at addr as the agent of this pod. The file holds the token of the run.
 func JoinCoordinator(ctx context.Context, addr, tokenFile string) error {
-	place, err := kube.PlaceOf(os.Getenv)
+	place, err := kube.PlacementOf(os.Getenv)
 	if err != nil {
 		return err
 	}

@@ -186,7 +186,7 @@ func (c *Coordinator) join(conn net.Conn, place []byte) {
 
 // seatFor returns the seat of an agent that says where it is, and the name of its node in sites.
 func (c *Coordinator) seatFor(line []byte) (s *seat, name string, err error) {
-	var p Place
+	var p Placement
 	if err := json.Unmarshal(line, &p); err != nil {
 		return nil, "", fmt.Errorf("an agent states no place: %w", err)
 	}

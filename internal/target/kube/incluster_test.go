@@ -223,7 +223,7 @@ func TestCoordinator(t *testing.T) {
 	ended := make(chan error, 9)
 	join := func(group, node string, index int) {
 		go func() {
-			ended <- remote.Join(t.Context(), addr, string(order[tokenFile].Data), Place{group, index, node, "pod-of-" + node, []string{"127.0.0.1"}, []string{"127.0.0.1"}})
+			ended <- remote.Join(t.Context(), addr, string(order[tokenFile].Data), Placement{group, index, node, "pod-of-" + node, []string{"127.0.0.1"}, []string{"127.0.0.1"}})
 		}()
 	}
 	for _, group := range []string{"pods-1", "hosts"} {
@@ -326,11 +326,11 @@ func TestMissingAgents(t *testing.T) {
 // The environment of a pod tells its agent's place.
 func TestPlaceOf(t *testing.T) {
 	env := map[string]string{"WEIR_GROUP": "pods-1", "JOB_COMPLETION_INDEX": "7", "WEIR_NODE": "n", "WEIR_POD": "p", "WEIR_POD_IPS": "10.0.0.1,fd00::1", "WEIR_HOST_IP": "192.0.2.1"}
-	p, err := PlaceOf(func(name string) string { return env[name] })
+	p, err := PlacementOf(func(name string) string { return env[name] })
 	if err != nil || p.Index != 7 || !slices.Equal(p.Addrs, []string{"10.0.0.1", "fd00::1"}) || p.Node != "n" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if _, err := PlaceOf(func(string) string { return "" }); err == nil {
+	if _, err := PlacementOf(func(string) string { return "" }); err == nil {
 		t.Error("a place outside of a pod")
 	}
 }

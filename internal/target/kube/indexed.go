@@ -166,8 +166,8 @@ func (t *Target) order(files map[string][]byte) secret {
 	return secret{"v1", "Secret", t.meta(t.coordinatorName(), coordination), true, files}
 }
 
-// A Place is where an agent of an Indexed Job runs, as it tells the coordinator.
-type Place struct {
+// A Placement is where an agent of an Indexed Job runs, as it tells the coordinator.
+type Placement struct {
 	Group   string   `json:"group"`
 	Index   int      `json:"index"` // among the pods of the Job, from 0
 	Node    string   `json:"node"`
@@ -176,9 +176,9 @@ type Place struct {
 	HostIPs []string `json:"hostIPs"`
 }
 
-// PlaceOf returns the place of this process, from the environment of its pod.
-func PlaceOf(getenv func(string) string) (Place, error) {
-	p := Place{Group: getenv("WEIR_GROUP"), Node: getenv("WEIR_NODE"), Pod: getenv("WEIR_POD"),
+// PlacementOf returns the placement of this process, from the environment of its pod.
+func PlacementOf(getenv func(string) string) (Placement, error) {
+	p := Placement{Group: getenv("WEIR_GROUP"), Node: getenv("WEIR_NODE"), Pod: getenv("WEIR_POD"),
 		Addrs: strings.Split(getenv("WEIR_POD_IPS"), ","), HostIPs: []string{getenv("WEIR_HOST_IP")}}
 	var err error
 	if p.Index, err = strconv.Atoi(getenv("JOB_COMPLETION_INDEX")); err != nil {

@@ -57,7 +57,7 @@ func TestHundreds(t *testing.T) {
 		a := &simulated{number: i, dies: i == 7}
 		agents[i] = a
 		all.Go(func() {
-			err := remote.JoinAs(t.Context(), l.Addr().String(), manyPass, kube.Place{Group: "hosts", Index: i, Node: a.name(), Addrs: []string{a.addr()}}, a.serve)
+			err := remote.JoinAs(t.Context(), l.Addr().String(), manyPass, kube.Placement{Group: "hosts", Index: i, Node: a.name(), Addrs: []string{a.addr()}}, a.serve)
 			if err != nil {
 				t.Errorf("%s: %v", a.name(), err)
 			}
