@@ -176,7 +176,7 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
-func TestPlaceCheck(t *testing.T) {
+func TestAssignmentCheck(t *testing.T) {
 	for _, p := range []Assignment{{Network: "a b"}, {Network: "é"}, {Network: "a", Probe: "a/b"}, {Network: "a", Levels: map[string]string{"x": "\x1b[31m"}}} {
 		if p.Check() == nil {
 			t.Errorf("%+v is accepted", p)
