@@ -1,7 +1,6 @@
 package account
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/experiment"
@@ -135,7 +135,7 @@ func (c *Contents) decode(file string, b []byte, v any, without lang.Text) bool 
 	if b == nil {
 		return false
 	}
-	err := json.Unmarshal(b, v)
+	err := bounds.JSON(b, v)
 	if err != nil {
 		c.problem(lang.T("%s: %v: %s", file, err, without))
 	}
@@ -146,7 +146,7 @@ func (c *Contents) decode(file string, b []byte, v any, without lang.Text) bool 
 func command(from store.Contents) ([]string, error) {
 	if from.Imported != nil {
 		var m imported.Manifest
-		if err := json.Unmarshal(from.Imported, &m); err != nil {
+		if err := bounds.JSON(from.Imported, &m); err != nil {
 			return nil, fmt.Errorf("imported.json: %w", err)
 		}
 		if len(m.Commands) == 0 {
@@ -165,7 +165,7 @@ func command(from store.Contents) ([]string, error) {
 func measuredBy(hosts map[string][]byte) (all []string) {
 	for _, b := range hosts {
 		var by struct{ Weir string }
-		if json.Unmarshal(b, &by) == nil && by.Weir != "" {
+		if bounds.JSON(b, &by) == nil && by.Weir != "" {
 			all = append(all, by.Weir)
 		}
 	}
@@ -173,12 +173,9 @@ func measuredBy(hosts map[string][]byte) (all []string) {
 	return slices.Compact(all)
 }
 
-// maxVerdicts bounds the file of verdicts, bytes.
-const maxVerdicts = 64 << 20
-
 // ReadVerdicts returns the verdicts that are stored below a results directory; none if no run has tested it.
 func ReadVerdicts(dir string) ([]explain.Verdict, error) {
-	b, err := foreign.ReadFile(filepath.Join(dir, TestsDir, VerdictsFile), maxVerdicts)
+	b, err := foreign.ReadFile(filepath.Join(dir, TestsDir, VerdictsFile), bounds.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -1,7 +1,28 @@
 // Package bounds limits what texts of others take in memory once they are decoded. It must not know what they mean.
 package bounds
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
+
+const (
+	// MaxFile bounds a file that is decoded as a whole, such as the facts of a machine, bytes.
+	MaxFile = 16 << 20
+	// maxFileValues bounds its values and keys: an empty one can take 600 bytes.
+	maxFileValues = 100_000
+)
+
+// File returns an error if a JSON file has too many values to be decoded.
+func File(b []byte) error { return Values(b, maxFileValues) }
+
+// JSON is json.Unmarshal of a file that others can have written.
+func JSON(b []byte, v any) error {
+	if err := File(b); err != nil {
+		return err
+	}
+	return json.Unmarshal(b, v)
+}
 
 // maxDepth is how deep JSON of others can be nested: ten times as deep as weir's own.
 const maxDepth = 100

@@ -6,9 +6,9 @@
 package evidence
 
 import (
-	"encoding/json"
 	"fmt"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/sample"
 )
 
@@ -152,7 +152,7 @@ type Device struct {
 // Parse reads a Trial from its file.
 func Parse(b []byte) (*Trial, error) {
 	var t Trial
-	if err := json.Unmarshal(b, &t); err != nil {
+	if err := bounds.JSON(b, &t); err != nil {
 		return nil, err
 	}
 	return &t, checkFormat(t.Format)
@@ -161,7 +161,7 @@ func Parse(b []byte) (*Trial, error) {
 // ParseSettings reads Settings from their file.
 func ParseSettings(b []byte) (*Settings, error) {
 	var s Settings
-	if err := json.Unmarshal(b, &s); err != nil {
+	if err := bounds.JSON(b, &s); err != nil {
 		return nil, err
 	}
 	return &s, checkFormat(s.Format)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -69,7 +70,7 @@ func (r *run) repetition(results []record.Result) (d repetition, err error) {
 	}
 	if b != nil {
 		unplanned := func(of int) bool { return of < 1 || of > r.blocks }
-		if err := json.Unmarshal(b, &d); err != nil || d.Planned != r.blocks || len(d.Of) > r.blocks || slices.ContainsFunc(d.Of, unplanned) {
+		if err := bounds.JSON(b, &d); err != nil || d.Planned != r.blocks || len(d.Of) > r.blocks || slices.ContainsFunc(d.Of, unplanned) {
 			return d, fmt.Errorf("%s does not hold the blocks to measure again after %d: %q", againFile, r.blocks, b)
 		}
 		return d, nil

@@ -2,13 +2,13 @@ package experiment
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/profile"
@@ -157,7 +157,7 @@ func capacityKey(network, load string, levels map[string]string) string {
 func (r *run) measureCapacities(ctx context.Context) error {
 	var known []capacity
 	if b, err := r.Dir.ReadFile(capacityFile); err == nil {
-		if err := json.Unmarshal(b, &known); err != nil {
+		if err := bounds.JSON(b, &known); err != nil {
 			return fmt.Errorf("read the capacities of paths from %s: %w", capacityFile, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -58,7 +59,7 @@ func (r *run) decided() (d decision, known bool, err error) {
 	if text == nil || err != nil {
 		return d, false, err
 	}
-	if err := json.Unmarshal(text, &d); err != nil || d.Blocks < r.Study.Blocks {
+	if err := bounds.JSON(text, &d); err != nil || d.Blocks < r.Study.Blocks {
 		return d, false, fmt.Errorf("%s does not hold a decision on the number of blocks: %q", blocksFile, text)
 	}
 	return d, true, nil

@@ -1,12 +1,12 @@
 package experiment
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/store"
 )
 
@@ -44,7 +44,7 @@ func (r *run) agree(found *[]analysis.Machine) error {
 		return r.Dir.JSON(store.MachinesFile, *found)
 	}
 	var stored []analysis.Machine
-	if err := json.Unmarshal(text, &stored); err != nil {
+	if err := bounds.JSON(text, &stored); err != nil {
 		return fmt.Errorf("%s: %w", store.MachinesFile, err)
 	}
 	same := func(a, b analysis.Machine) bool { return a.Name == b.Name }

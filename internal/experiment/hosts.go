@@ -3,13 +3,13 @@ package experiment
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/trial"
@@ -124,7 +124,7 @@ func (r *run) describe(ctx context.Context, site *target.Site) error {
 		var before description // the last part of the run with other facts, or this one
 		if _, err := r.Dir.Describe(fileName(d.name), d, func(b []byte) bool {
 			before = description{}
-			return json.Unmarshal(b, &before) == nil && before.Weir == d.Weir && before.Kernel == d.Kernel
+			return bounds.JSON(b, &before) == nil && before.Weir == d.Weir && before.Kernel == d.Kernel
 		}); err != nil {
 			return err
 		}

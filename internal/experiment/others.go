@@ -2,13 +2,13 @@ package experiment
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 )
@@ -100,7 +100,7 @@ func (r *run) watchOthers(ctx context.Context) error {
 		return err
 	}
 	if b != nil {
-		if err := json.Unmarshal(b, &r.others.total); err != nil {
+		if err := bounds.JSON(b, &r.others.total); err != nil {
 			return fmt.Errorf("%s: %w", othersFile, err)
 		}
 	}

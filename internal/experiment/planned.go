@@ -1,8 +1,7 @@
 package experiment
 
 import (
-	"encoding/json"
-
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/study"
 )
 
@@ -11,11 +10,11 @@ import (
 func Planned(s study.Study, applies func(kind, factor string) bool, read func(name string) ([]byte, error)) int {
 	blocks := s.Blocks
 	var d decision
-	if b, err := read(blocksFile); err == nil && json.Unmarshal(b, &d) == nil {
+	if b, err := read(blocksFile); err == nil && bounds.JSON(b, &d) == nil {
 		blocks = max(blocks, d.Blocks)
 	}
 	var again repetition
-	if b, err := read(againFile); err == nil && json.Unmarshal(b, &again) == nil {
+	if b, err := read(againFile); err == nil && bounds.JSON(b, &again) == nil {
 		blocks += len(again.Of)
 	}
 	return blocks * len(s.Cells(applies)) * s.Pairs()

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/costmodel"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/foreign"
@@ -173,7 +174,7 @@ func EncodeVerdicts(vs []Verdict) ([]byte, error) {
 // ParseVerdicts reads the file of verdicts.
 func ParseVerdicts(b []byte) ([]Verdict, error) {
 	var f verdictsFile
-	if err := json.Unmarshal(b, &f); err != nil {
+	if err := bounds.JSON(b, &f); err != nil {
 		return nil, err
 	}
 	if f.Format != verdictsFormat {

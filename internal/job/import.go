@@ -3,7 +3,6 @@ package job
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/imported"
@@ -117,7 +117,7 @@ func (x *importer) open() (_ *imported.Set, earlier []record.Result, _ error) {
 	var m imported.Manifest
 	var described []imported.Described
 	s, err := study.Load(c.Study, filepath.Join(x.Dir, "study.yaml"))
-	if err := errors.Join(err, json.Unmarshal(c.Imported, &m), json.Unmarshal(c.Probes, &described)); err != nil {
+	if err := errors.Join(err, bounds.JSON(c.Imported, &m), bounds.JSON(c.Probes, &described)); err != nil {
 		return nil, nil, failure.Usage.Errorf("-o: cannot add to %s: %w; use another -o", x.Dir, err)
 	}
 	return imported.NewSet(m, s, described, c.Results), c.Results, nil

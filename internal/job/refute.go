@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/failure"
@@ -69,10 +69,10 @@ func (r *Refutation) statements() (out []explain.Statement, _ error) {
 	if r.Hypotheses == "" {
 		return r.Account.Why().Of(r.Network).Tests(), nil
 	}
-	b, err := foreign.ReadFile(r.Hypotheses, maxFacts)
+	b, err := foreign.ReadFile(r.Hypotheses, bounds.MaxFile)
 	var own []finding.Finding
 	if err == nil {
-		err = json.Unmarshal(b, &own)
+		err = bounds.JSON(b, &own)
 	}
 	if err != nil {
 		return nil, failure.Usage.Errorf("--hypothesis %s: %w", r.Hypotheses, err)

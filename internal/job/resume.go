@@ -2,12 +2,12 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/foreign"
@@ -59,20 +59,17 @@ func (r *runner) openAny(ctx context.Context) (*target.Site, string, error) {
 	return nil, "", failure.Environment.Of(errors.Join(errs...))
 }
 
-// maxFacts bounds the facts of a machine, bytes.
-const maxFacts = 64 << 20
-
 // recognize compares the machines of a site with those whose facts the directory hosts holds. A machine
 // without facts is new: no trial of the run has used it.
 func recognize(ctx context.Context, site *target.Site, hosts string) error {
 	for _, h := range site.Hosts() {
-		b, err := foreign.ReadFile(filepath.Join(hosts, h.Name+".json"), maxFacts)
+		b, err := foreign.ReadFile(filepath.Join(hosts, h.Name+".json"), bounds.MaxFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		var was facts.Facts
 		if err == nil {
-			err = json.Unmarshal(b, &was)
+			err = bounds.JSON(b, &was)
 		}
 		if err != nil {
 			return failure.Environment.Errorf("the facts of %s: %w", h.Name, err)

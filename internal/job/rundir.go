@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/failure"
@@ -90,7 +90,7 @@ func (r *runner) describe(d *store.Dir, name string) error {
 	}
 	_, err = d.Describe(name, description{r.Version, rootless.Unprivileged(), f}, func(before []byte) bool {
 		var had description
-		return json.Unmarshal(before, &had) == nil && had.Weir == r.Version && had.Kernel == f.Kernel
+		return bounds.JSON(before, &had) == nil && had.Weir == r.Version && had.Kernel == f.Kernel
 	})
 	return err
 }
@@ -136,7 +136,7 @@ func (r *runner) recall(d *store.Dir) (was begun, err error) {
 	b, err := d.ReadFile(store.BegunFile)
 	older := errors.Is(err, fs.ErrNotExist)
 	if err == nil {
-		err = json.Unmarshal(b, &was)
+		err = bounds.JSON(b, &was)
 	}
 	if err != nil && !older {
 		return was, failure.Usage.Errorf("%s: %w; remove the file to continue without it", filepath.Join(r.Dir, store.BegunFile), err)

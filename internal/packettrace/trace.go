@@ -1,12 +1,12 @@
 package packettrace
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -202,7 +202,7 @@ func Complete(events []Event, client, server string, count int) bool {
 
 // Parse reads a Trace from its file.
 func Parse(b []byte) (t Trace, err error) {
-	if err := json.Unmarshal(b, &t); err != nil {
+	if err := bounds.JSON(b, &t); err != nil {
 		return t, err
 	}
 	if t.Format != Format {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
@@ -170,10 +171,16 @@ func (p Iperf3) Parse(out Output) (Measured, error) {
 	return checked("iperf3", m, nil)
 }
 
+// maxIperf3Values bounds the values of an output: 128 streams write two million in 10 minutes.
+const maxIperf3Values = 3 << 20
+
 func decodeIperf3(b []byte) (iperf3Doc, error) {
 	var doc iperf3Doc
 	if len(b) == 0 {
 		return doc, errNoOutput
+	}
+	if err := bounds.Values(b, maxIperf3Values); err != nil {
+		return doc, fmt.Errorf("output has %w", err)
 	}
 	if err := json.Unmarshal(b, &doc); err != nil {
 		return doc, fmt.Errorf("output %.60q is not JSON, or cut off: %w", b, err)

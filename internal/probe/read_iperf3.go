@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -47,6 +48,9 @@ var iperf3JSONRE = regexp.MustCompile(`^\s*\{`)
 
 // readIperf3JSON reads one or several JSON documents of a client, or the events of one test.
 func readIperf3JSON(b []byte) (out []Statement, _ error) {
+	if err := bounds.Values(b, maxIperf3Values); err != nil {
+		return nil, err
+	}
 	var events map[string]any // the document that they make
 	for dec := json.NewDecoder(bytes.NewReader(b)); ; {
 		var raw json.RawMessage

@@ -9,6 +9,7 @@ package profile
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -91,6 +92,40 @@ func (p *Profile) Write(w io.Writer) error {
 	return out.Write(w)
 }
 
+// maxEntries bounds the samples, functions and so on of a profile: an empty one of two bytes takes hundreds in memory.
+const maxEntries = 400_000
+
+// entries counts the messages and texts of a profile (proto/profile.proto of github.com/google/pprof). What is malformed
+// it leaves to the parser.
+func entries(b []byte) (n int) {
+	const sample, location = 2, 4 // which hold messages
+	for len(b) > 0 {
+		tag, k := binary.Uvarint(b)
+		b = b[max(k, 0):]
+		length, k := binary.Uvarint(b)
+		switch {
+		case k <= 0:
+			return n
+		case tag&7 == 1:
+			length, k = 8, 0
+		case tag&7 == 5:
+			length, k = 4, 0
+		case tag&7 == 0:
+			length = 0
+		}
+		if length > uint64(len(b)-k) {
+			return n
+		}
+		if tag&7 == 2 {
+			if n++; tag>>3 == sample || tag>>3 == location {
+				n += entries(b[k : k+int(length)])
+			}
+		}
+		b = b[k+int(length):]
+	}
+	return n
+}
+
 // Parse reads a profile that Write has written.
 func Parse(b []byte) (*Profile, error) {
 	unpacked, err := gzip.NewReader(bytes.NewReader(b))
@@ -103,6 +138,9 @@ func Parse(b []byte) (*Profile, error) {
 	}
 	if len(b) > maxSize {
 		return nil, fmt.Errorf("profile has more than %d bytes", maxSize)
+	}
+	if n := entries(b); n > maxEntries {
+		return nil, fmt.Errorf("profile has %d entries: want at most %d", n, maxEntries)
 	}
 	in, err := profile.ParseUncompressed(b)
 	if err == nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/weir-bench/weir/internal/bounds"
 )
 
 // SeriesFormat is the version of a line of a Series file. Readers refuse newer ones.
@@ -68,11 +70,23 @@ func FormatSeries(all []Series) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// Bounds of a line: an hour of a machine with a thousand busy threads, and what takes more than numbers do.
+const (
+	maxNumbers = 8 << 20
+	maxColumns = 50_000
+)
+
 // ParseSeries parses a file of series. It returns an error unless it understands every line.
 func ParseSeries(b []byte) (all []Series, err error) {
 	for n, line := range bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n")) {
 		var s Series
-		err := json.Unmarshal(line, &s)
+		err := bounds.Values(line, maxNumbers)
+		if err == nil && bytes.Count(line, []byte("{")) > maxColumns {
+			err = fmt.Errorf("more than %d columns", maxColumns)
+		}
+		if err == nil {
+			err = json.Unmarshal(line, &s)
+		}
 		if s.Format > SeriesFormat {
 			return nil, fmt.Errorf("line %d: format %d is newer than %d; use a newer weir", n+1, s.Format, SeriesFormat)
 		}

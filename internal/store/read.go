@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/record"
 )
@@ -37,25 +37,22 @@ type Contents struct {
 // directory.
 func Read(dir string) (Contents, error) {
 	c := Contents{}
-	study, studyErr := foreign.ReadFile(filepath.Join(dir, studyFile), maxFile)
+	study, studyErr := foreign.ReadFile(filepath.Join(dir, studyFile), bounds.MaxFile)
 	f, err := foreign.Open(filepath.Join(dir, resultsFile), maxResults)
 	if err != nil && studyErr != nil {
 		return c, fmt.Errorf("%s: not a results directory: %w", dir, errors.Join(studyErr, err))
 	}
 	c.Study = study
 	c.note(studyErr)
-	optional := func(name string) []byte {
-		b, err := foreign.ReadFile(filepath.Join(dir, name), maxRaw)
-		if !errors.Is(err, fs.ErrNotExist) {
-			c.note(err)
-		}
-		return b
-	}
+	optional := func(name string) []byte { return c.decodable(filepath.Join(dir, name)) }
 	c.Probes, c.Others, c.Machines, c.Imported = optional(probesFile), optional(othersFile), optional(MachinesFile), optional(importFile)
-	if b := optional(ProfilesFile); b != nil {
-		profiles, problems := readResults(bytes.NewReader(b), filepath.Join(dir, ProfilesFile))
+	if f, err := foreign.Open(filepath.Join(dir, ProfilesFile), maxRaw); err == nil {
+		profiles, problems := readResults(f, f.Name())
+		f.Close()
 		c.Profiles = profiles
 		c.note(problems...)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		c.note(err)
 	}
 	c.note(err)
 	if err == nil {
@@ -76,34 +73,80 @@ func (c *Contents) note(errs ...error) {
 	}
 }
 
+// decodable reads a JSON file whose values have a bound; nil if there is none.
+func (c *Contents) decodable(file string) []byte {
+	b, err := foreign.ReadFile(file, bounds.MaxFile)
+	if err == nil {
+		if err = bounds.File(b); err == nil {
+			return b
+		}
+		err = fmt.Errorf("%s: %w", file, err)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		c.note(err)
+	}
+	return nil
+}
+
+// Bounds of facts: the bytes of all hosts, and the values of one. One has 10 kB and 500 values, more with many devices.
+const (
+	maxHosts      = 16 << 20
+	maxHostValues = 20_000
+)
+
 func (c *Contents) readHosts(dir string) {
 	c.Hosts = map[string][]byte{}
 	entries, err := os.ReadDir(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		c.note(err)
 	}
+	size := 0
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".json")
 		if !ok || strings.HasPrefix(name, ".") {
 			continue // foreign, or a file that WriteFile has not finished
 		}
-		b, err := foreign.ReadFile(filepath.Join(dir, e.Name()), maxFile)
-		c.note(err)
-		if err == nil {
+		b := c.decodable(filepath.Join(dir, e.Name()))
+		if err := bounds.Values(b, maxHostValues); err != nil {
+			c.note(fmt.Errorf("%s: %w", filepath.Join(dir, e.Name()), err))
+			continue
+		}
+		if size += len(b); size > maxHosts {
+			c.note(fmt.Errorf("%s: the facts of all machines have more than %d bytes: the others are left out", dir, maxHosts))
+			return
+		}
+		if b != nil {
 			c.Hosts[name] = b
 		}
 	}
 }
 
-// maxFile bounds the study and the facts of a host, bytes.
-const maxFile = 64 << 20
-
 // maxValue bounds the values of a result: sums and squares of more would be infinite.
 const maxValue = 1e150
 
-// countable returns an error if a result has a value that no statistic can hold.
+// maxText bounds a text of a result, which can be the end of what a program printed, and maxWord one that reports
+// repeat for each of its values. Both are bytes, and ten times what a run writes.
+const (
+	maxText = 64 << 10
+	maxWord = 4 << 10
+)
+
+// countable returns an error if a result has a value that no statistic can hold, or a text that no report can.
 func countable(r *record.Result, file string) error {
+	long := len(r.Reason) > maxText || len(r.Trial) > maxWord || len(r.Status) > maxWord
+	for k, v := range r.Config {
+		long = long || len(k) > maxWord || len(v) > maxWord
+	}
+	for k, v := range r.Observed {
+		long = long || len(k) > maxWord || len(v) > maxText
+	}
+	if long {
+		return fmt.Errorf("%s: trial %.40q does not count: it has a name of more than %d bytes, or a text of more than %d", file, r.Trial, maxWord, maxText)
+	}
 	for _, v := range r.Values {
+		if len(v.Name) > maxWord || len(v.Unit) > maxWord {
+			return fmt.Errorf("%s: trial %q does not count: a value's name or unit has more than %d bytes", file, r.Trial, maxWord)
+		}
 		if !(math.Abs(v.Value) <= maxValue) {
 			return fmt.Errorf("%s: trial %q does not count: its %.40q is %g, beyond ±%g", file, r.Trial, v.Name, v.Value, maxValue)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/foreign"
 )
 
@@ -91,12 +92,12 @@ func Begun(dir string) (time.Time, bool) {
 // ReadSeries reads the plan of the series in dir. Without one, the error is fs.ErrNotExist.
 func ReadSeries(dir string) (s Series, err error) {
 	file := filepath.Join(dir, runsFile)
-	b, err := foreign.ReadFile(file, maxFile)
+	b, err := foreign.ReadFile(file, bounds.MaxFile)
 	if err != nil {
 		return s, err
 	}
 	var j seriesJSON
-	if err := json.Unmarshal(b, &j); err != nil {
+	if err := bounds.JSON(b, &j); err != nil {
 		return s, fmt.Errorf("%s: %w", file, err)
 	}
 	s.Runs = j.Runs
@@ -147,7 +148,7 @@ type SeriesDir struct {
 
 // OpenSeries opens the directory of a series to start or continue it.
 func OpenSeries(dir string) (*SeriesDir, error) {
-	f, err := foreign.Open(filepath.Join(dir, runsFile), maxFile)
+	f, err := foreign.Open(filepath.Join(dir, runsFile), bounds.MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: nothing to resume: %w", dir, err)
 	}
