@@ -52,11 +52,13 @@ func share(of analysis.Row, t analysis.Thread) float64 {
 	return 0
 }
 
+// rates are the rates of the work that a cost is per, the first one that a cell has.
+var rates = map[record.Quantity][]record.Quantity{record.CPUOwnPerPacket: {record.Sent, record.PacketRate}, record.CPUOwnPerTransaction: {record.Transactions},
+	record.CPUOwnPerBit: {record.Throughput}}
+
 // rateOf returns the units of work per second that a cost is per, as its sentence counts them.
 func rateOf(c cost) float64 {
-	names := map[record.Quantity][]record.Quantity{record.CPUOwnPerPacket: {record.Sent, record.PacketRate}, record.CPUOwnPerTransaction: {record.Transactions},
-		record.CPUOwnPerBit: {record.Throughput}}
-	for _, name := range names[c.row.Own.Name] {
+	for _, name := range rates[c.row.Own.Name] {
 		if v, ok := c.row.Get(name); ok {
 			return v.Median / works[c.row.Own.Name].by
 		}

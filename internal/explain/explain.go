@@ -44,6 +44,8 @@ type Network struct {
 	Name       string      `json:"network"`
 	Statements []Statement `json:"statements"`
 	More       []Statement `json:"more,omitempty"`
+	// Books are the accounts of its cells, each with what it leaves unexplained.
+	Books []Book `json:"books,omitempty"`
 }
 
 // A Subject is what a statement is about.
@@ -143,7 +145,7 @@ func New(r Premises) Explanation {
 		if all == nil {
 			continue
 		}
-		x.Networks = append(x.Networks, Network{name, all[:min(len(all), most)], all[min(len(all), most):]})
+		x.Networks = append(x.Networks, Network{name, all[:min(len(all), most)], all[min(len(all), most):], r.books(name)})
 	}
 	return x
 }

@@ -143,3 +143,23 @@ func (l *ladder) link(i int) float64 {
 	}
 	return etherHeader
 }
+
+// Packets returns how many datagrams or requests entered the path in a row's trials, how many of them the probe counted
+// as lost, and how many of these counters show at steps of the path; 0 sent if the probe does not report its loss.
+func Packets(r *analysis.Row) (sent, lost, located float64) {
+	all := r.Evidence()
+	sizes := meanSizes(all)
+	for _, o := range all {
+		v, known := o.Get(record.Loss)
+		if !known || o.Evidence.Protocol == "tcp" {
+			continue
+		}
+		whole := entered(o.Evidence)
+		sent, lost = sent+whole, lost+v.Value*whole
+		found, _ := gaps(o, sizes)
+		for _, g := range found {
+			located += g.lost
+		}
+	}
+	return sent, lost, located
+}

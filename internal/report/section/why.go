@@ -35,7 +35,24 @@ func whySection(s source) []doc.Section {
 	if x.Parts == nil {
 		return nil
 	}
-	return []doc.Section{x}
+	books := doc.Section{ID: "books", Title: say("What the parts leave unexplained"), Fold: true, In: []doc.Medium{doc.Page}}
+	for _, n := range s.Why().Networks {
+		if lines := bookLines(n); lines != nil {
+			books.Parts = append(books.Parts, doc.Section{ID: "books " + n.Name, Title: n.Name, Lines: lines})
+		}
+	}
+	if books.Parts == nil {
+		return []doc.Section{x}
+	}
+	return []doc.Section{x, books}
+}
+
+// bookLines are the accounts of a network's cells.
+func bookLines(n explain.Network) (out []doc.Line) {
+	for _, b := range n.Books {
+		out = append(out, doc.Line{Text: string(prose.Sentence(b.Text))})
+	}
+	return out
 }
 
 // lines returns the statements that no other section makes: the gap between UDP and TCP has one of its own.
@@ -66,6 +83,9 @@ func Explanation(r *account.Account, network string, evidence bool) (*doc.Docume
 				line.Evidence = doc.Marked(s.Evidence)
 			}
 			part.Lines = append(part.Lines, line)
+		}
+		if evidence {
+			part.Lines = append(part.Lines, bookLines(n)...)
 		}
 		d.Sections = append(d.Sections, part)
 	}

@@ -1,0 +1,101 @@
+package explain
+
+import (
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
+)
+
+// A Book is an account of one cell: what was measured as a whole, and what its parts, measured by themselves, leave
+// unexplained. Left is below 0 if the parts exceed the whole.
+type Book struct {
+	Of    string        `json:"of"` // packets, cpu or time
+	Cell  analysis.Cell `json:"cell"`
+	Whole float64       `json:"whole"` // in Unit: packets that were lost, CPU time per unit of work, or a response time
+	Left  float64       `json:"unexplained"`
+	Unit  string        `json:"unit"`
+	Text  lang.Text     `json:"text"`
+}
+
+// books returns the accounts of a network's cells.
+func (r Premises) books(network string) (out []Book) {
+	for _, c := range r.cells(network) {
+		for _, of := range []func(cell) (Book, bool){r.packetBook, r.cpuBook, r.timeBook} {
+			if b, ok := of(c); ok {
+				b.Cell = c.table.Cell(*c.row)
+				out = append(out, b)
+			}
+		}
+	}
+	return out
+}
+
+// packetBook says how many of the lost packets counters locate.
+func (r Premises) packetBook(c cell) (Book, bool) {
+	sent, lost, located := finding.Packets(c.row)
+	if sent == 0 {
+		return Book{}, false
+	}
+	left := lost - located
+	return Book{Of: "packets", Whole: lost, Left: left, Unit: "packet", Text: lang.T("packets of %s: of %s sent, %s were lost, %s of them at steps that counters show; %s of %s unexplained",
+		r.name(c), prose.Thousands(sent), prose.Thousands(lost), prose.Thousands(located), prose.Thousands(left), prose.Thousands(lost))}, true
+}
+
+// mostOutside is the share of the used CPUs above which what others use says nothing about a unit of work.
+const mostOutside = 0.2
+
+// cpuBook says what of the machines' CPU time per unit of work is of the ends' own threads, of other threads that the run
+// watched, and of what the machines use besides. All are means over blocks, which add up.
+func (r Premises) cpuBook(c cell) (Book, bool) {
+	work, known := works[c.row.Own.Name]
+	used, measured := c.row.Get(record.CPUUsed)
+	own, _ := c.row.Get(record.CPUOwn)
+	rate := meanRate(c)
+	if !known || !measured || rate == 0 {
+		return Book{}, false
+	}
+	watched := 0.0
+	for _, v := range c.row.Values {
+		if v.Name == record.CPUThread && !(analysis.Thread{Program: v.About.Program}).Engine() {
+			watched += v.Mean
+		}
+	}
+	user, _ := c.row.Get(record.OthersUser)
+	system, _ := c.row.Get(record.OthersSystem)
+	idle, _ := c.row.Get(record.CPUUsedBaseline)
+	outside := max(0, user.Mean+system.Mean, idle.Mean) // programs outside use CPUs while nothing is measured, too
+	if outside > mostOutside*used.Mean {
+		return Book{}, false
+	}
+	left := used.Mean - own.Mean - watched - outside
+	each := func(cores float64) string { return unit.Format(cores/rate, "s") }
+	return Book{Of: "cpu", Whole: used.Mean / rate, Left: left / rate, Unit: "s", Text: lang.T("CPU time of %s (%s): the ends' own threads %s, threads of the network and the kernel %s, what the machines use besides %s; %s of %s unexplained",
+		work.name, r.name(c), each(own.Mean), each(watched), each(outside), each(left), each(used.Mean))}, true
+}
+
+// meanRate returns the units of work per second that a cell's cost is per, the mean over blocks.
+func meanRate(c cell) float64 {
+	for _, name := range rates[c.row.Own.Name] {
+		if v, ok := c.row.Get(name); ok {
+			return v.Mean / works[c.row.Own.Name].by
+		}
+	}
+	return 0
+}
+
+// timeBook says what of a response time the kernel's timestamps put on the path, the wake-ups and the programs. All are
+// medians.
+func (r Premises) timeBook(c cell) (Book, bool) {
+	split, ok := c.row.Split()
+	whole, has := c.row.Get(record.RTTStamped)
+	if !ok || !has {
+		return Book{}, false
+	}
+	left := whole.Median - split.Path - split.Wake - split.App
+	f := func(v float64) string { return unit.Format(v, "s") }
+	return Book{Of: "time", Whole: whole.Median, Left: left, Unit: "s", Text: lang.T("response time (%s): path %s, wake-up %s, programs and sending %s; %s of %s unexplained",
+		r.name(c), f(split.Path), f(split.Wake), f(split.App), f(left), f(whole.Median))}, true
+}
