@@ -106,7 +106,6 @@ var nouns = map[string]struct {
 	"CPU":             {lang.T("1 CPU"), func(n int) lang.Text { return lang.T("%d CPUs", n) }},
 	"run":             {lang.T("1 run"), func(n int) lang.Text { return lang.T("%d runs", n) }},
 	"cell":            {lang.T("1 cell"), func(n int) lang.Text { return lang.T("%d cells", n) }},
-	"claim":           {lang.T("1 claim"), func(n int) lang.Text { return lang.T("%d claims", n) }},
 	"hop":             {lang.T("1 hop"), func(n int) lang.Text { return lang.T("%d hops", n) }},
 	"machine":         {lang.T("1 machine"), func(n int) lang.Text { return lang.T("%d machines", n) }},
 	"period":          {lang.T("1 period"), func(n int) lang.Text { return lang.T("%d periods", n) }},

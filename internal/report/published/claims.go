@@ -5,8 +5,6 @@
 package published
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/prose"
@@ -143,10 +141,10 @@ func verdicts(outcomes []claim.Outcome) string {
 	var parts []string
 	for _, v := range []claim.Verdict{claim.Holds, claim.Fails, claim.Undecided, claim.Untestable} {
 		if n[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", word(string(v)), n[v]))
+			parts = append(parts, say("%d %s", n[v], word(string(v))))
 		}
 	}
-	return say("%s: %s.", prose.Count(len(outcomes), "claim"), prose.List(parts))
+	return say("Claims: %s.", prose.List(parts))
 }
 
 func claimFootnote() string {

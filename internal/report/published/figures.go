@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/figure"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/stat"
@@ -13,7 +14,8 @@ import (
 // OfFigure is the report of one figure of a document.
 func OfFigure(r figure.Result) *doc.Document {
 	s := doc.Section{ID: r.ID, Title: say("%s, %s: %s", r.ID, word(r.Place), word(r.Caption)),
-		About: prose.Sentences(word(r.Question), say("Published in %s, section %s: %s.", word(r.Source), word(r.Section), word(r.Numbers))), Data: r}
+		About: result(r), Data: r,
+		Lines: []doc.Line{{Text: prose.Sentences(word(r.Question), say("Published in %s, section %s: %s.", word(r.Source), word(r.Section), word(r.Numbers)))}}}
 	if len(r.Points) > 0 {
 		s.Tables = append(s.Tables, figureTable(r))
 	}
@@ -52,6 +54,26 @@ func OfFigure(r figure.Result) *doc.Document {
 		d.Sections = append(d.Sections, c)
 	}
 	return d
+}
+
+// mostSaid is how many published ratios a sentence compares with those measured here.
+const mostSaid = 3
+
+// result is what was measured here against what was published.
+func result(r figure.Result) string {
+	of := r
+	of.Missing = nil // the notes have it
+	if r.Size() == 0 {
+		of.Missing = r.Missing[:min(1, len(r.Missing))]
+	}
+	here := ""
+	if len(r.Comparisons) <= mostSaid {
+		here = string(prose.Sentence(lang.Text(pageHere(of))))
+	}
+	if r.From == "" || len(r.Outcomes) == 0 {
+		return here
+	}
+	return prose.Sentences(verdicts(r.Outcomes), here)
 }
 
 // figureTable has a row for each cell.
