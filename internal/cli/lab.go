@@ -36,13 +36,13 @@ func labCommand() *cobra.Command {
 }
 
 func labUp(name *string) *cobra.Command {
-	var t topologyFlags
+	var t oneNetwork
 	c := &cobra.Command{
 		Use:   "up -n NETWORK",
 		Short: "Build a network and keep it until `weir lab down`",
 		Args:  args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if _, _, err := t.build(); err != nil {
+			if _, _, err := t.build(c); err != nil {
 				return err
 			}
 			socket, err := socketOf(*name)
@@ -88,7 +88,7 @@ func socketOf(name string) (string, error) {
 // labHold is the process behind `weir lab up`. The socket is a flag because the user ID differs in
 // its namespaces.
 func labHold() *cobra.Command {
-	var t topologyFlags
+	var t oneNetwork
 	var socket string
 	c := &cobra.Command{
 		Use:    "hold",
@@ -96,7 +96,7 @@ func labHold() *cobra.Command {
 		Args:   args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return place.Lab.Enter(c.Context(), func() error {
-				topology, p, err := t.build()
+				topology, p, err := t.build(c)
 				if err != nil {
 					return err
 				}

@@ -2,15 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/catalog"
-	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
@@ -22,69 +22,77 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-type topologyFlags struct {
-	network string
-	spec    topo.Spec
-	link    string
-	nic     string
-	loss    string
-	flags   *pflag.FlagSet
+// labFlags describe networks that weir builds, with the names and the defaults that a study has.
+type labFlags struct{ nic, loss string }
+
+// ofTopology lists the flags of a study's topology.
+var ofTopology = []string{"hosts", "pods", "mtu", "link", "delay", "jitter", "ipv6", "pods-ipv6"}
+
+func (f *labFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.nic, "nic", "", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
+	bound := bind(&study.Study{Topology: study.Default().Topology})
+	for _, name := range ofTopology {
+		c.Flags().AddFlag(bound.Lookup(name))
+	}
 }
 
-func (t *topologyFlags) register(c *cobra.Command) {
-	f := c.Flags()
-	t.flags = f
-	f.StringVarP(&t.network, "network", "n", "", "network: a name, or {use: NAME, OPTION: VALUE…}; "+strings.Join(catalog.In(network.InLab), ", "))
-	f.IntVar(&t.spec.Hosts, "hosts", 0, "number of hosts (default 2, or fewer if the network takes fewer)")
-	f.IntVar(&t.spec.Pods, "pods", 0, "pods per host (default 1, or 2 on a single host)")
-	f.IntVar(&t.spec.MTU, "mtu", 1500, "MTU of the underlay, bytes")
-	f.StringVar(&t.link, "link", "", "rate of every host's link, such as 1gbit (default unlimited)")
-	f.DurationVar(&t.spec.Distance.Delay, "delay", 0, "delay of every packet between hosts, each way, such as 500us")
-	f.DurationVar(&t.spec.Distance.Jitter, "jitter", 0, "how much the delay of single packets differs, such as 50us for ±50us")
-	f.StringVar(&t.loss, "loss", "", "share of packets between hosts that is lost, each way, such as 0.1%")
-	f.StringVar(&t.nic, "nic", "full", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
-	f.BoolVar(&t.spec.IPv6, "ipv6", false, "IPv6 underlay")
-	f.BoolVar(&t.spec.PodsIPv6, "pods-ipv6", false, "IPv6 pods")
+// study returns a study of networks in the lab.
+func (f *labFlags) study(c *cobra.Command, networks ...string) (study.Study, error) {
+	s, err := claim.ShippedStudy(defaultStudy)
+	if err == nil {
+		s.Networks, err = uses(networks)
+	}
+	if err == nil {
+		s.Probes, err = uses([]string{"udp-rr"})
+	}
+	if err == nil {
+		err = errors.Join(set(c, "nic", &s.Topology.NIC, f.nic, topo.ParseNIC), set(c, "loss", &s.Topology.Distance.Loss, f.loss, share))
+	}
+	if err != nil {
+		return s, failure.Usage.Of(err)
+	}
+	s.Baseline, s.Compare = "", nil
+	given(c, &s)
+	s = s.Resolve()
+	return s, failure.Usage.Of(s.Validate())
+}
+
+// oneNetwork names one network that weir builds.
+type oneNetwork struct {
+	labFlags
+	network string
+}
+
+func (f *oneNetwork) register(c *cobra.Command) {
+	c.Flags().StringVarP(&f.network, "network", "n", "", "network: a name, or {use: NAME, OPTION: VALUE…}; "+strings.Join(catalog.In(network.InLab), ", "))
+	c.Flags().StringVar(&f.loss, "loss", "", "share of packets between hosts that is lost, each way, such as 0.1%")
+	f.labFlags.register(c)
 	_ = c.RegisterFlagCompletionFunc("network", complete(catalog.In(network.InLab)))
 }
 
 var errNoNetwork = usage("no network given: add -n NAME, such as -n vxlan-overlay; weir list networks lists all")
 
 // build returns the topology and the whole plan. Its errors are usage errors.
-func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
-	if t.network == "" {
+func (f *oneNetwork) build(c *cobra.Command) (on topo.Topology, p plan.Plan, err error) {
+	if f.network == "" {
 		return on, p, errNoNetwork
 	}
-	if !strings.HasPrefix(t.network, "{") && strings.Contains(t.network, ",") {
-		return on, p, usage("--network takes one network, not %q", t.network)
+	if !strings.HasPrefix(f.network, "{") && strings.Contains(f.network, ",") {
+		return on, p, usage("--network takes one network, not %q", f.network)
 	}
-	u, err := study.ParseUse(t.network)
+	s, err := f.study(c, f.network)
 	if err != nil {
-		return on, p, usage("--network: %w", err)
+		return on, p, err
 	}
-	if t.link != "" {
-		if t.spec.Rate, err = condition.ParseLink(t.link); err != nil {
-			return on, p, usage("--link: %w", err)
-		}
+	kind := s.Networks[0].Kind
+	if most := catalog.Networks[kind].Hosts; most > 0 && c.Flags().Changed("hosts") && s.Topology.Hosts > most {
+		return on, p, usage("--hosts %d: %s has at most %d", s.Topology.Hosts, kind, most)
 	}
-	if t.loss != "" {
-		if t.spec.Distance.Loss, err = share(t.loss); err != nil {
-			return on, p, failure.Usage.Of(ofFlag("loss", t.loss, err))
-		}
-	}
-	if t.spec.NIC, err = topo.ParseNIC(t.nic); err != nil {
-		return on, p, usage("--nic: %w", err)
-	}
-	for _, name := range []string{"hosts", "pods", "mtu"} {
-		if f := t.flags.Lookup(name); f.Changed && f.Value.String() == "0" { // else the default
-			return on, p, usage("--%s 0: want 1 or more, or leave it out", name)
-		}
-	}
-	return job.Plan(u, t.spec)
+	return job.Plan(s)
 }
 
 func planCommand() *cobra.Command {
-	var t topologyFlags
+	var t oneNetwork
 	var machines targetFlags
 	var asJSON, asDiagram bool
 	c := &cobra.Command{
@@ -119,7 +127,7 @@ without connecting to them; weir doctor connects.`,
 			if s.Target.Exists() {
 				return planMachines(c.Context(), s, asJSON, asDiagram)
 			}
-			topology, p, err := t.build()
+			topology, p, err := t.build(c)
 			if err != nil {
 				return err
 			}

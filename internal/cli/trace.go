@@ -11,7 +11,6 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/chart"
-	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/job"
@@ -20,19 +19,16 @@ import (
 	"github.com/weir-bench/weir/internal/packettrace"
 	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/study"
-	"github.com/weir-bench/weir/internal/topo"
 )
-
-// ofTopology lists the flags of a study that `weir trace` has too.
-var ofTopology = []string{"hosts", "pods", "mtu", "link", "delay", "jitter", "ipv6", "pods-ipv6"}
 
 // traceFlags say what to trace and where the result goes.
 type traceFlags struct {
-	networks       []string
-	nic, mode, out string
-	size, count    int
-	json           bool
-	machines       targetFlags
+	labFlags
+	networks    []string
+	mode, out   string
+	size, count int
+	json        bool
+	machines    targetFlags
 }
 
 func traceCommand() *cobra.Command {
@@ -67,11 +63,7 @@ func (f *traceFlags) register(c *cobra.Command) {
 	fl.StringVar(&f.mode, "by", "", "bpf, taps or counters (default: the best that this process can use, see weir doctor)")
 	fl.StringVarP(&f.out, "output", "o", "", "file for the picture, .svg; with several networks, each has its name added")
 	fl.BoolVar(&f.json, "json", false, "print machine-readable output")
-	fl.StringVar(&f.nic, "nic", "", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
-	bound := bind(&study.Study{})
-	for _, name := range ofTopology {
-		fl.AddFlag(bound.Lookup(name))
-	}
+	f.labFlags.register(c)
 	f.machines.register(c)
 	_ = c.RegisterFlagCompletionFunc("networks", complete(catalog.In(network.InLab)))
 }
@@ -142,7 +134,7 @@ func (f *traceFlags) study(c *cobra.Command) (study.Study, error) {
 		if len(f.networks) == 0 {
 			return s, errNoNetwork
 		}
-		s, err = f.inLab(c)
+		s, err = f.labFlags.study(c, f.networks...)
 	}
 	switch {
 	case err != nil:
@@ -153,27 +145,6 @@ func (f *traceFlags) study(c *cobra.Command) (study.Study, error) {
 		return s, usage("--in-cluster is for weir run; leave it out, and weir traces from here")
 	}
 	return s, nil
-}
-
-// inLab returns a study of networks that weir builds.
-func (f *traceFlags) inLab(c *cobra.Command) (study.Study, error) {
-	s, err := claim.ShippedStudy(defaultStudy)
-	if err == nil {
-		s.Networks, err = uses(f.networks)
-	}
-	if err == nil {
-		s.Probes, err = uses([]string{"udp-rr"})
-	}
-	if err == nil {
-		err = set(c, "nic", &s.Topology.NIC, f.nic, topo.ParseNIC)
-	}
-	if err != nil {
-		return s, err
-	}
-	s.Baseline, s.Compare = "", nil
-	given(c, &s)
-	s = s.Resolve()
-	return s, s.Validate()
 }
 
 // drawTraces writes the pictures that there are.

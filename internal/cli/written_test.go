@@ -50,13 +50,13 @@ func TestStudyFlagsAsWritten(t *testing.T) {
 // The flags of a topology, too.
 func TestTopologyFlagsAsWritten(t *testing.T) {
 	for _, args := range []string{"--hosts=0", "--hosts=-1", "--pods=0", "--mtu=0", "--mtu=1", "--mtu=65536", "--link=0bit", "--link=7bit", "--link=NaN", "--hosts=2 -n bridge", "--delay=-1s", "--loss=100%", "--hosts=16384"} {
-		var f topologyFlags
+		var f oneNetwork
 		c := &cobra.Command{}
 		f.register(c)
 		if err := c.ParseFlags(append([]string{"-n", "host"}, strings.Fields(args)...)); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := f.build(); err == nil {
+		if _, _, err := f.build(c); err == nil {
 			t.Errorf("%s is accepted", args)
 		}
 	}

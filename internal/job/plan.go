@@ -1,7 +1,6 @@
 package job
 
 import (
-	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/place"
@@ -11,28 +10,16 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Plan returns the topology of a network in the lab and the whole plan that builds it. Its errors are about what is
-// asked for.
-func Plan(u study.Use, spec topo.Spec) (on topo.Topology, p plan.Plan, err error) {
-	entry, err := catalog.FindNetwork(u.Kind)
-	if err == nil {
-		err = entry.Elsewhere(u.Kind, network.InLab)
-	}
+// Plan returns the topology of a study's only network in the lab and the whole plan that builds it. Its errors are about
+// what is asked for.
+func Plan(s study.Study) (on topo.Topology, p plan.Plan, err error) {
+	prepared, err := place.Lab.Prepare(s)
 	if err != nil {
 		return on, p, failure.Usage.Of(err)
 	}
-	if entry.Hosts > 0 && spec.Hosts > entry.Hosts {
-		return on, p, failure.Usage.Errorf("--hosts %d: %s has at most %d", spec.Hosts, u.Kind, entry.Hosts)
-	}
-	spec.Kernel = place.Lab.Kernel()
-	driver, err := entry.Driver(u)
-	if err != nil {
-		return on, p, failure.Usage.Of(err)
-	}
-	if on, err = topo.New(entry.Spec(driver, spec)); err == nil {
-		p, err = network.Build(driver, on)
-	}
-	return on, p, failure.Usage.Of(err)
+	n := prepared.Networks[s.Networks[0].Name]
+	p, err = network.Build(n.Driver, n.Topology)
+	return n.Topology, p, failure.Usage.Of(err)
 }
 
 // A MachinesPlan is what a run uses of machines that exist.
