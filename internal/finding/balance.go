@@ -157,8 +157,12 @@ func Packets(r *analysis.Row) (sent, lost, located float64) {
 		whole := entered(o.Evidence)
 		sent, lost = sent+whole, lost+v.Value*whole
 		found, _ := gaps(o, sizes)
+		socket, counted := o.Get(record.LossSocket) // of the window, like the loss; the kernel's counter also holds what was lost before and after
+		located += socket.Value * whole
 		for _, g := range found {
-			located += g.lost
+			if g.rule != atSocket || !counted {
+				located += g.lost
+			}
 		}
 	}
 	return sent, lost, located

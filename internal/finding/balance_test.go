@@ -122,3 +122,17 @@ func TestLossesBalance(t *testing.T) {
 		}
 	}
 }
+
+// What the engine found missing at its socket in the window is located, however much the kernel counted around it.
+func TestPacketsAtTheSocket(t *testing.T) {
+	rs, o := watched("udp", func(o observed) {
+		o.fail(1000)
+		o.set(record.LossSocket, "1", 0.1)
+		o.Nodes["h2p1"]["udp.RcvbufErrors"] = 700
+	})
+	for _, r := range analysis.New(rs, o).Rows() {
+		if sent, lost, located := Packets(r); r.Network == "vx" && (sent != 12*sentPackets || lost != 12*1000 || located != lost) {
+			t.Errorf("%g sent, %g lost, %g located", sent, lost, located)
+		}
+	}
+}
