@@ -42,7 +42,7 @@ func Checks(root fs.FS, f Facts) []Check {
 
 // Quiet is the part of Checks that concerns measuring, on a host where weir builds nothing.
 func Quiet(root fs.FS, f Facts) []Check {
-	return fixed([]Check{cpus(f), loadAverage(f), governor(f), steal(root), pageLists(root), differing(f)})
+	return fixed([]Check{cpus(f), limited(f), loadAverage(f), governor(f), steal(root), pageLists(root), differing(f)})
 }
 
 // fixed leaves remedies to checks that are not OK.
@@ -121,6 +121,16 @@ func loadAverage(f Facts) Check {
 	return Check{Name: "idle", OK: f.Load[0] <= bound,
 		Detail: fmt.Sprintf("load average %.2f over the last minute; CPUs: %d", f.Load[0], f.CPUs),
 		Fix:    fmt.Sprintf("stop other programs, or wait, until it is at most %.2f", bound)}
+}
+
+// limited checks that no control group stops what is measured: a container's limit, or one that a cluster's namespace
+// gives every container.
+func limited(f Facts) Check {
+	if f.CPULimit == 0 {
+		return Check{Name: "CPU limit", OK: true, Detail: "none that this process sees"}
+	}
+	return Check{Name: "CPU limit", Detail: fmt.Sprintf("a control group allows %g of %d CPUs, and has stopped its programs in %d periods so far", f.CPULimit, f.CPUs, f.Throttled),
+		Fix: "remove it (cpu.max; in Kubernetes the container's CPU limit, or the LimitRange of the namespace that sets one); requests can stay"}
 }
 
 // governor names the frequency governors of all CPUs.

@@ -43,6 +43,7 @@ func TestChecks(t *testing.T) {
 		"one CPU":                   {map[string]string{"proc/cpuinfo": "processor : 0", "proc/loadavg": "0 0 0"}, "CPUs", "2 CPUs"},
 		"busy":                      {map[string]string{"proc/loadavg": "0.51 0 0"}, "idle", "at most 0.50"},
 		"load not known":            {map[string]string{"proc/loadavg": ""}, "idle", "/proc"},
+		"a CPU limit":               {map[string]string{"proc/self/cgroup": "0::/pod\n", "sys/fs/cgroup/pod/cpu.max": "20000 100000", "sys/fs/cgroup/pod/cpu.stat": "nr_throttled 7\n"}, "CPU limit", "LimitRange"},
 		"powersave":                 {map[string]string{governor: "powersave"}, "frequency governor", "cpupower frequency-set -g performance"},
 		"performance":               {map[string]string{governor: "performance"}, "", ""},
 		"steal":                     {map[string]string{"proc/stat": "cpu 900 0 0 89 0 0 0 11 0 0"}, "steal", "other guests"},

@@ -10,8 +10,11 @@ import (
 // stopped is the least share of periods in which a CPU limit stops an end to count.
 const stopped = 0.05
 
+// CPULimit is the ID of the rule about limits that stop an end: its warning comes before any number.
+const CPULimit = "cpu-limit"
+
 var cpuLimit = Rule{
-	ID:    "cpu-limit",
+	ID:    CPULimit,
 	Title: "A CPU limit stops an end",
 	Doc: "The control group of an end, or one above it, has a CPU limit (cpu.max, a Kubernetes limit) and stopped its programs in more than 5 % of its periods, usually of 100 ms, while the trial ran (nr_throttled of nr_periods in cpu.stat). " +
 		"A program that is stopped sends, reads and acknowledges nothing, so this outranks waiting for a CPU, closed windows, full buffers and full threads." + majority + certainly,

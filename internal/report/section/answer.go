@@ -304,6 +304,11 @@ func (s source) otherRun() string {
 
 // lead is the one warning that could change the answer, with its remedy; "" without one. The page has the others.
 func (s source) lead() string {
+	for _, f := range s.Findings() {
+		if f.Rule == finding.CPULimit {
+			return say("A CPU limit stopped an end in %s of its periods: remove it.", prose.PercentWithin(f.Number.Value))
+		}
+	}
 	if s.p.Busy != nil || s.p.Kept && s.p.Disturbed > 0 {
 		if s.p.Disturbed == s.p.Trials() {
 			return say("Busy machine: all %d trials disturbed; repeat when it is idle.", s.p.Disturbed)

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/report/reporttest"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -69,6 +70,18 @@ func TestLead(t *testing.T) {
 	}
 	if n := strings.Count(text, "\n"); n > screenLines-added {
 		t.Errorf("%d lines:\n%s", n, text)
+	}
+}
+
+// A CPU limit that stopped an end comes before every other warning: it alone makes the numbers.
+func TestLeadOfLimit(t *testing.T) {
+	r := withEvidence(t)
+	for _, e := range r.Evidence {
+		e.Hosts = map[string]sample.Counters{"": {"quota.periods": 10, "quota.throttled": 9}}
+	}
+	text := brief(t, Report(reporttest.Again(r)), screenColumns)
+	if lead, _, _ := strings.Cut(text, "\n"); lead != "! A CPU limit stopped an end in 90 % [90, 90] of its periods: remove it." {
+		t.Errorf("%s", text)
 	}
 }
 
