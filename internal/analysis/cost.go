@@ -188,7 +188,7 @@ func (r Row) modes() []Mode {
 type OwnCost struct {
 	Name  record.Quantity `json:"name"`           // cpu.own.per.packet, .transaction or .bit
 	Unit  string          `json:"unit"`           // s/packet, s/transaction, s/bit
-	Value stat.Interval   `json:"value"`          // median over blocks; the interval holds by itself
+	Value stat.Interval   `json:"value"`          // the time of all trials divided by their work; the interval holds by itself
 	Ratio stat.Interval   `json:"ratio,omitzero"` // ÷ the baseline in the same block; N is 0 if there is none
 }
 
@@ -203,25 +203,44 @@ func own(value record.Quantity) bool {
 // packet.
 func (r Row) OwnCost() (ratio stat.Interval, ok bool) { return r.Own.Ratio, r.Own.Ratio.N > 0 }
 
-// ownCost returns the name and unit of the sample's own cost, and its values by place in all trials
-// that ran to their end, disturbed or not.
-func (s *Sample) ownCost() (name named, costs Series) {
+// ownCosts lists the own costs, and the work rate of each.
+var ownCosts = []struct{ name, of record.Quantity }{
+	{record.CPUOwnPerPacket, record.PacketRate}, {record.CPUOwnPerTransaction, record.Transactions}, {record.CPUOwnPerBit, record.Throughput},
+}
+
+// ownCost returns the sample's own cost, and its values by place in all trials that ran to their end, disturbed or not.
+func (s *Sample) ownCost() (cost OwnCost, costs Series) {
 	var usable []*record.Result
 	for _, t := range s.trials {
 		if t.status == record.OK || t.status == record.Disturbed {
 			usable = append(usable, t.Result)
 		}
 	}
-	for _, of := range []record.Quantity{record.CPUOwnPerPacket, record.CPUOwnPerTransaction, record.CPUOwnPerBit} {
-		costs, n := s.cores.seriesBy(usable, of, ownCostOf)
-		if delivered, _ := s.cores.seriesOf(usable, record.Delivered); of == record.CPUOwnPerPacket && delivered.Len() == 0 {
+	for _, own := range ownCosts {
+		costs, n := s.cores.seriesBy(usable, own.name, ownCostOf)
+		if delivered, _ := s.cores.seriesOf(usable, record.Delivered); own.name == record.CPUOwnPerPacket && delivered.Len() == 0 {
 			continue // TCP does not choose its packets
 		}
 		if costs = costs.Positive(); costs.Len() > 0 {
-			return n, costs
+			rates, _ := s.cores.seriesOf(usable, own.of)
+			return OwnCost{Name: n.name, Unit: n.unit, Value: ownMean(costs, rates)}, costs
 		}
 	}
-	return named{}, Series{}
+	return OwnCost{}, Series{}
+}
+
+// ownMean divides the time of all trials by their work, as Cost does. Where the work is unknown, all blocks count alike.
+func ownMean(costs, rates Series) stat.Interval {
+	if rates.Len() == 0 {
+		rates = Series{costs.places, slices.Repeat([]float64{1}, costs.Len())}
+	}
+	_, v := blockMeans(costs, rates)
+	for i, rate := range v[1] {
+		v[0][i] *= rate
+	}
+	mean := stat.Sums(v[0], v[1], single)
+	mean.Lo = max(0, mean.Lo)
+	return mean
 }
 
 // seriesOf returns the value called name of results, which must be sorted by block.

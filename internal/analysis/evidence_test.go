@@ -57,7 +57,7 @@ func TestEvidence(t *testing.T) {
 // is below 0.
 func TestShareExceeds(t *testing.T) {
 	var all []Observed
-	for i, p := range []float64{60, 20, 60, 60, 20, 60} {
+	for i, p := range []float64{60, 20, 60, 60, 20, 60, 60, 20, 60, 60, 20, 60} {
 		all = append(all, Observed{&record.Result{Block: i}, &evidence.Trial{Seconds: p}, nil})
 	}
 	of := func(o Observed) (float64, float64) { return o.Evidence.Seconds, 50 }

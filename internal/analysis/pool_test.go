@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // sessionOf is a run in which bridge ÷ host is around ratio, within 1 %.
@@ -159,8 +160,9 @@ func TestLearn(t *testing.T) {
 	if asked != 1 || got.Ratio.Lo != before.Lo || got.Ratio.Hi != before.Hi || got.Beyond == nil || got.Beyond.Runs != 8 {
 		t.Fatalf("asked %d times: %+v", asked, got.Beyond)
 	}
-	// t of 5 degrees of freedom, the run's own, at 95 % is 2.5706; the spread has 7.
-	half := 2.5706 * math.Hypot(0.06, before.LogSE())
+	// t has the degrees of freedom of the run, which are fewer than the 7 of the spread.
+	x := mathext.InvRegIncBeta(before.DF/2, 0.5, 0.05)
+	half := math.Sqrt(before.DF*(1-x)/x) * math.Hypot(0.06, before.LogSE())
 	if i := got.Beyond.Interval; math.Abs(math.Log(i.Hi/i.Center)-half) > 1e-4 || math.Abs(math.Log(i.Center/i.Lo)-half) > 1e-4 || i.Center != before.Center {
 		t.Errorf("%+v, want ± %v", i, half)
 	}

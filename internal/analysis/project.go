@@ -126,7 +126,7 @@ func (t *Table) count(r *Row, confidence float64) {
 		base := chosen[1]
 		r.pairs = pair(base.Values(t.metricOf(base)), r.series)
 		r.paths = pair(base.Values(record.RTTPath), r.counted.Values(record.RTTPath))
-		if own, costs := base.ownCost(); own.name == r.Own.Name {
+		if own, costs := base.ownCost(); own.Name == r.Own.Name {
 			r.owns = pair(costs, r.costs)
 		}
 	}

@@ -126,7 +126,7 @@ func TestSlowMachine(t *testing.T) {
 		"4 machines":              {mesh{hosts: 4, blocks: 10, noise: 0.03, paths: 0.03, value: slower(0.21, 3)}, []string{"h3"}, 0.21},
 		"8 machines":              {mesh{hosts: 8, blocks: 10, noise: 0.03, paths: 0.05, value: slower(0.5, 1)}, []string{"h1"}, 0.5},
 		"two of them":             {mesh{hosts: 10, blocks: 10, noise: 0.03, paths: 0.03, value: slower(0.21, 2, 7)}, []string{"h2", "h7"}, 0.21},
-		"random rounds":           {mesh{hosts: 60, blocks: 10, rounds: 6, noise: 0.05, paths: 0.09, value: slower(0.4, 17)}, []string{"h17"}, 0.4},
+		"random rounds":           {mesh{hosts: 60, blocks: 16, rounds: 6, noise: 0.05, paths: 0.09, value: slower(0.4, 17)}, []string{"h17"}, 0.4},
 		"unlike machines":         {mesh{hosts: 12, blocks: 10, noise: 0.03, paths: 0.03, machines: 0.03, value: slower(0.4, 4, 9)}, []string{"h4", "h9"}, 0.4},
 		"a stopped one":           {mesh{hosts: 6, blocks: 10, noise: 0.03, value: slower(0, 4)}, []string{"h4"}, 0},
 		"a slow response":         {mesh{hosts: 6, blocks: 10, noise: 0.03, paths: 0.03, unit: "s", value: slower(3, 4)}, []string{"h4"}, 3},

@@ -197,10 +197,7 @@ func (r *Row) fill(metric record.Quantity, unit string) {
 		r.Values = append(r.Values, Summary{Key: v.Key, Unit: v.unit,
 			Median: stat.Middle(medians), Mean: mean(means), SD: deviation(means), N: len(medians)})
 	}
-	var own named
-	if own, r.costs = s.ownCost(); r.costs.Len() > 0 {
-		r.Own = OwnCost{Name: own.name, Unit: own.unit, Value: stat.Median(r.costs.medians(), single)}
-	}
+	r.Own, r.costs = s.ownCost()
 	for i := range r.Values {
 		if r.Values[i].About != (record.About{}) {
 			continue

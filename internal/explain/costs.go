@@ -79,7 +79,7 @@ func (r Premises) costs(network string) []Statement {
 		}
 		of[key] = append(of[key], c)
 		s.Cells, s.each = append(s.Cells, c.table.Cell(*c.row)), append(s.each, r.clause([]cost{c}, true))
-		s.Evidence = append(s.Evidence, lang.T("%s: %s takes %s on %s and %s on %s; medians of %d blocks, by the clocks of the engine's threads at both ends",
+		s.Evidence = append(s.Evidence, lang.T("%s: %s takes %s on %s and %s on %s; over %d blocks, by the clocks of the engine's threads at both ends",
 			r.name(c.cell), c.work, prose.Measured(c.here, "s"), network, prose.Measured(c.there, "s"), r.Baseline, c.row.Own.Value.N))
 	}
 	var clauses []lang.Text

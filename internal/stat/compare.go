@@ -38,11 +38,11 @@ func MedianRatio(base, other []float64, confidence float64) Interval {
 
 // independentCenter is the Hodges-Lehmann estimate with the signed-rank interval.
 func independentCenter(d []float64, confidence float64) Interval {
-	rank := 0
+	rank, exact := 0, 0.0
 	if proper(confidence) {
-		rank = signedRank(len(d), confidence)
+		rank, exact = signedRank(len(d), confidence)
 	}
-	return walsh(sorted(d)).interval(len(d), rank, confidence)
+	return walsh(sorted(d)).interval(len(d), rank, confidence, exact)
 }
 
 // Median estimates the median of one cell from values in time order: the order-statistic interval,
@@ -66,11 +66,11 @@ func Median(v []float64, confidence float64) Interval {
 
 // independentMedian is the median with the order-statistic interval.
 func independentMedian(v []float64, confidence float64) Interval {
-	rank := 0
+	rank, exact := 0, 0.0
 	if proper(confidence) {
-		rank = binomialRank(len(v), confidence)
+		rank, exact = binomialRank(len(v), confidence)
 	}
-	return values(v).interval(len(v), rank, confidence)
+	return values(v).interval(len(v), rank, confidence, exact)
 }
 
 // Outliers returns the indices of pairs whose log ratio is more than five median absolute

@@ -25,8 +25,8 @@ var processes = []process{
 	{"correlation 0.3", 0, autoregressive(0.3)},
 	{"correlation 0.6", 0, autoregressive(0.6)},
 	{"correlation 0.9", 0, autoregressive(0.9)},
-	{"two states, 10 blocks each", 0, states(true)},
-	{"states that change at random", 0, states(false)},
+	{"two states, 10 blocks each", 0, states(true, 10)},
+	{"states that change at random", 0, states(false, 10)},
 	{"drift by 3 SD", 0, drift},
 	// Half of the pairwise means of a normal distribution with 5 % at -6 SD lie above -0.096.
 	{"5 % stalls of 6 SD", -0.096, stalls},
@@ -43,13 +43,13 @@ func autoregressive(rho float64) func(*rand.Rand, int) []float64 {
 	}
 }
 
-// states adds ±1 SD. It begins anywhere within the 10 blocks of a state; the next is the other one,
+// states adds ±1 SD. It begins anywhere within the blocks of a state; the next is the other one,
 // or either of both.
-func states(alternate bool) func(*rand.Rand, int) []float64 {
+func states(alternate bool, blocks int) func(*rand.Rand, int) []float64 {
 	return func(r *rand.Rand, n int) []float64 {
-		v, at, state := make([]float64, n), r.IntN(10), float64(2*r.IntN(2)-1)
+		v, at, state := make([]float64, n), r.IntN(blocks), float64(2*r.IntN(2)-1)
 		for i := range v {
-			if at++; at%10 == 0 && (alternate || r.IntN(2) == 0) {
+			if at++; at%blocks == 0 && (alternate || r.IntN(2) == 0) {
 				state = -state
 			}
 			v[i] = state + r.NormFloat64()

@@ -26,6 +26,7 @@ func (e estimator) of(v []float64, confidence float64, noun string, i Interval) 
 	i.Warnings = warnings
 	i.warnUnbounded(confidence, noun)
 	i.correlate(near, e(near, likely))
+	i.exact = 0
 	if infinite > 0 {
 		i.leave(from)
 	}

@@ -14,11 +14,11 @@ const exactPairs = 200
 
 // signedRank returns the rank c among the Walsh averages of n pairs for which [c-th smallest, c-th
 // largest] has at least the given confidence: the largest c with P(T < c) <= tail, where T is
-// Wilcoxon's signed-rank statistic. It returns 0 if there is none.
-func signedRank(n int, confidence float64) int {
+// Wilcoxon's signed-rank statistic. It returns 0 if there is none. exact is the confidence that the rank has.
+func signedRank(n int, confidence float64) (rank int, exact float64) {
 	if n > exactPairs {
 		f := float64(n)
-		return normalRank(f*(f+1)/4, f*(f+1)*(2*f+1)/24, confidence)
+		return normalRank(f*(f+1)/4, f*(f+1)*(2*f+1)/24, confidence), confidence
 	}
 	return lowerRank(signedRankPMF(n), tail(confidence))
 }
@@ -39,21 +39,26 @@ func signedRankPMF(n int) []float64 {
 }
 
 // binomialRank is signedRank for one sample around its median, with probability 1/2 per value.
-func binomialRank(n int, confidence float64) int {
-	return sort.Search(n/2, func(k int) bool {
-		return !within(mathext.RegIncBeta(float64(n-k), float64(k+1), 0.5), tail(confidence)) // P(X ≤ k)
-	})
+func binomialRank(n int, confidence float64) (rank int, exact float64) {
+	upTo := func(k int) float64 { return mathext.RegIncBeta(float64(n-k), float64(k+1), 0.5) } // P(X ≤ k)
+	rank = sort.Search(n/2, func(k int) bool { return !within(upTo(k), tail(confidence)) })
+	if rank == 0 {
+		return 0, 0
+	}
+	return rank, 1 - 2*upTo(rank-1)
 }
 
-// lowerRank returns the largest c for which the first c probabilities sum to at most bound.
-func lowerRank(pmf []float64, bound float64) int {
+// lowerRank returns the largest c for which the first c probabilities sum to at most bound, and what they leave between
+// the tails.
+func lowerRank(pmf []float64, bound float64) (c int, exact float64) {
 	sum := 0.0
 	for k, p := range pmf {
-		if sum += p; !within(sum, bound) {
-			return k
+		if !within(sum+p, bound) {
+			return k, 1 - 2*sum
 		}
+		sum += p
 	}
-	return len(pmf)
+	return len(pmf), 1 - 2*sum
 }
 
 func normalRank(mean, variance, confidence float64) int {

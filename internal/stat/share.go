@@ -14,7 +14,7 @@ import (
 // What differs between blocks sets the width, never the number of responses: those of one block
 // share a path, a moment and their stalls. The variance is that of a ratio of sums (W. G. Cochran,
 // Sampling Techniques, 3rd ed. 1977, section 6.4); neighboring blocks correlate as in a ratio's
-// interval (see correlate). It is not the robust spread used there: in a tail, the few bad blocks
+// interval (see dependence). It is not the robust spread used there: in a tail, the few bad blocks
 // are the quantity, not a disturbance.
 func Share(part, whole []float64, confidence float64) Interval {
 	i := Interval{N: len(part)}
@@ -35,13 +35,9 @@ func Share(part, whole []float64, confidence float64) Interval {
 		excess[b] = (part[b] - i.Center*whole[b]) * n / all
 		squares += excess[b] * excess[b]
 	}
-	independent := n
-	if r, spread := neighbors(excess); spread {
-		rho := math.Min(maxCorrelation, math.Max(0, (n*r+1)/(n-4)))
-		independent = n * (1 - rho) / (1 + rho)
-	}
-	i.DF = math.Min(n-1, math.Max(minFreedom, independent/2-1))
-	i.SE = math.Sqrt(squares/(n-1)/independent) / (i.Center * (1 - i.Center))
+	factor, df, _ := dependence(excess)
+	i.DF = df
+	i.SE = factor * math.Sqrt(squares/(n-1)/n) / (i.Center * (1 - i.Center))
 	if !finite(i.SE) {
 		i.SE, i.DF = 0, 0
 		i.warn("no interval: the numbers are too large")

@@ -29,6 +29,8 @@ type Interval struct {
 	SE       float64 `json:"se,omitempty"`
 	DF       float64 `json:"df,omitempty"`
 	Warnings []lang.Text
+
+	exact float64 // confidence of a distribution-free interval of independent values, whose ranks are integers
 }
 
 // Scaled is the interval in another unit, of which by make one of this.
@@ -86,8 +88,8 @@ type ranked struct {
 }
 
 // interval returns the median of r and, if rank > 0, the values rank places from both ends. n is
-// the number of pairs or values.
-func (r ranked) interval(n, rank int, confidence float64) Interval {
+// the number of pairs or values, exact the confidence that the rank has.
+func (r ranked) interval(n, rank int, confidence, exact float64) Interval {
 	i := Interval{N: n}
 	if r.len == 0 {
 		return i
@@ -98,7 +100,7 @@ func (r ranked) interval(n, rank int, confidence float64) Interval {
 		i.Center = low/2 + high/2 // the sum can overflow
 	}
 	if rank >= 1 {
-		i.Lo, i.Hi, i.Confidence = r.at(rank), r.at(r.len+1-rank), confidence
+		i.Lo, i.Hi, i.Confidence, i.exact = r.at(rank), r.at(r.len+1-rank), confidence, exact
 	}
 	return i
 }

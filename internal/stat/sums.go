@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/lang"
 )
@@ -13,14 +14,14 @@ const leastBlocks = 3
 // interval. The ratio of sums suits quantities that are counted in coarse steps, whose errors cancel
 // from block to block: a median of ratios would keep them. over can have values below 0.
 //
-// The standard error is that of the jackknife, once without each block and once without each of a few
-// groups of neighbors, whichever is larger: groups keep the correlation between neighbors (H. R.
-// Künsch, The jackknife and the bootstrap for general stationary observations, Annals of Statistics
-// 17, 1989). The interval is Student's. Center is 0 and N is 0 unless the sum of under is above 0.
+// The variance is that of a ratio of sums (W. G. Cochran, Sampling Techniques, 3rd ed. 1977, section 6.4), and
+// neighboring blocks correlate as in a ratio's interval (see dependence). The interval is Student's. Center is 0 and N is
+// 0 unless the sum of under is above 0.
 func Sums(over, under []float64, confidence float64) Interval {
 	n := min(len(over), len(under))
 	over, under = over[:n], under[:n]
-	whole := quotient(total(over), total(under))
+	all := total(under)
+	whole := quotient(total(over), all)
 	if !finite(whole) {
 		return Interval{Warnings: []lang.Text{lang.T("no ratio: the sum below is not above 0")}}
 	}
@@ -29,43 +30,28 @@ func Sums(over, under []float64, confidence float64) Interval {
 		i.warn("%s: an interval needs at least %d", plural(n, "block"), leastBlocks)
 		return i
 	}
-	half := 0.0
-	for _, groups := range []int{n, sumGroups} {
-		se := jackknife(over, under, min(groups, n))
-		df := float64(min(groups, n) - 1)
-		if h := se * quantile(df, confidence); !(h < half) {
-			half, i.SE, i.DF = h, se, df
-		}
+	excess, squares := make([]float64, n), 0.0
+	for b := range over {
+		excess[b] = (over[b] - whole*under[b]) / all * float64(n)
+		squares += excess[b] * excess[b]
 	}
-	if !finite(half) {
+	factor, df, _ := dependence(excess)
+	i.SE = factor * math.Sqrt(squares/float64(n-1)/float64(n))
+	i.DF = df
+	half := i.SE * quantile(df, confidence)
+	switch {
+	case slices.ContainsFunc(under, func(x float64) bool { return !(all-x > 0) }):
 		i.SE, i.DF = 0, 0
 		i.warn("no interval: without some blocks, the sum below is not above 0")
 		return i
+	case !finite(half) || !finite(whole-half) || !finite(whole+half):
+		i.SE, i.DF = 0, 0
+		i.warn("no interval: the numbers are too large")
+		return i
 	}
 	i.Lo, i.Hi, i.Confidence = whole-half, whole+half, confidence
+	i.warnCorrelated(excess)
 	return i
-}
-
-// sumGroups is the number of groups of neighboring blocks: fewer would make Student's quantile
-// large, more would cut correlated neighbors apart.
-const sumGroups = 8
-
-// jackknife returns the standard error of the ratio of sums by deleting one of several groups of
-// neighbors at a time.
-func jackknife(over, under []float64, groups int) float64 {
-	n, mean := len(over), 0.0
-	a, b := total(over), total(under)
-	left := make([]float64, groups)
-	for g := range left {
-		from, to := g*n/groups, (g+1)*n/groups
-		left[g] = quotient(a-total(over[from:to]), b-total(under[from:to]))
-		mean += left[g] / float64(groups)
-	}
-	sum := 0.0
-	for _, x := range left {
-		sum += (x - mean) * (x - mean)
-	}
-	return math.Sqrt(sum * float64(groups-1) / float64(groups))
 }
 
 func total(v []float64) (sum float64) {
