@@ -3,6 +3,7 @@ package finding
 import (
 	"slices"
 
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -29,6 +30,9 @@ var countedCases = []watchedCase{
 		o.Nodes["h2p1"]["tcp.InCsumErrors"] = 300
 		o.fail(300)
 	}, want: "with a wrong checksum", place: "h2p1"},
+	{rule: "send-buffer", protocol: "tcp", name: "that holds no two packets", change: func(o observed) {
+		o.place("h1p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_wmem": "4096 16384 16384"} })
+	}, want: "h1p1 lets a TCP connection hold 16,384 bytes (net.ipv4.tcp_wmem), the baseline 4,194,304: less than two large packets; with it, throughput is 0.499×", place: "h1p1"},
 	{protocol: "udp", name: "few wrong checksums", change: func(o observed) {
 		o.Nodes["h2p1"]["udp.InCsumErrors"] = 5
 		o.fail(5)

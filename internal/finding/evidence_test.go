@@ -124,7 +124,7 @@ func healthy(protocol string) (*evidence.Trial, *evidence.Settings) {
 	for _, h := range t.Path {
 		p, known := s.Places[h.In]
 		if !known {
-			p = evidence.Place{Devices: map[string]evidence.Device{}, BridgeNF: map[string]string{"net.bridge.bridge-nf-call-iptables": "0"}, Rules: new(int), PacketRules: new(int)}
+			p = evidence.Place{Devices: map[string]evidence.Device{}, BridgeNF: map[string]string{"net.bridge.bridge-nf-call-iptables": "0"}, Rules: new(int), PacketRules: new(int), Sysctl: map[string]string{"net.ipv4.tcp_wmem": "4096 16384 4194304"}}
 			s.Places[h.In] = p
 		}
 		d := evidence.Device{Kind: "veth", MTU: 1450, GSOMax: 65536, GROMax: 65536, Qdisc: "noqueue", Features: map[string]bool{"tx-checksum-ip-generic": true,

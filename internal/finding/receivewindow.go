@@ -17,8 +17,7 @@ import (
 const amplest = 2 << 20
 
 // largestBuffer returns the last number of a setting of TCP's buffers in a node, bytes; 0 if unknown.
-func largestBuffer(r *analysis.Row, node, key string) float64 {
-	s := settings(r)
+func largestBuffer(s *evidence.Settings, node, key string) float64 {
 	if s == nil {
 		return 0
 	}
@@ -63,7 +62,7 @@ var receiveWindow = Rule{
 		node := r.Evidence()[0].Evidence.Receiver.Node
 		f := Finding{Severity: Warning, Place: node, Number: &share,
 			Text: lang.T("the receiver's window held TCP back for %s of its busy time", prose.PercentWithin(share.Value))}
-		size, most := float64(record.RcvBuf.Of(r.Observed)), largestBuffer(r, node, "net.ipv4.tcp_rmem")
+		size, most := float64(record.RcvBuf.Of(r.Observed)), largestBuffer(settings(r), node, "net.ipv4.tcp_rmem")
 		switch {
 		case scaling(r) == "0":
 			f.certain = true
