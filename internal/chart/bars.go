@@ -40,10 +40,10 @@ const (
 )
 
 func (v Bars) SVG() (string, error) {
-	e, hi := extent{math.Inf(1), 0}, v.Reference
+	e, hi, most := extent{math.Inf(1), 0, math.Inf(1), 0}, v.Reference, v.Reference
 	names, labels, sub, height := make([]string, len(v.Groups)), 0.0, 0.0, 0.0
 	if v.Reference > 0 {
-		e = extent{v.Reference, v.Reference}
+		e = around(v.Reference)
 	}
 	for i, g := range v.Groups {
 		names[i] = g.Name
@@ -57,9 +57,13 @@ func (v Bars) SVG() (string, error) {
 			if err := finite(r.Name, vs...); err != nil {
 				return "", err
 			}
-			hi = max(hi, slices.Max(vs))
-			for _, one := range vs {
-				if v.Dots {
+			hi, most = max(hi, slices.Max(vs)), max(most, r.Value, slices.Max(append(r.Published, 0)))
+			if v.Dots {
+				r.Name = g.Name
+				if err := e.add(r.Row, 1); err != nil {
+					return "", err
+				}
+				for _, one := range r.Published {
 					if err := e.add(Row{Name: g.Name, Value: one}, 1); err != nil {
 						return "", err
 					}
@@ -75,7 +79,7 @@ func (v Bars) SVG() (string, error) {
 	right := wide - min(labels, 150) - gap
 	c := newCanvas(bottom + axisHeight)
 	c.width = wide
-	a := fromZero(hi, left, right)
+	a := fromZero(upTo(most, hi), left, right)
 	if v.Dots && e.hi > 0 {
 		a = e.axis(grid{left: left, right: right})
 	}
@@ -115,7 +119,7 @@ func (v Bars) row(c *canvas, a axis, r BarRow, y float64) {
 			lo, _ := a.inside(r.Lo)
 			hi, _ := a.inside(r.Hi)
 			c.line(inkBG, 4, a.pos(lo), y, a.pos(hi), y) // sets the whiskers off from the bar
-			c.whiskers(inkFG, 1.4, a.pos(lo), a.pos(hi), y, 3.5)
+			c.bar(inkFG, 1.4, a, r.Lo, r.Hi, y, 3.5)
 		}
 	}
 	for _, p := range r.Published {

@@ -28,6 +28,9 @@ var (
 	dashes = []string{"", "5 3", "1.5 2.5"} // distinguish networks of one color
 )
 
+// Colors is how many networks besides the baseline have a color of their own.
+var Colors = len(seriesColors) - 1
+
 func palette(name string, colors []string) []ink {
 	out := make([]ink, len(colors))
 	for i := range colors {

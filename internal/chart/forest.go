@@ -35,7 +35,7 @@ type ForestRun struct {
 }
 
 func (v Forest) SVG() (string, error) {
-	e := extent{1, 1}
+	e := around(1)
 	var rows []Row
 	for _, g := range v.Groups {
 		rows = append(rows, Row{Name: g.Name})
@@ -94,7 +94,7 @@ func (c *canvas) forestRun(a axis, g grid, r ForestRun, color, i int) {
 	c.text(inkMuted, start, smallSize, gap, y+4, g.names[i])
 	c.text(inkMuted, end, smallSize, width, y+4, r.Label)
 	if r.Bounded {
-		c.line(in, 1.2, a.pos(r.Lo), y, a.pos(r.Hi), y)
+		c.bar(in, 1.2, a, r.Lo, r.Hi, y, 0)
 	}
 	half := 2 + 4*math.Sqrt(min(1, max(0, r.Weight)))
 	c.rect(in, x-half, y-half, 2*half, 2*half)
@@ -110,11 +110,13 @@ func (c *canvas) diamond(a axis, g grid, group ForestGroup, i int) {
 	c.text(inkFG, start, textSize, gap, y+4, g.names[i])
 	c.text(inkFG, end, textSize, width, y+4, r.Label)
 	if group.NextLo > 0 {
-		c.whiskers(inkMuted, 1.5, a.pos(group.NextLo), a.pos(group.NextHi), y, 3)
+		c.bar(inkMuted, 1.5, a, group.NextLo, group.NextHi, y, 3)
 	}
 	if !r.Bounded {
 		c.ring(in, a.pos(r.Value), y, 4, 1.6)
 		return
 	}
-	c.add(inked("a", in), "<path d=\""+points("M", [][2]float64{{a.pos(r.Lo), y}, {a.pos(r.Value), y - 7}, {a.pos(r.Hi), y}, {a.pos(r.Value), y + 7}})+"Z\"/>")
+	lo, _ := a.inside(r.Lo)
+	hi, _ := a.inside(r.Hi)
+	c.add(inked("a", in), "<path d=\""+points("M", [][2]float64{{a.pos(lo), y}, {a.pos(r.Value), y - 7}, {a.pos(hi), y}, {a.pos(r.Value), y + 7}})+"Z\"/>")
 }

@@ -18,7 +18,7 @@ type RowGroup struct {
 }
 
 func (v Grouped) SVG() (string, error) {
-	e, top := extent{1, 1}, 0.0
+	e, top, most := around(1), 0.0, 0.0
 	var rows []Row
 	for _, g := range v.Groups {
 		rows = append(rows, Row{Name: g.Name})
@@ -31,7 +31,7 @@ func (v Grouped) SVG() (string, error) {
 			if err := finite(r.Name, r.numbers()...); err != nil {
 				return "", err
 			}
-			top = max(top, slices.Max(r.numbers()))
+			top, most = max(top, slices.Max(r.numbers())), max(most, r.Value)
 			r.Name = "  " + r.Name // as wide as the indent
 			rows = append(rows, r)
 		}
@@ -44,7 +44,7 @@ func (v Grouped) SVG() (string, error) {
 	g.height = 22
 	g.bottom = g.top + max(1, float64(len(rows)))*g.height
 	c := newCanvas(g.bottom + axisHeight)
-	a := fromZero(top, g.left, g.right)
+	a := fromZero(upTo(most, top), g.left, g.right)
 	if v.One != "" {
 		a = e.axis(g)
 	}

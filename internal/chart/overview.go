@@ -105,17 +105,7 @@ func (c *canvas) clipped(a axis, r Row, y float64) {
 		c.ring(in, x, y, 3.5, 1.6)
 		return
 	}
-	lo, _ := a.inside(r.Lo)
-	hi, _ := a.inside(r.Hi)
-	from, to := a.pos(lo), a.pos(hi)
-	d := fmt.Sprintf("M%s,%sH%s", px(from), px(y), px(to))
-	end := func(x, out float64, beyond bool) string {
-		if beyond {
-			return fmt.Sprintf("M%s,%sL%s,%sL%s,%s", px(x-4*out), px(y-3.5), px(x), px(y), px(x-4*out), px(y+3.5))
-		}
-		return fmt.Sprintf("M%s,%sV%s", px(x), px(y-3), px(y+3))
-	}
-	c.stroke(in, 2, "", d+end(from, -1, r.Lo < a.lo)+end(to, 1, r.Hi > a.hi))
+	c.bar(in, 2, a, r.Lo, r.Hi, y, 3)
 	c.spot(in, r.Color, x, y, 4)
 }
 

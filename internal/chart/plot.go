@@ -2,6 +2,7 @@ package chart
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -72,7 +73,7 @@ func (p plot) curves(curves []Curve, x, y axis, width float64, dots bool) {
 		p.path(in, width, dash, xy...) // the first of the group: a point for every tip
 		for n, pt := range k.Points {
 			if pt.Bounded {
-				p.line(in, 1.4, xy[n][0], y.pos(max(pt.Lo, 0)), xy[n][0], y.pos(pt.Hi))
+				p.upright(in, y, pt, xy[n][0])
 			}
 			if dots && !k.Plain {
 				p.dot(in, xy[n][0], xy[n][1], 2.6)
@@ -88,6 +89,18 @@ func (p plot) curves(curves []Curve, x, y axis, width float64, dots bool) {
 		}
 	}
 	p.tags(tags, y)
+}
+
+// upright draws the interval of a point. What it has above the axis ends in an arrow.
+func (p plot) upright(in ink, y axis, pt CurvePoint, x float64) {
+	lo, _ := y.inside(max(pt.Lo, 0))
+	hi, above := y.inside(pt.Hi)
+	d := fmt.Sprintf("M%s,%sV%s", px(x), px(y.pos(lo)), px(y.pos(hi)))
+	if above {
+		top := y.pos(hi)
+		d += fmt.Sprintf("M%s,%sL%s,%sL%s,%s", px(x-3.5), px(top+4), px(x), px(top), px(x+3.5), px(top+4))
+	}
+	p.stroke(in, 1.4, "", d)
 }
 
 // A tag is a name at the end of its line.

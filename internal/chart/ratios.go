@@ -15,7 +15,7 @@ type Ratios struct {
 }
 
 func (v Ratios) SVG() (string, error) {
-	e := extent{1, 1}
+	e := around(1)
 	for _, r := range v.Rows {
 		if err := e.add(r, 1); err != nil {
 			return "", err
@@ -37,8 +37,23 @@ func (v Ratios) SVG() (string, error) {
 	return c.svg(v.Alt), nil
 }
 
-// An extent is the range of a logarithmic axis of ratios.
-type extent struct{ lo, hi float64 }
+// An extent is the range of a logarithmic axis of ratios: of all that is drawn, and of the estimates alone.
+type extent struct{ lo, hi, first, last float64 }
+
+// around is the extent of one value.
+func around(v float64) extent { return extent{v, v, v, v} }
+
+// beyond is how far an axis follows intervals past the outermost estimates, as a factor: one interval that says nothing
+// must leave the others room.
+const beyond = 4
+
+// upTo is the end of an axis from zero for estimates and the ends of their intervals.
+func upTo(estimate, end float64) float64 {
+	if estimate > 0 {
+		return min(end, beyond*estimate)
+	}
+	return end
+}
 
 // add extends the range to a ratio drawn at a value.
 func (e *extent) add(r Row, at float64) error {
@@ -55,10 +70,14 @@ func (e *extent) add(r Row, at float64) error {
 			e.lo, e.hi = min(e.lo, at*v), max(e.hi, at*v)
 		}
 	}
+	if v := at * r.Value; v > 0 {
+		e.first, e.last = min(e.first, v), max(e.last, v)
+	}
 	return nil
 }
 
 func (e extent) axis(g grid) axis {
+	e.lo, e.hi = max(e.lo, e.first/beyond), min(e.hi, e.last*beyond)
 	if e.hi/e.lo < 1.1 { // a 1 % difference must not fill the chart
 		e.lo, e.hi = e.lo/1.05, e.hi*1.05
 	}
@@ -116,19 +135,23 @@ func (c *canvas) interval(a axis, r Row, y float64) {
 		c.ring(in, x, y, 4, 1.6)
 		return
 	}
-	lo, _ := a.inside(r.Lo)
-	hi, _ := a.inside(r.Hi)
-	if endless(r.Hi) {
-		to := a.pos(hi)
-		c.stroke(in, 2, "", fmt.Sprintf("M%s,%sV%sM%s,%sH%sM%s,%sL%s,%sL%s,%s", px(a.pos(lo)), px(y-4), px(y+4), px(a.pos(lo)), px(y), px(to),
-			px(to-4), px(y-4), px(to), px(y), px(to-4), px(y+4)))
-	} else {
-		c.whiskers(in, 2, a.pos(lo), a.pos(hi), y, 4)
-	}
+	c.bar(in, 2, a, r.Lo, r.Hi, y, 4)
 	c.spot(in, r.Color, x, y, 5)
 }
 
-// whiskers draws an interval with ends that reach h above and below y.
-func (c *canvas) whiskers(in ink, w, lo, hi, y, h float64) {
-	c.stroke(in, w, "", fmt.Sprintf("M%s,%sH%sM%s,%sV%sM%s,%sV%s", px(lo), px(y), px(hi), px(lo), px(y-h), px(y+h), px(hi), px(y-h), px(y+h)))
+// bar draws an interval with ends of this half height. What it has beyond the axis ends in an arrow.
+func (c *canvas) bar(in ink, w float64, a axis, lo, hi, y, half float64) {
+	lo, below := a.inside(lo)
+	hi, above := a.inside(hi)
+	from, to := a.pos(lo), a.pos(hi)
+	end := func(x, out float64, beyond bool) string {
+		if beyond {
+			return fmt.Sprintf("M%s,%sL%s,%sL%s,%s", px(x-4*out), px(y-3.5), px(x), px(y), px(x-4*out), px(y+3.5))
+		}
+		if half == 0 {
+			return ""
+		}
+		return fmt.Sprintf("M%s,%sV%s", px(x), px(y-half), px(y+half))
+	}
+	c.stroke(in, w, "", fmt.Sprintf("M%s,%sH%s", px(from), px(y), px(to))+end(from, -1, below)+end(to, 1, above))
 }

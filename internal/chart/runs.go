@@ -19,7 +19,7 @@ type Runs struct {
 }
 
 func (v Runs) SVG() (string, error) {
-	e, n := extent{1, 1}, float64(len(v.Dates))
+	e, n := around(1), float64(len(v.Dates))
 	for _, k := range v.Curves {
 		for _, p := range k.Points {
 			if !(p.X > -0.5 && p.X < n-0.5) {

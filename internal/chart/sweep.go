@@ -15,7 +15,7 @@ type Sweep struct {
 }
 
 func (v Sweep) SVG() (string, error) {
-	lo, hi, top := math.Inf(1), math.Inf(-1), v.Reference
+	lo, hi, top, most := math.Inf(1), math.Inf(-1), v.Reference, v.Reference
 	for _, k := range v.Curves {
 		for _, p := range k.Points {
 			if !p.Bounded {
@@ -26,20 +26,20 @@ func (v Sweep) SVG() (string, error) {
 			if err := finite(k.Name, p.X, p.Y, p.Lo, p.Hi); err != nil {
 				return "", err
 			}
-			lo, hi, top = min(lo, p.X), max(hi, p.X), max(top, p.Y, p.Hi)
+			lo, hi, top, most = min(lo, p.X), max(hi, p.X), max(top, p.Y, p.Hi), max(most, p.Y)
 		}
 		for _, m := range k.Published {
 			if err := finite(k.Name, m.X, m.Y); err != nil {
 				return "", err
 			}
-			top = max(top, m.Y)
+			top, most = max(top, m.Y), max(most, m.Y)
 		}
 	}
 	if hi < lo { // no points
 		lo, hi = 0, 1
 	}
 	p := newPlot(v.Curves, 222)
-	y := fromZero(top, p.bottom, p.top)
+	y := fromZero(upTo(most, top), p.bottom, p.top)
 	p.side(y, p.left, p.right, v.Y)
 	x := along(lo, hi, p.left+8, p.right-4)
 	x.levels(v.Curves)

@@ -48,7 +48,7 @@ const (
 )
 
 // spans are the distances from the median that rows can show; farther points stand at the edge.
-var spans = []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1}
+var spans = []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5}
 
 // span returns the smallest that has room for most trials: of those that count, or of all if most of them are drawn as
 // disturbed.

@@ -14,10 +14,10 @@ type Values struct {
 }
 
 func (v Values) SVG() (string, error) {
-	hi, ceiling := 0.0, 0.0
+	hi, most, ceiling := 0.0, 0.0, 0.0
 	for _, r := range v.Rows {
 		vs := append(r.numbers(), r.Ceiling)
-		hi = max(hi, slices.Max(vs))
+		hi, most = max(hi, slices.Max(vs)), max(most, r.Value, r.Ceiling)
 		ceiling = cmp.Or(ceiling, r.Ceiling)
 		if err := finite(r.Name, vs...); err != nil {
 			return "", err
@@ -29,7 +29,7 @@ func (v Values) SVG() (string, error) {
 	}
 	g := newGrid(v.Rows, top)
 	c := newCanvas(g.bottom + axisHeight)
-	a := fromZero(hi, g.left, g.right)
+	a := fromZero(upTo(most, hi), g.left, g.right)
 	c.bottom(a, g.top, g.bottom, v.Axis)
 	for i, r := range v.Rows {
 		c.mark(of(r.Color, g.height), r.tip())

@@ -21,7 +21,7 @@ type Waterfall struct {
 }
 
 func (v Waterfall) SVG() (string, error) {
-	e := extent{1, 1}
+	e := around(1)
 	for _, f := range append(slices.Clone(v.All), v.Fall) {
 		at := 1.0
 		for _, r := range f.Steps {
@@ -55,7 +55,7 @@ func (v Waterfall) SVG() (string, error) {
 		left, right := min(from, to), max(from, to)
 		c.rect(in, left, y-8, max(1, right-left), 16)
 		if r.Bounded {
-			c.whiskers(inkFG, 1.4, a.pos(at*r.Lo), a.pos(at*r.Hi), y, 3.5)
+			c.bar(inkFG, 1.4, a, at*r.Lo, at*r.Hi, y, 3.5)
 		}
 		c.shut()
 		at *= r.Value

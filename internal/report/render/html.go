@@ -127,10 +127,10 @@ func (v *view) colors() string {
 	for _, name := range v.Networks {
 		n := doc.Color(v.Networks, v.Baseline, name)
 		mark := ""
-		if n > 8 { // a square, as in charts, where colors begin again
+		if n > chart.Colors { // a square, as in charts, where colors begin again
 			mark = ";--mark:0"
 		}
-		fmt.Fprintf(&b, "[data-n=\"%d\"]{--n:var(--s%d)%s}\n", n, min(n, 1)*(max(n-1, 0)%8+1), mark)
+		fmt.Fprintf(&b, "[data-n=\"%d\"]{--n:var(--s%d)%s}\n", n, min(n, 1)*(max(n-1, 0)%chart.Colors+1), mark)
 	}
 	return b.String()
 }
