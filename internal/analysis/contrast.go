@@ -51,7 +51,7 @@ type ContrastRow struct {
 	Detectable float64       `json:"detectable,omitempty"` // smallest relative difference that would have shown
 	Far        []Far         `json:"far,omitempty"`        // blocks far from the others; they count
 	Busy       *Disturbance  `json:"busy,omitempty"`       // set if disturbed trials count
-	Beyond     *Beyond       `json:"beyond,omitempty"`     // nil if earlier runs have not shown how much runs differ
+	OtherRuns  *OtherRuns    `json:"beyond,omitempty"`     // nil if earlier runs have not shown how much runs differ
 	Missing    string        `json:"missing,omitempty"`    // why there is no ratio
 	// Stalled and BaseStalled count the trials of numerator and denominator in which nothing arrived; nil if
 	// there are none. MeanRatio is as in a Row; it is there only without Per.

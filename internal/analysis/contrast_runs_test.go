@@ -119,8 +119,8 @@ func TestCompareContrasts(t *testing.T) {
 	one[0].Learn(nil, func(c analysis.Contrast, row analysis.ContrastRow) (analysis.Spread, bool) {
 		return analysis.Spread{Tau: 0.02, Runs: 10}, c.Name(row.Of) == "load busy ÷ idle"
 	})
-	if x := one[0].Contrasts[0].Rows[0]; x.Beyond == nil || x.Beyond.Interval.Hi <= x.Ratio.Hi || one[0].Contrasts[0].Rows[1].Beyond != nil {
-		t.Errorf("%+v", x.Beyond)
+	if x := one[0].Contrasts[0].Rows[0]; x.OtherRuns == nil || x.OtherRuns.Interval.Hi <= x.Ratio.Hi || one[0].Contrasts[0].Rows[1].OtherRuns != nil {
+		t.Errorf("%+v", x.OtherRuns)
 	}
 	if got := analysis.Compare(one, two, 0); !got.Worse() || got.Changes[0].Known == nil || got.Changes[1].Ratio.Bounded() {
 		t.Errorf("%+v", got.Changes)

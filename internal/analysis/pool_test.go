@@ -157,16 +157,16 @@ func TestLearn(t *testing.T) {
 	asked := 0
 	r.Learn(func(*Table, *Row) (Spread, bool) { asked++; return Spread{Tau: 0.06, Runs: 8}, true }, nil)
 	got := row(t, r, 0, "bridge")
-	if asked != 1 || got.Ratio.Lo != before.Lo || got.Ratio.Hi != before.Hi || got.Beyond == nil || got.Beyond.Runs != 8 {
-		t.Fatalf("asked %d times: %+v", asked, got.Beyond)
+	if asked != 1 || got.Ratio.Lo != before.Lo || got.Ratio.Hi != before.Hi || got.OtherRuns == nil || got.OtherRuns.Runs != 8 {
+		t.Fatalf("asked %d times: %+v", asked, got.OtherRuns)
 	}
 	// t has the degrees of freedom of the run, which are fewer than the 7 of the spread.
 	x := mathext.InvRegIncBeta(before.DF/2, 0.5, 0.05)
 	half := math.Sqrt(before.DF*(1-x)/x) * math.Hypot(0.06, before.LogSE())
-	if i := got.Beyond.Interval; math.Abs(math.Log(i.Hi/i.Center)-half) > 1e-4 || math.Abs(math.Log(i.Center/i.Lo)-half) > 1e-4 || i.Center != before.Center {
+	if i := got.OtherRuns.Interval; math.Abs(math.Log(i.Hi/i.Center)-half) > 1e-4 || math.Abs(math.Log(i.Center/i.Lo)-half) > 1e-4 || i.Center != before.Center {
 		t.Errorf("%+v, want ± %v", i, half)
 	}
-	if row(t, r, 0, "host").Beyond != nil {
+	if row(t, r, 0, "host").OtherRuns != nil {
 		t.Error("the baseline has a spread")
 	}
 }

@@ -33,7 +33,7 @@ type Row struct {
 	Ratio      stat.Interval `json:"ratio,omitzero"`
 	Detectable float64       `json:"detectable,omitempty"` // smallest relative difference that would have shown
 	Same       bool          `json:"same,omitempty"`       // the interval of Ratio contains 1
-	Beyond     *Beyond       `json:"beyond,omitempty"`     // nil if earlier runs have not shown how much runs differ
+	OtherRuns  *OtherRuns    `json:"beyond,omitempty"`     // nil if earlier runs have not shown how much runs differ
 	Shared     int           `json:"-"`                    // blocks in Ratio
 	// Far holds the blocks whose ratio is far from the others. They still count.
 	Far []Far `json:"far,omitempty"`

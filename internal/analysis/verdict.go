@@ -24,7 +24,7 @@ func stepDown(changes []Change, bound, confidence float64) {
 	var judged []int
 	for i, x := range changes {
 		if x.Ratio.Bounded() {
-			probabilities, judged = append(probabilities, x.Ratio.Beyond(bound)), append(judged, i)
+			probabilities, judged = append(probabilities, x.Ratio.PValue(bound)), append(judged, i)
 		}
 	}
 	// Cells without an interval were compared in vain, and count all the same.

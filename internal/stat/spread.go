@@ -167,9 +167,9 @@ func StepDown(probabilities []float64, confidence float64) []float64 {
 	return out
 }
 
-// Beyond is the probability with which a ratio whose truth is within a bound of 1 would be estimated so far
+// PValue is the probability with which a ratio whose truth is within a bound of 1 would be estimated so far
 // beyond it: a bound of 0.05 is from 0.95 to 1.05. It is 1 without a standard error.
-func (p Pooled) Beyond(bound float64) float64 {
+func (p Pooled) PValue(bound float64) float64 {
 	if !p.Bounded() || !(p.DF > 0) || !positive(p.Center) {
 		return 1
 	}

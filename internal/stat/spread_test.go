@@ -114,7 +114,7 @@ func TestCompareSixCells(t *testing.T) {
 			var p []float64
 			for i, s := range sides {
 				x := Change(s[0], s[1], expected[i], 0.95)
-				changes, p = append(changes, x), append(p, x.Beyond(0))
+				changes, p = append(changes, x), append(p, x.PValue(0))
 			}
 			for i, level := range StepDown(p, 0.95) {
 				if x := changes[i].At(level); x.Bounded() && !x.Contains(1) && (len(changed) == 0 || slices.Contains(changed, i)) {

@@ -279,12 +279,12 @@ func (s source) otherRun() string {
 		if e.shown() && !e.Ratio.Open() && e.Ratio.Lo > 0 && (usual.Network == "" || e.size() > usual.size()) {
 			usual = e
 		}
-		if r.Beyond == nil || !r.Beyond.Interval.Bounded() {
+		if r.OtherRuns == nil || !r.OtherRuns.Interval.Bounded() {
 			continue
 		}
 		if e.shown() && (far.Network == "" || e.size() > far.size()) {
 			far = e
-			far.Ratio, far.Difference = r.Beyond.Interval, stat.Interval{}
+			far.Ratio, far.Difference = r.OtherRuns.Interval, stat.Interval{}
 		}
 	}
 	switch {

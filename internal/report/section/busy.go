@@ -39,7 +39,7 @@ func (s source) ownCosts(network string) string {
 		for _, t := range tables {
 			r, _ := t.Row(network)
 			if ratio, ok := r.OwnCost(); ok {
-				r.Ratio, r.Same, r.Path, r.Beyond = ratio, ratio.Contains(1), stat.Interval{}, nil
+				r.Ratio, r.Same, r.Path, r.OtherRuns = ratio, ratio.Contains(1), stat.Interval{}, nil
 				rows = append(rows, r)
 			}
 		}

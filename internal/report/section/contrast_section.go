@@ -72,7 +72,7 @@ func (c comparison) notes(rows []contrasted) (out []string) {
 		if len(r.Far) > 0 {
 			said.Add(farText(r.Far), c.name(r))
 		}
-		if b := r.Beyond; b != nil && b.Interval.Bounded() {
+		if b := r.OtherRuns; b != nil && b.Interval.Bounded() {
 			said.Add(otherRuns(r.Ratio, b), c.name(r))
 		}
 		for _, w := range r.Ratio.Warnings {

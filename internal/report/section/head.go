@@ -57,7 +57,7 @@ func (s source) sure() string {
 	beyond := false
 	for _, r := range s.p.Rows() {
 		bounded = bounded || r.Ratio.Bounded()
-		beyond = beyond || r.Beyond != nil
+		beyond = beyond || r.OtherRuns != nil
 	}
 	text := ""
 	switch {

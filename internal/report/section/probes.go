@@ -133,7 +133,7 @@ func percentiles(t analysis.Table) (out []Percentiles) {
 }
 
 // otherRuns says what a ratio of this run promises of others on this machine.
-func otherRuns(ratio stat.Interval, b *analysis.Beyond) string {
+func otherRuns(ratio stat.Interval, b *analysis.OtherRuns) string {
 	d := prose.Digits(ratio)
 	here, over := prose.Fixed(ratio.Center, d)+prose.RatioInterval(ratio), prose.Bracket(b.Interval, d)
 	return say("%s in this run; %s over other runs (%d on this machine differ by about %s)", here, over, b.Runs, prose.Coarse(b.Tau))
@@ -151,7 +151,7 @@ func (s source) notes(t analysis.Table) []string {
 		if r.Same && r.Detectable > 0 && !r.Ratio.Open() {
 			out.add(r.Network, say("~ a difference of %s or more would have shown", prose.Coarse(r.Detectable)))
 		}
-		if b := r.Beyond; b != nil && b.Interval.Bounded() {
+		if b := r.OtherRuns; b != nil && b.Interval.Bounded() {
 			out.add(r.Network, otherRuns(r.Ratio, b))
 		}
 		out.add(r.Network, stallNotes(r, s.p.Baseline)...)

@@ -24,8 +24,8 @@ func (s Spread) known() stat.Spread {
 // MinSpread is the fewest runs from which a Spread is estimated.
 const MinSpread = 3
 
-// A Beyond is what a ratio of a single run says about other runs on this machine.
-type Beyond struct {
+// OtherRuns is what a ratio of a single run says about other runs on this machine.
+type OtherRuns struct {
 	Spread
 	Interval stat.Interval `json:"interval"` // of the long-run ratio
 }
@@ -39,26 +39,26 @@ func (r *Run) Likely(ratio stat.Interval) stat.Interval {
 	return stat.PoolKnown([]stat.Interval{ratio}, stat.Spread{Tau: stat.UsualTau, DF: certain}, r.Each).Interval
 }
 
-// Learn sets Beyond for every row whose spread is known, of tables and of contrasts. Ratio stays as it
+// Learn sets OtherRuns for every row whose spread is known, of tables and of contrasts. Ratio stays as it
 // is.
 func (r *Run) Learn(spread func(t *Table, row *Row) (Spread, bool), ofContrast func(c Contrast, row ContrastRow) (Spread, bool)) {
-	beyond := func(ratio stat.Interval, s Spread, known bool) *Beyond {
+	beyond := func(ratio stat.Interval, s Spread, known bool) *OtherRuns {
 		if !known {
 			return nil
 		}
-		return &Beyond{s, stat.PoolKnown([]stat.Interval{ratio}, s.known(), r.Each).Interval}
+		return &OtherRuns{s, stat.PoolKnown([]stat.Interval{ratio}, s.known(), r.Each).Interval}
 	}
 	for t, row := range r.Rows() {
 		if row.Ratio.Center > 0 {
 			s, ok := spread(t, row)
-			row.Beyond = beyond(row.Ratio, s, ok)
+			row.OtherRuns = beyond(row.Ratio, s, ok)
 		}
 	}
 	for _, c := range r.Contrasts {
 		for i := range c.Rows {
 			if row := &c.Rows[i]; row.Ratio.Center > 0 {
 				s, ok := ofContrast(c.Contrast, *row)
-				row.Beyond = beyond(row.Ratio, s, ok)
+				row.OtherRuns = beyond(row.Ratio, s, ok)
 			}
 		}
 	}
