@@ -36,7 +36,8 @@ main() {
 		*) fail "unknown argument $1; use --version VERSION and --dir DIR" ;;
 		esac
 		case $1 in
-		--version) version=$2 ;;
+		--version) version=$2
+			case $version in '' | *[!0-9A-Za-z.+-]*) fail "invalid version $version; want one such as v1.2.0" ;; esac ;;
 		--dir) dir=$2 ;;
 		esac
 		shift 2
@@ -52,13 +53,15 @@ main() {
 	*) fail "there is no release for $(uname -m): build it with Go and make" ;;
 	esac
 
+	[ ! -d "$dir/weir" ] || fail "$dir/weir is a directory; move it away, or use --dir DIR"
 	mkdir -p "$dir" || fail "cannot make $dir; use --dir DIR"
 	# In the same file system as the program, so that it is replaced at once.
 	temp=$(mktemp -d "$dir/.weir.XXXXXX") || fail "cannot write to $dir; use --dir DIR"
 	trap 'rm -rf "$temp"' EXIT
 	trap 'exit 1' HUP INT TERM
 	get "$url/SHA256SUMS" "$temp/SHA256SUMS"
-	archive=$(sed -n "s/^[0-9a-f]\{64\}  \(weir-${version:-.*}-linux-$arch\.tar\.gz\)\$/\1/p" "$temp/SHA256SUMS" | head -n 1)
+	pattern=$(echo "$version" | sed 's/[.+]/[&]/g')
+	archive=$(sed -n "s/^[0-9a-f]\{64\}  \(weir-${pattern:-.*}-linux-$arch\.tar\.gz\)\$/\1/p" "$temp/SHA256SUMS" | head -n 1)
 	[ -n "$archive" ] || fail "$url has no release ${version:+$version }for linux/$arch"
 	get "$url/$archive" "$temp/$archive"
 	(cd "$temp" && grep -F "  $archive" SHA256SUMS | sha256sum -c - >/dev/null 2>&1) ||
@@ -66,7 +69,7 @@ main() {
 	tar -xzf "$temp/$archive" -C "$temp" "${archive%.tar.gz}/weir" || fail "cannot unpack $archive"
 	new=$temp/${archive%.tar.gz}/weir
 	said=$("$new" --version) || fail "the program does not run in $dir (noexec?); use --dir DIR"
-	mv -f "$new" "$dir/weir"
+	mv -f "$new" "$dir/weir" || fail "cannot replace $dir/weir"
 	echo "$said is installed as $dir/weir"
 	case :$PATH: in
 	*":$dir:"*) echo "try: weir run" ;;

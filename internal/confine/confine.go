@@ -15,13 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock's rights of its first version, Linux 5.13.
+// Landlock's rights of its first version, Linux 5.13, and truncate of its third, Linux 6.2, without which truncate(2)
+// is free. None covers the mode, the owner and the times of a file.
 const (
 	execute = unix.LANDLOCK_ACCESS_FS_EXECUTE
 	change  = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
 		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+	truncate = unix.LANDLOCK_ACCESS_FS_TRUNCATE
 )
 
 // Reader confines a command that reads results and writes reports: root can still do so in directories of other
@@ -39,7 +41,7 @@ func Engine(reading bool) error {
 	if reading {
 		keep = append(keep, unix.CAP_DAC_READ_SEARCH)
 	}
-	return confine(execute|change, keep...)
+	return confine(execute|change|truncate, keep...)
 }
 
 // confine keeps the capabilities of keep and denies rights to files, in all threads. Where the kernel lacks
@@ -79,6 +81,10 @@ func only(keep []uint) error {
 // deny denies Landlock rights everywhere. Each thread gets a domain of its own; signals and /proc between the threads
 // of a process do not depend on it.
 func deny(rights uint64) error {
+	version, _, errno := syscall.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno == 0 && version < 3 { // it refuses rights that it does not know
+		rights &^= truncate
+	}
 	ruleset := unix.LandlockRulesetAttr{Handled_access_fs: rights}
 	// The kernel knows at least the first field. Without Landlock, or in a container that hides it, this fails.
 	fd, _, errno := syscall.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&ruleset)), unsafe.Sizeof(rights), 0)

@@ -49,6 +49,7 @@ func TestMain(m *testing.M) {
 	all.Wait()
 	fmt.Println("exec:", errors.Is(exec.Command("/bin/sh", "-c", "exit").Run(), syscall.EACCES))
 	fmt.Println("write:", errors.Is(os.WriteFile(os.Args[1], nil, 0o600), syscall.EACCES))
+	fmt.Println("truncate:", errors.Is(unix.Truncate(os.Args[2], 0), syscall.EACCES))
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 	fmt.Println("socket:", err, unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
 	os.Exit(0)
@@ -60,7 +61,7 @@ func TestConfined(t *testing.T) {
 	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_GETPID, 0, 0, 0); errno != 0 {
 		t.Skip("built with cgo")
 	}
-	_, _, errno := syscall.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	version, _, errno := syscall.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	landlock := errno == 0
 	mask := func(caps ...uint) (m uint64) {
 		for _, c := range caps {
@@ -75,7 +76,11 @@ func TestConfined(t *testing.T) {
 		"reader": {mask(unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH), false},
 		"engine": {mask(unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_NET_BIND_SERVICE, unix.CAP_IPC_LOCK), true},
 	} {
-		cmd := exec.Command("/proc/self/exe", filepath.Join(t.TempDir(), "file"))
+		old := filepath.Join(t.TempDir(), "old")
+		if err := os.WriteFile(old, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("/proc/self/exe", filepath.Join(t.TempDir(), "file"), old)
 		cmd.Args[0] = role
 		b, err := cmd.CombinedOutput()
 		out := string(b)
@@ -91,7 +96,7 @@ func TestConfined(t *testing.T) {
 				t.Errorf("%s: %s %s, want at most %x: %v", role, name, value, c.most, err)
 			}
 		}
-		want := fmt.Sprintf("exec: %v\nwrite: %v\n", landlock, landlock && c.write)
+		want := fmt.Sprintf("exec: %v\nwrite: %v\ntruncate: %v\n", landlock, landlock && c.write, landlock && c.write && version >= 3)
 		if !strings.Contains(out, want) {
 			t.Errorf("%s: want %q\n%s", role, want, out)
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -89,8 +91,16 @@ func Run(ctx context.Context, o RunOptions) (*Outcome, error) {
 
 // CheckHere returns an error for a study that this machine, on which it builds networks, cannot run with any kernel.
 func CheckHere(s study.Study) error {
+	here := local.Host().FS
+	names, err := fs.ReadFile(here, "proc/sys/net/ipv4/tcp_available_congestion_control")
+	_, fixed := fs.Stat(here, "proc/modules")
+	if err == nil && (fixed != nil || os.Geteuid() != 0) { // else a socket can make the kernel load a module (tcp_cong.c)
+		if err := unknownCC(s.Factors["cc"], strings.Fields(string(names))); err != nil {
+			return failure.Usage.Of(err)
+		}
+	}
 	// As "0-7" or "0,2-7": beyond these the kernel refuses a mask (lib/bitmap.c, EOVERFLOW).
-	b, err := fs.ReadFile(local.Host().FS, "sys/devices/system/cpu/possible")
+	b, err := fs.ReadFile(here, "sys/devices/system/cpu/possible")
 	all := strings.TrimSpace(string(b))
 	last, unknown := strconv.Atoi(all[strings.LastIndexAny(all, ",-")+1:])
 	if err != nil || unknown != nil {
@@ -99,6 +109,16 @@ func CheckHere(s study.Study) error {
 	for _, level := range s.Factors["rps"] {
 		if cpu := condition.LastCPU(level); cpu > last {
 			return failure.Usage.Errorf("rps: mask %q names CPU %d: the last one of this machine is %d", level, cpu, last)
+		}
+	}
+	return nil
+}
+
+// unknownCC returns an error for the first level that names no congestion control of the kernel.
+func unknownCC(levels, has []string) error {
+	for _, level := range levels {
+		if !slices.Contains(has, level) {
+			return fmt.Errorf("cc: this kernel has no congestion control %q: it has %s (net.ipv4.tcp_available_congestion_control)", level, strings.Join(has, ", "))
 		}
 	}
 	return nil

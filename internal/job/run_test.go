@@ -51,3 +51,13 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownCC(t *testing.T) {
+	has := []string{"reno", "cubic"}
+	if err := unknownCC([]string{"cubic", "reno"}, has); err != nil {
+		t.Error(err)
+	}
+	if err := unknownCC([]string{"cubic", "nonesuch"}, has); err == nil || !strings.Contains(err.Error(), `no congestion control "nonesuch": it has reno, cubic`) {
+		t.Error(err)
+	}
+}

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -30,7 +31,7 @@ func inLab(ctx context.Context, f func() error) error {
 
 // outside is the first process.
 func outside(ctx context.Context) error {
-	if err := rootless.Room(toBuild); err != nil {
+	if err := cmp.Or(rootless.Basics(), rootless.Room(toBuild)); err != nil {
 		return failure.Environment.Of(err)
 	}
 	if err := local.KeepSysctls(); err != nil {

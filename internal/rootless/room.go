@@ -14,6 +14,10 @@ import (
 // Room returns an error if limits leave this process fewer than need further
 // processes and threads. The Go runtime ends a program that cannot start a thread with a trace.
 func Room(need int) error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &limit); err == nil && limit.Cur < addresses {
+		return fmt.Errorf("ulimit -v allows %d KiB of address space, and this needs %d; raise it, or limit memory by a control group", limit.Cur>>10, addresses>>10)
+	}
 	if left, limit := ofUser(), "ulimit -u"; left < need {
 		return noRoom(left, need, limit)
 	}
@@ -32,6 +36,25 @@ func Room(need int) error {
 			if left := most - current; most >= 0 && current >= 0 && left < need {
 				return noRoom(left, need, filepath.Join(dir, "pids.max"))
 			}
+		}
+	}
+	return nil
+}
+
+// addresses is the address space below which Go's runtime can end a process at any moment, bytes: it reserves more than
+// half a GiB when it starts.
+const addresses = 3 << 29
+
+// Basics returns an error if this file system lacks what every program needs, as in a chroot(8) without it.
+func Basics() error { return basics("/") }
+
+func basics(root string) error {
+	for _, m := range []struct{ file, fix string }{
+		{"/dev/null", "mount --rbind /dev ROOT/dev"},
+		{"/proc/self/exe", "mount -t proc proc ROOT/proc"},
+	} {
+		if _, err := os.Stat(filepath.Join(root, m.file)); err != nil {
+			return fmt.Errorf("%w: this looks like a chroot that lacks it; outside, where its directory is ROOT: %s", err, m.fix)
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // The limit of a user counts threads, and those of this process are known. Root has none.
@@ -15,6 +17,32 @@ func TestRoom(t *testing.T) {
 		t.Errorf("%d threads of this user, %d of no user", n, other)
 	}
 	if err := noRoom(-3, 9, "ulimit -u"); !strings.Contains(err.Error(), "ulimit -u leaves room for 0 further processes and threads") {
+		t.Error(err)
+	}
+}
+
+// A chroot is told what it lacks, and too little address space is refused with a word.
+func TestBasics(t *testing.T) {
+	if err := Basics(); err != nil {
+		t.Error(err)
+	}
+	if err := basics(t.TempDir()); err == nil || !strings.Contains(err.Error(), "/dev/null: no such file or directory: this looks like a chroot") || !strings.Contains(err.Error(), "mount --rbind /dev ROOT/dev") {
+		t.Error(err)
+	}
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &old); err != nil {
+		t.Fatal(err)
+	}
+	less := old
+	less.Cur = addresses - 1
+	if err := unix.Setrlimit(unix.RLIMIT_AS, &less); err != nil {
+		t.Fatal(err)
+	}
+	err := Room(1)
+	if err := unix.Setrlimit(unix.RLIMIT_AS, &old); err != nil {
+		t.Fatal(err)
+	}
+	if err == nil || !strings.Contains(err.Error(), "ulimit -v allows 1572863 KiB of address space, and this needs 1572864") {
 		t.Error(err)
 	}
 }

@@ -137,7 +137,7 @@ func (s Study) ParseContrast(src string) (c Contrast, err error) {
 			return c, fmt.Errorf("%q: %w", src, d.Errs[0].Err)
 		}
 		c.lines = nil
-		return c, nil
+		return c.canonical(), nil
 	}
 	factor, level, ok := strings.Cut(src, "=")
 	if !ok || factor == "" || level == "" {
@@ -151,7 +151,27 @@ func (s Study) ParseContrast(src string) (c Contrast, err error) {
 		c.Of, level = Levels{factor: strings.Split(of, ",")}, to
 	}
 	c.To = map[string]string{factor: level}
-	return c, nil
+	return c.canonical(), nil
+}
+
+// canonical writes levels as Resolve writes those of factors.
+func (c Contrast) canonical() Contrast {
+	one := func(levels map[string]string) map[string]string {
+		levels = maps.Clone(levels)
+		for f, l := range levels {
+			levels[f] = canonicalLevel(l)
+		}
+		return levels
+	}
+	all := func(levels Levels) Levels {
+		levels = maps.Clone(levels)
+		for f, ls := range levels {
+			levels[f] = canonicalLevels(ls)
+		}
+		return levels
+	}
+	c.Of, c.To, c.In, c.Per = all(c.Of), one(c.To), all(c.In), one(c.Per)
+	return c
 }
 
 // Against makes baseline the network of the contrast that compares networks, if s has one. It adds one

@@ -159,14 +159,23 @@ func (s Study) Resolve() Study {
 	if len(s.Factors) > 0 {
 		canonical := make(map[string][]string, len(s.Factors))
 		for f, levels := range s.Factors {
-			canonical[f] = slices.Clone(levels)
-			for i, l := range levels {
-				canonical[f][i] = canonicalLevel(l)
-			}
+			canonical[f] = canonicalLevels(levels)
 		}
 		s.Factors = canonical
 	}
+	s.Compare = slices.Clone(s.Compare)
+	for i, c := range s.Compare {
+		s.Compare[i] = c.canonical()
+	}
 	return s
+}
+
+func canonicalLevels(levels []string) []string {
+	levels = slices.Clone(levels)
+	for i, l := range levels {
+		levels[i] = canonicalLevel(l)
+	}
+	return levels
 }
 
 var wholeNumber = regexp.MustCompile(`^\s*\+?0*([0-9]+)\s*$`)

@@ -25,6 +25,9 @@ func StrictJSON(b []byte, v any) error {
 	if json.Unmarshal(b, &of) == nil && of.Weir != nil && *of.Weir != Version {
 		return OtherVersion(*of.Weir)
 	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return fmt.Errorf("%w: the line is empty", ErrNotJSON)
+	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
