@@ -68,8 +68,8 @@ var forest = []ForestGroup{
 }
 
 // over has a slow start, a band, names to keep apart, and a time after the window.
-func over() Over {
-	v := Over{Window: 3, Alt: "Over time.", Panels: []Panel{
+func over() TimeSeries {
+	v := TimeSeries{Window: 3, Alt: "Over time.", Panels: []Panel{
 		{Axis: "arrived at eth0 of h2p1, Gbit/s", Lines: []TimeLine{{Color: 2}}},
 		{Axis: "CPUs in use by mode, cores of 2", Top: 2, Stack: true, Lines: []TimeLine{{Name: "user"}, {Name: "softirq", Color: 2}}},
 		{Axis: "threads, % of a CPU", Top: 100, Lines: []TimeLine{{Name: "h1p1 engine client", Color: 1}, {Name: "ksoftirqd/1", Color: 2}, {Name: "a/thread/with/a/very/long/name", Color: 3}}}}}
@@ -97,8 +97,8 @@ func over() Over {
 }
 
 // oneTime is an Over of two times and a line.
-func oneTime(y ...float64) Over {
-	return Over{Times: []float64{0, 1}, Window: 1, Panels: []Panel{{Lines: []TimeLine{{Name: "x", Y: y}}}}}
+func oneTime(y ...float64) TimeSeries {
+	return TimeSeries{Times: []float64{0, 1}, Window: 1, Panels: []Panel{{Lines: []TimeLine{{Name: "x", Y: y}}}}}
 }
 
 // trials has a slow drift that all rows share, a disturbed block, a trial that failed, and one far away.
@@ -271,9 +271,9 @@ func TestNoNumberNoChart(t *testing.T) {
 		"over too short":      oneTime(1),
 		"lanes back in time":  Lanes{Lanes: []string{"x"}, Panels: []LanePanel{{Stops: []Stop{{At: 1}, {At: 0.5}}}}},
 		"lanes out of it":     Lanes{Lanes: []string{"x"}, Panels: []LanePanel{{Stops: []Stop{{Lane: 1}}}}},
-		"over nothing":        Over{Times: []float64{0, 1}},
-		"over back in time":   Over{Times: []float64{1, 0}, Panels: oneTime(1, 2).Panels},
-		"over a color":        Over{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Color: 6, Y: []float64{1, 2}}}}}},
+		"over nothing":        TimeSeries{Times: []float64{0, 1}},
+		"over back in time":   TimeSeries{Times: []float64{1, 0}, Panels: oneTime(1, 2).Panels},
+		"over a color":        TimeSeries{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Color: 6, Y: []float64{1, 2}}}}}},
 		"heat's shape":        Heat{Rows: []string{"x"}, Columns: []string{"y", "z"}, Cells: [][]Cell{{{1, "x"}}}},
 	} {
 		if svg, err := c.SVG(); err == nil || svg != "" {
@@ -309,9 +309,9 @@ func FuzzAxes(f *testing.F) {
 			"waterfall": Waterfall{Fall: Fall{"x", rows, rows[1], ""}},
 			"cost":      Cost{Bars: []Bar{{"x", 0, []float64{a, b, c}}}, Names: []string{"", "", ""}},
 			"heat":      Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Cell{{{a, "x"}}}},
-			"over":      Over{Times: []float64{a, b}, Window: c, Panels: []Panel{{Top: a, Lines: []TimeLine{{Y: []float64{b, c}, Lo: []float64{a, a}, Hi: []float64{c, b}}}}}},
+			"over":      TimeSeries{Times: []float64{a, b}, Window: c, Panels: []Panel{{Top: a, Lines: []TimeLine{{Y: []float64{b, c}, Lo: []float64{a, a}, Hi: []float64{c, b}}}}}},
 			"trials":    Trials{[]TrialRow{{Name: "x", Median: a, Points: []TrialPoint{{Value: b, Has: true}, {At: 1, Value: c, Has: true}}}}, []string{"1", "2"}, "", "", "", "", "", ""},
-			"stack":     Over{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Y: []float64{a, b}}, {Y: []float64{b, c}}}}}},
+			"stack":     TimeSeries{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Y: []float64{a, b}}, {Y: []float64{b, c}}}}}},
 		} {
 			svg, err := d.SVG()
 			if (svg == "") == (err == nil) {

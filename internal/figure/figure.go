@@ -62,14 +62,14 @@ import (
 type Kind string
 
 const (
-	Bars    Kind = "bars"
-	Dots    Kind = "dots" // on a logarithmic axis
-	Curve   Kind = "curve"
-	Matrix  Kind = "matrix"  // from and to, of the factor ends
-	Hops    Kind = "hops"    // chains of segments
-	Over    Kind = "over"    // CPU time and throughput inside trials
-	Threads Kind = "threads" // the busiest threads
-	None    Kind = "none"
+	Bars     Kind = "bars"
+	Dots     Kind = "dots" // on a logarithmic axis
+	Curve    Kind = "curve"
+	Matrix   Kind = "matrix"  // from and to, of the factor ends
+	Hops     Kind = "hops"    // chains of segments
+	OverTime Kind = "over"    // CPU time and throughput inside trials
+	Threads  Kind = "threads" // the busiest threads
+	None     Kind = "none"
 )
 
 // valueFactor is the factor whose levels are the names of values.
@@ -210,7 +210,7 @@ func (f Figure) check() (errs []error) {
 		}
 		return errs
 	}
-	if !slices.Contains([]Kind{Bars, Dots, Curve, Matrix, Hops, Over, Threads}, f.Chart) {
+	if !slices.Contains([]Kind{Bars, Dots, Curve, Matrix, Hops, OverTime, Threads}, f.Chart) {
 		bad("unknown chart %q: want bars, dots, curve, matrix, hops, over or threads", f.Chart)
 	}
 	if (f.Chart == Curve) != (f.X != "") {

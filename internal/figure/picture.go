@@ -32,7 +32,7 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 	switch r.Chart {
 	case Hops:
 		s.Panes = r.hopPanels(look)
-	case Over:
+	case OverTime:
 		s.Panes = r.overPanels()
 	case Threads:
 		s.Panes = r.threadPanels()
@@ -56,7 +56,7 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 	if r.Chart == Curve && len(r.levels(r.Bars)) > 1 {
 		s.Notes = append(s.Notes, say("Line and dashes: %s %s.", r.Bars, strings.Join(r.levels(r.Bars), ", ")))
 	}
-	if r.Chart == Over && slices.ContainsFunc(r.Published, func(p Published) bool { return p.Seconds != nil }) {
+	if r.Chart == OverTime && slices.ContainsFunc(r.Published, func(p Published) bool { return p.Seconds != nil }) {
 		s.Published = say("published")
 	}
 	if slices.ContainsFunc(r.Points, func(p Point) bool { return len(p.Marks) > 0 }) {
@@ -80,7 +80,7 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 // measured names what is drawn of weir's values.
 func (r Result) measured(look Look) string {
 	switch {
-	case r.Chart == Over:
+	case r.Chart == OverTime:
 		return say("weir, median over trials at each time")
 	case r.Chart == Threads:
 		return say("weir, the busiest threads of each network")

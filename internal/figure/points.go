@@ -95,7 +95,7 @@ func (f Figure) Of(run *analysis.Run) (Result, error) {
 	switch f.Chart {
 	case Hops:
 		return r, r.hops(run)
-	case Over:
+	case OverTime:
 		return r, r.overTime(run)
 	case Threads:
 		return r, r.threads(run)

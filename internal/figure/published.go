@@ -66,7 +66,7 @@ func (f Figure) checkPublished(p Published) error {
 			given++
 		}
 	}
-	if given != 1 || p.Seconds != nil && f.Chart != Over {
+	if given != 1 || p.Seconds != nil && f.Chart != OverTime {
 		return errors.New("published: want either value or ratio, or seconds of a chart over")
 	}
 	if p.Ratio.Value > 0 && len(p.To) == 0 && len(f.To) == 0 {

@@ -39,7 +39,7 @@ func overTimeSection(s source) []doc.Section {
 
 func (s source) overTime(o analysis.OverTime, id string) doc.Figure {
 	var alt []string
-	v := chart.Over{X: say("s since the measured window began"), Times: o.Times, Window: o.Window}
+	v := chart.TimeSeries{X: say("s since the measured window began"), Times: o.Times, Window: o.Window}
 	if o.Throughput != nil {
 		top := 0.0
 		for _, y := range o.Throughput.High {

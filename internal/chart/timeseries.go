@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Over shows quantities over time as panels, one above the other, with one axis of time.
-type Over struct {
+// TimeSeries shows quantities over time as panels, one above the other, with one axis of time.
+type TimeSeries struct {
 	Times  []float64 // s, ascending; 0 is the begin of the measured window
 	Window float64   // s, its length
 	Panels []Panel
@@ -38,7 +38,7 @@ const (
 	legendRow   = 15.0
 )
 
-func (v Over) SVG() (string, error) {
+func (v TimeSeries) SVG() (string, error) {
 	if err := v.check(); err != nil {
 		return "", err
 	}
@@ -75,7 +75,7 @@ func (v Over) SVG() (string, error) {
 	return c.svg(v.Alt), nil
 }
 
-func (v Over) check() error {
+func (v TimeSeries) check() error {
 	if len(v.Times) < 2 || len(v.Panels) == 0 {
 		return fmt.Errorf("chart: %d times and %d panels: want two times and a panel or more", len(v.Times), len(v.Panels))
 	}
@@ -104,7 +104,7 @@ func (v Over) check() error {
 }
 
 // panel draws p below the position above and returns its bottom.
-func (v Over) panel(c *canvas, p Panel, x axis, above float64) float64 {
+func (v TimeSeries) panel(c *canvas, p Panel, x axis, above float64) float64 {
 	title := above + panelGap - 16
 	top := above + panelGap - 8
 	if p.Stack {
@@ -135,7 +135,7 @@ func (v Over) panel(c *canvas, p Panel, x axis, above float64) float64 {
 	return bottom
 }
 
-func (v Over) scale(p Panel, bottom, top float64) axis {
+func (v TimeSeries) scale(p Panel, bottom, top float64) axis {
 	hi := p.Top
 	for i := range v.Times {
 		sum := 0.0
@@ -157,7 +157,7 @@ func (v Over) scale(p Panel, bottom, top float64) axis {
 func (l TimeLine) banded() bool { return len(l.Lo) == len(l.Y) && len(l.Hi) == len(l.Y) }
 
 // stack draws areas on top of each other, with a legend at a height.
-func (v Over) stack(c *canvas, p Panel, x, y axis, legend float64) {
+func (v TimeSeries) stack(c *canvas, p Panel, x, y axis, legend float64) {
 	below := make([]float64, len(v.Times))
 	for _, l := range p.Lines {
 		above := make([]float64, len(below))
@@ -185,7 +185,7 @@ func nums(vs []float64) (out []string) {
 }
 
 // lines draws lines with bands, and their names at their ends.
-func (v Over) lines(c *canvas, p Panel, x, y axis) {
+func (v TimeSeries) lines(c *canvas, p Panel, x, y axis) {
 	last := len(v.Times) - 1 // in the window: beyond, all lines end alike
 	for last > 0 && v.Times[last] > v.Window {
 		last--
