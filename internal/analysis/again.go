@@ -8,10 +8,10 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Again returns the blocks to measure again, those with the most disturbed trials first: as many as
+// BlocksToRepeat returns the blocks to measure again, those with the most disturbed trials first: as many as
 // the comparison that lost the most blocks to disturbances: with the baseline, or of a contrast. It
 // returns none if that is less than 5 % of the blocks, which costs an interval 2.5 % of its width.
-func Again(results []record.Result, o Options) []int {
+func BlocksToRepeat(results []record.Result, o Options) []int {
 	r := &Run{Baseline: o.Baseline}
 	r.index(results)
 	dirty := map[int]int{} // disturbed trials by block

@@ -225,12 +225,12 @@ func TestAgain(t *testing.T) {
 				r.Status = record.Disturbed
 			}
 		})
-		if got := Again(rs, Options{Baseline: c.baseline}); !slices.Equal(got, c.want) {
+		if got := BlocksToRepeat(rs, Options{Baseline: c.baseline}); !slices.Equal(got, c.want) {
 			t.Errorf("%d blocks: %v, want %v", c.blocks, got, c.want)
 		}
 		// A contrast compares the same cells.
 		stated := Contrast{Of: map[string][]string{Network: {"bridge", "vxlan"}}, To: map[string]string{Network: "host"}}
-		if got := Again(rs, Options{Contrasts: []Contrast{stated}}); c.baseline != "" && !slices.Equal(got, c.want) {
+		if got := BlocksToRepeat(rs, Options{Contrasts: []Contrast{stated}}); c.baseline != "" && !slices.Equal(got, c.want) {
 			t.Errorf("%d blocks, stated: %v, want %v", c.blocks, got, c.want)
 		}
 		if share := DisturbedShare(rs, 7); share != map[bool]float64{true: 1, false: 0.5}[c.disturb(12)] && c.disturb(13) {

@@ -75,7 +75,7 @@ func (r *run) repetition(results []record.Result) (d repetition, err error) {
 		}
 		return d, nil
 	}
-	d = repetition{Planned: r.blocks, Of: analysis.Again(results, Reading(r.Study))}
+	d = repetition{Planned: r.blocks, Of: analysis.BlocksToRepeat(results, Reading(r.Study))}
 	d.Of = d.Of[:min(len(d.Of), r.room(results))]
 	if len(d.Of) == 0 {
 		return d, nil
