@@ -13,23 +13,61 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// Digits returns the decimals that the intervals of ratios support and their ends need: three digits of large ones.
+// Digits returns the decimals of a column of ratios: as many as the one that needs most of them.
 func Digits(is ...stat.Interval) int {
 	most := 0
 	for _, i := range is {
-		d := 2
-		switch {
-		case i.N == 0:
-		case i.Center >= 100:
-			d = 0
-		case i.Center >= 10:
-			d = 1
-		case math.Abs(i.Center) < 0.1 || i.Bounded() && i.Hi-i.Lo < 0.03:
-			d = 3
+		if i.N > 0 {
+			most = max(most, digitsOf(i))
 		}
-		most = max(most, d)
 	}
 	return most
+}
+
+// digitsOf returns the decimals of a ratio: three digits of it, but no more than the first digit of its half width, or the
+// first two below a 6. An end that excludes 1 shows it with two.
+func digitsOf(i stat.Interval) int {
+	d := 2
+	switch {
+	case i.Center >= 100:
+		d = 0
+	case i.Center >= 10:
+		d = 1
+	case math.Abs(i.Center) < 0.1 || i.Bounded() && i.Hi-i.Lo < 0.03:
+		d = 3
+	}
+	if half := halfOf(i); i.Center >= 0.1 && half > 0 && !math.IsInf(half, 1) {
+		d = min(d, max(0, -int(math.Floor(math.Log10(half/6)))))
+	}
+	hides := func(end float64) bool { return end != 1 && Fixed(end, d) == Fixed(1, d) }
+	for i.Bounded() && !i.Contains(1) && d < 2 && (hides(i.Lo) || hides(i.Hi)) {
+		d++
+	}
+	return d
+}
+
+// halfOf is half the width of an interval; 0 without two ends.
+func halfOf(i stat.Interval) float64 {
+	if !i.Bounded() || i.Open() {
+		return 0
+	}
+	return (i.Hi - i.Lo) / 2
+}
+
+// Centered is the estimate of a ratio with digits decimals. Without decimals it is rounded as the interval supports, but keeps
+// two digits, and so are the ends: "1000" and "[7, 150000]" of 1045 between 7.2 and 152348.
+func Centered(i stat.Interval, digits int) string { return rounded(i.Center, i, digits) }
+
+func rounded(v float64, i stat.Interval, digits int) string {
+	half := halfOf(i)
+	if digits > 0 || math.Abs(v) >= endless || !(half > 0) || half >= endless {
+		return Fixed(v, digits)
+	}
+	place := func(x float64) float64 { return math.Pow(10, math.Floor(math.Log10(x))) }
+	if step := min(place(half/6), place(math.Abs(v))/10); step > 1 {
+		v = math.Round(v/step) * step
+	}
+	return Fixed(v, 0)
 }
 
 // Fixed has a fixed number of decimals.
@@ -90,14 +128,14 @@ func RatioInterval(i stat.Interval) string {
 	if !i.Bounded() {
 		return ""
 	}
-	return " " + Bracket(i, Digits(i))
+	return " " + Brackets(i, func(v float64) string { return rounded(v, i, Digits(i)) })
 }
 
 // Trim has at most five digits, and no trailing zeros.
 func Trim(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
 
 // Ratio is a ratio: "2.22×". Times adds its interval: "2.22× [2.15, 2.30]".
-func Ratio(i stat.Interval) string { return Fixed(i.Center, Digits(i)) + "×" }
+func Ratio(i stat.Interval) string { return Centered(i, Digits(i)) + "×" }
 func Times(i stat.Interval) string { return Ratio(i) + RatioInterval(i) }
 
 // Measured is a value in a base unit with its interval: "1.57 [1.32, 1.98] µs". Both have as many digits as the interval

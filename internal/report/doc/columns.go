@@ -58,7 +58,7 @@ func Share[T any](head string, keep int, of []T, get func(T) (float64, bool)) Fi
 
 // Ratios returns a ratio, its interval, and the mark of no difference.
 func Ratios[T any](of []T, head string, get func(T) (ratio stat.Interval, same bool)) []Filled {
-	d := 2
+	d := 0
 	for _, x := range of {
 		i, _ := get(x)
 		d = max(d, prose.Digits(i))

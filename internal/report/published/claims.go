@@ -126,7 +126,7 @@ func refuted(o claim.Outcome) string {
 	var parts []string
 	for i, m := range o.Measured {
 		if t := o.Claim.Tests[i]; m.Verdict == claim.Fails {
-			parts = append(parts, say("%s is %s×, not %s", t, prose.Fixed(m.Ratio.Center, prose.Digits(m.Ratio)), t.Bounds()))
+			parts = append(parts, say("%s is %s×, not %s", t, prose.Centered(m.Ratio, prose.Digits(m.Ratio)), t.Bounds()))
 		}
 	}
 	return say("%s.", prose.Alternatives(parts))

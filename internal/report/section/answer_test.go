@@ -149,9 +149,12 @@ func TestTell(t *testing.T) {
 	saved := reply
 	saved.Ratio, saved.Difference = between(0.7, 0.66, 0.75), between(-16e-6, -19e-6, -14e-6)
 	none := rate("b", between(0.97, 0.8, 1.1))
+	stalls := rate("a", between(0.0003, 0, 0.116))
+	stalls.At = "stalled in 5 of 10 trials"
 	for want, all := range map[string][]Effect{
 		"Compared with host, a keeps 71 % [67, 75] of TCP throughput, and adds 16 µs (+30 % [26, 35]) to the UDP response time.": {rate("a", between(0.71, 0.67, 0.75)), reply},
 		"Compared with host, a saves 16 µs (−30 % [−34, −25]) of the UDP response time.":                                         {saved},
+		"Compared with host, a keeps at most 12 % of TCP throughput (stalled in 5 of 10 trials).":                                {stalls},
 		"Compared with host, a gains 20 % [10, 30] of TCP throughput.":                                                           {rate("a", between(1.2, 1.1, 1.3))},
 		"Compared with host, a has 4.00 times [3.50, 4.50] the TCP throughput.":                                                  {rate("a", between(4, 3.5, 4.5))},
 		"Compared with host, a has 2.00 times [1.50, 2.50] the loss.":                                                            {{Network: "a", Of: late, Metric: record.Loss, Unit: "1", Ratio: between(2, 1.5, 2.5)}},

@@ -249,7 +249,7 @@ func amountOf(v verb, r contrasted, whole bool) string {
 	}
 	the := func(amount string) string { return say("%s the %s", amount, MetricName(r.Metric)) }
 	share := func(amount string) string { return say("%s of %s", amount, MetricName(r.Metric)) }
-	times := say("%s times%s", prose.Fixed(r.Ratio.Center, prose.Digits(r.Ratio)), prose.RatioInterval(r.Ratio))
+	times := say("%s times%s", prose.Centered(r.Ratio, prose.Digits(r.Ratio)), prose.RatioInterval(r.Ratio))
 	switch {
 	case v == shows:
 		return within(r.Ratio)

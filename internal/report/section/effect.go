@@ -61,7 +61,7 @@ const manyTimes = 3
 // differences.
 func percents(i stat.Interval, difference bool) string {
 	d := 0
-	if i.Bounded() && i.Hi-i.Lo < 0.03 || math.Abs(i.Center) < 0.05 {
+	if wide := i.Hi - i.Lo; i.Bounded() && wide < 0.03 || math.Abs(i.Center) < 0.05 && wide < 0.1 {
 		d = 1
 	}
 	number := func(v float64, signed bool) string {
@@ -84,7 +84,7 @@ func percents(i stat.Interval, difference bool) string {
 // change formats a ratio as people say it: "+30 % [26, 35]", "4.4 times [3.9, 4.9]".
 func change(i stat.Interval) string {
 	if i.Center >= manyTimes {
-		return say("%s times%s", prose.Fixed(i.Center, prose.Digits(i)), prose.RatioInterval(i))
+		return say("%s times%s", prose.Centered(i, prose.Digits(i)), prose.RatioInterval(i))
 	}
 	i.Center, i.Lo, i.Hi = i.Center-1, i.Lo-1, i.Hi-1
 	return percents(i, true)
@@ -140,7 +140,11 @@ func (e Effect) object() string {
 	text := ""
 	switch e.action() {
 	case keepsShare:
-		text = say("%s of %s", percents(e.Ratio, false), e.Of)
+		share := percents(e.Ratio, false)
+		if i := e.Ratio; i.Bounded() && i.Lo == 0 { // trials stalled: the estimate is hardly a share
+			share = say("at most %s", percents(stat.Interval{Center: i.Hi}, false))
+		}
+		text = say("%s of %s", share, e.Of)
 	case gainsRate:
 		i := e.Ratio
 		i.Center, i.Lo, i.Hi = i.Center-1, i.Lo-1, i.Hi-1
@@ -150,7 +154,7 @@ func (e Effect) object() string {
 	case savesTime:
 		text = say("%s of the %s", e.amount(), e.Of)
 	default:
-		text = say("%s the %s", say("%s times%s", prose.Fixed(e.Ratio.Center, prose.Digits(e.Ratio)), prose.RatioInterval(e.Ratio)), e.Of)
+		text = say("%s the %s", say("%s times%s", prose.Centered(e.Ratio, prose.Digits(e.Ratio)), prose.RatioInterval(e.Ratio)), e.Of)
 	}
 	if e.At != "" {
 		text = say("%s (%s)", text, e.At)

@@ -35,7 +35,7 @@ func gapSection(s source) []doc.Section {
 	}
 	x := doc.Section{ID: "gap", Title: say("The gap between UDP and TCP"), Data: gaps,
 		About: say("Both carry packets of about the same size, as fast as they can. The steps lead from UDP with one send per datagram to TCP with segmentation offload, " +
-			"each the ratio of two cells of the same block; factors multiply. The bytes per packet on the devices of the path count the passes: " +
+			"each the ratio of two cells of the same block; the factors multiply in every block, and their estimates about do. The bytes per packet on the devices of the path count the passes: " +
 			"one packet there is looked up, encapsulated and delivered once, however many it becomes on a wire.")}
 	var falls []chart.Fall
 	for _, g := range gaps {

@@ -51,7 +51,7 @@ func (s source) hopClause(network string) string {
 		if c.Adds {
 			of = say("the sum of its segments")
 		}
-		part := say("%s (no interval)", fmt.Sprintf("%s %s× %s", s.Short(c.Probe), prose.Fixed(last.Ratio.Center, prose.Digits(last.Ratio)), of))
+		part := say("%s (no interval)", fmt.Sprintf("%s %s× %s", s.Short(c.Probe), prose.Centered(last.Ratio, prose.Digits(last.Ratio)), of))
 		if last.Ratio.Bounded() {
 			part = fmt.Sprintf("%s %s", s.Short(c.Probe), say("%s of %s", percents(last.Ratio, false), of))
 		}

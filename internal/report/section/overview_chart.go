@@ -21,7 +21,7 @@ func (s source) overviewChart() (f doc.Figure, ok bool) {
 	var alt []string
 	var groups doc.Groups[string, chart.Row]
 	for _, g := range rows {
-		label := prose.Fixed(g.ratio.Center, prose.Digits(g.ratio)) + "×"
+		label := prose.Centered(g.ratio, prose.Digits(g.ratio)) + "×"
 		if g.same {
 			label = "~ " + label
 		}

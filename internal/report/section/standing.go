@@ -119,14 +119,14 @@ func (s source) ofSeveral(t analysis.Standing) string {
 // as receiver". Of one that is slow in one direction it gives the ratio of that one.
 func (s source) slowness(t analysis.Standing, h analysis.HostStanding) string {
 	text := func(i stat.Interval) string {
-		return say("%s×%s of the others' %s%s", prose.Fixed(i.Center, prose.Digits(i)), prose.RatioInterval(i), MetricName(t.Metric), s.ofSeveral(t))
+		return say("%s×%s of the others' %s%s", prose.Centered(i, prose.Digits(i)), prose.RatioInterval(i), MetricName(t.Metric), s.ofSeveral(t))
 	}
 	from, to := t.Worse(h.Sender), t.Worse(h.Receiver)
 	as := func(name string, i stat.Interval) string {
 		if i.N == 0 {
 			return say("never measured as %s", name)
 		}
-		return say("not shown as %s (%s×%s)", name, prose.Fixed(i.Center, prose.Digits(i)), prose.RatioInterval(i))
+		return say("not shown as %s (%s×%s)", name, prose.Centered(i, prose.Digits(i)), prose.RatioInterval(i))
 	}
 	a, b := parts(t)
 	switch {
@@ -161,7 +161,7 @@ func (s source) calm(t analysis.Standing) string {
 		return say("There are too few blocks to say whether a machine differs from the others%s: %s.", s.ofSeveral(t), span)
 	case name != "":
 		return say("Machines differ%s, %s; the worst is %s as %s, %s×%s, but none stands out from single pairs, so it is not known whether a machine is slow or a path.",
-			s.ofSeveral(t), span, name, as, prose.Fixed(i.Center, prose.Digits(i)), prose.RatioInterval(i))
+			s.ofSeveral(t), span, name, as, prose.Centered(i, prose.Digits(i)), prose.RatioInterval(i))
 	case slices.ContainsFunc(t.Hosts, func(h analysis.HostStanding) bool { return h.Ratio.Bounded() && !h.Ratio.Contains(1) }):
 		return say("Machines differ%s, %s, but none stands out from the others or from single pairs.", s.ofSeveral(t), span)
 	}

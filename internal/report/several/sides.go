@@ -49,7 +49,7 @@ func (t combined) changeAnswer(c analysis.Comparison) doc.Section {
 		d := prose.Digits(one.A.Interval, one.B.Interval)
 		text := fmt.Sprintf("%s %s× → %s×", prose.Comma(prose.Comma(t.words.Short(one.Probe), prose.Levels(one.Levels)), one.Compared), prose.Fixed(one.A.Center, d), prose.Fixed(one.B.Center, d))
 		if r := one.Ratio; r.Bounded() {
-			text += say(" (%s×%s)", prose.Fixed(r.Center, prose.Digits(r.Interval)), prose.RatioInterval(r.Interval))
+			text += say(" (%s×%s)", prose.Centered(r.Interval, prose.Digits(r.Interval)), prose.RatioInterval(r.Interval))
 		}
 		kind := verdict(one)
 		if kind == "" { // beyond the bound of 0, or not: a bounded change has a verdict
