@@ -47,6 +47,7 @@ type view struct {
 	Policy            string
 	Subjects          map[string]any // and the words of the script, by their English ones
 	probes            []string
+	terms             []*regexp.Regexp // of the glossary, nil once the page has their meaning
 }
 
 // A subject is a network or a probe that readers can hide: its number in the page, its name and its title.
@@ -63,6 +64,7 @@ func HTML(w io.Writer, d *doc.Document) error {
 	shown.Sections = doc.Visible(shown.Sections, doc.Page)
 	v := &view{Document: shown, Style: template.CSS(pageStyle), ChartStyle: template.CSS(chart.Style),
 		Script: template.JS(pageScript), Policy: policy}
+	v.terms = v.findTerms()
 	networks, probes := []subject{}, []subject{}
 	for _, n := range d.Networks {
 		networks = append(networks, subject{doc.Color(d.Networks, d.Baseline, n), n, n})
@@ -82,7 +84,7 @@ func HTML(w io.Writer, d *doc.Document) error {
 }
 
 func (v *view) funcs() template.FuncMap {
-	return template.FuncMap{"of": v.of, "svg": v.svg, "heat": v.heat, "plain": v.plain, "say": v.say, "stack": stack}
+	return template.FuncMap{"of": v.of, "svg": v.svg, "heat": v.heat, "plain": v.plain, "say": v.say, "stack": stack, "gloss": v.gloss}
 }
 
 // in is a sentence that the renderer adds.
