@@ -53,6 +53,7 @@ var Networks = map[string]Network{
 		Properties{Bridged, "static", "none", "none", "none; products translate addresses at the host (NAT)"}},
 	"bridged": {func() network.Driver { return &network.Bridged{} }, 0, "a bridge at the host's NIC", "pods on a bridge per host with the host's NIC as a port: vxlan-overlay without the tunnel",
 		Properties{Underlay, "static", "none", "none", "an address on the hosts' Ethernet"}},
+	// IANA assigned port 4789 to VXLAN; the kernel's default is the older 8472.
 	"vxlan": {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "a VXLAN tunnel", "the kernel's VXLAN device between hosts, without pods",
 		Properties{Overlay, "static", "network identifier", "none", "the host's own address"}},
 	"vxlan-overlay": {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "a VXLAN overlay", "pods on a bridge per host, VXLAN between the bridges",

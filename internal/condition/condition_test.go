@@ -195,8 +195,8 @@ func drivers() map[string]network.Driver {
 		"host":          network.Host{},
 		"macvlan":       network.Macvlan{},
 		"routed":        network.Routed{},
-		"vxlan":         network.VXLAN{VNI: network.DefaultVNI, Port: network.DefaultVXLANPort},
-		"vxlan-overlay": network.VXLANOverlay{VNI: network.DefaultVNI, Port: network.DefaultVXLANPort},
+		"vxlan":         network.VXLAN{VNI: 1, Port: 4789},
+		"vxlan-overlay": network.VXLANOverlay{VNI: 1, Port: 4789},
 	}
 }
 

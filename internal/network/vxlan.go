@@ -8,12 +8,6 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Usual options. IANA assigned this port to VXLAN; the kernel's default is the older 8472.
-const (
-	DefaultVNI       = 1
-	DefaultVXLANPort = 4789
-)
-
 // vxlanEnd labels a host by its address on the VXLAN device.
 const vxlanEnd = "vxlan"
 
