@@ -134,7 +134,11 @@ func Reexec(ctx context.Context) (int, error) {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-			return 0, fmt.Errorf("lab process killed by signal %d (%v); if it was a run, continue it with weir run --resume DIR", ws.Signal(), ws.Signal())
+			why := ""
+			if ws.Signal() == syscall.SIGKILL {
+				why = ", as the kernel does where memory runs out"
+			}
+			return 0, fmt.Errorf("lab process killed by signal %d (%v)%s; if it was a run, continue it with weir run --resume DIR", ws.Signal(), ws.Signal(), why)
 		}
 		if exit.ExitCode() == earlyStatus && !begins() {
 			return 0, errors.New("lab process killed by a signal before it was ready; if it was a run, continue it with weir run --resume DIR")

@@ -70,7 +70,7 @@ func (d *Dir) append(line []byte) error {
 		return nil
 	}
 	// A line that is possibly not on the disk counts as not written.
-	err = fmt.Errorf("%s: the trial is not recorded: %w; make room, then %w", d.results.Name(), err, Resume{d.path})
+	err = fmt.Errorf("%s: the trial is not recorded: %w; %s, then %w", d.results.Name(), err, remedy(err), Resume{d.path})
 	if cutErr := errors.Join(d.results.Truncate(d.size), d.sync()); cutErr != nil {
 		err = errors.Join(err, fmt.Errorf("%s: cannot remove the incomplete last line before --resume: %w", d.results.Name(), cutErr))
 		d.broken = err
@@ -104,7 +104,18 @@ func (d *Dir) OrGone(err error) error {
 }
 
 func (d *Dir) notKept(err error) error {
-	return d.OrGone(fmt.Errorf("%s: %w; make room, then %w", d.path, err, Resume{d.path}))
+	return d.OrGone(fmt.Errorf("%s: %w; %s, then %w", d.path, err, remedy(err), Resume{d.path}))
+}
+
+// remedy is what helps where a file cannot be written.
+func remedy(err error) string {
+	switch {
+	case errors.Is(err, unix.EFBIG):
+		return "raise the limit of a file's size (ulimit -f)"
+	case errors.Is(err, unix.EIO):
+		return "check the device below it"
+	}
+	return "make room"
 }
 
 // Logs creates the directory for the logs of a network's services, and returns a path that leads to it until Close,
