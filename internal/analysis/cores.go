@@ -14,9 +14,9 @@ import (
 // can move the CPUs of a virtual machine: two that share a cache now need not share one a second later. Then both
 // ends of a trial work as before, but all that passes from one to the other takes longer.
 //
-// Each trial measures before and after its traffic how long a cache line takes from one CPU to the other and back, which
-// nothing that the run does can change. Ratios compare trials of a block that saw the same distance, and no trial
-// during which it changed, where enough of them are left (see Steady).
+// Each trial measures before and after its traffic how long a cache line takes from one CPU to the other and back. Traffic
+// can move the CPUs, so only the reading before it says which trials of a block compare (see Steady): a choice by
+// the other one would depend on the network.
 type Cores struct {
 	Near  float64 `json:"near"`  // s, median of the readings below the gap between the distances
 	Far   float64 `json:"far"`   // s, of those above
@@ -39,10 +39,10 @@ const (
 type coreDistance int8
 
 const (
-	coresAny coreDistance = iota // unknown, or the run has one
+	coresAny coreDistance = iota // unknown, which compares with all, or the run has one
 	coresNear
 	coresFar
-	coresMoved // from one to the other, so the trial compares with none
+	coresMoved // from one to the other
 )
 
 // coresOf returns nil if all readings are of one distance. The gap between two is the widest one, as a ratio.
@@ -134,9 +134,13 @@ func (c *Cores) WereFar(r *record.Result) (apart, ok bool) {
 	return d == coresFar, d == coresNear || d == coresFar
 }
 
-// placeOf returns the place of a trial with the distance that it saw; that of nil Cores has none.
+// placeOf returns the place of a trial with the distance before its traffic; that of nil Cores has none.
 func (c *Cores) placeOf(r *record.Result) place {
 	p := placeOf(r)
-	p.cores = c.saw(r)
+	if before, ok := r.Get(record.CoreToCore); c != nil && ok && before.Value > 0 {
+		if p.cores = coresNear; before.Value > c.bound {
+			p.cores = coresFar
+		}
+	}
 	return p
 }

@@ -49,6 +49,15 @@ func TestCores(t *testing.T) {
 			}
 			return at(block > 6), at(block > 6)
 		}, 10, 37, 1, true, 22},
+		"the traffic of one network moves them": {func(block, i int) (float64, float64) {
+			return at(block%2 == 0), at(block%2 == 0 != (i == 1 && block%8 == 0))
+		}, 24, 21, 3, false, 24},
+		"some trials read nothing": {func(block, i int) (float64, float64) {
+			if block%8 == i {
+				return 0, 0
+			}
+			return at(block%2 == 0), at(block%2 == 0)
+		}, 21, 21, 0, false, 24},
 		"one distance":             {func(block, i int) (float64, float64) { return nearby * (1 + float64(block)/50), nearby }, 0, 0, 0, false, 24},
 		"one reading was held up":  {func(block, i int) (float64, float64) { return at(block == 9), nearby }, 0, 0, 0, false, 24},
 		"results of older version": {func(block, i int) (float64, float64) { return 0, 0 }, 0, 0, 0, false, 24},
@@ -73,7 +82,7 @@ func TestCores(t *testing.T) {
 		for _, tr := range r.trials {
 			far, ok := r.Cores.WereFar(tr.Result)
 			before, after, _ := readings(tr.Result)
-			if want := r.Cores != nil && before == after; ok != want || ok && far != (before == remote) {
+			if want := r.Cores != nil && before == after && before > 0; ok != want || ok && far != (before == remote) {
 				t.Errorf("%s: a trial with %g and %g s is far %v, %v", name, before, after, far, ok)
 			}
 		}
@@ -137,5 +146,24 @@ func TestCoresLeaveAnInterval(t *testing.T) {
 	r := New(rs, Options{Baseline: "host"})
 	if ratio := r.Tables[0].Rows[1].Ratio; r.Cores == nil || r.Cores.Moved != 1 || ratio.N != 6 || !ratio.Bounded() {
 		t.Errorf("the ratio is %+v with %+v, want an interval of 6 blocks", ratio, r.Cores)
+	}
+}
+
+// Where too few blocks are left for an interval, all of them count.
+func TestCoresOfFewBlocks(t *testing.T) {
+	var rs []record.Result
+	for block := 1; block <= 5; block++ {
+		for i, network := range []string{"host", "vx"} {
+			latency := 1e-7
+			if block == 5 && i == 0 || block == 4 {
+				latency = 4e-7
+			}
+			r := result(block, network, "tcp-stream", 8e9/float64(1+i))
+			r.Values = append(r.Values, record.Value{Name: record.CoreToCore, Unit: "s", Value: latency}, record.Value{Name: record.CoreToCoreAfter, Unit: "s", Value: latency})
+			rs = append(rs, r)
+		}
+	}
+	if r := New(rs, Options{Baseline: "host"}); r.Cores == nil || r.Tables[0].Rows[1].Ratio.N != 5 {
+		t.Errorf("%+v of %+v, want 5 blocks", r.Tables[0].Rows[1].Ratio, r.Cores)
 	}
 }

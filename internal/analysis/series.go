@@ -58,24 +58,37 @@ func (s Series) perBlock(of func([]float64) float64) (out []float64) {
 
 func (s Series) medians() []float64 { return s.perBlock(stat.Middle) }
 
-// at returns the values at those of the places that the series has.
+// at returns the values at those of the places that the series has. A place whose distance is unknown is at every one.
 func (s Series) at(places []place) (out Series) {
 	if slices.Equal(s.places, places) { // mostly: every trial of a cell has the same values
 		return s
 	}
 	for _, p := range places {
-		if i, ok := slices.BinarySearchFunc(s.places, p, place.compare); ok {
+		if i, ok := s.find(p); ok {
+			p.cores = max(p.cores, s.places[i].cores)
 			out.places, out.v = append(out.places, p), append(out.v, s.v[i])
 		}
 	}
 	return out
 }
 
+// find returns the index of a place: the same one, or one of the block and the pair if either's distance is unknown.
+func (s Series) find(p place) (i int, ok bool) {
+	if i, ok = slices.BinarySearchFunc(s.places, p, place.compare); ok {
+		return i, true
+	}
+	unknown := place{block: p.block, pair: p.pair} // before all others of the block and the pair
+	if i, ok = slices.BinarySearchFunc(s.places, unknown, place.compare); ok || p.cores != coresAny {
+		return i, ok
+	}
+	return i, i < len(s.places) && s.places[i].block == p.block && s.places[i].pair == p.pair
+}
+
 // Common pairs series within blocks. It returns, in order, the blocks in which all series share a
 // pair of hosts, and the medians of each series over the shared pairs: other pairs use other paths. The CPUs were as far
-// apart in all of them, and did not move. Every ratio uses it.
+// apart before all of them, as far as that is known. Every ratio uses it.
 func Common(all ...Series) (blocks []int, values [][]float64) {
-	common := slices.DeleteFunc(slices.Clone(all[0].places), func(p place) bool { return p.cores == coresMoved })
+	common := all[0].places
 	for _, s := range all[1:] {
 		common = s.at(common).places
 	}

@@ -27,9 +27,9 @@ const mostDisturbed = 1.0 / 3
 
 // Steady returns the trials of a comparison that count. It leaves disturbed trials out if at least two
 // thirds of the blocks remain and they suffice for an interval at the confidence (or even all blocks
-// would not). Otherwise all count, in every sample alike, and the Disturbance says so. In the same way it leaves out
-// the trials that other samples' trials of the block do not match in the distance of the CPUs. The choice does not
-// depend on values.
+// would not). Otherwise all count, in every sample alike, and the Disturbance says so. It leaves out
+// the trials that other samples' trials of the block do not match in the distance of the CPUs before the traffic, if as many
+// blocks remain and suffice for an interval. The choice does not depend on values.
 func Steady(confidence float64, samples ...*Sample) ([]*Sample, *Disturbance) {
 	all, disturbed := make([]*Sample, len(samples)), false
 	for i, s := range samples {
@@ -56,7 +56,7 @@ func sameDistance(confidence float64, samples []*Sample) []*Sample {
 		}
 	}
 	remain, all := shared(apart), shared(samples)
-	if enough(confidence, all-remain, all, remain, all) {
+	if remain >= stat.MinPairs(confidence) && enough(confidence, all-remain, all, remain, all) {
 		return apart
 	}
 	return samples

@@ -76,7 +76,7 @@ func TestRules(t *testing.T) {
 				return 1e-7, 4e-7
 			}
 			return []float64{4e-7, 1e-7}[block%2], []float64{4e-7, 1e-7}[block%2]
-		}), want: "the CPUs were near each other in 11 trials (a cache line took 100 ns from one to the other and back), far apart in 12 (400 ns), and moved during 1; ratios compare trials at the same distance, unless fewer than two thirds of their blocks remain; absolute values"},
+		}), want: "the CPUs were near each other in 11 trials (a cache line took 100 ns from one to the other and back), far apart in 12 (400 ns), and moved during 1; ratios compare trials that began at the same distance, unless fewer than two thirds of their blocks remain; absolute values"},
 		{rule: "", name: "one distance", change: coresApart(func(block, i int) (before, after float64) { return 1e-7, 1e-7 * (1 + 0.03*float64(block)) })},
 		{rule: "distance", name: "netem", change: func(rs []record.Result) []record.Result {
 			for i := range rs {

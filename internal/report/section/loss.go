@@ -11,7 +11,13 @@ import (
 )
 
 // marks returns what a reader must know about a ratio besides its interval.
-func marks(r analysis.Row) []string { return marksOf(r.Busy, r.Stalled, nil) }
+func marks(r analysis.Row) []string {
+	all := marksOf(r.Busy, r.Stalled, nil)
+	if r.Ratio.N > 0 && r.Shared > 0 && r.Shared < r.Value.N { // the others are of CPUs at another distance, or lack a divisor
+		all = append(all, say("the ratio is of %d blocks", r.Shared))
+	}
+	return all
+}
 
 // marksOf is marks for a ratio with these stalls of its numerator and its divisor.
 func marksOf(busy *analysis.Disturbance, of, to *analysis.Stalls) (out []string) {
