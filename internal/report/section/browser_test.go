@@ -1,6 +1,7 @@
 package section
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -226,7 +227,7 @@ func TestAccessible(t *testing.T) {
 	source := axe(t)
 	for _, s := range screens[1:3] { // a wide dark one and a narrow light one
 		t.Run(s.String(), func(t *testing.T) {
-			x := open(t, synthetic(t), s)
+			x := open(t, cmp.Or(*pageFile, synthetic(t)), s)
 			x.js(`document.querySelectorAll('details').forEach(d => d.open = true)`)
 			x.js(source)
 			x.js(`axe.run().then(r => { window.found = r.violations.filter(v => ['serious', 'critical'].includes(v.impact))
