@@ -219,7 +219,6 @@ func (c *canvas) stop(in ink, x WayStop, left, wide, y float64) {
 		c.text(inkMuted, middle, smallSize, left+wide/2, y+4, x.Name)
 		return
 	}
-	c.mark("", x.Name+" "+x.Kind)
 	c.outline(in, left, y-stopHeight/2, wide, stopHeight)
 	if x.Kind == "" {
 		c.text(inkFG, middle, smallSize, left+wide/2, y+4, x.Name)
@@ -227,7 +226,6 @@ func (c *canvas) stop(in ink, x WayStop, left, wide, y float64) {
 		c.text(inkFG, middle, smallSize, left+wide/2, y-2.5, x.Name)
 		c.text(inkMuted, middle, smallSize, left+wide/2, y+10.5, x.Kind)
 	}
-	c.shut()
 }
 
 // outline draws a rounded rectangle that covers what is below it.
