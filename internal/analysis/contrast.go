@@ -207,12 +207,12 @@ func (x *ContrastRow) count(value record.Quantity, confidence float64) {
 		}
 	}
 	x.Metric, x.Unit = of[0].name, of[0].unit
-	x.Value, x.Stalled = stat.Median(all[0].medians(), single), samples[0].stalls(x.Metric)
+	x.Value, x.Stalled = samples[0].estimate(x.Metric, all[0]), samples[0].stalls(x.Metric)
 	x.window = stat.Middle(samples[0].Values(record.Window).medians())
 	if len(all) == 1 {
 		return
 	}
-	x.Base, x.BaseStalled = stat.Median(all[1].medians(), single), samples[1].stalls(of[1].name)
+	x.Base, x.BaseStalled = samples[1].estimate(of[1].name, all[1]), samples[1].stalls(of[1].name)
 	for i, s := range samples {
 		if s.Unresolved(of[i].name) {
 			x.Missing = "the CPU time of " + divisors[i] + " is " + BelowSteps

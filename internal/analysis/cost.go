@@ -229,6 +229,16 @@ func (s *Sample) ownCost() (cost OwnCost, costs Series) {
 	return OwnCost{}, Series{}
 }
 
+// estimate is the value of the sample as tables have it: the median, or the time of all trials divided by their work.
+func (s *Sample) estimate(name record.Quantity, values Series) stat.Interval {
+	if own(name) {
+		if cost, _ := s.ownCost(); cost.Name == name {
+			return cost.Value
+		}
+	}
+	return stat.Median(values.medians(), single)
+}
+
 // ownMean divides the time of all trials by their work, as Cost does. Where the work is unknown, all blocks count alike.
 func ownMean(costs, rates Series) stat.Interval {
 	if rates.Len() == 0 {
