@@ -90,13 +90,13 @@ func (x *reason) add(network string, f finding.Finding, cells []analysis.Cell) {
 const mostClauses = 2
 
 // say puts the clauses of a reason into a sentence, so that each number is of the cells that it names: beyond two
-// clauses, the others are the range of their numbers.
+// clauses, the others are the range of their numbers, if they have any.
 func (r Premises) say(network string, x *reason) lang.Text {
 	if len(x.clauses) == 1 {
 		return x.clauses[0].text + r.in(network, x.Cells)
 	}
 	said := x.clauses
-	if len(said) > mostClauses {
+	if len(said) > mostClauses && !slices.ContainsFunc(said, func(c clause) bool { return c.number == nil }) {
 		said = said[:1]
 	}
 	var parts []lang.Text
@@ -115,19 +115,12 @@ func (r Premises) others(rest []clause) lang.Text {
 	lo, hi := rest[0].number, rest[0].number
 	for _, c := range rest {
 		cells = append(cells, c.cells...)
-		if lo == nil || c.number == nil {
-			lo = nil
-			continue
-		}
 		if c.number.Value.Center < lo.Value.Center {
 			lo = c.number
 		}
 		if c.number.Value.Center > hi.Value.Center {
 			hi = c.number
 		}
-	}
-	if lo == nil {
-		return lang.T("and differently%s", r.named(cells))
 	}
 	return lang.T("%s %s to %s%s", lo.Name, plain(lo), plain(hi), r.named(cells))
 }

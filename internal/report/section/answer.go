@@ -257,9 +257,9 @@ func (s source) reach() string {
 	switch n := s.p.Comparisons; {
 	case !bounded || n == 0:
 	case n == 1:
-		text = say("The interval [ ] has %s %% confidence, for this run.", prose.Trim(100*s.p.Confidence))
+		text = say("The interval [ ] holds at %s %%, for this run.", prose.Trim(100*s.p.Confidence))
 	default:
-		text = say("All %d intervals [ ] hold with %s %% confidence, for this run.", n, prose.Trim(100*s.p.Confidence))
+		text = say("All %d intervals [ ] hold at %s %%, for this run.", n, prose.Trim(100*s.p.Confidence))
 	}
 	if other := s.otherRun(); other != "" {
 		return prose.Sentences(text, other, say("Another machine differs more, and no NIC was part of this."))
@@ -293,9 +293,9 @@ func (s source) otherRun() string {
 	case far.Network == "":
 		usual.Ratio, usual.Difference = s.p.Likely(usual.Ratio), stat.Interval{}
 		if !usual.shown() {
-			return say("If runs differ by %.0f %% on this machine, as is usual, %s of %s is not shown to differ over other runs.", 100*stat.UsualTau, usual.Of, s.Noun(usual.Network))
+			return say("If runs differ by the usual %.0f %%, %s of %s is not shown to differ over others.", 100*stat.UsualTau, usual.Of, s.Noun(usual.Network))
 		}
-		return say("If runs differ by %.0f %% on this machine, as is usual, %s %s over other runs.", 100*stat.UsualTau, s.Noun(usual.Network), predicate([]Effect{usual}))
+		return say("If runs differ by the usual %.0f %%, %s %s over others.", 100*stat.UsualTau, s.Noun(usual.Network), predicate([]Effect{usual}))
 	case !far.shown():
 		return say("Over other runs on this machine, %s of %s is not shown to differ.", far.Of, s.Noun(far.Network))
 	}

@@ -207,7 +207,7 @@ func TestTellOpen(t *testing.T) {
 func TestOtherRun(t *testing.T) {
 	s := newSource(reporttest.Analyzed(reporttest.Run(t)))
 	got := lang.Text(s.otherRun()).String()
-	if !strings.HasPrefix(got, "If runs differ by 5 % on this machine, as is usual, ") || !strings.HasSuffix(got, " over other runs.") {
+	if !strings.HasPrefix(got, "If runs differ by the usual 5 %, ") || !strings.HasSuffix(got, " over others.") {
 		t.Errorf("%q", got)
 	}
 	for table, r := range s.p.Rows() {

@@ -78,6 +78,8 @@ func whatChanged(c analysis.Comparison) (out []string) {
 		out = append(out, say("Changed within the bound of %s %%: %s.", prose.Trim(100*c.Bound), list(differ)))
 	}
 	switch {
+	case same > 0 && would > 1:
+		out = append(out, say("No change was seen in %d of %s, and of some not even a doubling would have shown.", same, prose.Count(len(c.Changes), "cell")))
 	case same > 0 && would > 0:
 		out = append(out, say("No change was seen in %d of %s; one of %s would have shown.", same, prose.Count(len(c.Changes), "cell"), prose.Coarse(would)))
 	case same > 0:
