@@ -257,9 +257,9 @@ func (s source) reach() string {
 	switch n := s.p.Comparisons; {
 	case !bounded || n == 0:
 	case n == 1:
-		text = say("The interval [ ] holds at %s %%, for this run.", prose.Trim(100*s.p.Confidence))
+		text = say("The interval [ ] has %s %% confidence.", prose.Trim(100*s.p.Confidence))
 	default:
-		text = say("All %d intervals [ ] hold at %s %%, for this run.", n, prose.Trim(100*s.p.Confidence))
+		text = say("All %d intervals [ ] hold with %s %% confidence.", n, prose.Trim(100*s.p.Confidence))
 	}
 	if other := s.otherRun(); other != "" {
 		return prose.Sentences(text, other, say("Another machine differs more, and no NIC was part of this."))
