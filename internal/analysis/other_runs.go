@@ -27,16 +27,16 @@ const MinSpread = 3
 // OtherRuns is what a ratio of a single run says about other runs on this machine.
 type OtherRuns struct {
 	Spread
-	Interval stat.Interval `json:"interval"` // of the long-run ratio
+	Interval stat.Interval `json:"interval"` // of the long-run ratio; it holds by itself
 }
 
 // certain are the degrees of freedom of a spread that is taken for granted.
 const certain = 1000
 
 // Likely is what a ratio of a single run says about other runs of a machine of which nothing is known, if they differ as
-// much as stat.UsualTau.
+// much as stat.UsualTau. The interval holds by itself.
 func (r *Run) Likely(ratio stat.Interval) stat.Interval {
-	return stat.PoolKnown([]stat.Interval{ratio}, stat.Spread{Tau: stat.UsualTau, DF: certain}, r.Each).Interval
+	return stat.PoolKnown([]stat.Interval{ratio}, stat.Spread{Tau: stat.UsualTau, DF: certain}, single).Interval
 }
 
 // Learn sets OtherRuns for every row whose spread is known, of tables and of contrasts. Ratio stays as it
@@ -46,7 +46,7 @@ func (r *Run) Learn(spread func(t *Table, row *Row) (Spread, bool), ofContrast f
 		if !known {
 			return nil
 		}
-		return &OtherRuns{s, stat.PoolKnown([]stat.Interval{ratio}, s.known(), r.Each).Interval}
+		return &OtherRuns{s, stat.PoolKnown([]stat.Interval{ratio}, s.known(), single).Interval}
 	}
 	for t, row := range r.Rows() {
 		if row.Ratio.Center > 0 {
