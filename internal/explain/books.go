@@ -40,6 +40,9 @@ func (r Premises) packetBook(c cell) (Book, bool) {
 		return Book{}, false
 	}
 	left := lost - located
+	if lost == 0 && left == 0 {
+		return Book{Of: "packets", Unit: "packet", Text: lang.T("packets of %s: all %s that were sent arrived", r.name(c), prose.Thousands(sent))}, true
+	}
 	return Book{Of: "packets", Whole: lost, Left: left, Unit: "packet", Text: lang.T("packets of %s: of %s sent, %s were lost, %s of them at steps that counters show; %s of %s unexplained",
 		r.name(c), prose.Thousands(sent), prose.Thousands(lost), prose.Thousands(located), prose.Thousands(left), prose.Thousands(lost))}, true
 }

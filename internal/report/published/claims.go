@@ -141,7 +141,14 @@ func verdicts(outcomes []claim.Outcome) string {
 	var parts []string
 	for _, v := range []claim.Verdict{claim.Holds, claim.Fails, claim.Undecided, claim.Untestable} {
 		if n[v] > 0 {
-			parts = append(parts, say("%d %s", n[v], word(string(v))))
+			verdict := word(string(v))
+			switch {
+			case n[v] > 1 && v == claim.Holds:
+				verdict = say("hold")
+			case n[v] > 1 && v == claim.Fails:
+				verdict = say("do not hold")
+			}
+			parts = append(parts, say("%d %s", n[v], verdict))
 		}
 	}
 	return say("Claims: %s.", prose.List(parts))
