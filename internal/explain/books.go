@@ -43,8 +43,16 @@ func (r Premises) packetBook(c cell) (Book, bool) {
 	if lost == 0 && left == 0 {
 		return Book{Of: "packets", Unit: "packet", Text: lang.T("packets of %s: all %s that were sent arrived", r.name(c), prose.Thousands(sent))}, true
 	}
-	return Book{Of: "packets", Whole: lost, Left: left, Unit: "packet", Text: lang.T("packets of %s: of %s sent, %s were lost, %s of them at steps that counters show; %s of %s unexplained",
-		r.name(c), prose.Thousands(sent), prose.Thousands(lost), prose.Thousands(located), prose.Thousands(left), prose.Thousands(lost))}, true
+	return Book{Of: "packets", Whole: lost, Left: left, Unit: "packet", Text: lang.T("packets of %s: of %s sent, %s were lost, %s of them at steps that counters show; %s",
+		r.name(c), prose.Thousands(sent), prose.Thousands(lost), prose.Thousands(located), residue(left, lost, prose.Thousands))}, true
+}
+
+// residue says what the parts of a whole leave of it, or by how much they exceed it.
+func residue(left, whole float64, format func(float64) string) lang.Text {
+	if over := format(-left); left < 0 && over != format(0) {
+		return lang.T("together they exceed %s by %s", format(whole), over)
+	}
+	return lang.T("%s of %s unexplained", format(max(0, left)), format(whole))
 }
 
 // mostOutside is the share of the used CPUs above which what others use says nothing about a unit of work.
@@ -75,8 +83,8 @@ func (r Premises) cpuBook(c cell) (Book, bool) {
 	}
 	left := used.Mean - own.Mean - watched - outside
 	each := func(cores float64) string { return unit.Format(cores/rate, "s") }
-	return Book{Of: "cpu", Whole: used.Mean / rate, Left: left / rate, Unit: "s", Text: lang.T("CPU time of %s (%s): the ends' own threads %s, threads of the network and the kernel %s, what the machines use besides %s; %s of %s unexplained",
-		work.name, r.name(c), each(own.Mean), each(watched), each(outside), each(left), each(used.Mean))}, true
+	return Book{Of: "cpu", Whole: used.Mean / rate, Left: left / rate, Unit: "s", Text: lang.T("CPU time of %s (%s): the ends' own threads %s, threads of the network and the kernel %s, what the machines use besides %s; %s",
+		work.name, r.name(c), each(own.Mean), each(watched), each(outside), residue(left, used.Mean, each))}, true
 }
 
 // meanRate returns the units of work per second that a cell's cost is per, the mean over blocks.
@@ -99,6 +107,6 @@ func (r Premises) timeBook(c cell) (Book, bool) {
 	}
 	left := whole.Median - split.Path - split.Wake - split.App
 	f := func(v float64) string { return unit.Format(v, "s") }
-	return Book{Of: "time", Whole: whole.Median, Left: left, Unit: "s", Text: lang.T("response time (%s): path %s, wake-up %s, programs and sending %s; %s of %s unexplained",
-		r.name(c), f(split.Path), f(split.Wake), f(split.App), f(left), f(whole.Median))}, true
+	return Book{Of: "time", Whole: whole.Median, Left: left, Unit: "s", Text: lang.T("response time (%s): path %s, wake-up %s, programs and sending %s; %s",
+		r.name(c), f(split.Path), f(split.Wake), f(split.App), residue(left, whole.Median, f))}, true
 }

@@ -49,3 +49,13 @@ func TestBooks(t *testing.T) {
 		}
 	}
 }
+
+// Parts that exceed their whole are no negative residue.
+func TestResidue(t *testing.T) {
+	whole := func(v float64) string { return fmt.Sprintf("%.0f", math.Abs(v)) }
+	for left, want := range map[float64]string{3: "3 of 10 unexplained", 0: "0 of 10 unexplained", -0.2: "0 of 10 unexplained", -4: "together they exceed 10 by 4"} {
+		if got := residue(left, 10, whole).String(); got != want {
+			t.Errorf("%v: %q, want %q", left, got, want)
+		}
+	}
+}

@@ -197,7 +197,7 @@ func TestTellOpen(t *testing.T) {
 	narrow := Effect{Network: "bridge", Of: "TCP throughput", Unit: "bit/s", Detectable: 0.04,
 		Ratio: stat.Interval{Center: 1, Lo: 0.97, Hi: 1.03, Confidence: 0.95, N: 20}}
 	const want = "No difference from host was seen in 2 comparisons; one of 4.0 % would have shown. " +
-		"In 1 of 2 comparisons, nothing bounds the ratio from above: host stalled in too many trials."
+		"In 1 of 2 comparisons, nothing bounds the ratio from above: host carried nothing in too many trials, or the network had no response."
 	if got := strings.Join(lang.In(nil, Tell([]Effect{open, narrow}, "host", "", func(n string) string { return n })), " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

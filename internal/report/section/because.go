@@ -55,7 +55,7 @@ func reasonFor(n explain.Network, far analysis.Cell) string {
 		}
 	}
 	if reason != "" && both != "" {
-		reason = prose.Sentences(prose.Sentence(reason), prose.Sentence(lang.T("one thread limits both networks: %s", both)))
+		reason = prose.Sentences(prose.Sentence(reason), prose.Sentence(lang.T("the limit of both networks: %s", both)))
 	}
 	text := cmp.Or(reason, other, limit)
 	if text == "" {

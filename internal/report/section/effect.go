@@ -304,7 +304,7 @@ func others(none []Effect, shown, of, unknown int, against string) (out []string
 		out = append(out, seen)
 	}
 	if open > 0 {
-		out = append(out, say("In %d of %d comparisons, nothing bounds the ratio from above: %s stalled in too many trials.", open, of, against))
+		out = append(out, say("In %d of %d comparisons, nothing bounds the ratio from above: %s carried nothing in too many trials, or the network had no response.", open, of, against))
 	}
 	if unknown > 0 {
 		out = append(out, say("Too few blocks for the other %d of %d comparisons.", unknown, of))
