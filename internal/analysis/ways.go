@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
@@ -37,10 +38,7 @@ func (r *Run) Ways() (ways []*Run, several bool) {
 		of[w] = append(of[w], *t.Result)
 	}
 	order := slices.SortedFunc(maps.Keys(of), func(a, b way) int {
-		if a.swapped != b.swapped && a.pair == b.pair {
-			return map[bool]int{true: 1, false: -1}[a.swapped]
-		}
-		return cmp.Compare(a.pair, b.pair)
+		return cmp.Or(cmp.Compare(a.pair, b.pair), cmp.Compare(strconv.FormatBool(a.swapped), strconv.FormatBool(b.swapped)))
 	})
 	o := r.options
 	o.Networks, o.Probes, o.Contrasts = r.Networks, r.probes, nil

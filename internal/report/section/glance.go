@@ -231,16 +231,20 @@ func (s source) matrix() (doc.Table, bool) {
 // byEffect are the networks but the baseline, those that differ most first.
 func (s source) byEffect() []string {
 	networks := slices.DeleteFunc(slices.Clone(s.p.Networks), func(n string) bool { return n == s.p.Baseline })
-	far := map[string]float64{}
-	for _, t := range s.p.Tables {
-		for _, r := range t.Rows {
-			if e := s.effect(t, r); e.shown() {
-				far[r.Network] = max(far[r.Network], e.size())
-			}
-		}
-	}
+	far := s.sizes()
 	slices.SortStableFunc(networks, func(a, b string) int { return cmp.Compare(far[b], far[a]) })
 	return networks
+}
+
+// sizes has the largest effect that each network shows.
+func (s source) sizes() map[string]float64 {
+	far := map[string]float64{}
+	for t, r := range s.p.Rows() {
+		if e := s.effect(*t, *r); e.shown() {
+			far[r.Network] = max(far[r.Network], e.size())
+		}
+	}
+	return far
 }
 
 // bar draws an interval on a logarithmic axis from a quarter to four times, around the line of no difference.

@@ -98,12 +98,8 @@ func Explanation(r *account.Account, network string, evidence bool) (*doc.Docume
 
 // farthest are networks in the order of their largest effects; the baseline, which has none, is the last.
 func (s source) farthest(all []explain.Network) []explain.Network {
-	size := map[string]float64{s.p.Baseline: -1}
-	for _, e := range s.effects() {
-		if e.shown() {
-			size[e.Network] = max(size[e.Network], e.size())
-		}
-	}
+	size := s.sizes()
+	size[s.p.Baseline] = -1
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b explain.Network) int { return cmp.Compare(size[b.Name], size[a.Name]) })
 	return all
