@@ -10,7 +10,7 @@ import (
 func TestBoundedOutputs(t *testing.T) {
 	b := []byte(`{"start":{"version":"iperf 3.12"},"intervals":[` + strings.Repeat("{},", 5<<20) + `{}],"end":{}}`)
 	for name, read := range map[string]func() error{
-		"read":  func() error { _, err := readIperf3JSON(b); return err },
+		"read":  func() error { _, err := Read(b, ""); return err },
 		"parse": func() error { _, err := decodeIperf3(b); return err },
 	} {
 		var before, after runtime.MemStats

@@ -33,14 +33,13 @@ type Statement struct {
 // A reader reads the output of one tool.
 type reader struct {
 	tool   string
-	prints *regexp.Regexp // a line, or the beginning, that only this tool prints
+	prints *regexp.Regexp // a line that only this tool prints
 	read   func([]byte) ([]Statement, error)
 }
 
-// readers lists the tools in the order in which Read tries them.
+// readers lists the tools whose outputs are text.
 func readers() []reader {
 	return []reader{
-		{"iperf3", iperf3JSONRE, readIperf3JSON},
 		{"iperf3", iperf3TextRE, readIperf3Text},
 		{"iperf", iperf2CSVLineRE, readIperf2CSV},
 		{"iperf", iperf2HeadRE, readIperf2},
@@ -51,36 +50,84 @@ func readers() []reader {
 		{"OSU micro-benchmarks", osuHeadRE, readOSU},
 		{"NetPIPE", netpipeHeadRE, readNetPIPE},
 		{"fping", fpingHeadRE, readFping},
+		{"ping", pingHeadRE, readPing},
 	}
 }
 
-// Read finds the tool that printed b and reads its results, at least one. b is text with lines that end
-// in "\n". kind, which can be "", names the probe where the output does not say what was measured; Read
-// refuses the output of any other probe.
+// errOtherEnd is of an output that says less than that of the other end.
+var errOtherEnd = errors.New("this is the server's output; import the client's, which has both ends")
+
+// Read finds the tools that printed b and reads their results, at least one. b is text with lines that end in "\n":
+// what a tool printed, or a log that holds it, with or without something in front of its lines, or JSON that holds
+// either. kind, which can be "", names the probe where the output does not say what was measured; Read refuses the
+// output of any other probe. A file with several outputs is read as a whole or refused.
 func Read(b []byte, kind string) ([]Statement, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil, errors.New("empty: the tool printed nothing, or was killed")
 	}
-	for _, r := range readers() {
-		if !r.prints.Match(b) {
-			continue
-		}
-		all, err := r.read(b)
-		if err == nil && len(all) == 0 {
-			err = errors.New("no result")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.tool, err)
-		}
-		for i := range all {
-			if err := all[i].settle(kind); err != nil {
-				return nil, fmt.Errorf("%s: %w", r.tool, err)
-			}
-		}
+	f, err := search(b)
+	if err != nil {
+		return nil, fmt.Errorf("iperf3: %w", err)
+	}
+	all, err := f.read(kind)
+	switch {
+	case err != nil:
+		return nil, err
+	case all != nil:
 		return all, nil
+	case f.strange:
+		return nil, errors.New("iperf3: no JSON of iperf3: start.version is missing")
 	}
 	first, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
 	return nil, fmt.Errorf("no output of a known tool (%s): it begins with %.60q", strings.Join(readable(), ", "), first)
+}
+
+// read reads what was found. The output of a server adds nothing to that of its client.
+func (f *find) read(kind string) (all []Statement, _ error) {
+	var otherEnd error
+	add := func(tool string, some []Statement, err error) error {
+		if err == nil && len(some) == 0 {
+			err = errors.New("no result")
+		}
+		for i := range some {
+			if err == nil {
+				err = some[i].settle(kind)
+			}
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", tool, err)
+		}
+		if errors.Is(err, errOtherEnd) {
+			otherEnd, err = err, nil
+		} else {
+			all = append(all, some...)
+		}
+		return err
+	}
+	for i, raw := range f.documents {
+		r, err := readIperf3Doc(raw)
+		if err != nil && len(f.documents) > 1 {
+			err = fmt.Errorf("result %d of %d: %w", i+1, len(f.documents), err)
+		}
+		if err := add("iperf3", []Statement{r}, err); err != nil {
+			return nil, err
+		}
+	}
+	for _, text := range f.texts {
+		for _, r := range readers() {
+			if !r.prints.Match(text) {
+				continue
+			}
+			some, err := r.read(text)
+			if err := add(r.tool, some, err); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if all == nil {
+		return nil, otherEnd
+	}
+	return all, nil
 }
 
 func readable() (names []string) {

@@ -6,13 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -23,13 +20,20 @@ type iperf3Stated struct {
 		Timestamp struct {
 			Seconds int64 `json:"timesecs"`
 		} `json:"timestamp"`
-		Connecting *struct{} `json:"connecting_to"` // of a client only
+		Connecting *struct{}         `json:"connecting_to"` // of a client only
+		Accepted   *struct{}         `json:"accepted_connection"`
+		Connected  []json.RawMessage `json:"connected"` // sockets
 		Test       struct {
 			Reverse       float64 `json:"reverse"`
 			Bidirectional float64 `json:"bidir"`
 		} `json:"test_start"`
 	} `json:"start"`
 	End struct {
+		Streams []struct {
+			Sender struct {
+				Sends *bool `json:"sender"` // of the client, since 3.7
+			} `json:"sender"`
+		} `json:"streams"`
 		Sum *struct { // of UDP: what the client knows of both ends
 			iperf3Sum
 			Lost    *float64 `json:"lost_packets"`
@@ -44,75 +48,28 @@ type iperf3Event struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-var iperf3JSONRE = regexp.MustCompile(`^\s*\{`)
-
-// readIperf3JSON reads one or several JSON documents of a client, or the events of one test.
-func readIperf3JSON(b []byte) (out []Statement, _ error) {
-	if err := bounds.Values(b, maxIperf3Values); err != nil {
-		return nil, err
-	}
-	var events map[string]any // the document that they make
-	for dec := json.NewDecoder(bytes.NewReader(b)); ; {
-		var raw json.RawMessage
-		var e iperf3Event
-		err := dec.Decode(&raw)
-		if errors.Is(err, io.EOF) && events == nil {
-			return out, nil
-		}
-		if errors.Is(err, io.EOF) {
-			return nil, errors.New("cut off: the event \"end\" is missing")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("not JSON, or cut off: %w", err)
-		}
-		if json.Unmarshal(raw, &e) == nil && e.Event != "" {
-			if events == nil {
-				events = map[string]any{}
-			}
-			if e.Event == "interval" {
-				list, _ := events["intervals"].([]any)
-				events["intervals"] = append(list, e.Data)
-			} else if e.Event != "server_output_text" && e.Event != "server_output_json" {
-				events[e.Event] = e.Data
-			}
-			if e.Event != "end" && e.Event != "error" {
-				continue
-			}
-			if raw, err = json.Marshal(events); err != nil {
-				return nil, err
-			}
-			events = nil
-		}
-		r, err := readIperf3Doc(raw)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
+// errBidirectional is of tests in both directions. Either one's number is not that of a test in one direction: the
+// two share the path.
+func errBidirectional(option string) error {
+	return fmt.Errorf("both directions at once (%s): no probe of weir measures that; run each direction by itself", option)
 }
 
 // readIperf3Doc reads what arrived. It accepts what Iperf3.Parse refuses because weir would not have
 // asked for it: any congestion control, clients that cannot count retransmits, and older versions.
 func readIperf3Doc(b []byte) (Statement, error) {
 	var s iperf3Stated
-	doc, err := decodeIperf3(b)
-	if err == nil {
-		err = json.Unmarshal(b, &s)
-	}
-	if err != nil {
-		return Statement{}, err
+	var doc iperf3Doc
+	if err := errors.Join(json.Unmarshal(b, &doc), json.Unmarshal(b, &s)); err != nil {
+		return Statement{}, fmt.Errorf("JSON of another form than iperf3's: %w", err)
 	}
 	version, test := iperf3VersionRE.FindStringSubmatch(doc.Start.Version), doc.Start.Test
 	p := Iperf3{UDP: test.Protocol == "UDP", Reverse: s.Start.Test.Reverse != 0}
+	if err := s.began(&doc, b); err != nil {
+		return Statement{}, err
+	}
 	switch {
-	case doc.Start.Version == "":
-		return Statement{}, errors.New("no JSON of iperf3: start.version is missing")
 	case version == nil:
 		return Statement{}, fmt.Errorf("unknown version %.40q", doc.Start.Version)
-	case s.Start.Connecting == nil:
-		return Statement{}, errors.New("this is the server's output; import the client's, which has both ends")
-	case s.Start.Test.Bidirectional != 0:
-		return Statement{}, errors.New("both directions at once (--bidir): no probe of weir measures that; run each direction by itself")
 	case test.Protocol != "TCP" && test.Protocol != "UDP":
 		return Statement{}, fmt.Errorf("measured %.40q, not TCP or UDP", test.Protocol)
 	case p.UDP && test.Size <= 0:
@@ -120,6 +77,7 @@ func readIperf3Doc(b []byte) (Statement, error) {
 	}
 	var notes []record.Note
 	if p.UDP && doc.End.Received == nil {
+		var err error
 		if notes, err = s.arrived(&doc); err != nil {
 			return Statement{}, err
 		}
@@ -131,6 +89,9 @@ func readIperf3Doc(b []byte) (Statement, error) {
 	// All of a warm-up that the receiver got late can count as received and not as sent: see early.
 	if *received.Bytes > *sent.Bytes+p.early(&doc, nil)+p.uncounted(&doc, nil) {
 		return Statement{}, fmt.Errorf("%.0f bytes were received and only %.0f sent", *received.Bytes, *sent.Bytes)
+	}
+	if *received.Bytes == 0 {
+		return Statement{}, fmt.Errorf("nothing was received: the receiver's count is 0 of %.0f bytes, %.3g s after the start", *sent.Bytes, *received.Seconds)
 	}
 	r := statement("iperf3-"+protocol(p.UDP), p, protocol(p.UDP))
 	r.Notes = notes
@@ -171,6 +132,73 @@ func readIperf3Doc(b []byte) (Statement, error) {
 	return r, nil
 }
 
+// began returns why a document is not of a client's whole test in one direction.
+func (s *iperf3Stated) began(doc *iperf3Doc, b []byte) error {
+	test := doc.Start.Test
+	switch {
+	case doc.Error != "" && len(doc.Intervals) == 0:
+		return fmt.Errorf("the test never began: %s", doc.Error)
+	case doc.Error != "":
+		return fmt.Errorf("the test broke off: %s", doc.Error)
+	case doc.Start.Version == "":
+		return errors.New("no JSON of iperf3: start.version is missing")
+	case s.Start.Accepted != nil && s.Start.Connecting == nil:
+		return errOtherEnd
+	case s.Start.Connecting == nil && len(s.Start.Connected) > 0:
+		return errOtherEnd
+	case s.Start.Connecting == nil, test.Protocol == "" && len(doc.Intervals) == 0:
+		return errors.New("the test never began: the output has no connection and no parameters of a test")
+	}
+	return s.twoWay(test.Streams, b)
+}
+
+// twoWay returns an error if any mark says that data went in both directions: test_start.bidir is stated only since
+// 3.13, and before, of the keys that occur twice a decoder sees the last.
+func (s *iperf3Stated) twoWay(streams float64, b []byte) error {
+	err := errBidirectional("--bidir")
+	if s.Start.Test.Bidirectional != 0 || bytes.Contains(b, []byte(`_bidir_reverse"`)) || float64(len(s.Start.Connected)) > max(1, streams) {
+		return err
+	}
+	sends := map[bool]bool{}
+	for _, x := range s.End.Streams {
+		if x.Sender.Sends != nil {
+			sends[*x.Sender.Sends] = true
+		}
+	}
+	if len(sends) > 1 {
+		return err
+	}
+	var parts struct{ End json.RawMessage }
+	if json.Unmarshal(b, &parts) != nil {
+		return nil // said before
+	}
+	for _, part := range []json.RawMessage{b, parts.End} {
+		if key := repeated(part); key != "" {
+			return fmt.Errorf("%q occurs twice in one object: two tests, or both directions of one (--bidir)", key)
+		}
+	}
+	return nil
+}
+
+// repeated returns a key that occurs twice in an object, "" if none does.
+func repeated(object json.RawMessage) string {
+	seen := map[string]bool{}
+	dec := json.NewDecoder(bytes.NewReader(object))
+	for _, _ = dec.Token(); dec.More(); {
+		key, err := dec.Token()
+		name, ok := key.(string)
+		var value json.RawMessage
+		if err != nil || !ok || dec.Decode(&value) != nil {
+			return ""
+		}
+		if seen[name] {
+			return name
+		}
+		seen[name] = true
+	}
+	return ""
+}
+
 // arrived fills in sum_sent and sum_received of a version before 3.10, which reports only the packets
 // that the server missed. With a warm-up, that number is of another time than the packets sent.
 func (s *iperf3Stated) arrived(doc *iperf3Doc) ([]record.Note, error) {
@@ -195,92 +223,6 @@ func rateLevel(rate float64) string {
 		return "unlimited"
 	}
 	return strconv.FormatFloat(rate/1e6, 'g', -1, 64) + "mbit"
-}
-
-// Lines of iperf3's text. Bytes have binary prefixes and bits decimal ones (unit_snprintf, units.c).
-//
-//	[  5]   0.00-10.00  sec  1.10 GBytes   942 Mbits/sec                  receiver
-//	[SUM]   0.00-10.00  sec  1.25 MBytes  1.05 Mbits/sec  0.012 ms  0/906 (0%)  receiver
-var (
-	iperf3TextRE = regexp.MustCompile(`(?m)^(?:iperf 3\.\d|Connecting to host .*, port \d+|\[(?:SUM| *\d+)\] .* (?:sender|receiver) *$|iperf3: error - )`)
-	iperf3RowRE  = regexp.MustCompile(`(?m)^\[(SUM| *\d+)\](?:\[[TR]X-[CS]\])? +(\d+\.\d+)- *(\d+\.\d+) +sec +(\d+(?:\.\d+)?) ([KMGT]?)Bytes +(\d+(?:\.\d+)?) ([KMGT]?)(bits|Bytes)/sec +(?:(\d+\.\d+) ms +)?(?:(\d+)(?:/(\d+) \([^)]*\))? +)?(sender|receiver) *$`)
-	iperf3ErrRE  = regexp.MustCompile(`(?m)^iperf3: error - (.*)$`)
-	iperf3VerRE  = regexp.MustCompile(`(?m)^iperf (3\.\d\S*)`)
-	iperf3PeerRE = regexp.MustCompile(`(?m)^\[ *\d+\] local \S+ port \d+ connected to `)
-)
-
-// readIperf3Text reads the report of a client at the end of its text. It needs the receiver's line: the
-// sender's rate is not what arrived.
-func readIperf3Text(b []byte) ([]Statement, error) {
-	if m := iperf3ErrRE.FindSubmatch(b); m != nil {
-		return nil, errors.New(string(m[1]))
-	}
-	rows := map[string][][][]byte{} // by the end that reports
-	for _, m := range iperf3RowRE.FindAllSubmatch(b, -1) {
-		rows[string(m[12])] = append(rows[string(m[12])], m)
-	}
-	streams := max(1, len(iperf3PeerRE.FindAll(b, -1)))
-	received, n := total(rows["receiver"])
-	switch {
-	case !bytes.Contains(b, []byte("\niperf Done.")):
-		return nil, errors.New("cut off, interrupted, or the server's output: \"iperf Done.\" is missing")
-	case received == nil:
-		return nil, errors.New("no line of the receiver: the output does not say what arrived")
-	case n != streams && streams > 1, string(received[1]) == "SUM" && n < 2:
-		return nil, fmt.Errorf("the receiver reports %d of %d streams", n, streams)
-	}
-	f, err := numbers([][]byte{received[2], received[3], received[4], received[6]})
-	if err != nil {
-		return nil, err
-	}
-	seconds := rounded{f[1].value - f[0].value, f[0].rounding + f[1].rounding}
-	bits := f[2].times(8 * prefixed(string(received[5]), 1024)).over(seconds)
-	per := prefixed(string(received[7]), 1000)
-	if string(received[8]) == "Bytes" { // -f K, M, G
-		per = 8 * prefixed(string(received[7]), 1024)
-	}
-	rate, err := finer("throughput", bits, f[3].times(per))
-	if err != nil {
-		return nil, err
-	}
-	udp := len(received[9]) > 0
-	r := statement("iperf3-"+protocol(udp), Iperf3{UDP: udp}, protocol(udp))
-	r.Levels["streams"] = strconv.Itoa(streams)
-	r.Levels["reverse"] = strconv.FormatBool(bytes.Contains(b, []byte("\nReverse mode, remote host ")))
-	if v := iperf3VerRE.FindSubmatch(b); v != nil {
-		record.Tool.Put(r.Observed, "iperf3 "+string(v[1]))
-	}
-	r.add(record.Throughput, "bit/s", rate)
-	if udp {
-		lost, all := digits(received[10]), digits(received[11])
-		if !(all > 0) || lost > all {
-			return nil, fmt.Errorf("impossible: %.0f of %.0f packets were lost", lost, all)
-		}
-		r.Values = append(r.Values, packets(lost, all, seconds.value)...)
-		r.add(record.Jitter, "s", digits(received[9])/1e3)
-	} else if s, _ := total(rows["sender"]); s != nil && len(s[10]) > 0 {
-		r.add(record.Retransmits, "1", digits(s[10]))
-	}
-	r.add(record.Window, "s", seconds.value)
-	return []Statement{r}, nil
-}
-
-// total returns the line of all streams, and how many streams have one.
-func total(rows [][][]byte) (all [][]byte, streams int) {
-	for _, m := range rows {
-		if string(m[1]) == "SUM" {
-			all = m
-			continue
-		}
-		streams++
-		if streams == 1 && all == nil {
-			all = m
-		}
-	}
-	if streams > 1 && string(all[1]) != "SUM" {
-		return nil, streams
-	}
-	return all, streams
 }
 
 // packets returns the values of a stream of datagrams from how many were lost, of how many.

@@ -2,8 +2,6 @@ package probe
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"regexp"
@@ -30,25 +28,28 @@ var (
 	netperfRRRE     = regexp.MustCompile(`(?m)^ *\d+ +\d+ +(\d+) +(\d+) +(\d+\.\d+) +(\d+(?:\.\d+)?)(?: +-?\d+\.\d+)*[ \t]*\n *\d+ +\d+[ \t]*\n`)
 )
 
-// netperfColumns maps the column heads of -o to the names of -k (print_omni_init, nettest_omni.c).
-var netperfColumns = map[string]string{
-	"Protocol": "PROTOCOL", "Direction": "DIRECTION", "Elapsed Time (sec)": "ELAPSED_TIME", "Throughput": "THROUGHPUT", "Throughput Units": "THROUGHPUT_UNITS",
-	"Local Send Size": "LOCAL_SEND_SIZE", "Local Send Throughput": "LOCAL_SEND_THROUGHPUT", "Remote Recv Throughput": "REMOTE_RECV_THROUGHPUT",
-	"Request Size Bytes": "REQUEST_SIZE", "Response Size Bytes": "RESPONSE_SIZE", "Local Transport Retransmissions": "LOCAL_TRANSPORT_RETRANS",
-	"Mean Latency Microseconds": "MEAN_LATENCY", "50th Percentile Latency Microseconds": "P50_LATENCY", "99th Percentile Latency Microseconds": "P99_LATENCY",
-	"Round Trip Latency usec/tran": "RT_LATENCY", "Transaction Rate Tran/s": "TRANSACTION_RATE",
-}
-
-// readNetperf reads classic tables, and omni's -k and -o, one test or several after each other.
-func readNetperf(b []byte) ([]Statement, error) {
+// readNetperf reads classic tables, and omni's -k and -o, one test or several after each other. With -P 0, as after
+// the first of a loop, a test is only its row.
+func readNetperf(b []byte) (out []Statement, _ error) {
 	parts := sections(b, netperfTitleRE)
 	if parts == nil { // without the title, as with -P 0
 		parts = [][]byte{b}
 	}
-	return each(parts, readNetperfTest)
+	for i, part := range parts {
+		some, err := readNetperfTests(part)
+		if err != nil && len(parts) > 1 {
+			err = fmt.Errorf("result %d of %d: %w", i+1, len(parts), err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, some...)
+	}
+	return out, nil
 }
 
-func readNetperfTest(b []byte) (r Statement, err error) {
+// readNetperfTests reads the results under one title.
+func readNetperfTests(b []byte) (all []Statement, err error) {
 	title := ""
 	if m := netperfTitleRE.FindSubmatch(b); m != nil {
 		title = string(m[1])
@@ -58,26 +59,34 @@ func readNetperfTest(b []byte) (r Statement, err error) {
 	switch {
 	case err != nil:
 	case burst != nil:
-		return r, fmt.Errorf("%s more requests in flight (-b): no probe of weir measures that", burst[1])
+		return nil, fmt.Errorf("%s more requests in flight (-b): no probe of weir measures that", burst[1])
 	case len(keys) > 0:
-		r, err = netperfOmni(title, keys)
+		for _, result := range keys {
+			r, err := netperfOmni(title, result)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, r)
+		}
 	case title == "TCP STREAM", title == "TCP MAERTS", title == "TCP SENDFILE":
-		r, err = netperfStream(b, title)
+		all, err = netperfStream(b, title)
 	case title == "UDP STREAM":
-		r, err = netperfDatagrams(b)
+		all, err = netperfDatagrams(b)
 	case strings.HasSuffix(strings.ToLower(title), "request/response"):
-		r, err = netperfTimes(b, title)
+		all, err = netperfTimes(b, title)
 	default:
 		if title == "" {
 			first, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
-			return r, fmt.Errorf("no result, and no title of a test: %.80q", first)
+			return nil, fmt.Errorf("no result, and no title of a test: %.80q", first)
 		}
 		err = fmt.Errorf("a table of %s: import the tests TCP_STREAM, TCP_MAERTS, TCP_SENDFILE, UDP_STREAM, TCP_RR, UDP_RR, TCP_CRR, or -k and -o of omni", title)
 	}
 	if err == nil && netperfWarnRE.Match(b) {
-		r.Notes = append(r.Notes, record.NoteConfidence.With())
+		for i := range all {
+			all[i].Notes = append(all[i].Notes, record.NoteConfidence.With())
+		}
 	}
-	return r, err
+	return all, err
 }
 
 // netperfUnit returns the unit of the table's throughput in bit/s. Bytes have binary prefixes, bits
@@ -93,82 +102,83 @@ func netperfUnit(b []byte) (float64, error) {
 	return 8 * prefixed(string(m[2]), 1024), nil
 }
 
-// only returns the groups of re's only match.
-func only(re *regexp.Regexp, b []byte) ([][]byte, error) {
-	switch all := re.FindAllSubmatch(b, -1); len(all) {
-	case 0:
+// rows returns the groups of all matches.
+func rows(re *regexp.Regexp, b []byte) ([][][]byte, error) {
+	all := re.FindAllSubmatch(b, -1)
+	if all == nil {
 		return nil, errors.New("no result: cut off, or the connection failed")
-	case 1:
-		return all[0], nil
-	default:
-		return nil, fmt.Errorf("%d rows under one head", len(all))
 	}
+	return all, nil
 }
 
 // netperfStream reads a table whose throughput is what the receiver got (send_omni_inner,
 // nettest_omni.c).
-func netperfStream(b []byte, title string) (r Statement, _ error) {
+func netperfStream(b []byte, title string) (out []Statement, _ error) {
 	unit, err := netperfUnit(b)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	m, err := only(netperfStreamRE, b)
-	if err != nil {
-		return r, err
+	all, err := rows(netperfStreamRE, b)
+	for _, m := range all {
+		r := statement("netperf-tcp", Netperf{}, "tcp")
+		r.Levels["size"], r.Levels["reverse"] = string(m[1]), strconv.FormatBool(title == "TCP MAERTS")
+		if title == "TCP SENDFILE" {
+			r.Levels["send"] = "sendfile"
+		}
+		r.add(record.Throughput, "bit/s", digits(m[3])*unit)
+		r.add(record.Window, "s", digits(m[2]))
+		out = append(out, r)
 	}
-	r = statement("netperf-tcp", Netperf{}, "tcp")
-	r.Levels["size"], r.Levels["reverse"] = string(m[1]), strconv.FormatBool(title == "TCP MAERTS")
-	if title == "TCP SENDFILE" {
-		r.Levels["send"] = "sendfile"
-	}
-	r.add(record.Throughput, "bit/s", digits(m[3])*unit)
-	r.add(record.Window, "s", digits(m[2]))
-	return r, nil
+	return out, err
 }
 
-func netperfDatagrams(b []byte) (r Statement, _ error) {
+func netperfDatagrams(b []byte) (out []Statement, _ error) {
 	unit, err := netperfUnit(b)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	sent, err := only(netperfSentRE, b)
+	sends, err := rows(netperfSentRE, b)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	got, err := only(netperfGotRE, b)
-	if err != nil {
-		return r, fmt.Errorf("the receiver's row: %w", err)
+	gets, err := rows(netperfGotRE, b)
+	if err != nil || len(gets) != len(sends) {
+		return nil, fmt.Errorf("the receiver's row: %d for %d of the sender: cut off", len(gets), len(sends))
 	}
-	size, seconds, all, arrived := digits(sent[1]), digits(sent[2]), digits(sent[3]), digits(got[2])
-	if arrived > all || !(seconds > 0) {
-		return r, fmt.Errorf("impossible: %.0f of %.0f messages arrived in %v s", arrived, all, seconds)
+	for i, sent := range sends {
+		got := gets[i]
+		size, seconds, all, arrived := digits(sent[1]), digits(sent[2]), digits(sent[3]), digits(got[2])
+		if arrived > all || !(seconds > 0) {
+			return nil, fmt.Errorf("impossible: %.0f of %.0f messages arrived in %v s", arrived, all, seconds)
+		}
+		r := statement("netperf-udp", Netperf{UDP: true}, "udp")
+		r.Datagram, r.Levels["size"] = int(size), string(sent[1])
+		r.add(record.Throughput, "bit/s", digits(got[3])*unit)
+		r.Values = append(r.Values, packets(all-arrived, all, seconds)...)
+		r.add(record.Window, "s", seconds)
+		out = append(out, r)
 	}
-	r = statement("netperf-udp", Netperf{UDP: true}, "udp")
-	r.Datagram, r.Levels["size"] = int(size), string(sent[1])
-	r.add(record.Throughput, "bit/s", digits(got[3])*unit)
-	r.Values = append(r.Values, packets(all-arrived, all, seconds)...)
-	r.add(record.Window, "s", seconds)
-	return r, nil
+	return out, nil
 }
 
 // netperfTimes reads a table of transactions, one at a time: their mean time is the inverse of the rate.
-func netperfTimes(b []byte, title string) (r Statement, _ error) {
+func netperfTimes(b []byte, title string) (out []Statement, _ error) {
 	if !bytes.Contains(b, []byte("per sec")) {
-		return r, errors.New("the table is not of transactions per second: run netperf without -f, or import -k of omni")
+		return nil, errors.New("the table is not of transactions per second: run netperf without -f, or import -k of omni")
 	}
-	m, err := only(netperfRRRE, b)
-	if err != nil {
-		return r, err
+	all, err := rows(netperfRRRE, b)
+	for _, m := range all {
+		rate := digits(m[4])
+		if !(rate > 0) {
+			return nil, fmt.Errorf("%v transactions/s", rate)
+		}
+		r := netperfResponse(strings.HasPrefix(title, "UDP"), strings.Contains(title, "Connect"), string(m[1]), string(m[2]))
+		r.add(record.RTTMean, "s", 1/rate)
+		r.add(record.Transactions, "1/s", rate)
+		r.add(record.Window, "s", digits(m[3]))
+		out = append(out, r)
 	}
-	rate := digits(m[4])
-	if !(rate > 0) {
-		return r, fmt.Errorf("%v transactions/s", rate)
-	}
-	r = netperfResponse(strings.HasPrefix(title, "UDP"), strings.Contains(title, "Connect"), string(m[1]), string(m[2]))
-	r.add(record.RTTMean, "s", 1/rate)
-	r.add(record.Transactions, "1/s", rate)
-	r.add(record.Window, "s", digits(m[3]))
-	return r, nil
+	return out, err
 }
 
 func netperfResponse(udp, connect bool, request, response string) Statement {
@@ -185,124 +195,4 @@ func netperfResponse(udp, connect bool, request, response string) Statement {
 		r.Levels["size"] = request + "," + response
 	}
 	return r
-}
-
-// netperfKeys reads KEY=value lines, or the two lines of -o.
-func netperfKeys(b []byte) (map[string]string, error) {
-	keys := map[string]string{}
-	lines := strings.SplitAfter(string(b), "\n")
-	for i, line := range lines {
-		if k, v, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "="); ok && strings.Trim(k, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" && k != "" {
-			if !strings.HasSuffix(line, "\n") {
-				return nil, errors.New("cut off: the last line does not end")
-			}
-			if _, twice := keys[k]; twice {
-				return nil, fmt.Errorf("%s occurs twice: several results without the titles of their tests", k)
-			}
-			keys[k] = v
-		}
-		if i+2 < len(lines) && strings.Contains(line, ",") && strings.Contains(line, "Throughput") {
-			both, err := csv.NewReader(strings.NewReader(line + lines[i+1])).ReadAll()
-			if err != nil || len(both) != 2 || !strings.HasSuffix(lines[i+1], "\n") {
-				return nil, fmt.Errorf("columns of -o without a row of as many: cut off (%v)", err)
-			}
-			for j, head := range both[0] {
-				keys[netperfColumns[strings.TrimSpace(head)]] = both[1][j]
-			}
-			delete(keys, "")
-		}
-	}
-	return keys, nil
-}
-
-func netperfOmni(title string, keys map[string]string) (r Statement, _ error) {
-	f := fields{text: keys}
-	proto := cmp.Or(keys["PROTOCOL"], strings.Fields(title + " ?")[0])
-	direction := keys["DIRECTION"]
-	switch test := strings.ToUpper(title); {
-	case direction != "":
-	case strings.HasPrefix(test, "OMNI "):
-		direction = strings.Trim(strings.TrimPrefix(title, "OMNI "), "|")
-	case strings.Contains(test, "CONNECT/"):
-		direction = "Connect|Send|Recv"
-	case strings.Contains(test, "REQUEST/"):
-		direction = "Send|Recv"
-	case strings.HasSuffix(test, " STREAM"), strings.HasSuffix(test, " SENDFILE"):
-		direction = "Send"
-	case strings.HasSuffix(test, " MAERTS"):
-		direction = "Recv"
-	}
-	udp := proto == "UDP"
-	if proto != "TCP" && !udp {
-		return r, fmt.Errorf("PROTOCOL is %.20q, not TCP or UDP", proto)
-	}
-	units := keys["THROUGHPUT_UNITS"]
-	switch {
-	case strings.Contains(direction, "Send|Recv"):
-		if units != "" && units != "Trans/s" {
-			return r, fmt.Errorf("THROUGHPUT_UNITS is %.20q, not Trans/s", units)
-		}
-		r = netperfResponse(udp, strings.HasPrefix(direction, "Connect"), keys["REQUEST_SIZE"], keys["RESPONSE_SIZE"])
-		rate := f.number("THROUGHPUT")
-		if f.err == nil && !(rate > 0) {
-			return r, fmt.Errorf("%v transactions/s", rate)
-		}
-		seconds, known := 0.0, keys["ELAPSED_TIME"] != ""
-		if known {
-			seconds = f.number("ELAPSED_TIME")
-		}
-		if keys["P50_LATENCY"] != "" {
-			r.add(record.RTT, "s", f.number("P50_LATENCY")/1e6)
-			if keys["P99_LATENCY"] != "" {
-				r.Values = append(r.Values, tails(rate*seconds, f.number("P99_LATENCY")/1e6, 0)...)
-			}
-		}
-		mean := 1 / rate
-		if keys["MEAN_LATENCY"] != "" {
-			mean = f.number("MEAN_LATENCY") / 1e6
-		}
-		// Transactions one at a time cannot take longer than the window, which netperf rounds to 10 ms.
-		if f.err == nil && rate*mean > 1.02 {
-			return r, fmt.Errorf("%v transactions/s of %v s each do not fit: several in flight (-b)?", rate, mean)
-		}
-		r.add(record.RTTMean, "s", mean)
-		r.add(record.Transactions, "1/s", rate)
-	case direction == "Send" || direction == "Recv":
-		unit, err := netperfUnit([]byte(units))
-		if err != nil {
-			return r, fmt.Errorf("THROUGHPUT_UNITS is %.20q, not of bits or bytes: cut off, or not asked for", units)
-		}
-		r = statement("netperf-"+protocol(udp), Netperf{UDP: udp}, protocol(udp))
-		r.Levels["reverse"] = strconv.FormatBool(direction == "Recv")
-		if size := keys["LOCAL_SEND_SIZE"]; size != "" && direction == "Send" {
-			r.Levels["size"] = size
-		}
-		// What the receiver got, also under THROUGHPUT (send_omni_inner, nettest_omni.c).
-		got := "THROUGHPUT"
-		if keys["REMOTE_RECV_THROUGHPUT"] != "" && direction == "Send" {
-			got = "REMOTE_RECV_THROUGHPUT"
-		}
-		r.add(record.Throughput, "bit/s", f.number(got)*unit)
-		for _, k := range [][2]string{{"LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD"}, {"LOCAL_SEND_THROUGHPUT", got}} {
-			if !udp || direction != "Send" || keys[k[0]] == "" || keys[k[1]] == "" {
-				continue
-			}
-			if sent, arrived := f.number(k[0]), f.number(k[1]); f.err == nil && sent > 0 {
-				r.add(record.Loss, "1", max(0, 1-arrived/sent))
-			}
-			break
-		}
-		if n := keys["LOCAL_TRANSPORT_RETRANS"]; n != "" && n != "-1" && !udp && direction == "Send" { // -1 is unknown
-			r.add(record.Retransmits, "1", f.number("LOCAL_TRANSPORT_RETRANS"))
-		}
-	default:
-		return r, fmt.Errorf("DIRECTION is %.20q, not Send, Recv or Send|Recv", direction)
-	}
-	if keys["ELAPSED_TIME"] != "" {
-		r.add(record.Window, "s", f.number("ELAPSED_TIME"))
-	}
-	if cc := keys["LOCAL_CONG_CONTROL"]; cc != "" {
-		record.Congestion.Put(r.Observed, cc)
-	}
-	return r, f.err
 }

@@ -1,0 +1,1 @@
+server: iperf -s, of two clients after each other

@@ -1,0 +1,1 @@
+client: iperf3 -J -c 127.0.0.1 | jq -s .

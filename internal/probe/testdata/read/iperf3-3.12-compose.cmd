@@ -1,0 +1,1 @@
+two clients: iperf3 -t 1 -c 127.0.0.1, in the form of docker compose logs

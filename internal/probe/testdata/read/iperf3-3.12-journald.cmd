@@ -1,0 +1,1 @@
+client: iperf3 -t 1 -c 127.0.0.1, in the form of journalctl

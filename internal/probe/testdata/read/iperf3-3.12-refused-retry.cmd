@@ -1,0 +1,1 @@
+clients: iperf3 -t 1 -c 127.0.0.1, three times

@@ -1,0 +1,1 @@
+server: iperf3 -s -1

@@ -1,0 +1,1 @@
+client: busybox ping, four times, the last without an answer
