@@ -64,6 +64,22 @@ var markdown = strings.NewReplacer(`\`, `\\`, `|`, `\|`, "`", "\\`", `*`, `\*`, 
 // Markdown is a text within a line or a cell of GitHub's Markdown.
 func Markdown(s string) string { return markdown.Replace(s) }
 
+var tex = strings.NewReplacer(`\`, `\textbackslash{}`, `{`, `\textbraceleft{}`, `}`, `\textbraceright{}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`, `\%`,
+	`_`, `\_`, `^`, `\textasciicircum{}`, `~`, `\textasciitilde{}`, `@`, `\symbol{64}`, `<`, `\textless{}`, `>`, `\textgreater{}`, `|`, `\textbar{}`,
+	`"`, `\symbol{34}`, "`", `\symbol{96}`, `µ`, `\ensuremath{\mu}`, `×`, `\ensuremath{\times}`, `÷`, `\ensuremath{\div}`,
+	`−`, `\ensuremath{-}`, `∞`, `\ensuremath{\infty}`, `≤`, `\ensuremath{\leq}`, `≥`, `\ensuremath{\geq}`)
+
+// TeX is a text within a line of LaTeX, or in braces of BibTeX: its braces are commands' and balanced, and it has no @, which
+// BibTeX obeys also behind a backslash. Letters beyond ASCII stay: a paper with such names chooses an engine that has them.
+func TeX(s string) string {
+	return tex.Replace(strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, Line(s)))
+}
+
 // Cell is a field of CSV that a spreadsheet takes for text, and never for a formula: one that would be begins with an
 // apostrophe (https://owasp.org/www-community/attacks/CSV_Injection). Numbers stay, and no character acts on a terminal.
 func Cell(s string) string {

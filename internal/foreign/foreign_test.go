@@ -100,6 +100,7 @@ func TestEscapes(t *testing.T) {
 		"XML":      {XML(hostile), "<>\"'\x00\x01\x1b\r\n\ufffe"},
 		"Markdown": {Markdown(hostile), "<\r\n"},
 		"Label":    {Label(hostile), "\x00\x01\x1b\x7f\r\n\u202e"},
+		"TeX":      {TeX(hostile), "\x00\x01\x1b\x7f\r\n\u2028\u202e@\"<>|`\ufffd"},
 		"Cell":     {Cell(hostile), "\x00\x01\x1b\x7f\r\u202e"},
 		"Command":  {Command(hostile), "\x00\x01\x1b\x7f\r\n\u202e"},
 		"Property": {Property(hostile), "\x00\x01\x1b\x7f\r\n\u202e:,"},
@@ -114,6 +115,9 @@ func TestEscapes(t *testing.T) {
 	}
 	if s := Markdown("a|`b`*c*_d_~e~"); s != "a\\|\\`b\\`\\*c\\*\\_d\\_\\~e\\~" {
 		t.Errorf("Markdown: %s", s)
+	}
+	if s := TeX(`\5%_{@}`); s != `\textbackslash{}5\%\_\textbraceleft{}\symbol{64}\textbraceright{}` {
+		t.Errorf("TeX: %s", s)
 	}
 	for in, want := range map[string]string{"": "", "bridge": "bridge", "-1.5e9": "-1.5e9", "+3": "+3", "-": "'-", "=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)",
 		"\tx": "'\tx", "\rx": `\x0dx`, "a\x1b[0m": `a\x1b[0m`, "-cmd|' /C calc'!A0": "'-cmd|' /C calc'!A0", "1-2": "1-2"} {

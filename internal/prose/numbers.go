@@ -91,11 +91,34 @@ func Bracket(i stat.Interval, digits int) string {
 
 // Brackets is an interval whose ends are written by format: "[1.32, 1.98]", or "[1.32, ∞)" without an upper end.
 func Brackets(i stat.Interval, format func(v float64) string) string {
-	least, most := "["+format(i.Lo), format(i.Hi)+"]"
+	return ended(i, format).brackets()
+}
+
+// A Number is a number as people read it, in parts.
+type Number struct {
+	Center    string // "1.57"
+	Low, High string // "1.32" and "1.98"; "−∞" and "∞" where the interval has no end; both "" without an interval
+	Unit      string // "µs"; "" of plain numbers and ratios
+}
+
+// ended returns the ends of an interval.
+func ended(i stat.Interval, format func(v float64) string) Number {
+	n := Number{Low: format(i.Lo), High: format(i.Hi)}
 	if i.Lo < -endless && !math.IsInf(i.Lo, -1) {
-		least = "(−∞"
+		n.Low = "−∞"
 	}
 	if i.Hi > endless && !math.IsInf(i.Lo, 1) {
+		n.High = "∞"
+	}
+	return n
+}
+
+func (n Number) brackets() string {
+	least, most := "["+n.Low, n.High+"]"
+	if n.Low == "−∞" {
+		least = "(−∞"
+	}
+	if n.High == "∞" {
 		most = "∞)"
 	}
 	return least + ", " + most
@@ -128,7 +151,7 @@ func RatioInterval(i stat.Interval) string {
 	if !i.Bounded() {
 		return ""
 	}
-	return " " + Brackets(i, func(v float64) string { return rounded(v, i, Digits(i)) })
+	return " " + Quotient(i).brackets()
 }
 
 // Trim has at most five digits, and no trailing zeros.
@@ -138,26 +161,50 @@ func Trim(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
 func Ratio(i stat.Interval) string { return Centered(i, Digits(i)) + "×" }
 func Times(i stat.Interval) string { return Ratio(i) + RatioInterval(i) }
 
+// Quotient is a ratio in parts.
+func Quotient(i stat.Interval) (n Number) {
+	if i.Bounded() {
+		n = ended(i, func(v float64) string { return rounded(v, i, Digits(i)) })
+	}
+	n.Center = Centered(i, Digits(i))
+	return n
+}
+
 // Measured is a value in a base unit with its interval: "1.57 [1.32, 1.98] µs". Both have as many digits as the interval
 // supports. A cost in seconds per something has the unit of the seconds: the sentence says what it is per.
 func Measured(i stat.Interval, base string) string {
 	if per, ok := strings.CutPrefix(base, "s/"); ok && per != "" {
 		base = "s"
 	}
+	return Quantity(i, base).String()
+}
+
+// String is the whole number: "1.57 [1.32, 1.98] µs".
+func (n Number) String() string {
+	text := n.Center
+	if n.Low != "" {
+		text += " " + n.brackets()
+	}
+	return strings.TrimSpace(text + " " + n.Unit)
+}
+
+// Quantity is a value in a base unit in parts.
+func Quantity(i stat.Interval, base string) (n Number) {
 	most, half := i.Hi, (i.Hi-i.Lo)/2
 	if i.Open() {
 		most, half = i.Center, i.Center-i.Lo
 	}
 	factor, label := unit.Scale(math.Max(math.Abs(i.Center), math.Abs(most)), base)
 	i, half = i.Scaled(factor), half*factor
-	text, digits := "", unit.Decimals(3, 1, i.Center)
+	digits := unit.Decimals(3, 1, i.Center)
 	if i.Bounded() && half > 0 && !math.IsInf(half, 1) {
 		digits = min(3, Supported(half))
 	}
-	if text = Fixed(i.Center, digits); i.Bounded() {
-		text += " " + Bracket(i, digits)
+	if i.Bounded() {
+		n = ended(i, func(v float64) string { return Fixed(v, digits) })
 	}
-	return strings.TrimSpace(text + " " + label)
+	n.Center, n.Unit = Fixed(i.Center, digits), label
+	return n
 }
 
 // Supported returns the decimals that an interval's half width supports: its first digit, or its first two if the
