@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +17,7 @@ import (
 )
 
 func importCommand() *cobra.Command {
-	o := job.ImportOptions{Command: append([]string{"weir"}, os.Args[1:]...), Stdin: os.Stdin, Refused: refused}
+	o := job.ImportOptions{Command: append([]string{"weir"}, os.Args[1:]...), Stdin: os.Stdin}
 	var as string
 	c := &cobra.Command{
 		Use:   "import FILE…",
@@ -28,8 +29,8 @@ also in logs, behind times and names, and in JSON. It takes what arrived, not wh
 sent, and refuses a file that does not state it, or that measured both directions at once.
 
 The network of a file is its directory's name, or --network, or a part of its path: in
---as, {network} and {probe} name those, {n} tells repetitions apart, and any other name in
-braces is a factor. Options that the output states, such as the size or the number of
+--as, {network} and {probe} name those, {n}, as often as it occurs, is thrown away, and any
+other name in braces is a factor. Options that the output states, such as the size or the number of
 streams, become factors by themselves.
 
 The results have no blocks: nothing is paired, and intervals rest on how the files of a
@@ -75,38 +76,92 @@ was refused; the others are imported.`,
 	return c
 }
 
-func refused(path string, reason error) {
-	fmt.Fprintf(os.Stderr, "weir: %s: %s\n", imported.Shown(path), imported.Clean(reason.Error()))
-}
+const (
+	mostLines   = 24 // of a terminal
+	mostReasons = 6
+	mostNamed   = 8 // refused files of which each gets a line
+)
 
+// printImported prints what came of an import, on one screen: how many files, why not the others, and the answer.
 func printImported(x job.Imported) error {
-	if x.Imported > 0 {
-		a, err := job.LoadInside(x.Dir, false)
-		if err == nil {
-			err = render.Brief(os.Stdout, spoken(section.Report(a)), width(), colors())
-		}
-		if err != nil {
-			return err
-		}
-		fmt.Println()
-	}
-	line := lang.T("%d files: %d imported, %d refused", x.Files, x.Imported, x.Refused)
+	line := lang.T("%d files: %d imported, %d refused", x.Files, x.Imported, len(x.Refused))
 	if x.Files == 1 {
-		line = lang.T("1 file: %d imported, %d refused", x.Imported, x.Refused)
+		line = lang.T("1 file: %d imported, %d refused", x.Imported, len(x.Refused))
 	}
 	if x.Other > 0 {
 		line += lang.T("; %d more do not fit --as", x.Other)
 	}
 	fmt.Println(said(line))
+	printed := 4 + printRefused(x)
 	if x.Imported > 0 {
+		fmt.Println()
+		answer, err := answer(x.Dir, mostLines-printed)
+		if err != nil {
+			return err
+		}
+		os.Stdout.Write(answer)
+		fmt.Println()
 		dir := imported.Shown(x.Dir)
 		fmt.Println(said(lang.T("%d results of %d networks in %s, divided by %s; read them with: weir report %s", x.Results, x.Networks, dir, x.Baseline, dir)))
 	}
 	switch {
 	case x.Files == 0:
 		return errors.New("no file to import")
-	case x.Refused > 0:
-		return fmt.Errorf("%d of %d files refused", x.Refused, x.Files)
+	case len(x.Refused) > 0:
+		return fmt.Errorf("%d of %d files refused", len(x.Refused), x.Files)
 	}
 	return nil
+}
+
+// answer returns what a report says first, with its table if that has room in so many lines.
+func answer(dir string, lines int) ([]byte, error) {
+	a, err := job.LoadInside(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	page := spoken(section.Report(a))
+	var b bytes.Buffer
+	if err := render.Brief(&b, page, width(), colors()); err != nil || bytes.Count(b.Bytes(), []byte("\n")) <= lines {
+		return b.Bytes(), err
+	}
+	for i := range page.Sections {
+		page.Sections[i].Tables = nil
+	}
+	b.Reset()
+	err = render.Brief(&b, page, width(), colors())
+	return b.Bytes(), err
+}
+
+// printRefused names the files that were refused, or, of many, the reasons, and returns how many lines that took.
+func printRefused(x job.Imported) (lines int) {
+	say := func(s string) {
+		lines += 1 + (len(s)-1)/max(width(), 1)
+		fmt.Fprintln(os.Stderr, s)
+	}
+	reasons := imported.Reasons(x.Refused)
+	if len(x.Refused) <= mostNamed {
+		for _, r := range x.Refused {
+			say(fmt.Sprintf("weir: %s: %s", imported.Shown(r.Path), imported.Clean(r.Reason.Error())))
+		}
+		return lines
+	}
+	for _, r := range reasons[:min(len(reasons), mostReasons)] {
+		line := lang.T("%d files: %s", r.Files, imported.Clean(r.Reason.Error()))
+		if r.Files == 1 {
+			line = lang.T("1 file: %s", imported.Clean(r.Reason.Error()))
+		}
+		say(fit(said(line), width()))
+		say(fit("    "+said(lang.T("such as %s", imported.Shown(r.Path))), width()))
+	}
+	left := 0
+	for _, r := range reasons[min(len(reasons), mostReasons):] {
+		left += r.Files
+	}
+	switch {
+	case left > 0 && x.Imported > 0:
+		say(fit(said(lang.T("%d files: other reasons; %s has all", left, imported.Shown(x.Dir)+"/imported.json")), width()))
+	case left > 0:
+		say(said(lang.T("%d files: other reasons", left)))
+	}
+	return lines
 }

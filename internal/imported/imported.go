@@ -66,6 +66,7 @@ type Set struct {
 	Probes  []Described // in the order of Study.Probes
 	Results []record.Result
 
+	paths    map[string]bool   // of files, whether each was imported
 	recorded map[string]string // the source of each trial, by the trial's mark
 	sizes    map[string]int    // the datagrams of each cell
 	blocks   int
@@ -79,7 +80,10 @@ type Described struct {
 
 // NewSet returns the set of a directory with these earlier results; the study is New's for a new one.
 func NewSet(m Manifest, s study.Study, described []Described, results []record.Result) *Set {
-	set := &Set{Manifest: m, Study: s, Probes: described, recorded: map[string]string{}, sizes: map[string]int{}}
+	set := &Set{Manifest: m, Study: s, Probes: described, paths: map[string]bool{}, recorded: map[string]string{}, sizes: map[string]int{}}
+	for _, f := range m.Files {
+		set.paths[f.Path] = set.paths[f.Path] || f.Reason == ""
+	}
 	for _, r := range results {
 		set.sizes[cell(r)] = record.Datagram.Of(r.Observed)
 		set.blocks = max(set.blocks, r.Block)
@@ -99,10 +103,14 @@ const (
 
 // Refuse records that a file was not imported, once. A file that was imported before stays so.
 func (s *Set) Refuse(path string, reason error) {
-	if slices.ContainsFunc(s.Files, func(f File) bool { return f.Path == path && f.Reason == "" }) {
+	imported, again := s.paths[path]
+	if imported {
 		return
 	}
-	s.Files = slices.DeleteFunc(s.Files, func(f File) bool { return f.Path == path && f.Reason != "" })
+	if again {
+		s.Files = slices.DeleteFunc(s.Files, func(f File) bool { return f.Path == path })
+	}
+	s.paths[path] = false
 	s.Files = append(s.Files, File{Path: path, Reason: Clean(reason.Error())})
 }
 
@@ -166,6 +174,7 @@ func (s *Set) Add(path string, b []byte, at Assignment, kind string) ([]record.R
 	}
 	s.Study, s.Probes = next, described
 	s.blocks += len(results)
+	s.paths[path] = true
 	s.Files = append(s.Files, f)
 	s.Results = append(s.Results, results...)
 	return results, nil

@@ -67,6 +67,7 @@ func TestTemplate(t *testing.T) {
 		{"results/{network}/mtu{mtu}-{n}", "results/flannel/mtu1450-2", "flannel  map[mtu:1450]"},
 		{"{network}-{n}.json", "a/kube-ovn-2.json", "kube ovn-2"},
 		{"results/{network}/{n}.json", "my-results/calico/1.json", ""},
+		{"{network}/{n}/knb-client-{probe}-{path}-{n}.log", "calico/3/knb-client-tcp-p2p-19565.log", "calico tcp map[path:p2p]"},
 		{"{network}.json", "calico.json.bak", ""},
 		{"{network}.json", "calico-json", ""},
 	} {

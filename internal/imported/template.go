@@ -12,8 +12,8 @@ import (
 )
 
 // A Template reads a file's place from its path: "{network}/{probe}-{n}.json". {network} and {probe}
-// name those, {n} tells repetitions apart and means nothing else, and any other name is a factor. A
-// placeholder stands for one or more characters of one part of the path. The template is the end of the
+// name those, {n} tells repetitions apart and means nothing else, as often as it occurs, and any other name
+// is a factor. A placeholder stands for one or more characters of one part of the path. The template is the end of the
 // path, from the beginning of a part.
 type Template struct {
 	re    *regexp.Regexp
@@ -34,7 +34,7 @@ func ParseTemplate(s string) (*Template, error) {
 		if m[1] == "block" || m[1] == "pair" {
 			return nil, fmt.Errorf("{%s} is reserved; use another name", m[1])
 		}
-		if slices.Contains(t.names, m[1]) {
+		if m[1] != "n" && slices.Contains(t.names, m[1]) {
 			return nil, fmt.Errorf("{%s} occurs twice", m[1])
 		}
 		t.names = append(t.names, m[1])

@@ -31,14 +31,14 @@ type ImportOptions struct {
 	Recursive bool               // import the files below directories
 	Command   []string           // is stored with the results
 	Stdin     io.Reader          // the file "-"
-	Refused   func(path string, reason error)
 }
 
 // Imported is what came of an import. Other files do not fit the template.
 type Imported struct {
-	Dir, Baseline                   string
-	Files, Imported, Refused, Other int
-	Results, Networks               int // in Dir, also those of earlier imports
+	Dir, Baseline          string
+	Files, Imported, Other int
+	Refused                []imported.Refusal
+	Results, Networks      int // in Dir, also those of earlier imports
 }
 
 // Import turns outputs of other tools into results. A file that cannot be imported is refused, and the others are
@@ -67,13 +67,14 @@ func Import(ctx context.Context, o ImportOptions, paths []string) (out Imported,
 			return out, failure.Environment.Of(err)
 		}
 	}
-	return Imported{x.Dir, set.Study.Baseline, x.files, len(x.inputs), x.refused, x.other, len(earlier) + len(set.Results), len(set.Study.Networks)}, nil
+	return Imported{x.Dir, set.Study.Baseline, x.files, len(x.inputs), x.other, x.refused, len(earlier) + len(set.Results), len(set.Study.Networks)}, nil
 }
 
 type importer struct {
 	ImportOptions
-	files, refused, other int
-	inputs                []input
+	files, other int
+	refused      []imported.Refusal
+	inputs       []input
 }
 
 // divide chooses the network that divides the others.
@@ -187,9 +188,8 @@ func (x *importer) add(set *imported.Set, path string) {
 
 func (x *importer) refuse(set *imported.Set, path string, reason error) {
 	x.files++
-	x.refused++
+	x.refused = append(x.refused, imported.Refusal{Path: path, Reason: reason})
 	set.Refuse(path, reason)
-	x.Refused(path, reason)
 }
 
 func (x *importer) read(set *imported.Set, in *input) error {
@@ -262,6 +262,7 @@ func (x *importer) write(set *imported.Set) (err error) {
 	if err := errors.Join(d.JSON("imported.json", set.Manifest), d.File("study.yaml", yaml), d.JSON("probes.json", set.Probes)); err != nil {
 		return err
 	}
+	var batch []*record.Result
 	for _, in := range x.inputs {
 		b := in.bytes
 		if b == nil {
@@ -276,10 +277,17 @@ func (x *importer) write(set *imported.Set) (err error) {
 			return err
 		}
 		for i := range in.results {
-			if err := d.Append(&in.results[i]); err != nil {
+			batch = append(batch, &in.results[i])
+		}
+		if len(batch) >= synced {
+			if err := d.Append(batch...); err != nil {
 				return err
 			}
+			batch = nil
 		}
 	}
-	return nil
+	return d.Append(batch...)
 }
+
+// synced is how many results reach the disk together: each time takes milliseconds.
+const synced = 200

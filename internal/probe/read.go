@@ -79,7 +79,7 @@ func Read(b []byte, kind string) ([]Statement, error) {
 		return nil, errors.New("iperf3: no JSON of iperf3: start.version is missing")
 	}
 	first, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
-	return nil, fmt.Errorf("no output of a known tool (%s): it begins with %.60q", strings.Join(readable(), ", "), first)
+	return nil, fmt.Errorf("no output of a known tool: it begins with %.60q; weir reads %s", first, strings.Join(readable(), ", "))
 }
 
 // read reads what was found. The output of a server adds nothing to that of its client.
