@@ -103,6 +103,15 @@ var (
 	TCPSndbufLimited = define("tcp.sndbuf.limited", "1", Neither, "held back by the send buffer", "受发送缓冲限制", "Share of the time with data to send in which the send buffer held the sender back (tcpi_sndbuf_limited).")
 )
 
+// When nothing was delivered. With an end, of the way to that end; otherwise of the round trip.
+var (
+	Outage       = define("outage", "s", Lower, "outage", "中断时间", "The longest time in the window in which the path delivered nothing of what was sent, unless the sender or the server's program paused; 0 if none was longer than 1 ms and than three intervals.")
+	OutagesTotal = define("outages.total", "s", Lower, "outages together", "中断总时间", "The sum of all such times in the window.")
+	Outages      = define("outages", "1", Lower, "outages", "中断次数", "How many such times there were.")
+	LostRequests = define("lost", "1", Lower, "lost requests", "丢失的请求", "Requests of the window that were not answered; with an end, those of which the request or the answer was lost on the way to it.")
+	Pause        = define("pause", "s", Neither, "pause of the program", "程序停顿", "The longest time in which the client sent nothing, or in which a request waited for the server's program for longer than 1 ms: neither counts as an outage.")
+)
+
 // Response times.
 var (
 	RTT        = define("rtt", "s", Lower, "response time", "响应时间", "Median time from sending a request to its answer.")

@@ -182,6 +182,7 @@ var Probes = map[string]func() probe.Probe{
 	"udp-open":     func() probe.Probe { return &probe.UDPOpen{} },
 	"tcp-crr":      func() probe.Probe { return &probe.TCPCRR{} },
 	"ping":         func() probe.Probe { return &probe.Ping{} },
+	"udp-outage":   func() probe.Probe { return &probe.UDPOutage{} },
 
 	"iperf3-tcp":        func() probe.Probe { return &probe.Iperf3{} },
 	"iperf3-udp":        func() probe.Probe { return &probe.Iperf3{UDP: true} },

@@ -208,7 +208,7 @@ func (a *asker) measure(out events, traffic func(d time.Duration, measured bool)
 	if a.c.Warmup > 0 {
 		err = traffic(a.c.Warmup, false)
 	}
-	for end := sock.Now() + int64(stampPatience); err == nil && a.every > 0 && !a.sock.Live && sock.Now() < end; {
+	for end := sock.Now() + int64(stampPatience); err == nil && a.sock.On && !a.sock.Live && sock.Now() < end; {
 		err = traffic(time.Millisecond, false)
 	}
 	if err == nil {

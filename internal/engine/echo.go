@@ -29,11 +29,15 @@ type echoer struct {
 	marked   bool            // the last message was marked, so the next can be a sample
 	noStamps string          // why it takes none although it was asked to
 	edges    [2]wire.Reading // of this thread and its connection at the last two requests for it, over TCP
+	arrivals *tally.Arrivals // of udp-outage, which every reply tells; nil for other workloads
 }
 
 // newEchoer prepares this thread and a socket for p.
 func newEchoer(p wire.Params, s *sock.Stamped) (*echoer, error) {
 	e := &echoer{Params: p, sock: s}
+	if p.Workload == "udp-outage" {
+		e.arrivals = tally.NewArrivals(p.Gap)
+	}
 	if p.Spin {
 		at, restore, err := sock.Settle(false)
 		if err != nil {
@@ -100,7 +104,18 @@ func (e *echoer) reply(seq uint64, b []byte) (int, unix.Errno) {
 func (e *echoer) stamping() bool { return e.sock.On && !e.samples.Full() }
 
 // heeds reports whether to read the stamp of the next message.
-func (e *echoer) heeds() bool { return e.sock.On && (e.marked || !e.sock.Live) }
+func (e *echoer) heeds() bool {
+	return e.sock.On && (e.marked || !e.sock.Live || e.arrivals != nil)
+}
+
+// tell writes what is known of the arrivals of the run into the reply b to request seq.
+func (e *echoer) tell(seq uint64, b []byte) {
+	if len(b) < wire.HeaderSize+wire.ArrivalSize {
+		return
+	}
+	e.arrivals.Add(seq, sock.Monotonic(e.sock.Arrived()), int64(e.sock.Dropped))
+	e.arrivals.Tell(sock.Monotonic(sock.Now())).Put(b[wire.HeaderSize:])
+}
 
 // receive reads the next datagram: with stamps during a run of requests and replies, otherwise with
 // the drop counter.
@@ -133,6 +148,9 @@ func (u *udpServer) reply(h wire.Header, n int) {
 	e := u.echo
 	if e != nil {
 		e.marked = h.Kind == wire.KindStamped
+		if e.arrivals != nil && h.Run == u.run {
+			e.tell(h.Seq, u.msg.Buf[:n])
+		}
 	}
 	if h.Kind != wire.KindStamped || e == nil || h.Run != u.run || !e.stamping() {
 		if e != nil {

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bufio"
+	"io"
 	"net"
 	"net/netip"
 	"runtime"
@@ -209,6 +211,43 @@ func TestMiddleIsMute(t *testing.T) {
 			t.Errorf("%s without any reply: %v", workload[0], err)
 		}
 	}
+}
+
+// To udp-outage, a path or a server that goes away is a result.
+func TestOutageToTheEnd(t *testing.T) {
+	addr, stop := serve(t, loopbacks[0])
+	m := &middle{mute: true}
+	args := []string{"--duration", "50ms", "--warmup", "20ms", "--timeout", "100ms"}
+	var r event.Outages
+	measure(t, &r, append([]string{"run", "udp-outage", m.between(t, addr)}, args...)...)
+	ends := func(want int64) {
+		t.Helper()
+		if g := r.RoundTrip.List; len(g) != 1 || !g[0].After || r.Lost.Unknown < want || r.Lost.Sum() != r.Lost.Unknown || r.Check() != nil {
+			t.Errorf("%+v, %+v lost of %d (%v), want an outage without an end", r.RoundTrip, r.Lost, r.Requests, r.Check())
+		}
+	}
+	if ends(r.Requests); r.Answered > 0 || !r.RoundTrip.List[0].Before {
+		t.Errorf("%d answered, %+v: want none", r.Answered, r.RoundTrip)
+	}
+	out, in := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- order(t.Context(), in, "run", "udp-outage", addr, "--duration", "1s", "--timeout", "100ms")
+		in.Close()
+	}()
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && lines.Text() != event.MarkBegin {
+	}
+	stop()
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), event.MarkResult) {
+	}
+	if err := wire.StrictJSON(lines.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	ends(1)
 }
 
 // An interrupted system call is neither a reply nor a request nor an end. Here every thread is

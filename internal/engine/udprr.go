@@ -206,7 +206,7 @@ func (a *udpAsker) schedule(interval float64, d int64, measured bool) (offered, 
 		if t-a.heard > int64(a.c.timeout) && float64(t-a.heard) > 3*interval {
 			return offered, late, fmt.Errorf("no reply for %v: %w", a.c.timeout, sock.ErrSilent)
 		}
-		if err := a.send(int(a.seq%uint64(len(a.book.Slots))), due, measured); err != nil {
+		if err := a.asker.send(int(a.seq%uint64(len(a.book.Slots))), due, measured); err != nil {
 			return offered, late, err
 		}
 	}
@@ -224,7 +224,7 @@ func (a *udpAsker) listen(t int64) error {
 			a.doze(left - sock.SpinBelow)
 		}
 		// Poll during the last moment: waking up takes about as long.
-		freed, err := a.receive(unix.MSG_DONTWAIT)
+		freed, err := a.asker.receive(unix.MSG_DONTWAIT)
 		if err == nil {
 			err = a.record()
 		}

@@ -16,7 +16,7 @@ import (
 var nativeProbes = map[string]Probe{
 	"udp-gso":    UDPStream{Send: "gso"},
 	"tcp-stream": TCPStream{}, "udp-stream": UDPStream{}, "udp-rate": UDPRate{},
-	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "udp-open": UDPOpen{}, "tcp-crr": TCPCRR{}, "ping": Ping{}, "udp-capacity": UDPCapacity{},
+	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "udp-open": UDPOpen{}, "udp-outage": UDPOutage{}, "tcp-crr": TCPCRR{}, "ping": Ping{}, "udp-capacity": UDPCapacity{},
 }
 
 // nativeProbe returns the probe of a recorded file: 1-udp-rr-refused.out belongs to udp-rr.
@@ -95,6 +95,7 @@ func TestNativeCommands(t *testing.T) {
 		{UDPRR{Size: 100}, serve, "run udp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 100 --inflight 1"},
 		{UDPRR{Spin: true}, serve, "run udp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --inflight 1 --spin"},
 		{UDPOpen{}, serve, "run udp-open 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --rate 2000"},
+		{UDPOutage{}, serve, "run udp-outage 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --rate 2000"},
 		{UDPOpen{Rate: 50, Size: 18, Spin: true}, serve, "run udp-open 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 50 --spin"},
 		{TCPCRR{}, serve, "run tcp-crr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --cc cubic"},
 		{TCPStream{}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1048576 --streams 1 --cc cubic --dscp 0"},
@@ -195,7 +196,7 @@ func TestPackets(t *testing.T) {
 func TestNativeFirstValue(t *testing.T) {
 	for name, want := range map[string]string{
 		"tcp-stream": "throughput bit/s", "udp-stream": "throughput bit/s", "udp-rate": "packet.rate packet/s",
-		"tcp-rr": "rtt s", "udp-rr": "rtt s", "udp-open": "rtt s", "tcp-crr": "rtt s", "ping": "rtt s", "udp-capacity": "capacity packet/s",
+		"tcp-rr": "rtt s", "udp-rr": "rtt s", "udp-open": "rtt s", "udp-outage": "outage s", "tcp-crr": "rtt s", "ping": "rtt s", "udp-capacity": "capacity packet/s",
 	} {
 		m, err := nativeProbes[name].Parse(Output{Client: read(t, "testdata/native/1-"+name+".out")})
 		if err != nil {
@@ -278,6 +279,14 @@ func TestNativeRefuses(t *testing.T) {
 		{"udp-open", `"lateSends":`, `"lateSends":99999999,"was":`, "99999999 requests late"},
 		{"udp-open", `"stalls":`, `"stalls":99999999,"was":`, "99999999 stalls"},
 		{"udp-open", `"rate":`, `"rate":-1,"was":`, "rate is -1"},
+		{"udp-outage", `"requests":`, `"requests":1,"was":`, "impossible: 1 requests, "},
+		{"udp-outage", `"offered":`, `"offered":1,"was":`, "requests sent of 1"},
+		{"udp-outage", `"socket":0`, `"socket":-1`, "impossible: "},
+		{"udp-outage", `"bin":1000000`, `"bin":0`, "in 200 bins of 0 ns"},
+		{"udp-outage", `"replies":[`, `"replies":[400,`, "in 201 bins of 1000000 ns, of "},
+		{"udp-outage", `"longest":0`, `"longest":1`, "round trip: 0 gaps"},
+		{"udp-outage-ways", `"length":`, `"length":1,"was":`, "impossible: round trip: 2 gaps"},
+		{"udp-outage-ways", `"begin":`, `"begin":99999999999999,"was":`, "impossible: round trip: a gap of"},
 		{"tcp-crr", `"connectHist":`, `"was":`, "connectHist is missing"},
 		{"tcp-rr", `"hist":`, `"hist":"","was":`, "hist is missing"},
 		{"tcp-rr", `"window":`, `"window":1e-9,"was":`, "a transaction of"},
@@ -299,7 +308,7 @@ func TestNativeRefuses(t *testing.T) {
 		if bytes.Equal(bad, out) {
 			t.Fatalf("%s has no %s", tc.file, tc.from)
 		}
-		m, err := nativeProbes[tc.file].Parse(Output{Client: bad})
+		m, err := nativeProbe(t, "1-"+tc.file+".out").Parse(Output{Client: bad})
 		if err == nil || !strings.Contains(err.Error(), tc.want) || len(m.Values) > 0 {
 			t.Errorf("%s with %s: %v, want %q", tc.file, tc.to, err, tc.want)
 		}

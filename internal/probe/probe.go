@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
@@ -148,6 +149,9 @@ type Measured struct {
 	Moved, Messages float64
 	// Pause is the longest scheduled gap between two sends, in s; 0 for none.
 	Pause float64
+	// Outages are when nothing arrived, of the probes that look for it; nil for others. Times of the round trip and of the way
+	// back are ns of CLOCK_MONOTONIC of the client's machine.
+	Outages *event.Outages
 	// Client and Server are what the native probes' own threads read at the edges of the window: only
 	// CPU, Wait and TCP are set. They are zero for other tools.
 	Client, Server evidence.End

@@ -101,6 +101,8 @@ func stalled(r *record.Result, m probe.Measured) []record.Note {
 	received, _ := r.Get(record.FragmentsReceived)
 	failed, _ := r.Get(record.FragmentsFailed)
 	switch {
+	case m.Outages != nil: // whether anything arrived is what it measured
+		return nil
 	case m.Values[0].Value == 0 && failed.Value > received.Value/2:
 		return []record.Note{record.NoteRefused.With()}
 	case m.Values[0].Value == 0:

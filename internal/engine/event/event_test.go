@@ -21,6 +21,7 @@ func TestRoundTrip(t *testing.T) {
 		&UDPSearch{Head: head("udp-search"), Found: Found{Lower: 1, Limit: LimitPath}, Phases: []Phase{{Sent: 1}}},
 		&RR{Head: head("udp-rr"), CPU: &cpu, Split: Split{Stamps: NoStamps + "why", PathHist: "HIST"}},
 		&Open{RR: RR{Head: head("udp-open")}, Rate: 20},
+		&Outages{Head: head("udp-outage"), Back: Gaps{Count: 1, Total: 5, Longest: 5, List: []Gap{{Begin: 1, End: 7, Length: 5, After: true}}}, Timeline: Timeline{Bin: 1, Replies: []int64{3}}},
 		&CRR{RR: RR{Head: head("tcp-crr")}, ConnectHist: "HIST"},
 		&Ping{Head: head("ping"), Socket: "raw"},
 		&Reach{Head: head("reach"), Tries: 1},
@@ -83,7 +84,7 @@ func TestRecorded(t *testing.T) {
 			continue
 		}
 		r := map[string]any{"tcp-stream": &TCPStream{}, "udp-stream": &UDPStream{}, "udp-search": &UDPSearch{}, "tcp-rr": &RR{},
-			"udp-rr": &RR{}, "udp-open": &Open{}, "tcp-crr": &CRR{}, "ping": &Ping{}}[head.Workload]
+			"udp-rr": &RR{}, "udp-open": &Open{}, "udp-outage": &Outages{}, "tcp-crr": &CRR{}, "ping": &Ping{}}[head.Workload]
 		if err := Read(out, head.Workload, r); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}

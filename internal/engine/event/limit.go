@@ -14,6 +14,7 @@ const (
 	MaxMessage  = 16 << 20 // bytes per write or message over TCP
 	MinDatagram = 16       // bytes: every datagram, and every tcp-crr request, carries a header
 	MaxDatagram = 65507    // bytes: 65535 - IPv4 header 20 - UDP header 8
+	MinNumbered = 64       // bytes of udp-outage: its replies tell of arrivals
 	MaxDSCP     = 63
 
 	// MinPaced is the lowest rate of a paced TCP stream, bit/s: its queue of MinQueue bytes drains
@@ -102,6 +103,8 @@ func Within[T cmp.Ordered](name string, v, least, most T, unit string) error {
 func CheckMessages(workload string, size, inflight int) error {
 	least, most := MinDatagram, MaxDatagram
 	switch {
+	case workload == "udp-outage":
+		least = MinNumbered
 	case workload == "tcp-crr":
 		most = MaxMessage
 	case strings.HasPrefix(workload, "tcp-"):

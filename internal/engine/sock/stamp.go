@@ -40,6 +40,8 @@ type Stamped struct {
 	Live bool  // one did
 	Rx   int64 // when the kernel received the last message, ns since 1970; 0: unknown
 	Spin bool  // Recv with MSG_DONTWAIT tries Polls times
+	// Dropped is how many messages the socket had no room for, if it counts them, as of the last one with a stamp.
+	Dropped uint32
 
 	from    *unix.RawSockaddrAny // sender of the last datagram; nil on a connected socket
 	FromLen uint32
@@ -112,7 +114,7 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 		s.FromLen = s.hdr.Namelen
 	}
 	if s.On {
-		s.Rx = parseReceived(s.control[:min(int(s.hdr.Controllen), len(s.control))])
+		s.Rx, s.Dropped = parseReceived(s.control[:min(int(s.hdr.Controllen), len(s.control))])
 		s.Live = s.Live || s.Rx > 0
 	}
 	return n, 0
@@ -156,16 +158,48 @@ func (s *Stamped) Sent() (id uint32, t int64, ok bool) {
 	}
 }
 
-// parseReceived returns the time of receipt in control data, or 0.
-func parseReceived(b []byte) (t int64) {
+// Arrived returns when the kernel received the last message, on the clock of Now; if it did not stamp it, now.
+func (s *Stamped) Arrived() int64 {
+	t, wall := bothClocks()
+	if s.Rx == 0 || s.Rx > wall { // the clock of the stamps was set
+		return t
+	}
+	return t - (wall - s.Rx)
+}
+
+// bothClocks reads the clock of Now and that of the kernel's stamps at one moment. A thread that loses its CPU between the
+// two reads repeats them.
+func bothClocks() (now, wall int64) {
+	const (
+		close = 5_000 // ns, several times what three reads take
+		tries = 4
+	)
+	for range tries {
+		before := Now()
+		x := time.Now()
+		now, wall = int64(x.Sub(epoch)), x.UnixNano()
+		if Now()-before < close {
+			break
+		}
+	}
+	return now, wall
+}
+
+// parseReceived returns the time of receipt in control data, or 0, and how many messages the socket had no room for before
+// this one (SO_RXQ_OVFL, socket(7)), or 0.
+func parseReceived(b []byte) (t int64, dropped uint32) {
 	for len(b) > 0 {
 		level, kind, data, rest := nextControl(b)
-		if level == unix.SOL_SOCKET && kind == unix.SCM_TIMESTAMPING {
+		switch {
+		case level != unix.SOL_SOCKET:
+		case kind == unix.SCM_TIMESTAMPING:
 			t = parseStamp(data)
+		case kind == unix.SO_RXQ_OVFL && len(data) >= 4:
+			dropped = binary.NativeEndian.Uint32(data)
 		}
 		b = rest
 	}
-	return t
+	return t, dropped
 }
 
 // parseSent reads the control data of a stamp of sending; ok is false for other entries of an error
@@ -220,3 +254,13 @@ func Wall(t int64) int64 {
 	x := time.Now()
 	return x.UnixNano() - (int64(x.Sub(epoch)) - t)
 }
+
+// sinceBoot is CLOCK_MONOTONIC at time 0 of Now, which runs with it.
+var sinceBoot = func() int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // it exists everywhere
+	return t.Nano() - Now()
+}()
+
+// Monotonic returns the time t of Now on CLOCK_MONOTONIC, which all processes of this machine share, ns.
+func Monotonic(t int64) int64 { return t + sinceBoot }

@@ -100,8 +100,8 @@ type Accepted struct {
 // Version is the version of the protocol. Version 2 admits clients by a token, version 3 reports
 // silences and counts in phases, version 4 reports CPU times, version 5 agrees on congestion control, version 6
 // reports run-queue waits and TCP_INFO, version 7 has several streams of datagrams, version 9
-// waits for whole buffers of TCP and reports naps.
-const Version = 9
+// waits for whole buffers of TCP and reports naps, version 10 tells arrivals in replies.
+const Version = 10
 
 func (a Accepted) Check() error {
 	if a.Error != "" {
@@ -121,7 +121,7 @@ const (
 	MaxLine    = 4096 // bytes of a control message
 )
 
-var Workloads = []string{"tcp-crr", "tcp-rr", "tcp-stream", "udp-open", "udp-rr", "udp-search", "udp-stream"}
+var Workloads = []string{"tcp-crr", "tcp-rr", "tcp-stream", "udp-open", "udp-outage", "udp-rr", "udp-search", "udp-stream"}
 
 // Params is the client's first message: its plan, and settings for the server. Times are
 // nanoseconds.
@@ -148,6 +148,8 @@ type Params struct {
 	Inflight int  `json:"inflight,omitempty"` // outstanding at once; 0 is 1
 	Spin     bool `json:"spin,omitempty"`     // poll instead of block, at both ends
 	Stamps   bool `json:"stamps,omitempty"`   // the client will mark requests for stamps
+
+	Gap time.Duration `json:"gap,omitempty"` // udp-outage: a longer time between two arrivals is a gap
 }
 
 func (p Params) Check() error {
@@ -168,6 +170,8 @@ func (p Params) Check() error {
 		event.Within("receive buffer", p.RcvBuf, 0, MaxBuffer, "bytes"),
 		event.Within("DSCP", p.DSCP, 0, event.MaxDSCP, ""),
 		event.Within("nap", p.Nap, 0, MaxNap, ""),
+		event.Within("gap", p.Gap, 0, MaxTime, ""),
+		Only(p.Gap != 0, p.Workload, "a gap is", "udp-outage"),
 		Only(p.Streams != 1, p.Workload, "--streams is", "tcp-stream", "udp-stream"),
 		event.CheckQueues(p.Send, p.Streams),
 		Only(p.Discard, p.Workload, "--discard is", "tcp-stream"),
