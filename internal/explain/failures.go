@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -48,15 +49,12 @@ func (r Premises) failures(network string) []Statement {
 	return []Statement{s}
 }
 
-// longestReason bounds a reason in a sentence, bytes: programs print what they like.
+// longestReason bounds a reason in a sentence, characters: programs print what they like.
 const longestReason = 160
 
 // why says how a trial ended and why.
 func why(p analysis.Point) lang.Text {
-	reason := []rune(p.Reason)
-	if len(reason) > longestReason {
-		reason = append(reason[:longestReason:longestReason], '…')
-	}
+	reason := prose.Reason(p.Reason, longestReason)
 	how := lang.T("failed")
 	switch p.Status {
 	case record.Invalid:
@@ -64,8 +62,8 @@ func why(p analysis.Point) lang.Text {
 	case record.Skipped:
 		how = lang.T("were skipped")
 	}
-	if len(reason) == 0 {
+	if reason == "" {
 		return how
 	}
-	return lang.T("%s: %s", how, lang.Stored(string(reason)))
+	return lang.T("%s: %s", how, lang.Stored(reason))
 }

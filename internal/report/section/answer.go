@@ -236,10 +236,7 @@ func often(all map[string]int) (reason string) {
 			reason = r
 		}
 	}
-	if r := []rune(reason); len(r) > longestReason {
-		return string(r[:longestReason]) + "…"
-	}
-	return reason
+	return prose.Reason(reason, longestReason)
 }
 
 // reach says how sure the answer is, and what another run or machine may change.

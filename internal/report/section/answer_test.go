@@ -218,3 +218,11 @@ func TestOtherRun(t *testing.T) {
 		}
 	}
 }
+
+// What a failed command said comes before its command line.
+func TestOften(t *testing.T) {
+	line := "tc qdisc add dev eth0 root handle 1: netem limit 1000000000000000000000 delay 10ms loss 1% duplicate 5%"
+	if got, want := often(map[string]int{"step 2 of 3, in h1: " + line + ": exit status 1: Illegal limit": 2, "x": 1}), "step 2 of 3, in h1: exit status 1: Illegal limit"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
