@@ -59,6 +59,7 @@ var states = []state{
 		bin: map[string]string{"iperf3": "case $1 in --version) echo 'iperf 3.12'; exit;; esac\n" + stuck}},
 	{name: "run: between two", args: "run " + twice, lab: true, here: "{tmp}/out/001/report.html"},
 	{name: "reproduce", args: "reproduce tso-doubles-tcp --fast -o {tmp}/out", lab: true, here: "{tmp}/stderr"},
+	{name: "figure", args: "figure thesis-14 --fast --results {tmp}/out", lab: true, here: "{tmp}/stderr"},
 	{name: "trace", args: "trace -n " + asks, lab: true, bin: map[string]string{"tc": stuck}},
 	{name: "doctor", args: "doctor", lab: true, bin: map[string]string{"iperf3": stuck}},
 	{name: "lab up: building", args: "lab up --name t{pid} -n " + asks, lab: true, bin: map[string]string{"tc": stuck}},
@@ -85,6 +86,9 @@ func TestTerm(t *testing.T) {
 	}
 	for _, s := range states {
 		t.Run(s.name, func(t *testing.T) {
+			if err := guestErr(); s.bin[qemu] != "" && err != nil {
+				t.Skip(err)
+			}
 			t.Parallel()
 			if s.lab {
 				needLab(t)
@@ -189,10 +193,12 @@ func TestTermPrinting(t *testing.T) {
 		t.Skip("slow: run without -short")
 	}
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "out")
-	finish(t, weir("", "run", "-n", "host,bridge", "-p", "udp-rr", "--blocks", "2", "--duration", "10ms", "--warmup", "0s", "-o", dir))
-	for _, args := range [][]string{{"report", dir}, {"report", "--format", "csv", dir}, {"compare", dir, dir}, {"explain", dir}, {"list", "networks"}, {"plan", "-n", "bridge"},
-		{"run", "-n", "host", "-p", "udp-rr", "--blocks", "1", "--duration", "10ms", "--warmup", "0s", "-o", dir + "2"}, {"doctor"}, {"engine", "serve", "127.0.0.1:0"}} {
+	above := t.TempDir()
+	series := filepath.Join(above, "out")
+	finish(t, weir("", "run", "-n", "host,bridge", "-p", "udp-rr", "--blocks", "2", "--duration", "10ms", "--warmup", "0s", "--runs", "2", "-o", series))
+	dir := filepath.Join(series, "001")
+	for _, args := range [][]string{{"report", dir}, {"report", "--format", "csv", dir}, {"compare", dir, dir}, {"explain", dir}, {"pool", series}, {"index", above}, {"figure"}, {"list", "networks"}, {"plan", "-n", "bridge"},
+		{"run", "-n", "host", "-p", "udp-rr", "--blocks", "1", "--duration", "10ms", "--warmup", "0s", "-o", series + "2"}, {"doctor"}, {"engine", "serve", "127.0.0.1:0"}} {
 		t.Run(args[0], func(t *testing.T) {
 			t.Parallel()
 			tmp := t.TempDir()
