@@ -76,7 +76,7 @@ func Read(b []byte, kind string) ([]Statement, error) {
 	case all != nil:
 		return all, nil
 	case f.strange:
-		return nil, errors.New("iperf3: no JSON of iperf3: start.version is missing")
+		return nil, errors.New("JSON, but no JSON of iperf3, and none that holds the output of a known tool")
 	}
 	first, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
 	return nil, fmt.Errorf("no output of a known tool: it begins with %.60q; weir reads %s", first, strings.Join(readable(), ", "))

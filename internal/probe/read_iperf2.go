@@ -25,6 +25,7 @@ var (
 	iperf2BounceHeadRE = regexp.MustCompile(`(?m)^Bounce-back test \(size=(\d+)(?:\.0)? Byte\)`)
 	iperf2LossRE       = regexp.MustCompile(`^ +(\d+\.\d+) ms +(\d+)/ *(\d+) \(`)
 	iperf2StreamRE     = regexp.MustCompile(`(?m)^\[ *\*?\d+\] local \S+ port (\d+) connected with \S+ port (\d+)(.*)$`)
+	iperf2SilentRE     = regexp.MustCompile(`^Server listening on .*\n(?:(?:TCP window size|UDP buffer size|Receiving|Read buffer size|\[ *\*?\d+\] local|-+$).*\n|-+\n)*$`)
 	iperf2EmptyRE      = regexp.MustCompile(`(?m)^\[ *\d+\] +\d+\.\d+- *\d+\.\d+ sec .* -?nan .*$`)
 	iperf2StarRE       = regexp.MustCompile(`(?m)^\[ *\*\d+\] +\d`)
 	iperf2PlainRE      = regexp.MustCompile(`(?m)^\[ *\d+\] +\d+\.\d+-`)
@@ -40,10 +41,15 @@ func readIperf2(b []byte) ([]Statement, error) {
 	if len(parts) == 1 {
 		parts[0] = b // with several streams, some connect before the client prints its head
 	}
-	for i, part := range parts[:max(0, len(parts)-1)] { // a client of -d and -r is a server, too
-		if iperf2HeadRE.FindSubmatch(part)[1][0] == 'S' && !iperf2AnyRE.Match(part) && iperf2HeadRE.FindSubmatch(parts[i+1])[1][0] == 'C' {
-			return nil, errBidirectional("-d, or -r one after the other")
+	for i, part := range parts[:max(0, len(parts)-1)] {
+		if iperf2SilentRE.Match(part) && iperf2HeadRE.FindSubmatch(parts[i+1])[1][0] == 'C' {
+			return nil, errBidirectional("-d, or -r one after the other") // such a client is a server, too
 		}
+	}
+	if len(parts) > 1 { // a server that waits says nothing
+		parts = slices.DeleteFunc(parts, func(b []byte) bool {
+			return iperf2HeadRE.FindSubmatch(b)[1][0] == 'S' && !iperf2AnyRE.Match(b) && !iperf2StreamRE.Match(b)
+		})
 	}
 	all, err := each(parts, readIperf2Test)
 	if err != nil {
@@ -78,7 +84,7 @@ func iperf2Ports(b []byte) (ports string, client bool) {
 		all = append(all, string(port))
 	}
 	slices.Sort(all)
-	return strings.Join(all, " "), client
+	return strings.Join(slices.Compact(all), " "), client
 }
 
 // iperf2TwoWay returns an error if data went in both directions, or if a server served one test after another.
@@ -109,7 +115,11 @@ func readIperf2Test(b []byte) (Statement, error) {
 	if err := iperf2TwoWay(b, head[3], client); err != nil {
 		return r, err
 	}
-	streams := len(iperf2StreamRE.FindAll(b, -1))
+	peers := map[string]bool{} // some versions name one twice
+	for _, m := range iperf2StreamRE.FindAll(b, -1) {
+		peers[string(m)] = true
+	}
+	streams := len(peers)
 	reverse := bytes.Contains(b, []byte(" (reverse)"))
 	rows, err := iperf2Totals(b, client && udp)
 	switch {

@@ -16,7 +16,7 @@ import (
 //	[  5]   0.00-10.00  sec  1.10 GBytes   942 Mbits/sec                  receiver
 //	[SUM]   0.00-10.00  sec  1.25 MBytes  1.05 Mbits/sec  0.012 ms  0/906 (0%)  receiver
 var (
-	iperf3TextRE  = regexp.MustCompile(`(?m)^(?:iperf 3\.\d|Connecting to host .*, port \d+|Accepted connection from |Server listening on \d+(?: |$)|\[(?:SUM| *\d+)\].* (?:sender|receiver) *$|iperf3: (?:error|interrupt) - )`)
+	iperf3TextRE  = regexp.MustCompile(`(?m)^(?:iperf 3\.\d|Connecting to host .*, port \d+|Accepted connection from |Server listening on \d+(?: |$)|\[ ID\]\[Role\] |\[(?:SUM| *\d+)\].* (?:sender|receiver) *$|iperf3: (?:error|interrupt) - )`)
 	iperf3HeadRE  = regexp.MustCompile(`(?m)^(?:iperf 3\.\d.*\n(?:[^\[\n].*\n){0,5}?)?Connecting to host .*`)
 	iperf3RowRE   = regexp.MustCompile(`(?m)^\[(SUM| *\d+)\] +(\d+\.\d+)- *(\d+\.\d+) +sec +(\d+(?:\.\d+)?) ([KMGT]?)Bytes +(\d+(?:\.\d+)?) ([KMGT]?)(bits|Bytes)/sec +(?:(\d+\.\d+) ms +)?(?:(\d+)(?:/(\d+) \([^)]*\))? +)?(sender|receiver) *$`)
 	iperf3RoleRE  = regexp.MustCompile(`(?m)^\[(?:SUM| *\d+)\]\[[TR]X-[CS]\]|^\[ ID\]\[Role\]`)
@@ -30,11 +30,31 @@ var (
 // readIperf3Text reads the text of a client, one test or several after each other. What precedes the first one, and
 // failures to connect between them, measured nothing.
 func readIperf3Text(b []byte) ([]Statement, error) {
-	parts := sections(b, iperf3HeadRE)
-	if parts == nil {
-		parts = [][]byte{b}
+	at := iperf3HeadRE.FindAllIndex(b, -1)
+	if at == nil {
+		return each([][]byte{b}, readIperf3Test)
 	}
-	return each(parts, readIperf3Test)
+	for i, m := range at {
+		end := len(b)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		_, after, _ := bytes.Cut(b[m[0]:end], []byte("\niperf Done."))
+		if i == 0 && iperf3Headless(b[:m[0]]) || iperf3Headless(after) {
+			return nil, errHeadless
+		}
+	}
+	return each(sections(b, iperf3HeadRE), readIperf3Test)
+}
+
+var errHeadless = errors.New("the beginning is missing (\"Connecting to host\"): the output does not say which end sent")
+
+// iperf3Headless reports whether a text between tests has a client's result.
+func iperf3Headless(b []byte) bool {
+	if at := bytes.Index(b, []byte("Accepted connection from ")); at >= 0 {
+		b = b[:at]
+	}
+	return iperf3RowRE.Match(b) || iperf3RoleRE.Match(b)
 }
 
 // readIperf3Test reads the report at the end of one test. It needs the receiver's line: the sender's rate is not
@@ -53,8 +73,8 @@ func readIperf3Test(b []byte) (r Statement, _ error) {
 		rows[string(m[12])] = append(rows[string(m[12])], m)
 	}
 	received, n, err := total(rows["receiver"])
-	streams := max(1, len(iperf3PeerRE.FindAll(b, -1)))
-	if streams == 1 && !client {
+	streams := len(iperf3PeerRE.FindAll(b, -1))
+	if streams == 0 { // cut out of the text
 		streams = max(1, n)
 	}
 	switch fail := iperf3ErrRE.FindSubmatch(b); {
@@ -75,7 +95,7 @@ func readIperf3Test(b []byte) (r Statement, _ error) {
 	case n != streams && streams > 1, string(received[1]) == "SUM" && n < 2:
 		return r, fmt.Errorf("the receiver reports %d of %d streams", n, streams)
 	case !client && !iperf3SendsRE.Match(b):
-		return r, errors.New("the beginning is missing (\"Connecting to host\"): the output does not say which end sent")
+		return r, errHeadless
 	}
 	return iperf3Total(b, received, rows["sender"], streams)
 }

@@ -3,6 +3,7 @@ package probe
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -35,20 +36,37 @@ type source struct {
 // pods are two outputs. A text whose lines have none is returned as it is. What a prefixed text has on lines
 // without a prefix is the collector's.
 func unprefixed(b []byte) [][]byte {
-	var sources []*source
+	var patterns, indents []string
 	known := map[string]bool{}
 	for line := range bytes.Lines(b) {
 		at := anchorRE.FindIndex(bytes.TrimRight(line, "\n"))
 		if at == nil || at[0] > maxPrefix || bytes.IndexByte(line[:at[0]], '"') >= 0 { // a string of JSON
 			continue
 		}
+		if at[0] == 0 && iperf3ErrRE.Match(line) {
+			continue // iperf3 puts neither time nor title in front of it
+		}
 		if at[0] == 0 {
 			return [][]byte{b}
 		}
-		if p := prefixPattern(string(line[:at[0]])); !known[p] && len(sources) < maxSources {
-			known[p] = true
-			sources = append(sources, &source{prefix: regexp.MustCompile(p)})
+		p := prefixPattern(string(line[:at[0]]))
+		if known[p] || len(known) == maxSources {
+			continue
 		}
+		known[p] = true
+		if len(bytes.TrimSpace(line[:at[0]])) == 0 {
+			indents = append(indents, p)
+		} else {
+			patterns = append(patterns, p)
+		}
+	}
+	if indents != nil { // a page can mix them in one output
+		slices.SortFunc(indents, func(a, b string) int { return len(b) - len(a) })
+		patterns = append(patterns, strings.Join(indents, "|"))
+	}
+	var sources []*source
+	for _, p := range patterns {
+		sources = append(sources, &source{prefix: regexp.MustCompile(p)})
 	}
 	if sources == nil {
 		return [][]byte{b}
@@ -60,6 +78,9 @@ func unprefixed(b []byte) [][]byte {
 			if m := s.prefix.FindIndex(line); m != nil && m[1] > longest {
 				of, longest = s, m[1]
 			}
+		}
+		if of == nil && len(sources) == 1 && iperf3ErrRE.Match(line) {
+			of, longest = sources[0], 0
 		}
 		if of != nil {
 			of.Write(line[longest:])

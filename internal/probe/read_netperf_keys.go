@@ -52,19 +52,20 @@ func netperfKeys(b []byte) (all []map[string]string, _ error) {
 	return all, nil
 }
 
-// netperfColumnsOf reads the rows of -o.
+// netperfColumnsOf reads the rows of -o. A row of netperf -P 0 follows those before it; a histogram is none.
 func netperfColumnsOf(head string, lines []string) (all []map[string]string, _ error) {
-	for _, line := range lines {
-		if !strings.Contains(line, ",") {
+	names := strings.Split(strings.TrimSuffix(head, "\n"), ",")
+	for i, line := range lines {
+		row, err := csv.NewReader(strings.NewReader(line)).Read()
+		if err != nil || len(row) < 2 && i > 0 {
 			continue
 		}
-		both, err := csv.NewReader(strings.NewReader(head + line)).ReadAll()
-		if err != nil || len(both) != 2 || !strings.HasSuffix(line, "\n") {
-			return nil, fmt.Errorf("columns of -o and a row of another number of them: cut off (%v)", err)
+		if len(row) != len(names) || !strings.HasSuffix(line, "\n") {
+			return nil, fmt.Errorf("a row of %d values under %d columns of -o: cut off", len(row), len(names))
 		}
 		keys := map[string]string{}
-		for j, name := range both[0] {
-			keys[netperfColumns[strings.TrimSpace(name)]] = both[1][j]
+		for j, name := range names {
+			keys[netperfColumns[strings.TrimSpace(name)]] = row[j]
 		}
 		delete(keys, "")
 		all = append(all, keys)
@@ -93,6 +94,9 @@ func netperfOmni(title string, keys map[string]string) (r Statement, _ error) {
 		direction = "Recv"
 	}
 	udp := proto == "UDP"
+	if proto == "OMNI" {
+		return r, errors.New("the output has no PROTOCOL: add it to -k or -o")
+	}
 	if proto != "TCP" && !udp {
 		return r, fmt.Errorf("PROTOCOL is %.20q, not TCP or UDP", proto)
 	}

@@ -22,9 +22,9 @@ import (
 //	3 packets transmitted, 3 received, 0% packet loss, time 2027ms
 //	rtt min/avg/max/mdev = 0.051/0.060/0.075/0.010 ms
 var (
-	pingHeadRE  = regexp.MustCompile(`(?m)^(?:PING (?:\S+ ?\(\S+\)|\S+)(?: from .*)?:? (?:(\d+)\(\d+\)|(\d+)(?:\(\d+\))?) |PING6\(\d+=\d+\+\d+\+(\d+) |Pinging \S+ .*\d+ |--- \S+ ping\S* )`)
+	pingHeadRE  = regexp.MustCompile(`(?m)^(?:PING (?:(?:\S+ ?)?\(\S+\)|\S+)(?: from .*)?:? (?:(\d+)\(\d+\)|(\d+)(?:\(\d+\))?) |PING6\(\d+=\d+\+\d+\+(\d+) |Pinging \S+ .*\d+ |--- \S+ ping\S* )`)
 	pingStartRE = regexp.MustCompile(`(?m)^PING6?[ (].*$`)
-	pingEchoRE  = regexp.MustCompile(`(?m)^\d+ .*[ :,](?:icmp_)?seq=(\d+) (?:ttl|hlim)=\d+ \S+?=(\d+(?:\.\d+)?) (?:ms|msec|мс|毫秒|ミリ秒|밀리초)( \(DUP!\)|\b|$)?`)
+	pingEchoRE  = regexp.MustCompile(`(?m)^(?:\[\d+\.\d+\] )?\d+ .*[ :,](?:icmp_)?seq=(\d+) (?:ttl|hlim)=\d+ \S+?=(\d+(?:\.\d+)?) (?:ms|msec|мс|毫秒|ミリ秒|밀리초)( \(DUP!\)|\b|$)?`)
 	pingEndRE   = regexp.MustCompile(`(?m)^--- .* ---\n(.*%.*)\n((?:.*\n)?)`)
 	pingCountRE = regexp.MustCompile(`\d+(?:[.,]\d+)?%?`)
 	pingTimesRE = regexp.MustCompile(` = (\d+\.\d+)/(\d+\.\d+)/(\d+\.\d+)(?:/(\d+\.\d+|nan))? \S+`)
@@ -44,8 +44,11 @@ func readPing(b []byte) ([]Statement, error) {
 
 func readPingTest(b []byte) (r Statement, _ error) {
 	end := pingEndRE.FindSubmatchIndex(b)
-	if end == nil {
+	switch {
+	case end == nil:
 		return r, errors.New("cut off: the statistics at the end are missing")
+	case len(pingEndRE.FindAllIndex(b, 2)) > 1:
+		return r, errors.New("statistics of several tests without their beginnings (PING …)")
 	}
 	counts, times := b[end[2]:end[3]], pingTimesRE.FindSubmatch(b[end[4]:end[5]])
 	sent, got, err := pingCounts(string(counts))

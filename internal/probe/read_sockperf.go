@@ -84,7 +84,8 @@ func sockperfTimes(b []byte, f *fields, udp bool) (r Statement, _ error) {
 		return r, fmt.Errorf("impossible: %.0f answers and %.0f lost of %.0f requests", n, dropped, sent)
 	}
 	kind, info := "sockperf-rr", SockperfRR{TCP: !udp}.Info()
-	if n+dropped < 0.9*sent {
+	// So does its time: the next request follows the answer.
+	if n+dropped < 0.9*sent || n*digits(mean[2])*scale > 1.1*seconds {
 		kind, info = "sockperf-load", SockperfLoad{TCP: !udp}.Info()
 	}
 	r = statement(kind, SockperfRR{TCP: !udp}, protocol(udp))

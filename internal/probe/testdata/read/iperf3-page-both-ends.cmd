@@ -1,0 +1,1 @@
+written by hand in the form of: iperf3, both ends
