@@ -99,6 +99,8 @@ var (
 	Silence          = define("silence", "s", Lower, "silence", "最长静默", "The longest time in the window in which nothing arrived.")
 	Retransmits      = define("retransmits", "1", Lower, "retransmits", "重传数", "Segments that the sender sent again.")
 	TCPRetransmitted = define("tcp.retransmitted", "1", Lower, "retransmitted segments", "重传的报文段", "Segments that both ends of the connection sent again.")
+	TCPTimeouts      = define("tcp.timeouts", "1", Lower, "retransmission timeouts", "重传超时次数", "Times that an end's retransmission timer fired (tcpi_total_rto, Linux 6.7).")
+	TCPTimeoutTime   = define("tcp.timeouts.time", "s", Lower, "time in retransmission timeouts", "重传超时时间", "Time from an end's first retransmission timeout until the connection went on, of all such episodes that ended (tcpi_total_rto_time, Linux 6.7).")
 	TCPRwndLimited   = define("tcp.rwnd.limited", "1", Neither, "held back by the receiver's window", "受接收窗口限制", "Share of the time with data to send in which the receiver's window held the sender back (tcpi_rwnd_limited).")
 	TCPSndbufLimited = define("tcp.sndbuf.limited", "1", Neither, "held back by the send buffer", "受发送缓冲限制", "Share of the time with data to send in which the send buffer held the sender back (tcpi_sndbuf_limited).")
 )
@@ -109,6 +111,7 @@ var (
 	OutagesTotal = define("outages.total", "s", Lower, "outages together", "中断总时间", "The sum of all such times in the window.")
 	Outages      = define("outages", "1", Lower, "outages", "中断次数", "How many such times there were.")
 	LostRequests = define("lost", "1", Lower, "lost requests", "丢失的请求", "Requests of the window that were not answered; with an end, those of which the request or the answer was lost on the way to it.")
+	Broken       = define("broken", "1", Lower, "broken connections", "断开的连接", "Connections that ended before the window did.")
 	Pause        = define("pause", "s", Neither, "pause of the program", "程序停顿", "The longest time in which the client sent nothing, or in which a request waited for the server's program for longer than 1 ms: neither counts as an outage.")
 )
 

@@ -183,6 +183,7 @@ var Probes = map[string]func() probe.Probe{
 	"tcp-crr":      func() probe.Probe { return &probe.TCPCRR{} },
 	"ping":         func() probe.Probe { return &probe.Ping{} },
 	"udp-outage":   func() probe.Probe { return &probe.UDPOutage{} },
+	"tcp-outage":   func() probe.Probe { return &probe.TCPOutage{} },
 
 	"iperf3-tcp":        func() probe.Probe { return &probe.Iperf3{} },
 	"iperf3-udp":        func() probe.Probe { return &probe.Iperf3{UDP: true} },

@@ -34,7 +34,7 @@ func TestOwnTime(t *testing.T) {
 	}{
 		{"tcp-stream", 1, nil}, {"tcp-stream", 3, []string{"--streams", "3"}}, {"udp-stream", 1, nil}, {"udp-stream", 1, []string{"--send", "gso"}},
 		{"tcp-rr", 1, nil}, {"tcp-rr", 1, []string{"--inflight", "8"}}, {"tcp-rr", 1, []string{"--stamp-every", "0"}},
-		{"udp-rr", 1, nil}, {"udp-rr", 1, []string{"--stamp-every", "0"}}, {"udp-open", 1, nil}, {"udp-outage", 1, nil}, {"udp-search", 1, nil}, {"tcp-crr", 1, nil},
+		{"udp-rr", 1, nil}, {"udp-rr", 1, []string{"--stamp-every", "0"}}, {"udp-open", 1, nil}, {"udp-outage", 1, nil}, {"tcp-outage", 1, nil}, {"udp-search", 1, nil}, {"tcp-crr", 1, nil},
 	} {
 		var r struct {
 			Window float64
@@ -65,7 +65,7 @@ func TestOwnTime(t *testing.T) {
 			}
 		}
 		for _, tcp := range []*event.TCP{r.ClientTCP, r.ServerTCP} {
-			if has := tc.workload == "tcp-stream" || tc.workload == "tcp-rr"; (tcp != nil) != has {
+			if has := tc.workload == "tcp-stream" || tc.workload == "tcp-rr" || tc.workload == "tcp-outage"; (tcp != nil) != has {
 				t.Errorf("%s: connections of %+v and %+v", tc.workload, r.ClientTCP, r.ServerTCP)
 			} else if has && (tcp.SegmentsOut < 1 || tcp.RwndLimited+tcp.SndbufLimited > tcp.Busy+1e-9) {
 				t.Errorf("%s: %+v", tc.workload, tcp)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,7 +36,7 @@ type echoer struct {
 // newEchoer prepares this thread and a socket for p.
 func newEchoer(p wire.Params, s *sock.Stamped) (*echoer, error) {
 	e := &echoer{Params: p, sock: s}
-	if p.Workload == "udp-outage" {
+	if strings.HasSuffix(p.Workload, "-outage") {
 		e.arrivals = tally.NewArrivals(p.Gap)
 	}
 	if p.Spin {
@@ -114,7 +115,27 @@ func (e *echoer) tell(seq uint64, b []byte) {
 		return
 	}
 	e.arrivals.Add(seq, sock.Monotonic(e.sock.Arrived()), int64(e.sock.Dropped))
-	e.arrivals.Tell(sock.Monotonic(sock.Now())).Put(b[wire.HeaderSize:])
+	tell := e.arrivals.Tell
+	if e.stream() {
+		tell = e.arrivals.TellStream
+	}
+	tell(sock.Monotonic(sock.Now())).Put(b[wire.HeaderSize:])
+}
+
+func (e *echoer) stream() bool { return e.Workload == "tcp-outage" }
+
+// awake waits for something to read. It wakes up every millisecond, to know when this thread had no CPU.
+func (e *echoer) awake(deadline int64, s *sock.Stopper) error {
+	for {
+		come := sock.HotPoll(e.sock.FD, unix.POLLIN, time.Millisecond)
+		e.arrivals.Alive(sock.Monotonic(sock.Now()), come != 0)
+		if come != 0 {
+			return nil
+		}
+		if err := sock.MayWait(deadline, s); err != nil {
+			return err
+		}
+	}
 }
 
 // receive reads the next datagram: with stamps during a run of requests and replies, otherwise with
@@ -242,8 +263,15 @@ func (s *server) echo(e *echoer) {
 				rest = b[n:]
 			}
 		}
+		if e.arrivals != nil {
+			e.tell(seq, b)
+		}
+		began := sock.Now()
 		if sock.HotWriteFull(e.sock.FD, rest, deadline, s.stop) != nil {
 			return
+		}
+		if t := sock.Now(); e.arrivals != nil && t-began > int64(time.Millisecond) {
+			e.arrivals.Blocked(sock.Monotonic(t))
 		}
 		sent += uint32(len(b))
 		s.meter.Add(1, len(b))
@@ -263,7 +291,11 @@ var errTooLong = errors.New("the client kept sending long after the measured win
 // read fills b like sock.ReadFull, but stops at the deadline even if the client keeps sending.
 func (e *echoer) read(b []byte, deadline int64, s *sock.Stopper) error {
 	for got := 0; got < len(b); {
-		if e.idle {
+		if e.stream() {
+			if err := e.awake(deadline, s); err != nil {
+				return err
+			}
+		} else if e.idle {
 			sock.Await(e.sock.FD, deadline)
 		}
 		n, errno := e.sock.Recv(b[got:], e.flags(), e.heeds())

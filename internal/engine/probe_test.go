@@ -27,8 +27,10 @@ func TestNativeProbes(t *testing.T) {
 			} {
 				ask(t, p, addr)
 			}
-			if m, client := askFor(t, probe.UDPOutage{Rate: 5000, Size: 100}, addr, 50*time.Millisecond); m.Outages == nil || m.Outages.Answered == 0 || len(m.Outages.Timeline.Replies) != 50 {
-				t.Errorf("%q: %+v", client, m.Outages)
+			for _, p := range []probe.Probe{probe.UDPOutage{Rate: 5000, Size: 100}, probe.TCPOutage{CC: "reno"}} {
+				if m, client := askFor(t, p, addr, 50*time.Millisecond); m.Outages == nil || m.Outages.Answered == 0 || len(m.Outages.Timeline.Replies) != 50 {
+					t.Errorf("%q: %+v", client, m.Outages)
+				}
 			}
 			t.Run("ping", func(t *testing.T) {
 				needICMP(t, netip.MustParseAddrPort(addr).Addr().String())

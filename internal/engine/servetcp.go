@@ -84,7 +84,7 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 		return nil, err
 	}
 	switch p.Workload {
-	case "tcp-rr":
+	case "tcp-rr", "tcp-outage":
 		e, err := newEchoer(p, sock.NewStamped(fd, nil))
 		if err != nil {
 			return nil, err

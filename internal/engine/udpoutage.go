@@ -36,8 +36,7 @@ func runUDPOutage(ctx context.Context, c config, s *sock.Stopper, out events) (a
 	defer u.close()
 	a := &outageAsker{udpAsker: &udpAsker{udpClient: u, message: make([]byte, c.Size)}, interval: 1e9 / c.rate}
 	a.asker = newAsker(c, u.stop, u.fd, 1, 1)
-	a.c.timeout = math.MaxInt64 // for replies: silence is what this workload is to see
-	a.asker.send, a.asker.receive = a.send, a.receive
+	a.asker.receive = a.receive
 	a.mark = func(bool) error {
 		r, err := u.reading(ctx)
 		if err == nil {
@@ -54,22 +53,38 @@ func runUDPOutage(ctx context.Context, c config, s *sock.Stopper, out events) (a
 	if err := unix.SetsockoptInt(u.fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1); err != nil {
 		return nil, fmt.Errorf("engine: udp %v: count drops: %w", c.server, err)
 	}
-	stamps := "RX_SOFTWARE"
-	if err := a.sock.TurnOn(); err != nil {
-		stamps = event.NoStamps + err.Error()
-	}
+	stamps := stampsOf(a.sock)
 	var r event.Outages
 	var usual event.RR
 	err = a.perform(nil, func() (err error) { r, err = a.measure(out); return err }, func() ([]tally.FarSample, error) { return nil, nil }, &usual)
 	if err != nil {
 		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
 	}
-	r.Own, r.Rate, r.Stamps, r.ServerStamps = usual.Own, c.rate, stamps, "RX_SOFTWARE"
-	if u.far.NoStamps != "" {
-		r.ServerStamps = event.NoStamps + u.far.NoStamps
-	}
+	r.Own, r.Rate, r.Stamps, r.ServerStamps = usual.Own, c.rate, stamps, serverStamps(u.far)
 	r.SndBuf, r.RcvBuf = u.sndBuf, u.far.RcvBuf
 	return r, nil
+}
+
+// stampsOf makes the kernel stamp what a socket receives, and says how or why not.
+func stampsOf(s *sock.Stamped) string {
+	if err := s.TurnOn(); err != nil {
+		return event.NoStamps + err.Error()
+	}
+	return "RX_SOFTWARE"
+}
+
+func serverStamps(far wire.Accepted) string {
+	if far.NoStamps != "" {
+		return event.NoStamps + far.NoStamps
+	}
+	return "RX_SOFTWARE"
+}
+
+// newWindow begins the count of a window at a time, after so many requests.
+func newWindow(c config, interval float64, before uint64, begin int64) *tally.Outages {
+	w := tally.NewOutages(time.Duration(interval), c.Gap, before, int(math.Ceil(float64(c.Duration)/interval)))
+	w.Begin(sock.Monotonic(begin), c.Duration)
+	return w
 }
 
 // measure must run on a thread of its own.
@@ -78,13 +93,12 @@ func (a *outageAsker) measure(out events) (r event.Outages, err error) {
 	length, err := a.asker.measure(out, func(d time.Duration, measured bool) (err error) {
 		if measured {
 			a.first, a.begin = a.seq, sock.Now()
-			a.window = tally.NewOutages(time.Duration(a.interval), a.c.Gap, a.first, int(math.Ceil(float64(d)/a.interval)))
-			a.window.Begin(sock.Monotonic(a.begin), d)
+			a.window = newWindow(a.c, a.interval, a.first, a.begin)
 			if a.told.Count > 0 {
 				a.window.Replied(int(wire.Diff40(a.toldSeq, a.first)), 0, a.toldDropped, a.told)
 			}
 		}
-		offered, _, err = a.schedule(a.interval, int64(d), measured)
+		offered, err = ticks(a.interval, int64(d), a.listen, func() error { return a.send(measured) })
 		return err
 	})
 	if err != nil {
@@ -111,19 +125,15 @@ func (a *outageAsker) after() error {
 		if !open && !untold {
 			return nil
 		}
-		if _, _, err := a.schedule(a.interval, int64(askEvery), false); err != nil {
+		if _, err := ticks(a.interval, int64(askEvery), a.listen, func() error { return a.send(false) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// send sends a request, unless it is so late that the next one is due. A sender that catches up would fill queues.
-func (a *outageAsker) send(_ int, due int64, measured bool) error {
+func (a *outageAsker) send(measured bool) error {
 	from := sock.Now()
-	if float64(from-due) > a.interval {
-		return nil
-	}
 	wire.Header{Kind: wire.KindEcho, Run: a.run, Seq: a.seq}.Put(a.message)
 	a.seq++
 	errno := a.try()

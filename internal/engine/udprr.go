@@ -206,7 +206,7 @@ func (a *udpAsker) schedule(interval float64, d int64, measured bool) (offered, 
 		if t-a.heard > int64(a.c.timeout) && float64(t-a.heard) > 3*interval {
 			return offered, late, fmt.Errorf("no reply for %v: %w", a.c.timeout, sock.ErrSilent)
 		}
-		if err := a.asker.send(int(a.seq%uint64(len(a.book.Slots))), due, measured); err != nil {
+		if err := a.send(int(a.seq%uint64(len(a.book.Slots))), due, measured); err != nil {
 			return offered, late, err
 		}
 	}

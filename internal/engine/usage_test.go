@@ -28,7 +28,7 @@ func TestUsage(t *testing.T) {
 		{"serve --token-file /nonesuch", "no such file"},
 		{"serve --idle -1s", "idle time -1s is negative"},
 		{"serve 127.0.0.1:1 more", `unexpected argument "more"`},
-		{"run sctp 127.0.0.1:1", "one of tcp-crr, tcp-rr, tcp-stream, udp-open, udp-outage, udp-rr, udp-search, udp-stream"},
+		{"run sctp 127.0.0.1:1", "one of tcp-crr, tcp-outage, tcp-rr, tcp-stream, udp-open, udp-outage, udp-rr, udp-search, udp-stream"},
 		{"run udp-rr 127.0.0.1:0", "port 0"},
 		{"run udp-rr 127.0.0.1:1 --size 0", "--size 0: want more, or leave it out"},
 		{"run udp-stream 127.0.0.1:1 --batch 0", "--batch 0: want more"},
@@ -39,7 +39,7 @@ func TestUsage(t *testing.T) {
 		{"serve --token=", "--token is empty"},
 		{"run udp-rr 127.0.0.1:1 --size 15", "size 15 is outside 16..65507"},
 		{"run tcp-rr 127.0.0.1:1 --duration 0s", "duration 0s is outside"},
-		{"run tcp-rr 127.0.0.1:1 --rate 1", "--rate is only for tcp-stream, udp-open, udp-outage, udp-stream"},
+		{"run tcp-rr 127.0.0.1:1 --rate 1", "--rate is only for tcp-outage, tcp-stream, udp-open, udp-outage, udp-stream"},
 		{"run udp-stream 127.0.0.1:1 --rate NaN", "rate NaN"},
 		{"run udp-search 127.0.0.1:1 --streams 2", "--streams is only for tcp-stream, udp-stream"},
 		{"run udp-stream 127.0.0.1:1 --streams 0", "streams 0 is outside 1..128"},
@@ -108,7 +108,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("unknown congestion control: %v, want an error that lists the known ones", err)
 	}
 	var help bytes.Buffer
-	if err := Main(t.Context(), []string{"run", "-h"}, nil, &help); err != nil || !strings.Contains(help.String(), "-rcvbuf") || !strings.Contains(help.String(), "tcp-crr, tcp-rr, tcp-stream") {
+	if err := Main(t.Context(), []string{"run", "-h"}, nil, &help); err != nil || !strings.Contains(help.String(), "-rcvbuf") || !strings.Contains(help.String(), "tcp-crr, tcp-outage, tcp-rr, tcp-stream") {
 		t.Errorf("help: %v, %q", err, help.String())
 	}
 }

@@ -3,6 +3,7 @@ package probe
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +78,7 @@ func TestNativeCheck(t *testing.T) {
 		{TCPCRR{Size: 15}, "size 15 is outside"},
 		{UDPOpen{Rate: 2000000}, "rate 2000000 is outside 1..1000000 requests/s"},
 		{UDPOpen{Rate: -1}, "rate -1 is outside"},
-		{UDPOutage{}, ""}, {UDPOutage{Rate: 20001}, "rate 20001 is outside 10..20000/s"}, {UDPOutage{Size: 63}, "size 63 is outside 64..65507 bytes"},
+		{UDPOutage{}, ""}, {UDPOutage{Rate: 20001}, "rate 20001 is outside 10..20000/s"}, {TCPOutage{}, ""}, {TCPOutage{Rate: 9}, "rate 9 is outside 10..20000/s"}, {UDPOutage{Size: 63}, "size 63 is outside 64..65507 bytes"},
 	} {
 		if err := tc.p.Check(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %q", tc.p, err, tc.want)
@@ -141,6 +142,20 @@ func TestNativePlain(t *testing.T) {
 		bad(h)
 		if _, err := parse(h); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// A pause in the sender's own schedule is not a stall.
+func TestNativePause(t *testing.T) {
+	for name, want := range map[string]float64{
+		"tcp-stream": 0, "udp-stream": 0, "udp-rate": 144e-6, "udp-rate-streams": 3 * 144e-6, // 18 bytes at 1 Mbit/s
+		"tcp-stream-paced": 2 * 2 * 65483 * 8 / 1e9,
+	} {
+		file := "testdata/native/1-" + name + ".out"
+		m, err := nativeProbe(t, file).Parse(Output{Client: read(t, file)})
+		if err != nil || math.Abs(m.Pause-want) > 1e-12 {
+			t.Errorf("%s: a pause of %g s, want %g (%v)", name, m.Pause, want, err)
 		}
 	}
 }

@@ -40,6 +40,7 @@ const (
 	MinRequests     = 1 // per second, of udp-open
 	MaxRequests     = 1_000_000
 	DefaultRequests = 2000
+	DefaultMessages = 1000 // per second, of tcp-outage
 )
 
 // How datagrams enter and leave the kernel. The modes differ greatly in cost, so every result names
@@ -103,7 +104,7 @@ func Within[T cmp.Ordered](name string, v, least, most T, unit string) error {
 func CheckMessages(workload string, size, inflight int) error {
 	least, most := MinDatagram, MaxDatagram
 	switch {
-	case workload == "udp-outage":
+	case workload == "udp-outage", workload == "tcp-outage":
 		least = MinNumbered
 	case workload == "tcp-crr":
 		most = MaxMessage

@@ -30,7 +30,7 @@ type Outages struct {
 	Late       int64 `json:"late"`       // replies that took longer than ReplyTimeout; they are not lost
 
 	RoundTrip Gaps `json:"roundTrip"`
-	There     Gaps `json:"there"` // the way to the server
+	There     Gaps `json:"there"` // the way to the server; of udp-outage alone, like Back
 	// Back is the way back: the server answered and no answer came. While no request reaches the server, nothing is
 	// sent on this way, and it shows nothing.
 	Back Gaps `json:"back"`
@@ -46,6 +46,31 @@ type Outages struct {
 	SndBuf       int      `json:"sndbuf"`       // bytes in effect
 	RcvBuf       int      `json:"rcvbuf"`       // bytes in effect
 	Own
+}
+
+// TCPOutages is the result of tcp-outage: messages at a fixed rate over one connection, each of which is answered. What TCP
+// sends again is late, not lost: only the round trip is known, and what has no answer at the end is Lost.Unknown.
+type TCPOutages struct {
+	Outages
+	Broken        *Broken `json:"broken,omitempty"`       // absent: the connection lasted
+	Timers        *Timers `json:"timers,omitempty"`       // of the client's kernel; absent before Linux 6.7
+	ServerTimers  *Timers `json:"serverTimers,omitempty"` // of the server's, which sends the answers
+	Congestion    string  `json:"congestion"`
+	FarCongestion string  `json:"serverCongestion"`
+}
+
+// Broken is the end of a connection.
+type Broken struct {
+	At  int64  `json:"at"`  // when the client saw it, ns of CLOCK_MONOTONIC
+	Why string `json:"why"` // name of the error, such as ETIMEDOUT; "closed" if the server closed it
+}
+
+// Timers is by which timer a connection sent again in the window: the retransmission timeout (RFC 6298). Segments that were sent
+// again without one were found by duplicate acknowledgments or tail loss probes (RFC 8985).
+type Timers struct {
+	Timeouts   int64   `json:"timeouts"`   // times that the timer fired (tcpi_total_rto)
+	Recoveries int64   `json:"recoveries"` // times that the connection went on after one or several (tcpi_total_rto_recoveries)
+	Time       float64 `json:"time"`       // s from a first timeout to going on, of all (tcpi_total_rto_time)
 }
 
 // Lost counts requests without an answer. The parts add up.

@@ -3,6 +3,7 @@ package outagetest
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -111,19 +112,21 @@ func TestPlantedOutages(t *testing.T) {
 					}
 				}
 			}
+			var wrong []string
 			for name, way := range map[string]struct {
 				gaps event.Gaps
 				want bool
 			}{"round trip": {r.RoundTrip, p.round}, "there": {r.There, p.there}, "back": {r.Back, p.back}} {
+				want := done
 				if !way.want {
-					if way.gaps.Count > 0 {
-						fail("%s: %+v, want none", name, way.gaps)
-					}
-					continue
+					want = nil
 				}
-				if wrong := compare(t, p.name, way.gaps, done); wrong != "" {
-					fail("%s: %s", name, wrong)
+				for _, w := range compare(t, p.name+" "+name, way.gaps, want) {
+					wrong = append(wrong, name+": "+w)
 				}
+			}
+			if len(wrong) > 0 {
+				fail("%s", strings.Join(wrong, "; "))
 			}
 		})
 	}
@@ -133,28 +136,80 @@ func TestPlantedOutages(t *testing.T) {
 func pause(d time.Duration) { time.Sleep(d) }
 
 // compare says what is wrong with the gaps of a way.
-func compare(t *testing.T, kind string, g event.Gaps, want []planted) string {
-	var wrong []string
+func compare(t *testing.T, kind string, g event.Gaps, want []planted) (wrong []string) {
+	t.Helper()
 	for _, x := range want {
-		var found *event.Gap
-		for i := range g.List {
-			if g.List[i].Begin < x.repaired && g.List[i].End > x.cut {
-				found = &g.List[i]
-			}
-		}
-		if found == nil {
-			wrong = append(wrong, "none found of "+time.Duration(x.repair-x.wasCut).String())
+		i := slices.IndexFunc(g.List, func(f event.Gap) bool { return f.Begin < x.repaired && f.End > x.cut })
+		if i < 0 {
+			wrong = append(wrong, fmt.Sprintf("an outage of %.3f ms was not found", ms(x.repair-x.wasCut)))
 			continue
 		}
+		f := g.List[i]
 		least, most := x.repair-x.wasCut, x.repaired-x.cut
 		tolerance := max(int64(time.Millisecond), most/50)
-		t.Logf("PLANT %s planted %.3f..%.3f found %.3f begin %+.3f..%+.3f end %+.3f..%+.3f lost %+v", kind, ms(least), ms(most), ms(found.Length),
-			ms(found.Begin-x.wasCut), ms(found.Begin-x.cut), ms(found.End-x.repaired), ms(found.End-x.repair), found.Lost)
-		if found.Length < least-tolerance || found.Length > most+tolerance || found.Begin < x.cut-1e6 || found.Begin > x.wasCut+1e6 || found.End < x.repair-1e6 || found.End > x.repaired+1e6 {
-			wrong = append(wrong, "not within the tolerance: "+time.Duration(found.Length).String()+" of "+time.Duration(least).String())
+		t.Logf("%s: planted %.3f..%.3f ms, found %.3f, begin %+.3f after %.3f, end %+.3f after %.3f, lost %+v", kind,
+			ms(least), ms(most), ms(f.Length), ms(f.Begin-x.cut), ms(x.wasCut-x.cut), ms(f.End-x.repair), ms(x.repaired-x.repair), f.Lost)
+		const near = int64(time.Millisecond)
+		if f.Length < least-tolerance || f.Length > most+tolerance || f.Begin < x.cut-near || f.Begin > x.wasCut+near || f.End < x.repair-near || f.End > x.repaired+near {
+			wrong = append(wrong, fmt.Sprintf("of %.3f to %.3f ms, found %.3f", ms(least), ms(most), ms(f.Length)))
 		}
 	}
-	return strings.Join(wrong, "; ")
+	if g.Count > int64(len(want)) {
+		wrong = append(wrong, fmt.Sprintf("%d outages of %d: %+v", g.Count, len(want), g.List))
+	}
+	return wrong
 }
 
 func ms(ns int64) float64 { return float64(ns) / 1e6 }
+
+// An outage of a connection begins with the path's and lasts until TCP has sent again, and the kernel says by which timer. A
+// reset ends the connection: a result.
+func TestTCPOutages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
+	for _, p := range plants()[1:3] {
+		t.Run(p.name, func(t *testing.T) {
+			fail := nstest.Judge(t)
+			l := newLab(t)
+			of := map[string]*process{"server": l.start(t, server, "serve", serving, "--open", "--json"), "client": l.start(t, client, "agent")}
+			of["server"].next(t)
+			x := planted{}
+			r := run[event.TCPOutages](t, of["client"], func() {
+				pause(between)
+				x.cut = now()
+				p.cut(t, l, of)
+				x.wasCut = now()
+				pause(100 * time.Millisecond)
+				x.repair = now()
+				p.restore(t, l, of)
+			}, "tcp-outage", serving, "--duration", "1s", "--warmup", "100ms", "--cc", "reno")
+			must(t, r.Check())
+			const near = 3 * int64(time.Millisecond) // the limit at this rate
+			if g := r.RoundTrip.List; len(g) != 1 || g[0].Begin < x.cut-near || g[0].Begin > x.wasCut+near || g[0].End < x.repair-near || g[0].After || r.Lost.Sum() > 0 || r.Broken != nil {
+				fail("%+v, want one outage from %d on until %d or later", r, x.cut, x.repair)
+			}
+			sent := r.Timers
+			if p.name == "back" {
+				sent = r.ServerTimers
+			}
+			if r.Timers != nil && (sent == nil || sent.Timeouts < 1) {
+				fail("client %+v, server %+v, want a retransmission timeout", r.Timers, r.ServerTimers)
+			}
+		})
+	}
+	t.Run("reset", func(t *testing.T) {
+		l := newLab(t)
+		of := map[string]*process{"server": l.start(t, server, "serve", serving, "--open", "--json"), "client": l.start(t, client, "agent")}
+		of["server"].next(t)
+		var killed int64
+		r := run[event.TCPOutages](t, of["client"], func() {
+			pause(between)
+			killed = now()
+			must(t, of["server"].Process.Kill())
+		}, "tcp-outage", serving, "--duration", "500ms", "--cc", "reno")
+		if g := r.RoundTrip.List; r.Check() != nil || r.Broken == nil || r.Broken.At < killed || len(g) == 0 || !g[len(g)-1].After || r.Lost.Unknown == 0 {
+			t.Errorf("%+v, broken %+v (%v)", r.RoundTrip, r.Broken, r.Check())
+		}
+	})
+}

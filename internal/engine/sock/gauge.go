@@ -3,6 +3,7 @@ package sock
 import (
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -38,8 +39,12 @@ func (g *Gauge) Read() wire.Reading {
 	r := wire.Reading{RunDelay: -1}
 	if g != nil {
 		if g.conn >= 0 {
-			if info, err := unix.GetsockoptTCPInfo(g.conn, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil { // an open socket has it
-				r.TCP = TCPReading(info)
+			var info unix.TCPInfo
+			size := uint32(unix.SizeofTCPInfo)
+			if _, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(g.conn), unix.IPPROTO_TCP, unix.TCP_INFO,
+				uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0); errno == 0 { // an open socket has it
+				r.TCP = TCPReading(&info)
+				r.Timers = timers(&info, size)
 			}
 		}
 		r.RunDelay = g.runDelay()
@@ -68,6 +73,14 @@ func (g *Gauge) runDelay() int64 {
 		return -1
 	}
 	return int64(delay)
+}
+
+// timers returns the timers of the TCP_INFO of which the kernel has filled size bytes.
+func timers(info *unix.TCPInfo, size uint32) wire.Timers {
+	if uintptr(size) < unsafe.Offsetof(info.Total_rto_time)+unsafe.Sizeof(info.Total_rto_time) {
+		return wire.Timers{}
+	}
+	return wire.Timers{Known: true, Timeouts: int64(info.Total_rto), Recoveries: int64(info.Total_rto_recoveries), Time: int64(info.Total_rto_time)}
 }
 
 // TCPReading returns the part of TCP_INFO that results have. A kernel before 4.10 has no times, one before 4.20 no duplicates.

@@ -14,6 +14,7 @@ type Arrivals struct {
 	told    wire.Arrival
 	last    int64 // arrival
 	replied int64 // when the last reply left
+	alive   int64 // when the program last ran, of a stream
 }
 
 // NewArrivals counts a run in which a longer time than limit without an arrival is a gap.
@@ -33,6 +34,25 @@ func (a *Arrivals) Add(seq uint64, t, dropped int64) {
 	}
 	a.last = t
 }
+
+// TellStream is Tell for a stream, whose bytes have no stamp each: the kernel joins what comes while the program is away and
+// keeps the last. So the program says when it runs (Alive), at least every millisecond, and all times between are added up.
+func (a *Arrivals) TellStream(t int64) wire.Arrival {
+	a.Alive(t, true)
+	a.told.Turn = 0
+	return a.told
+}
+
+// Alive enters that the program runs at t, and whether something has come since it last did: otherwise nothing waited for it.
+func (a *Arrivals) Alive(t int64, came bool) {
+	if away := t - a.alive; came && a.alive > 0 && away > 2*int64(time.Millisecond) {
+		a.told.Stalled += away
+	}
+	a.alive = t
+}
+
+// Blocked enters that until t the path did not take a reply: the program was not away.
+func (a *Arrivals) Blocked(t int64) { a.alive = t }
 
 // Tell returns what to write into a reply that leaves at t.
 func (a *Arrivals) Tell(t int64) wire.Arrival {

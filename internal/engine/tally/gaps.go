@@ -43,19 +43,17 @@ func (o *Outages) window(begin, end int64) window {
 
 // A span is what happened between two marks that follow each other.
 type span struct {
-	w           *window
-	from, to    mark
-	pause       int64 // the longest time between two requests
-	first, last int64 // from the one that from answers to the next, and before the one that to answers
-	lost        event.Lost
-	reached     int64    // requests that reached the server's program after that of from, up to that of to; -1: unknown
-	dropped     [2]int64 // by its socket, and by the client's
+	w        *window
+	from, to mark
+	pauses
+	lost    event.Lost
+	reached int64    // requests that reached the server's program after that of from, up to that of to; -1: unknown
+	dropped [2]int64 // by its socket, and by the client's
 }
 
 func (w *window) between(from, to mark) (s span) {
 	s = span{w: w, from: from, to: to, reached: -1}
-	edges, pause := w.pauses(from.seq, min(to.seq, len(w.sends)))
-	s.first, s.last, s.pause = edges[0], edges[1], pause
+	s.pauses = w.pauses(from.seq, min(to.seq, len(w.sends)))
 	if to.seq == from.seq+1 { // nothing was lost: what was sent next was late, and ended the outage
 		s.last = 0
 	}
@@ -77,9 +75,16 @@ func (w *window) between(from, to mark) (s span) {
 	return s
 }
 
-// pauses returns the first, the last and the longest time between two sends from one request to another. Request -1, and all
-// before it, is sent when the window begins, and the one after the last when it ends.
-func (o *window) pauses(from, to int) (edges [2]int64, longest int64) {
+// Pauses are the times between two sends from one request to another.
+type pauses struct {
+	pause       int64 // the longest
+	first, last int64
+	long        int64 // sum of those that can be gaps where the requests arrive
+}
+
+// pauses returns those from one request to another. Request -1, and all before it, is sent when the window begins, and the
+// one after the last when it ends.
+func (o *window) pauses(from, to int) (p pauses) {
 	from = max(from, -1)
 	at, first := o.begin, true
 	if from >= 0 {
@@ -90,14 +95,16 @@ func (o *window) pauses(from, to int) (edges [2]int64, longest int64) {
 		if i < len(o.sends) {
 			x = o.sends[i]
 		}
-		edges[1] = max(x.to-at, 0)
+		p.last = max(x.to-at, 0)
 		if first {
-			edges[0], first = edges[1], false
+			p.first, first = p.last, false
 		}
-		longest = max(longest, edges[1])
+		if p.pause = max(p.pause, p.last); p.last > o.limit/2 {
+			p.long += p.last
+		}
 		at = x.from
 	}
-	return edges, longest
+	return p
 }
 
 // gap returns an outage between two arrivals, on the receiver's clock, in which the longest pause of the sender was pause. It
@@ -146,6 +153,11 @@ func (s *span) roundTrip() []event.Gap {
 		from = s.from.at
 	}
 	g, ok := s.gap(from, s.to.ideal(), s.pause, s.first, s.last)
+	if away := s.to.far.Stalled - s.from.far.Stalled; ok && s.w.Stream && away > 0 {
+		if g.Length -= away; g.Length <= s.w.limit {
+			return nil
+		}
+	}
 	if !ok {
 		return nil
 	}
@@ -180,8 +192,9 @@ func (s *span) there() (all []event.Gap) {
 		last = s.last
 	}
 	if others := f.Gaps - s.from.far.Gaps - (f.GapEnd - f.GapBegin); others > 0 && s.from.seq >= 0 {
-		if g, ok := s.gap(f.GapBegin-others, f.GapBegin, s.pause, first, last); ok {
+		if g, ok := s.gap(f.GapBegin-others, f.GapBegin, max(s.pause, s.long), first, last); ok {
 			g.Begin, g.Lost = min(g.Begin, s.from.far.At), event.Lost{}
+			g.Length = min(g.Length, others-s.long) // each pause of the sender is one of them
 			all = append(all, s.within(g, begun, ended)...)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 //
 // Replies that come after one to a later request, and copies, end no outage: what was sent later is still missing.
 type Outages struct {
+	// Stream means that requests and replies are one stream each: none is lost, and of the server's pauses the sum is known.
+	Stream   bool
 	interval int64 // from one request to the next
 	limit    int64 // a gap between arrivals must be longer
 
@@ -117,7 +119,7 @@ func (o *Outages) Found(begin, end int64) event.Outages {
 	r := o.counts
 	r.Timeline, r.Requests = o.bins, int64(len(o.sends))
 	w := o.window(begin, end)
-	_, r.ClientPause = w.pauses(-1, len(o.sends))
+	r.ClientPause = w.pauses(-1, len(o.sends)).pause
 	for i := 1; i < len(w.marks); i++ {
 		r.ServerPause = max(r.ServerPause, w.marks[i].far.Stalled-w.marks[i-1].far.Stalled)
 		s := w.between(w.marks[i-1], w.marks[i])

@@ -167,6 +167,41 @@ func sameGaps(t *testing.T, name string, got event.Gaps, want []outage, offset i
 	}
 }
 
+// Over a stream, the server's pauses are taken from the gaps in which they were.
+func TestOutagesOfAStream(t *testing.T) {
+	server := NewArrivals(event.OutageLimit(2000))
+	o := NewOutages(time.Duration(every), event.OutageLimit(2000), 0, 2000)
+	o.Stream = true
+	o.Begin(0, time.Duration(second))
+	server.Alive(0, false)
+	for i := range int64(2000) {
+		t := i * every
+		o.Sent(t, t)
+		came := t
+		if end, away := in([][2]float64{{100, 130}}, t); away { // the server
+			came = end
+		} else if end, held := in([][2]float64{{300, 350}}, t); held { // the path
+			came = end
+			for x := t; x < end && t == 300*msec; x += msec {
+				server.Alive(x, false)
+			}
+		} else if end, held := in([][2]float64{{500, 540}}, t); held { // both
+			came = end
+		}
+		server.Add(uint64(i), came, 0)
+		if came == 540*msec && i == 1000 {
+			server.Alive(510*msec, true)
+			server.Blocked(520 * msec)
+		}
+		o.Replied(int(i), came, 0, server.TellStream(came))
+	}
+	r := o.Found(0, second)
+	sameGaps(t, "stream", r.RoundTrip, []outage{{300, 50}, {500, 10}}, 0)
+	if d := r.ServerPause - 30*msec; d < 0 || d > msec {
+		t.Errorf("the server was away for %d ns, want 30 ms", r.ServerPause)
+	}
+}
+
 // Copies and replies out of order are counted, and end no outage.
 func TestOutagesOrder(t *testing.T) {
 	o := NewOutages(time.Duration(every), event.OutageLimit(2000), 5, 1000)

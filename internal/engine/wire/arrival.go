@@ -18,10 +18,10 @@ import "encoding/binary"
 // earlier reply would have told.
 type Arrival struct {
 	At       int64 // the kernel received this request; where it does not stamp, the program read it
-	Turn     int64 // from then until the reply was about to leave
+	Turn     int64 // from then until the reply was about to leave; 0 over TCP
 	Dropped  int64 // datagrams without room in the server's socket since it was made, modulo 2^24
 	Count    int64 // requests of the run so far, without duplicates
-	Stalled  int64 // sum of the times in which a request waited for the server's program for longer than a millisecond
+	Stalled  int64 // sum of the times, each longer than a millisecond, in which a request waited for the server's program, or could have
 	GapBegin int64 // the last time between two arrivals that is longer than Params.Gap; 0: none was
 	GapEnd   int64
 	Gaps     int64 // sum of all such times

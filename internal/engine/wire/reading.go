@@ -9,9 +9,26 @@ import (
 // A Reading is what the kernel has accounted to a thread that carries traffic, and to its connection, since
 // they began. The difference of two is what they used between the edges of a window.
 type Reading struct {
-	CPU      int64 `json:"cpu"`      // ns on a CPU; 0 if the thread could not read it at both edges
-	RunDelay int64 `json:"runDelay"` // ns in which it was runnable and waited for a CPU; -1 if unknown
-	TCP      TCP   `json:"tcp"`
+	CPU      int64  `json:"cpu"`      // ns on a CPU; 0 if the thread could not read it at both edges
+	RunDelay int64  `json:"runDelay"` // ns in which it was runnable and waited for a CPU; -1 if unknown
+	TCP      TCP    `json:"tcp"`
+	Timers   Timers `json:"timers"`
+}
+
+// Timers is what struct tcp_info tells of retransmission timeouts since Linux 6.7; unknown on older kernels and over UDP.
+type Timers struct {
+	Known      bool  `json:"known"`
+	Timeouts   int64 `json:"timeouts"`   // tcpi_total_rto
+	Recoveries int64 `json:"recoveries"` // tcpi_total_rto_recoveries: of these, episodes that ended
+	Time       int64 `json:"time"`       // tcpi_total_rto_time, ms in such episodes
+}
+
+// Since returns the difference to earlier timers; those of a new connection are the zero Timers.
+func (t Timers) Since(begin Timers) Timers {
+	if !t.Known || !begin.Known && begin != (Timers{}) {
+		return Timers{}
+	}
+	return Timers{true, t.Timeouts - begin.Timeouts, t.Recoveries - begin.Recoveries, t.Time - begin.Time}
 }
 
 // TCP is a part of struct tcp_info (include/uapi/linux/tcp.h); 0 over UDP. The times are µs, in steps of the
@@ -27,7 +44,7 @@ type TCP struct {
 
 // Since returns the difference to an earlier reading.
 func (r Reading) Since(begin Reading) Reading {
-	d := Reading{CPU: r.CPU - begin.CPU, RunDelay: -1, TCP: r.TCP.Since(begin.TCP)}
+	d := Reading{CPU: r.CPU - begin.CPU, RunDelay: -1, TCP: r.TCP.Since(begin.TCP), Timers: r.Timers.Since(begin.Timers)}
 	if begin.RunDelay >= 0 && r.RunDelay >= begin.RunDelay {
 		d.RunDelay = r.RunDelay - begin.RunDelay
 	}
@@ -75,5 +92,8 @@ func (r Reading) Check() error {
 		event.Within("time limited by the send buffer", r.TCP.SndbufLimited, 0, r.TCP.Busy-r.TCP.RwndLimited, "µs"),
 		event.Within("segments sent", r.TCP.SegmentsOut, 0, most, ""),
 		event.Within("segments retransmitted", r.TCP.Retransmitted, 0, most, ""),
-		event.Within("segments that arrived twice", r.TCP.Duplicates, 0, most, ""))
+		event.Within("segments that arrived twice", r.TCP.Duplicates, 0, most, ""),
+		event.Within("retransmission timeouts", r.Timers.Timeouts, 0, most, ""),
+		event.Within("recoveries from timeouts", r.Timers.Recoveries, 0, most, ""),
+		event.Within("time in timeouts", r.Timers.Time, 0, longest/1e6, "ms"))
 }

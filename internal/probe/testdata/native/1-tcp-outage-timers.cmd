@@ -1,0 +1,1 @@
+weir engine run tcp-outage 127.0.0.1:5201 --duration 3s --warmup 50ms --size 64 --rate 1000
