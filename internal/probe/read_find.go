@@ -47,7 +47,7 @@ const (
 // search finds the outputs in a text, which may be all of it.
 func search(b []byte) (*find, error) {
 	f := &find{seen: map[[sha256.Size]byte]bool{}, lines: map[string]*bytes.Buffer{}}
-	return f, f.text(b, 0)
+	return f, f.text(bytes.ToValidUTF8(b, []byte("\uFFFD")), 0)
 }
 
 // text finds what is in one text: values of JSON, and the text around them.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A line of an output that a collector can have put something in front of: a time, a pod's name, the title of
@@ -40,7 +41,7 @@ func unprefixed(b []byte) [][]byte {
 	known := map[string]bool{}
 	for line := range bytes.Lines(b) {
 		at := anchorRE.FindIndex(bytes.TrimRight(line, "\n"))
-		if at == nil || at[0] > maxPrefix || bytes.IndexByte(line[:at[0]], '"') >= 0 { // a string of JSON
+		if at == nil || at[0] > maxPrefix || !utf8.Valid(line[:at[0]]) || bytes.IndexByte(line[:at[0]], '"') >= 0 { // a string of JSON
 			continue
 		}
 		if at[0] == 0 && iperf3ErrRE.Match(line) {

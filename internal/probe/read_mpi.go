@@ -23,7 +23,8 @@ var (
 	netpipeHeadRE = regexp.MustCompile(`(?m)^ *\d+: +\d+ bytes +\d+ times -->`)
 )
 
-// readOSU reads every row of osu_latency's and osu_bw's tables, one or several. A table has no end mark.
+// readOSU reads every row of osu_latency's and osu_bw's tables, one or several. A table has no end mark: in a log or on
+// a page, the first line that does not begin with a number follows it.
 func readOSU(b []byte) (out []Statement, _ error) {
 	for _, part := range sections(b, osuTitleRE) {
 		m := osuTitleRE.FindSubmatch(part)
@@ -36,12 +37,19 @@ func readOSU(b []byte) (out []Statement, _ error) {
 		default:
 			return nil, fmt.Errorf("%.60q is not osu_latency or osu_bw", title)
 		}
-		before := len(out)
+		before, ended := len(out), false
 		for line := range bytes.Lines(part) {
 			row := osuRowRE.FindSubmatch(bytes.TrimSuffix(line, []byte("\n")))
 			switch text := bytes.TrimSpace(line); {
 			case len(text) == 0 || text[0] == '#':
 				continue
+			case row == nil && len(out) > before && (text[0] < '0' || text[0] > '9'):
+				ended = true
+				continue
+			case ended && row == nil:
+				continue
+			case ended:
+				return nil, fmt.Errorf("the row %.60q follows the end of its table", text)
 			case row == nil:
 				return nil, fmt.Errorf("%.60q is not a row of the table", text)
 			case !bytes.HasSuffix(line, []byte("\n")):

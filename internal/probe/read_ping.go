@@ -24,7 +24,7 @@ import (
 var (
 	pingHeadRE  = regexp.MustCompile(`(?m)^(?:PING (?:(?:\S+ ?)?\(\S+\)|\S+)(?: from .*)?:? (?:(\d+)\(\d+\)|(\d+)(?:\(\d+\))?) |PING6\(\d+=\d+\+\d+\+(\d+) |Pinging \S+ .*\d+ |--- \S+ ping\S* )`)
 	pingStartRE = regexp.MustCompile(`(?m)^PING6?[ (].*$`)
-	pingEchoRE  = regexp.MustCompile(`(?m)^(?:\[\d+\.\d+\] )?\d+ .*[ :,](?:icmp_)?seq=(\d+) (?:ttl|hlim)=\d+ \S+?=(\d+(?:\.\d+)?) (?:ms|msec|мс|毫秒|ミリ秒|밀리초)( \(DUP!\)|\b|$)?`)
+	pingEchoRE  = regexp.MustCompile(`(?m)^(?:\[\d+\.\d+\] )?\d+ .*[ :,](?:icmp_)?seq=(\d+) (?:ttl|hlim)=\d+ \S+?=(\d+(?:\.\d+)?) ?(?:ms|msec|мс|毫秒|ミリ秒|밀리초)( \(DUP!\)|\b|$)?`)
 	pingEndRE   = regexp.MustCompile(`(?m)^--- .* ---\n(.*%.*)\n((?:.*\n)?)`)
 	pingCountRE = regexp.MustCompile(`\d+(?:[.,]\d+)?%?`)
 	pingTimesRE = regexp.MustCompile(` = (\d+\.\d+)/(\d+\.\d+)/(\d+\.\d+)(?:/(\d+\.\d+|nan))? \S+`)

@@ -1,0 +1,1 @@
+written by hand in the form of: osu_latency on a page
