@@ -147,6 +147,9 @@ func (s *Span) count(confidence float64) bool {
 			parts[i] += segment[i]
 		}
 	}
+	if len(blocks) > 0 {
+		s.Value = stat.Median(v[0], single)
+	}
 	s.Parts = stat.Median(parts, single)
 	s.pairs = pairs{blocks, parts, v[0]}
 	return true

@@ -231,7 +231,8 @@ func (x *ContrastRow) count(value record.Quantity, confidence float64) {
 	if x.pairs = quotients(all); len(x.pairs.blocks) == 0 {
 		x.Missing = noCommonBlock
 	}
-	if len(all) == 2 {
+	if len(all) == 2 && len(x.pairs.blocks) > 0 {
+		x.Value, x.Base = samples[0].estimate(x.Metric, all[0].at(all[1].places)), samples[1].estimate(of[1].name, all[1].at(all[0].places))
 		for i, v := range x.pairs.own {
 			x.differs = append(x.differs, v-x.pairs.base[i])
 		}

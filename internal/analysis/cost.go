@@ -231,10 +231,11 @@ func (s *Sample) ownCost() (cost OwnCost, costs Series) {
 
 // estimate is the value of the sample as tables have it: the median, or the time of all trials divided by their work.
 func (s *Sample) estimate(name record.Quantity, values Series) stat.Interval {
-	if own(name) {
-		if cost, _ := s.ownCost(); cost.Name == name {
-			return cost.Value
-		}
+	if cost, _ := s.ownCost(); own(name) && cost.Name == name {
+		return cost.Value
+	}
+	if cost, ok := s.costPer(name); ok {
+		return cost.Interval
 	}
 	return stat.Median(values.medians(), single)
 }

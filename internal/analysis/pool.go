@@ -121,7 +121,7 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 // add sets the numbers of run i, which divides its rows by a baseline or not.
 func (c *PooledCell) add(i int, t *Table, row *Row, divided bool) {
 	base, _ := t.baseline()
-	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: base.Value.Center, own: row.Own.Ratio, beyond: row.OtherRuns}
+	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: cmp.Or(row.Base.Center, base.Value.Center), own: row.Own.Ratio, beyond: row.OtherRuns}
 	if w, ok := row.Get(record.Window); ok {
 		x.window = w.Median
 	}

@@ -124,10 +124,26 @@ func (t *Table) count(r *Row, confidence float64) {
 	r.fill(t.metricOf(r.counted), t.Unit)
 	if r.base != nil {
 		base := chosen[1]
-		r.pairs = pair(base.Values(t.metricOf(base)), r.series)
+		r.pairWith(base.Values(t.metricOf(base)))
 		r.paths = pair(base.Values(record.RTTPath), r.counted.Values(record.RTTPath))
 		if own, costs := base.ownCost(); own.Name == r.Own.Name {
 			r.owns = pair(costs, r.costs)
+		}
+	}
+}
+
+// pairWith pairs the row with its baseline, and takes the values of both from the blocks that have both: a ratio stands
+// beside values of the same trials.
+func (r *Row) pairWith(base Series) {
+	if r.pairs = pair(base, r.series); len(r.pairs.blocks) == 0 {
+		return
+	}
+	r.Value, r.Base = stat.Median(r.pairs.own, single), stat.Median(r.pairs.base, single)
+	for i := range r.Values {
+		if v := &r.Values[i]; v.Key == r.metric.Whole() {
+			vs := r.counted.values[v.Key].at(base.places) // without those that no request answered
+			medians, means := vs.medians(), vs.perBlock(mean)
+			v.Median, v.Mean, v.SD, v.N = stat.Middle(medians), mean(means), deviation(means), len(medians)
 		}
 	}
 }

@@ -27,8 +27,10 @@ type Row struct {
 	Network  string `json:"network"`
 	Level    string `json:"-"` // of the row factor; the network in a Run's tables
 	Baseline bool   `json:"baseline,omitempty"`
-	// Value is the median over blocks, with an interval that holds by itself.
+	// Value is the median over the blocks of Ratio, or over all that count where there is none, and Base that of the
+	// baseline over the same blocks; N is 0 without Ratio. Each holds by itself.
 	Value stat.Interval `json:"value"`
+	Base  stat.Interval `json:"base,omitzero"`
 	// Ratio is this row ÷ the baseline in the same block. N is 0 if there is none.
 	Ratio      stat.Interval `json:"ratio,omitzero"`
 	Detectable float64       `json:"detectable,omitempty"` // smallest relative difference that would have shown

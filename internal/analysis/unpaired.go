@@ -31,9 +31,11 @@ func (r *Run) compareUnpaired() {
 		common := stat.ScatterOf(groups...)
 		for j := range t.Rows {
 			row := &t.Rows[j]
-			if row.base == nil {
+			base, ok := t.baseline()
+			if !ok || row.base == nil {
 				continue
 			}
+			row.Base = base.Value
 			row.Ratio = stat.Unpaired(row.base.Values(t.Metric).v, row.series.v, common, r.Each)
 			row.Same = row.Ratio.Contains(1)
 			row.Detectable = row.Ratio.Detectable()

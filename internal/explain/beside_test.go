@@ -24,7 +24,7 @@ func TestOthersAddToACost(t *testing.T) {
 		Number: one("CPU time per packet", "s/packet", 20e-6, 20e-6)}
 	got := run(rs, o, switching).costs("vxlan-overlay")[0].Text.String()
 	if !strings.Contains(got, "a datagram 9.63 µs instead of 4.35 µs, 2.22× [2.18, 2.25] (UDP). Other threads add at least: ksoftirqd/1 71.5 ns (TCP), flanneld in h1 20 µs per packet (UDP), ksoftirqd/1 2.0") ||
-		strings.Contains(got, "python3") || !strings.Contains(got, "costs the ends' own threads") {
+		strings.Contains(got, "python3") || !strings.Contains(got, "costs the sending and receiving threads") {
 		t.Errorf("%q", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 type Book struct {
 	Of    string        `json:"of"` // packets, cpu or time
 	Cell  analysis.Cell `json:"cell"`
-	Whole float64       `json:"whole"` // in Unit: packets that were lost, CPU time per unit of work, or a response time
+	Whole float64       `json:"whole"` // in Unit: packets that were lost, CPUs in use, or a response time
 	Left  float64       `json:"unexplained"`
 	Unit  string        `json:"unit"`
 	Text  lang.Text     `json:"text"`
@@ -58,14 +58,12 @@ func residue(left, whole float64, format func(float64) string) lang.Text {
 // mostOutside is the share of the used CPUs above which what others use says nothing about a unit of work.
 const mostOutside = 0.2
 
-// cpuBook says what of the machines' CPU time per unit of work is of the ends' own threads, of other threads that the run
-// watched, and of what the machines use besides. All are means over blocks, which add up.
+// cpuBook says which of the CPUs in use the sending and receiving threads took, other threads that the run watched, and
+// what the machines use besides. All are means over blocks, which add up; CPU time per unit of work is a Cost.
 func (r Premises) cpuBook(c cell) (Book, bool) {
-	work, known := works[c.row.Own.Name]
 	used, measured := c.row.Get(record.CPUUsed)
 	own, _ := c.row.Get(record.CPUOwn)
-	rate := meanRate(c)
-	if !known || !measured || rate == 0 {
+	if !measured || c.row.Own.Value.N == 0 {
 		return Book{}, false
 	}
 	watched := 0.0
@@ -82,19 +80,9 @@ func (r Premises) cpuBook(c cell) (Book, bool) {
 		return Book{}, false
 	}
 	left := used.Mean - own.Mean - watched - outside
-	each := func(cores float64) string { return unit.Format(cores/rate, "s") }
-	return Book{Of: "cpu", Whole: used.Mean / rate, Left: left / rate, Unit: "s", Text: lang.T("CPU time of %s (%s): the ends' own threads %s, threads of the network and the kernel %s, what the machines use besides %s; %s",
-		work.name, r.name(c), each(own.Mean), each(watched), each(outside), residue(left, used.Mean, each))}, true
-}
-
-// meanRate returns the units of work per second that a cell's cost is per, the mean over blocks.
-func meanRate(c cell) float64 {
-	for _, name := range rates[c.row.Own.Name] {
-		if v, ok := c.row.Get(name); ok {
-			return v.Mean / works[c.row.Own.Name].by
-		}
-	}
-	return 0
+	cores := func(v float64) string { return prose.Fixed(v, 2) }
+	return Book{Of: "cpu", Whole: used.Mean, Left: left, Unit: "core", Text: lang.T("CPUs in use (%s): %s; by sending and receiving threads %s, by threads of the network and the kernel %s, by what the machines do besides %s; %s",
+		r.name(c), cores(used.Mean), cores(own.Mean), cores(watched), cores(outside), residue(left, used.Mean, cores))}, true
 }
 
 // timeBook says what of a response time the kernel's timestamps put on the path, the wake-ups and the programs. All are

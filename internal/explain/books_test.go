@@ -19,7 +19,7 @@ func TestBooks(t *testing.T) {
 	}{
 		"quiet": {0.05, map[string]string{
 			"packets": "packets of udp-rr: of 120,000 sent, 1,200 were lost, 0 of them at steps that counters show; 1,200 of 1,200 unexplained",
-			"cpu":     "CPU time of a request (udp-rr): the ends' own threads 70 µs, threads of the network and the kernel 5 µs, what the machines use besides 2.50 µs; 2.50 µs of 80 µs unexplained",
+			"cpu":     "CPUs in use (udp-rr): 1.60; by sending and receiving threads 1.40, by threads of the network and the kernel 0.10, by what the machines do besides 0.05; 0.05 of 1.60 unexplained",
 			"time":    "response time (udp-rr): path 3 µs, wake-up 20 µs, programs and sending 25 µs; 2 µs of 50 µs unexplained"}},
 		"busy": {0.9, map[string]string{"packets": "", "time": ""}},
 	} {

@@ -136,7 +136,7 @@ func (r Premises) clause(of []cost, first bool) lang.Text {
 	if len(of) == 1 {
 		here, there := unit.Format(c.here.Center, "s"), unit.Format(c.there.Center, "s")
 		if first {
-			return lang.T("%s costs the ends' own threads %s of CPU time instead of %s's %s, %s%s", c.work, here, r.Baseline, there, prose.Times(c.ratio()), in)
+			return lang.T("%s costs the sending and receiving threads %s of CPU time instead of %s's %s, %s%s", c.work, here, r.Baseline, there, prose.Times(c.ratio()), in)
 		}
 		return lang.T("%s %s instead of %s, %s%s", c.work, here, there, prose.Times(c.ratio()), in)
 	}
@@ -147,7 +147,7 @@ func (r Premises) clause(of []cost, first bool) lang.Text {
 		over = lang.T(" across %d probes", n)
 	}
 	if first {
-		return lang.T("%s costs the ends' own threads %s× to %s× %s's CPU time%s", c.work, lo, hi, r.Baseline, over)
+		return lang.T("%s costs the sending and receiving threads %s× to %s× %s's CPU time%s", c.work, lo, hi, r.Baseline, over)
 	}
 	return lang.T("%s %s× to %s×%s", c.work, lo, hi, over)
 }

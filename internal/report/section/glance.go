@@ -156,7 +156,6 @@ func (s source) glancedRows() (out []glanced) {
 		}
 	}
 	for _, t := range s.p.Tables {
-		base, _ := t.Row(s.p.Baseline)
 		for _, r := range t.Rows {
 			if r.Baseline || s.p.Baseline == "" || r.Ratio.N == 0 {
 				continue
@@ -166,7 +165,7 @@ func (s source) glancedRows() (out []glanced) {
 				name = prose.Levels(t.Levels)
 			}
 			out = append(out, glanced{value: Value(s.Words, t.Probe, t.Metric), name: name, ratio: r.Ratio, same: r.Same,
-				base: base.Value.Center, own: r.Value.Center, unit: t.Unit, metric: t.Metric, network: r.Network,
+				base: r.Base.Center, own: r.Value.Center, unit: t.Unit, metric: t.Metric, network: r.Network,
 				divides: "÷ " + s.p.Baseline, row: s.rowName(t, r)})
 		}
 	}
