@@ -199,3 +199,10 @@ var (
 	DelayLateMax     = define("delay.late.max", "s", Lower, "longest lateness of the delay", "延迟的最大误差", "The largest of them.")
 	DelayBusy        = define("delay.busy", "1", Neither, "CPU of the delay program", "延迟程序的 CPU", "Share of one CPU that the emulator's thread used.")
 )
+
+// An event within a trial, and how the outage that it caused lies to it. The clock is that of the machine.
+var (
+	EventLasted = define("event.lasted", "s", Neither, "duration of the event", "事件持续时间", "From the begin of the event until it was undone.")
+	OutageDelay = define("outage.delay", "s", Neither, "time to the outage", "中断前的时间", "From the begin of the event until the last arrival before the outage.")
+	Recovery    = define("recovery", "s", Lower, "recovery", "恢复时间", "From the moment that the event was undone until traffic flowed again; 0 if it flowed before.")
+)

@@ -100,9 +100,10 @@ func (t *Table) fill(baseline string) {
 	}
 	m := mostFrequent(firsts)
 	t.Metric, t.Unit = m.name, m.unit
+	outages := m.name == record.Outage // mostly 0 for one of two networks, so differences compare them (Downtimes)
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		if r.Baseline = r.sample == base; !r.Baseline {
+		if r.Baseline = r.sample == base; !r.Baseline && !outages {
 			r.base = base
 		}
 		t.count(r, 0)

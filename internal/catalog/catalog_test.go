@@ -210,7 +210,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{"option", "networks:\n- use: vxlan\n  vnj: 7\nprobes: [ping]", `s.yaml:3: vxlan has no option "vnj"`},
 		{"value", "networks:\n- {use: vxlan, vni: seven}\nprobes: [ping]", "s.yaml:2: vxlan: vni"},
 		{"bound", "networks:\n- {use: vxlan, vni: 16777216}\nprobes: [ping]", "16777216"},
-		{"factor", "networks: [host]\nprobes: [ping]\nfactors: {color: [red]}", `unknown factor "color": want a condition (bridge-nf, clients, delay, ends, gro, jitter, link, load, loss, mtu, nic, offload, rps, stress) or an option`},
+		{"factor", "networks: [host]\nprobes: [ping]\nfactors: {color: [red]}", `unknown factor "color": want a condition (bridge-nf, clients, delay, ends, event, gro, jitter, link, load, loss, mtu, nic, offload, rps, stress) or an option`},
 		{"factor of another probe", "networks: [host]\nprobes: [ping]\nfactors: {streams: [1, 2]}", `factor "streams"`},
 		{"level", "networks: [host]\nprobes: [ping]\nfactors: {offload: [maybe]}", `condition offload: level "maybe" is unknown`},
 		{"level of a load", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [udp-rate@0%]", `s.yaml:4: condition load: "udp-rate@0%": the share`},

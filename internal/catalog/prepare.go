@@ -54,7 +54,7 @@ func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 			errs = append(errs, fmt.Errorf("unknown factor %q: want a condition (%s) or an option of a probe of this study", f, strings.Join(condition.Names(), ", ")))
 		}
 	}
-	errs = append(errs, checkCompare(s)...)
+	errs = append(append(errs, checkCompare(s)...), p.checkEvents()...)
 	if s.AllPairs {
 		errs = append(errs, p.checkPairs()...)
 	}

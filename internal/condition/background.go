@@ -48,6 +48,7 @@ func read[T any](levels map[string]string, name string, parse func(string) (T, e
 func Network(levels map[string]string) map[string]string {
 	of := Of(levels)
 	delete(of, "clients")
+	delete(of, "event")
 	delete(of, "load")
 	delete(of, "stress")
 	return of
@@ -100,6 +101,9 @@ func ParseClients(level string) (int, error) {
 	}
 	return n, nil
 }
+
+// parseEvent takes every name: the study knows its events.
+func parseEvent(level string) (string, error) { return level, nil }
 
 // noChange makes a set function that checks the level with parse and leaves the topology alone.
 func noChange[T any](parse func(string) (T, error)) func(string, *topo.Topology) error {

@@ -43,6 +43,7 @@ func table() map[string]condition {
 		"bridge-nf": {setBridgeNF, "whether bridges of hosts pass packets to netfilter, as the iptables rules of Docker and Kubernetes need: on or off; without this factor, a network does what its product does"},
 		"clients":   {noChange(ParseClients), "how many clients use one server at the same time, each on its own host: 1, 9 (9 need hosts: 10)"},
 		"delay":     {setDelay, "how long every packet between hosts is delayed, each way, such as 500us or 0"},
+		"event":     {noChange(parseEvent), "what happens within the trial: none, or an event of the study (events)"},
 		Ends:        {setEnds, "which ends exchange traffic: FROM-TO, each of them pod, host or another end of the network, such as pod-host; a number picks one of several, as in pod1-pod3"},
 		"gro":       {setGRO, "whether devices of hosts and pods join the received packets of a flow before the IP stack: on or off; without this factor, tunnels do and veths do not, the kernel's defaults since 5.13"},
 		"jitter":    {setJitter, "how much the delay of single packets differs, at most the delay: 50us is ±50us; packets stay in order"},
@@ -67,7 +68,7 @@ func About(name string) string { return table()[name].about }
 // that are weir's own. The others choose ends or run programs.
 func Builds(name string) bool {
 	_, known := table()[name]
-	return known && !slices.Contains([]string{"clients", Ends, "load", "stress"}, name)
+	return known && !slices.Contains([]string{"clients", Ends, "event", "load", "stress"}, name)
 }
 
 // Far reports whether a factor changes the distance between hosts, for which a topology must be

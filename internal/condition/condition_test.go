@@ -91,7 +91,7 @@ func TestApplyErrors(t *testing.T) {
 		spec        topo.Spec
 		want        string
 	}{
-		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: bridge-nf, clients, delay, ends, gro, jitter, link, load, loss, mtu, nic, offload, rps, stress)`},
+		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: bridge-nf, clients, delay, ends, event, gro, jitter, link, load, loss, mtu, nic, offload, rps, stress)`},
 		{"mtu", "575", topo.Spec{}, `condition mtu: invalid MTU "575": want 576 to 65535 bytes`},
 		{"mtu", "1279", topo.Spec{PodsIPv6: true}, `condition mtu: invalid MTU "1279": want 1280 to 65535 bytes`},
 		{"mtu", "1279", topo.Spec{IPv6: true}, `condition mtu: invalid MTU "1279": want 1280 to 65535 bytes`},

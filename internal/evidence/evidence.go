@@ -38,6 +38,7 @@ type Trial struct {
 	Carriers map[string][]string `json:"carriers,omitempty"`
 	// Settings is the trial whose Settings held for this trial too, often itself; "" if unknown.
 	Settings string `json:"settings,omitempty"`
+	Event    *Event `json:"event,omitempty"` // nil: nothing happened
 }
 
 // An End is one end of the traffic. The zero values of CPU, Wait and TCP mean that the engine did not

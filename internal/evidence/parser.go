@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/sample"
 )
 
@@ -63,7 +64,19 @@ func (p *Parser) trial(b []byte, t *Trial) bool {
 		p.next(`,"hosts":`) && p.places(&t.Hosts) &&
 		p.next(`,"read":`) && p.lists(nil) &&
 		(!p.next(`,"carriers":`) || p.lists(&t.Carriers)) &&
-		(!p.next(`,"settings":`) || p.name(&t.Settings)) && p.next("}") && len(p.b) == 0
+		(!p.next(`,"settings":`) || p.name(&t.Settings)) &&
+		(!p.next(`,"event":`) || p.event(&t.Event)) && p.next("}") && len(p.b) == 0
+}
+
+// event reads the last part of a file. Few runs have events, so encoding/json does.
+func (p *Parser) event(to **Event) bool {
+	last := len(p.b) - 1
+	*to = new(Event)
+	if last < 0 || bounds.JSON(p.b[:last], *to) != nil {
+		return false
+	}
+	p.b = p.b[last:]
+	return true
 }
 
 func (p *Parser) end(e *End) bool {

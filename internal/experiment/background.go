@@ -241,6 +241,7 @@ func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {
 		Warmup: r.Study.Warmup, Duration: r.Study.Duration, Idle: r.idle,
 		Raw: func(name string, b []byte) error { return r.Dir.Raw(id, name, b) },
 	}
+	s.Event = c.event
 	if r.profiling {
 		s.Profile, s.Duration = r.Profile, profile.Window
 	}

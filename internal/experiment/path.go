@@ -34,6 +34,7 @@ type path struct {
 	fleet   *trial.Fleet        // engines that stay for all links of their node, see kept
 	pairs   bool                // the study measures all pairs of hosts
 	built   bool                // has carried packets
+	broken  bool                // by an event, and has carried no packet since
 	err     error               // why it cannot be measured now
 	loss    *loss               // nodes that cannot be measured now; nil: none
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
@@ -24,7 +25,8 @@ type changed struct {
 	condition.Changed
 	back  *link // the reverse direction, when the study swaps ends
 	trial study.Trial
-	at    int // index of the trial in its round
+	at    int        // index of the trial in its round
+	event plan.Event // happens in the trial; none without a name
 }
 
 // under is underAll for the network's own ends.
@@ -66,8 +68,13 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 		if swap {
 			client, server = server, client
 		}
-		c := changed{p, p.link(client, server), change, nil, t, i}
+		c := changed{path: p, link: p.link(client, server), Changed: change, trial: t, at: i}
 		c.Plan = change.Plan.On(client, server)
+		if e, ok := r.Study.Event(levels); ok {
+			if c.event, err = network.Happening(p.Topology, change.Plan, e); err != nil {
+				return nil, fmt.Errorf("%s: %w", t.Network, err)
+			}
+		}
 		if r.Study.Swap {
 			c.back = p.link(server, client)
 		}
@@ -86,7 +93,7 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 		switch {
 		case applied != nil:
 			return fmt.Errorf("condition: %w", applied)
-		case len(change.Do) > 0 || !c.engines.Alive() || change.Topology.Far:
+		case len(change.Do) > 0 || !c.engines.Alive() || change.Topology.Far || p.broken:
 			return c.reach(ctx, p, c.Plan)
 		}
 		return nil
@@ -94,6 +101,7 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 	if err != nil || cs == nil {
 		return rs, err
 	}
+	p.broken = cs[0].event.Name != ""
 	measured, err := f(cs)
 	if err != nil {
 		return nil, err

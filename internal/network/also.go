@@ -31,7 +31,7 @@ func (a Also) Plan(t topo.Topology) (plan.Plan, error) {
 		return p, errors.New("also: weir changes nothing on machines that it finds; leave it out, or measure in the lab (without --ssh or --kube)")
 	}
 	for i, s := range a.Steps {
-		if err := checkAlso(t, p, s); err != nil {
+		if err := checkStep(t, p, s, alsoKinds); err != nil {
 			return p, fmt.Errorf("also: step %d: %w", i+1, err)
 		}
 		if s.Rate != nil && s.Rate.MTU == 0 {
@@ -80,9 +80,9 @@ func isPort(t topo.Topology, in, dev string) bool {
 	return slices.ContainsFunc(slices.Concat(t.Segments...), func(p topo.Port) bool { return p.In == in && p.Dev == dev })
 }
 
-// checkAlso returns an error unless s is a step that can follow those of p.
-func checkAlso(t topo.Topology, p plan.Plan, s plan.Step) error {
-	if err := checkKind(s); err != nil {
+// checkStep returns an error unless s is of one of these kinds and can follow the steps of p.
+func checkStep(t topo.Topology, p plan.Plan, s plan.Step, kinds []string) error {
+	if err := checkKind(s, kinds); err != nil {
 		return err
 	}
 	places := Places(t)
@@ -105,6 +105,7 @@ func checkAlso(t topo.Topology, p plan.Plan, s plan.Step) error {
 		return fmt.Errorf("invalid sysctl %q: want a key of a network namespace, such as net.ipv4.tcp_rmem", s.Sysctl.Key)
 	case s.Sysctl != nil && machineKey.MatchString(s.Sysctl.Key):
 		return fmt.Errorf("%s is a setting of the whole machine, which weir does not change; set it with sysctl(8) before the run", s.Sysctl.Key)
+	case s.Set != nil && s.Set.MTU == 0 && s.Set.Up != s.Set.Down:
 	case s.Set != nil && (s.Set.MTU < topo.MinMTU || s.Set.MTU > topo.MaxMTU):
 		return fmt.Errorf("invalid MTU %d: want %d to %d bytes", s.Set.MTU, topo.MinMTU, topo.MaxMTU)
 	}
@@ -122,23 +123,27 @@ var netKey = regexp.MustCompile(`^net(\.[\w-]+)+$`)
 // the value: those of the neighbor table (neigh_sysctl_register, net/core/neighbour.c).
 var machineKey = regexp.MustCompile(`^net\.ipv[46]\.neigh\.default\.gc_`)
 
-// checkKind returns an error unless s has exactly one kind, which changes settings and nothing else.
-func checkKind(s plan.Step) error {
-	const kinds = "want one of addr, exec, link, offload, rate, route, rule, set, sysctl"
-	allowed := []bool{s.Addr != nil, s.Exec != nil, s.Link != nil, s.Offload != nil, s.Rate != nil, s.Route != nil, s.Rule != nil, s.Set != nil, s.Sysctl != nil}
-	n := 0
-	for _, is := range allowed {
-		if is {
-			n++
+// alsoKinds change settings and nothing else.
+var alsoKinds = []string{"addr", "exec", "link", "offload", "rate", "route", "rule", "set", "sysctl"}
+
+// checkKind returns an error unless s has exactly one kind, which is allowed.
+func checkKind(s plan.Step, allowed []string) error {
+	var has []string
+	other := false
+	v := reflect.ValueOf(s)
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Pointer && !f.IsNil() {
+			kind := strings.ToLower(v.Type().Field(i).Name)
+			has = append(has, kind)
+			other = other || !slices.Contains(allowed, kind)
 		}
 	}
-	bare := s
-	bare.In, bare.Addr, bare.Exec, bare.Link, bare.Offload, bare.Rate, bare.Route, bare.Rule, bare.Set, bare.Sysctl = "", nil, nil, nil, nil, nil, nil, nil, nil, nil
+	want := "want one of " + strings.Join(allowed, ", ")
 	switch {
-	case !reflect.ValueOf(bare).IsZero():
-		return fmt.Errorf("a kind of step for networks alone; %s", kinds)
-	case n != 1:
-		return fmt.Errorf("%d kinds of steps in one; %s", n, kinds)
+	case other:
+		return fmt.Errorf("a kind of step for networks alone; %s", want)
+	case len(has) != 1:
+		return fmt.Errorf("%d kinds of steps in one; %s", len(has), want)
 	case s.In == "":
 		return errors.New("no place; add in: h1, or another host or pod")
 	}

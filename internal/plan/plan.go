@@ -46,6 +46,7 @@ type Step struct {
 	Adopt   *Adopt   `json:"adopt,omitempty"`
 	Service *Service `json:"service,omitempty"`
 	Await   *Await   `json:"await,omitempty"`
+	Daemon  *Daemon  `json:"daemon,omitempty"`
 	Guest   *Guest   `json:"guest,omitempty"`
 	Inside  *Inside  `json:"inside,omitempty"`
 	// Forwards change nothing: they say how packets pass the devices, as a Trace needs to know.
@@ -88,9 +89,10 @@ type Peer struct {
 
 // Set changes an existing device.
 type Set struct {
-	Dev string `json:"dev"`
-	MTU int    `json:"mtu"`
-	Up  bool   `json:"up,omitempty"` // also bring it up
+	Dev  string `json:"dev"`
+	MTU  int    `json:"mtu"`            // 0, only in an event, leaves it
+	Up   bool   `json:"up,omitempty"`   // also bring it up
+	Down bool   `json:"down,omitempty"` // in an event: bring it down; the kernel then removes the routes over it
 	// Master is the bridge that gets Dev as a port; "" leaves it where it is.
 	Master string `json:"master,omitempty"`
 }
@@ -110,7 +112,8 @@ type Route struct {
 	Via netip.Addr   `json:"via,omitzero"`
 	Dev string       `json:"dev,omitempty"`
 	// Table is the routing table; 0 is the main one.
-	Table int `json:"table,omitempty"`
+	Table int  `json:"table,omitempty"`
+	Gone  bool `json:"gone,omitempty"` // in an event: remove it instead
 }
 
 // MainTable is the routing table of a Route with Table 0 (RT_TABLE_MAIN,
@@ -135,8 +138,9 @@ type Proxy struct {
 
 // An FDB entry makes a VXLAN device send frames for unknown stations to Dst.
 type FDB struct {
-	Dev string     `json:"dev"`
-	Dst netip.Addr `json:"dst"`
+	Dev  string     `json:"dev"`
+	Dst  netip.Addr `json:"dst"`
+	Gone bool       `json:"gone,omitempty"` // in an event: remove it instead
 }
 
 // A Sysctl is a kernel setting of one network namespace.

@@ -62,8 +62,9 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 	case s.Link != nil:
 		return s.Link.shell(s.In)
 	case s.Set != nil:
-		return one(append([]string{"ip", "-n", s.In, "link", "set", s.Set.Dev, "mtu", strconv.Itoa(s.Set.MTU)},
-			slices.Concat(when(s.Set.Master != "", "master", s.Set.Master), when(s.Set.Up, "up"))...)...)
+		return one(append([]string{"ip", "-n", s.In, "link", "set", s.Set.Dev},
+			slices.Concat(when(s.Set.MTU != 0, "mtu", strconv.Itoa(s.Set.MTU)), when(s.Set.Master != "", "master", s.Set.Master),
+				when(s.Set.Up, "up"), when(s.Set.Down, "down"))...)...)
 	case s.Addr != nil:
 		verb := "add"
 		if s.Addr.Gone {
@@ -78,7 +79,11 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 	case s.Proxy != nil:
 		return one("ip", "-n", s.In, "neigh", "add", "proxy", s.Proxy.Addr.String(), "dev", s.Proxy.Dev)
 	case s.FDB != nil:
-		return one("bridge", "-n", s.In, "fdb", "append", "00:00:00:00:00:00", "dev", s.FDB.Dev, "dst", s.FDB.Dst.String(), "self", "permanent")
+		verb := "append"
+		if s.FDB.Gone {
+			verb = "del"
+		}
+		return one("bridge", "-n", s.In, "fdb", verb, "00:00:00:00:00:00", "dev", s.FDB.Dev, "dst", s.FDB.Dst.String(), "self", "permanent")
 	case s.Sysctl != nil:
 		if s.Sysctl.Value == AllCPUs { // of up to 32; see Mask
 			return []fmt.Stringer{text("cpus=$(printf %x $(((1 << $(nproc)) - 1)))"),
@@ -107,6 +112,8 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 		return s.Service.shell(s.In), nil
 	case s.Await != nil:
 		return s.Await.shell(s.In), nil
+	case s.Daemon != nil:
+		return []fmt.Stringer{text(fmt.Sprintf("# %s the daemon %s in %s", s.Daemon.Do, s.Daemon.Name, s.In))}, nil
 	case s.Guest != nil:
 		return []fmt.Stringer{text(fmt.Sprintf("# %s is a guest from here on; weir reaches it through %s", s.In, Expand(shellValues(s.Guest.Host), s.Guest.Socket)[0]))}, nil
 	}
@@ -194,7 +201,11 @@ func (l Link) wg(in string) []fmt.Stringer {
 }
 
 func (r Route) shell(in string) command {
-	return slices.Concat(command{"ip", "-n", in, "route", "add", r.Dst.String()},
+	verb := "add"
+	if r.Gone {
+		verb = "del"
+	}
+	return slices.Concat(command{"ip", "-n", in, "route", verb, r.Dst.String()},
 		when(r.Via.IsValid(), "via", r.Via.String()), when(r.Dev != "", "dev", r.Dev), when(r.Via.IsValid() && r.Dev != "", "onlink"),
 		when(r.Table != 0, "table", strconv.Itoa(r.Table)))
 }

@@ -43,6 +43,12 @@ func (s Study) Encode() ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(f.Factors)) {
 		fmt.Fprintf(&b, "  %s: %s\n", strictyaml.Quote(name), strictyaml.NewList(f.Factors[name]).Flow())
 	}
+	if len(f.Events) > 0 {
+		b.WriteString("events:\n")
+	}
+	for _, e := range f.Events {
+		fmt.Fprintf(&b, "  - %s\n", eventLine(e))
+	}
 	line("baseline", f.Baseline)
 	if len(f.Compare) > 0 {
 		b.WriteString("compare:\n")

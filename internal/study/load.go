@@ -58,6 +58,9 @@ func (s *Study) DecodeNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	if n.Get("hosts") == nil && f.Target.Hosts() > 0 {
 		f.Hosts = f.Target.Hosts()
 	}
+	if len(f.Events) > 0 && n.Get("fast") == nil {
+		f.Fast.Warmup, f.Fast.Duration = f.Warmup, f.Duration // an event takes its time
+	}
 	*s = f.study().Resolve()
 	s.OneWay = n.Get("swap") != nil && !s.Swap
 	s.places = map[string]string{}

@@ -25,6 +25,12 @@
 //	networks:
 //	  - {use: vxlan-overlay, also: [{in: h1, offload: {dev: eth0, features: {tx-udp_tnl-segmentation: false}}}]}
 //
+// What happens within a trial is an event (see plan.Event). Events are the levels of the factor event, beside none:
+//
+//	events:
+//	  - {name: cable-pulled, at: 500ms, for: 1s, do: [{in: h2, set: {dev: eth0, down: true}}]}
+//	  - {name: drop, at: 500ms, for: 1s, networks: [vxlan-overlay], do: [{in: h2, exec: {argv: […]}}], undo: […]}
+//
 // The other keys, with their defaults:
 //
 //	name         the file's name without its extension
@@ -69,6 +75,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
@@ -82,7 +89,8 @@ type Study struct {
 	// Factors holds the levels of everything else that varies, in file order; the factors
 	// themselves are ordered by name.
 	Factors  map[string][]string
-	Baseline string // the Name of one of Networks
+	Events   []plan.Event // what happens within trials; the levels of EventFactor
+	Baseline string       // the Name of one of Networks
 	// Compare states the comparisons; empty means every network ÷ Baseline. With some, Baseline divides
 	// nothing unless one of them is it (see Contrast.Baseline).
 	Compare []Contrast
@@ -156,6 +164,7 @@ func (s Study) Resolve() Study {
 	if s.Baseline == "" && len(s.Networks) > 0 {
 		s.Baseline = s.Networks[0].Name
 	}
+	s.eventLevels()
 	if len(s.Factors) > 0 {
 		canonical := make(map[string][]string, len(s.Factors))
 		for f, levels := range s.Factors {

@@ -38,6 +38,7 @@ func (s Study) Cells(applies func(probe, factor string) bool) []Cell {
 					some = cross(some, f, s.Factors[f])
 				}
 			}
+			some = slices.DeleteFunc(some, func(c Cell) bool { return !s.happens(c.Levels, n.Name) })
 			cells = append(cells, some...)
 		}
 	}

@@ -83,6 +83,7 @@ func (s Study) problems() []problem {
 	c.uses("networks", s.Networks)
 	c.uses("probes", s.Probes)
 	s.checkFactors(&c)
+	s.checkEvents(&c)
 	s.checkCompare(&c)
 	s.checkTopology(&c)
 	s.checkTarget(&c)

@@ -61,6 +61,12 @@ type Site struct {
 	// (sample.Threads). Nodes with a kernel of their own are missing. It is nil where every node is a
 	// machine.
 	Spaces func() map[string]string
+	// Clock is CLOCK_MONOTONIC of the one machine of all nodes, ns, on which the engine's moments are, too. It is nil where the
+	// nodes are several machines.
+	Clock func() int64
+	// Changes watches what the kernels of the nodes change until stop, which returns it in time order. It is nil where a site
+	// cannot do this.
+	Changes func(context.Context) (stop func() ([]evidence.Change, error), err error)
 	// Delays returns what the program that delays packets between the hosts counted since the last
 	// call; nil counters where no program does. Delays itself can be nil.
 	Delays func(context.Context) (sample.Counters, error)

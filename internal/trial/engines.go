@@ -213,6 +213,9 @@ func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *exe
 	err := e.order(ctx, client, func(line string) {
 		at := map[string]*reading{event.MarkBegin: &x.readings.Begin, event.MarkEnd: &x.readings.End}[line]
 		if at != nil {
+			if line == event.MarkBegin {
+				x.event = s.happen(ctx)
+			}
 			s.ask()
 			*at = s.readCost(ctx, e.client.edges.line(line))
 			x.watch.edge(ctx, *at)

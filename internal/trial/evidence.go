@@ -28,7 +28,7 @@ func (s *Setup) keepEvidence(r *record.Result, m probe.Measured, x *execution) e
 }
 
 func (s *Setup) evidence(r *record.Result, m probe.Measured, x *execution) *evidence.Trial {
-	t := &evidence.Trial{Format: evidence.Format, Protocol: m.Protocol, Window: s.Duration.Seconds(), Settings: x.settings,
+	t := &evidence.Trial{Format: evidence.Format, Protocol: m.Protocol, Window: s.Duration.Seconds(), Settings: x.settings, Event: sawOutages(x.event.evidence(), m),
 		Nodes: map[string]sample.Counters{}, Hosts: map[string]sample.Counters{}, Read: x.readings.sources()}
 	if window, ok := r.Get(record.Window); ok {
 		t.Window = window.Value

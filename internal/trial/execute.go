@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ type execution struct {
 	watch          *watch          // nil: none
 	inside         []sample.Series // of watch, by host
 	profiled       profiled
+	event          *happening
 	clients        []float64 // deliveries per second of the other clients
 	backgroundErr  error     // why the background did not meet the trial's needs
 	settings       string    // the trial that has stored those that held; "" if unknown
@@ -47,6 +49,7 @@ func execute(ctx context.Context, ss []Setup) []*execution {
 		if xs[i].err == nil {
 			xs[i].watch = ss[i].watch(ctx)
 			ss[i].run(ctx, xs[i])
+			xs[i].err = errors.Join(xs[i].err, xs[i].event.finish())
 			xs[i].inside = xs[i].watch.finish(context.WithoutCancel(ctx), &ss[i])
 		}
 	})
@@ -159,6 +162,7 @@ func (s *Setup) client(ctx context.Context, x *execution) error {
 	begin := wholeSeconds(s.Warmup)
 	end := begin + wholeSeconds(s.Duration)
 	if x.client.runs(start.Add(begin)) {
+		x.event = s.happen(ctx)
 		s.ask()
 		x.readings.Begin = s.readCost(ctx, nil)
 		x.watch.edge(ctx, x.readings.Begin)

@@ -41,6 +41,7 @@ type Setup struct {
 	Duration       time.Duration
 	Idle           Idle          // subtracted from the CPU time of the ends' hosts
 	Background     []*Background // runs during this trial only
+	Event          plan.Event    // happens in the window; without a name, nothing does
 	Clients        int           // concurrent clients, with the measured one and those of Background; 0: not part of the study
 	// Condition is equal for the trials of a block that measure the same path under the same conditions:
 	// the first one stores the path's settings.
@@ -257,6 +258,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) probe.Measur
 	s.spread(r, x)
 	s.fragmented(r, m, x)
 	r.Notes = slices.Concat(r.Notes, stalled(r, m), s.squeezed(r))
+	s.outages(r, m, x.event)
 	r.Values = append(append(r.Values, x.background...), s.shares(m, x.clients)...)
 	if err := errors.Join(after, s.judge(r, m, x), s.bridges(r), s.queues(r), x.profiled.problem(), x.backgroundErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()

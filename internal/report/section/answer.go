@@ -43,7 +43,7 @@ func Answers(r *account.Account) []string {
 // answer tells the networks without a result, then what the study compares: its own comparisons, in its order, and the
 // networks with the baseline.
 func (s source) answer() (out []string) {
-	out = append(out, s.without()...)
+	out = append(s.without(), s.downtime()...)
 	networks := s.compared()
 	if len(s.Contrasts) > 0 && s.Contrasts[0].Baseline() != "" { // the study asks about networks first
 		out = slices.Concat(out, networks, s.sentences())

@@ -37,6 +37,7 @@ func newSource(r *account.Account) source {
 // sections are in reading order. A run without data for a section omits it.
 var sections = []func(source) []doc.Section{
 	answerSection,
+	downtimeSection,
 	busySection,
 	standingSection,
 	contrastSections,

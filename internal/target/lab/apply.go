@@ -159,6 +159,8 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 		return l.service(ctx, p, s.Service)
 	case s.Await != nil:
 		return l.await(ctx, p, s.Await)
+	case s.Daemon != nil:
+		return l.daemon(ctx, p, s.Daemon)
 	case s.Guest != nil:
 		return l.enter(ctx, p, s.Guest)
 	}
@@ -173,6 +175,9 @@ func explain(s *plan.Step, err error) error {
 		what, feature = "add "+s.Link.Kind+" "+s.Link.Name, s.Link.Kind
 	case s.Set != nil:
 		what = fmt.Sprintf("set MTU of %s to %d", s.Set.Dev, s.Set.MTU)
+		if s.Set.MTU == 0 {
+			what = "set " + s.Set.Dev + " up or down"
+		}
 		if s.Set.Master != "" {
 			what += " and make it a port of " + s.Set.Master
 		}

@@ -96,7 +96,7 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	if l.dir, err = newDir(); err != nil {
 		return nil, fmt.Errorf("lab: directory of the nodes: %w", err)
 	}
-	s := &target.Site{Nodes: map[string]target.Node{}, Private: true, Apply: l.apply, Verify: l.verify, Shell: l.shell, Spaces: l.spaces, Delays: l.delays, Found: l.found, Close: l.close}
+	s := &target.Site{Nodes: map[string]target.Node{}, Private: true, Apply: l.apply, Verify: l.verify, Shell: l.shell, Spaces: l.spaces, Clock: clock, Changes: l.changes, Delays: l.delays, Found: l.found, Close: l.close}
 	for name, p := range l.places {
 		s.Nodes[name] = p
 	}
@@ -237,4 +237,10 @@ func (p *place) verify(ctx context.Context, s plan.State) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func clock() int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // cannot fail: every kernel has this clock
+	return t.Nano()
 }

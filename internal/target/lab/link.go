@@ -265,15 +265,21 @@ func (p *place) change(dev string, flags uint32) (*request, error) {
 }
 
 func (p *place) set(s *plan.Set) (*request, error) {
-	flags := uint32(0)
-	if s.Up {
-		flags = unix.IFF_UP
-	}
-	r, err := p.change(s.Dev, flags)
+	index, err := p.index(s.Dev)
 	if err != nil {
 		return nil, err
 	}
-	r.u32(unix.IFLA_MTU, uint32(s.MTU))
+	msg := unix.IfInfomsg{Index: index}
+	if s.Up || s.Down {
+		msg.Change = unix.IFF_UP
+	}
+	if s.Up {
+		msg.Flags = unix.IFF_UP
+	}
+	r := p.request(unix.RTM_SETLINK, 0, msg)
+	if s.MTU != 0 {
+		r.u32(unix.IFLA_MTU, uint32(s.MTU))
+	}
 	return r, p.master(r, s.Master)
 }
 

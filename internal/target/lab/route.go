@@ -57,6 +57,9 @@ func (p *place) route(x *plan.Route) (*request, error) {
 		}
 	}
 	r := p.request(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, msg)
+	if x.Gone {
+		r = p.request(unix.RTM_DELROUTE, 0, msg)
+	}
 	r.addr(unix.RTA_DST, x.Dst.Addr())
 	if x.Via.IsValid() {
 		r.addr(unix.RTA_GATEWAY, x.Via)
@@ -111,6 +114,9 @@ func (p *place) fdb(f *plan.FDB) (*request, error) {
 	}
 	r := p.request(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_APPEND,
 		unix.NdMsg{Family: unix.AF_BRIDGE, Ifindex: index, Flags: unix.NTF_SELF, State: unix.NUD_PERMANENT})
+	if f.Gone {
+		r = p.request(unix.RTM_DELNEIGH, 0, unix.NdMsg{Family: unix.AF_BRIDGE, Ifindex: index, Flags: unix.NTF_SELF, State: unix.NUD_PERMANENT})
+	}
 	r.addr(unix.NDA_DST, f.Dst)
 	r.put(unix.NDA_LLADDR, make([]byte, 6)) // for unknown stations
 	return r, nil

@@ -29,6 +29,9 @@ type service struct {
 	stop context.CancelFunc
 	done chan struct{} // closed when it has exited
 	err  error         // exit error, valid once done is closed
+	pid  int           // of its process group
+	// dismissed: an event has ended it.
+	dismissed bool
 }
 
 // state gives p, once, the other namespaces that daemons need (package hostns).
@@ -91,6 +94,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 		d.log.Close()
 		return fmt.Errorf("service %s: %w", s.Name, err)
 	}
+	d.pid = cmd.Process.Pid
 	go func() {
 		d.err = cmd.Wait()
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its process group, usually empty
@@ -164,7 +168,9 @@ func (l *lab) said(in string) string {
 func (l *lab) ended() error {
 	var err error
 	for _, d := range l.services {
-		err = errors.Join(err, d.ended())
+		if !d.dismissed {
+			err = errors.Join(err, d.ended())
+		}
 	}
 	return err
 }

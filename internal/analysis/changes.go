@@ -1,0 +1,111 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+// A Told is a change that the kernel told of in the trials of a Downtime.
+type Told struct {
+	// As in evidence.Change.
+	In    string `json:"in"`
+	What  string `json:"what"`
+	Dev   string `json:"dev,omitempty"`
+	To    string `json:"to,omitempty"`
+	State string `json:"state"`
+
+	Trials int     `json:"trials"` // in which it was told; the first time in each counts
+	At     float64 `json:"at"`     // s, median since the event began
+	// Resumed is the median of the time from it until traffic flowed again, s, and Meets the number of trials in which the
+	// two are so close that one can be the other's reason. A change is told a moment after it happened, so Resumed can be
+	// negative.
+	Resumed float64 `json:"resumed"`
+	Meets   int     `json:"meets,omitempty"`
+}
+
+const (
+	// Traffic that a change lets through arrives within early of it, and the watch hears of it within late, ns: both take
+	// a wake-up, on a busy machine several.
+	early, late = 5e6, 2e6
+	// leastShare is the share of trials in which a change must be told to be one of the event's.
+	leastShare = 0.5
+	// mostTold bounds the list: a routing daemon can change hundreds of routes.
+	mostTold = 20
+)
+
+// told returns what the kernel told in at least half of the trials, in the order of time.
+func told(all []Observed) (out []Told) {
+	type times struct{ at, resumed []float64 }
+	seen := map[Told]*times{}
+	meets := map[Told]int{}
+	for _, o := range all {
+		e := o.Evidence.Event
+		if e == nil || e.Begin == 0 {
+			continue
+		}
+		end := resumed(e)
+		first := map[Told]bool{}
+		for _, c := range e.Changes {
+			k := Told{In: c.In, What: c.What, Dev: c.Dev, To: c.To, State: c.State}
+			if seen[k] == nil {
+				seen[k] = &times{}
+			}
+			if !first[k] {
+				first[k] = true
+				seen[k].at = append(seen[k].at, seconds(c.At-e.Begin))
+			}
+			if before := float64(end - c.At); end > 0 && -late <= before && before <= early {
+				seen[k].resumed = append(seen[k].resumed, before/1e9)
+				meets[k]++
+			}
+		}
+	}
+	for k, t := range seen {
+		if k.Trials = len(t.at); float64(k.Trials) < math.Max(1, leastShare*float64(len(all))) {
+			continue
+		}
+		key := k
+		key.Trials = 0
+		k.At, k.Resumed, k.Meets = stat.Middle(t.at), stat.Middle(t.resumed), min(meets[key], len(all))
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b Told) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.In, b.In), cmp.Compare(a.Dev+a.To, b.Dev+b.To), cmp.Compare(a.What+a.State, b.What+b.State))
+	})
+	return out[:min(len(out), mostTold)]
+}
+
+// resumed returns when traffic flowed again after the longest outage since the event; 0 if it did not stop, or not flow again.
+func resumed(e *evidence.Event) int64 {
+	var longest evidence.Gap
+	for _, g := range e.Gaps {
+		if g.Way == evidence.RoundTrip && g.End > e.Begin && g.End-g.Begin > longest.End-longest.Begin {
+			longest = g
+		}
+	}
+	if longest.Open {
+		return 0
+	}
+	return longest.End
+}
+
+// Reason returns the change that the kernel told when traffic flowed again after the event was undone, in nearly all trials in
+// which it stopped: false if there is none, or if traffic flowed as soon as the event was undone.
+func (d Downtime) Reason() (best Told, ok bool) {
+	if d.Stopped < d.Of || d.Open > 0 || d.After.Center < seconds(early) {
+		return best, false
+	}
+	for _, t := range d.Told {
+		if float64(t.Meets) < 0.8*float64(d.Stopped) {
+			continue
+		}
+		if !ok || math.Abs(t.Resumed) < math.Abs(best.Resumed) {
+			best, ok = t, true
+		}
+	}
+	return best, ok
+}

@@ -1,0 +1,193 @@
+package analysis
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
+)
+
+const (
+	// Event is the factor whose levels happen within trials, and NoEvent the level at which nothing does.
+	Event   = "event"
+	NoEvent = "none"
+)
+
+// A Downtime is how long traffic stopped in the trials of one cell of a probe that sees outages. Its intervals hold together
+// with those of the run's other Downtimes. Times are s.
+type Downtime struct {
+	Cell         // Levels without the event
+	Event string `json:"event"` // NoEvent: nothing happened
+	Of    int    `json:"of"`    // trials that count
+	// Stopped counts those in which traffic stopped for more than a millisecond, and Open those in which it did not flow
+	// again before the window ended: their outages are at least as long as they were seen.
+	Stopped int `json:"stopped"`
+	Open    int `json:"open,omitempty"`
+	// Outage is the median of the longest outage of each trial, 0 in those without one, and Worst the longest of all.
+	Outage stat.Interval `json:"outage"`
+	Worst  float64       `json:"worst"`
+	// More is the median of Outage − the baseline's in the same block; N is 0 for the baseline.
+	More stat.Interval `json:"more,omitzero"`
+	// Lasted is the median of how long the event did, from its begin until it was undone.
+	Lasted float64 `json:"lasted,omitempty"`
+	// Delay is the median of the time from the event to the outage, and After that from the moment that the event was
+	// undone until traffic flowed again, in the trials where it stopped and flowed again.
+	Delay stat.Interval `json:"delay,omitzero"`
+	After stat.Interval `json:"after,omitzero"`
+	// Lost is the median of requests lost in a trial.
+	Lost float64 `json:"lost,omitempty"`
+	// Told is what the kernel told of while the event happened, in order of time.
+	Told []Told `json:"told,omitempty"`
+	// Lines are what arrived at the client over time in each trial.
+	Lines []Arrivals `json:"-"`
+	Busy  bool       `json:"busy,omitempty"` // disturbed trials count
+	Each  float64    `json:"-"`              // confidence of each interval
+}
+
+// Arrivals are what arrived over the time of one trial.
+type Arrivals struct {
+	Trial string
+	Zero  float64   // s from the begin of the window to the event; without one 0
+	Bin   float64   // s
+	Rate  []float64 // 1/s in each bin since the begin of the window
+}
+
+// Downtimes returns a Downtime for each cell of the probes that see outages: by probe, levels, event (none last) and network.
+func (r *Run) Downtimes() (out []Downtime) {
+	type cell struct {
+		d    Downtime
+		t    *Table
+		row  *Row
+		base *Row
+	}
+	var cells []cell
+	n := 0
+	for i := range r.Tables {
+		t := &r.Tables[i]
+		if t.Metric != record.Outage {
+			continue
+		}
+		var base *Row
+		for j := range t.Rows {
+			row := &t.Rows[j]
+			d := Downtime{Cell: t.Cell(*row), Event: cmp.Or(t.Config[Event], NoEvent)}
+			d.Levels = maps.Clone(d.Levels)
+			delete(d.Levels, Event)
+			if row.Network == r.Baseline {
+				base = row
+			}
+			if row.Counted() == 0 {
+				continue
+			}
+			if n++; base != nil && row != base {
+				n++
+			}
+			cells = append(cells, cell{d, t, row, base})
+		}
+	}
+	each := stat.Adjust(r.Confidence, max(1, n))
+	for _, c := range cells {
+		c.d.fill(c.row, c.base, each)
+		out = append(out, c.d)
+	}
+	slices.SortStableFunc(out, func(a, b Downtime) int {
+		return cmp.Or(cmp.Compare(slices.Index(r.probes, a.Probe), slices.Index(r.probes, b.Probe)), compareLevels(a.Levels, b.Levels),
+			cmp.Compare(btoi(a.Event == NoEvent), btoi(b.Event == NoEvent)), Natural(a.Event, b.Event))
+	})
+	return out
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (d *Downtime) fill(row, base *Row, each float64) {
+	s := row.counted
+	d.Of, d.Busy, d.Each = len(s.ok), row.Busy != nil, each
+	outages := s.Values(record.Outage)
+	d.Outage = stat.Median(outages.medians(), each)
+	for _, t := range s.ok {
+		v, _ := t.Get(record.Outage)
+		d.Worst = math.Max(d.Worst, v.Value)
+		if v.Value > 0 {
+			d.Stopped++
+		}
+	}
+	if base != nil && base != row && base.counted != nil {
+		if _, v := Common(base.counted.Values(record.Outage), outages); len(v[0]) > 0 {
+			more := make([]float64, len(v[0]))
+			for i := range more {
+				more[i] = v[1][i] - v[0][i]
+			}
+			d.More = stat.Median(more, each)
+		}
+	}
+	d.Lasted = stat.Middle(s.Values(record.EventLasted).medians())
+	d.Lost = stat.Middle(s.Values(record.LostRequests).medians())
+	d.Delay = stat.Median(s.Values(record.OutageDelay).medians(), each)
+	d.After = stat.Median(s.Values(record.Recovery).medians(), each)
+	d.Told = told(s.observed)
+	for _, o := range s.observed {
+		if e := o.Evidence.Event; e != nil && e.Bin > 0 {
+			if slices.ContainsFunc(e.Gaps, func(g evidence.Gap) bool { return g.Open && g.Way == evidence.RoundTrip }) {
+				d.Open++
+			}
+			line := Arrivals{Trial: o.Trial, Bin: seconds(e.Bin)}
+			if e.Begin > 0 {
+				line.Zero = seconds(e.Begin - e.From)
+			}
+			for _, n := range e.Arrivals {
+				line.Rate = append(line.Rate, float64(n)/line.Bin)
+			}
+			d.Lines = append(d.Lines, line)
+		}
+	}
+}
+
+// mostBins bounds the points of a line that Aligned returns.
+const mostBins = 150
+
+// Aligned returns the arrivals of all trials of several cells, 1/s, in common steps of time from the event, s: those that
+// every trial has.
+func Aligned(all []Downtime) (times []float64, rates [][][]float64) {
+	first, last, bin := math.Inf(-1), math.Inf(1), 0.0
+	for _, d := range all {
+		for _, l := range d.Lines {
+			bin = math.Max(bin, l.Bin)
+			first, last = math.Max(first, -l.Zero), math.Min(last, float64(len(l.Rate))*l.Bin-l.Zero)
+		}
+	}
+	if bin == 0 || last-first < 2*bin {
+		return nil, nil
+	}
+	step := bin * math.Ceil((last-first)/bin/mostBins)
+	n := int((last-first)/step + 1e-9)
+	for i := range n {
+		times = append(times, first+(float64(i)+0.5)*step)
+	}
+	rates = make([][][]float64, len(all))
+	for i, d := range all {
+		for _, l := range d.Lines {
+			rates[i] = append(rates[i], l.steps(first, step, n))
+		}
+	}
+	return times, rates
+}
+
+// steps adds up the bins into n steps of time. A bin counts where its middle is.
+func (l Arrivals) steps(first, step float64, n int) []float64 {
+	sum := make([]float64, n)
+	for i, r := range l.Rate {
+		if at := int(math.Floor(((float64(i)+0.5)*l.Bin - l.Zero - first) / step)); at >= 0 && at < n {
+			sum[at] += r * l.Bin / step
+		}
+	}
+	return sum
+}

@@ -1,0 +1,111 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/record"
+)
+
+// pulled makes the trials of a run in which a cable is pulled for 300 ms. Traffic of host stops for 1 s and that of routed for
+// 1.2 s, when a neighbor is known again; nothing stops without the event.
+func pulled(blocks int) ([]record.Result, Options) {
+	var all []record.Result
+	o := Options{Baseline: "host", Evidence: map[string]*evidence.Trial{}}
+	for b := 1; b <= blocks; b++ {
+		for network, stops := range map[string]float64{"host": 1, "routed": 1.2} {
+			for _, event := range []string{NoEvent, "pulled"} {
+				name := fmt.Sprintf("b%d-%s-%s", b, network, event)
+				r := record.Result{Trial: name, Block: b, Status: record.OK, Observed: record.Observed{},
+					Config: map[string]string{Network: network, Probe: "udp-outage", Event: event}}
+				e := &evidence.Event{From: 1e9, Bin: 1e8, Arrivals: []int64{10, 10, 0, 0, 5}}
+				if event == NoEvent {
+					r.Values = []record.Value{record.Outage.Whole().Value("s", 0)}
+				} else {
+					stop := stops + 0.001*float64(b)
+					r.Values = []record.Value{record.Outage.Whole().Value("s", stop), record.EventLasted.Whole().Value("s", 0.3),
+						record.OutageDelay.Whole().Value("s", 0), record.Recovery.Whole().Value("s", stop-0.3)}
+					e.Name, e.Begin, e.Undo, e.Undone = event, 12e8, 15e8, 15e8
+					end := e.Begin + int64(stop*1e9)
+					e.Gaps = []evidence.Gap{{Way: evidence.There, Begin: e.Begin, End: end + 5e9}, {Way: evidence.RoundTrip, Begin: e.Begin, End: end}}
+					e.Changes = []evidence.Change{
+						{At: e.Begin + 1e5, In: "h2", What: evidence.OfDevice, Dev: "eth0", State: evidence.Down},
+						{At: end + 2e5, In: "h1", What: evidence.OfNeighbor, Dev: "eth0", To: "198.18.0.2", State: evidence.Known}}
+				}
+				all, o.Evidence[name] = append(all, r), &evidence.Trial{Format: evidence.Format, Event: e}
+			}
+		}
+	}
+	return all, o
+}
+
+func TestDowntimes(t *testing.T) {
+	r := New(pulled(12))
+	all := r.Downtimes()
+	var names []string
+	for _, d := range all {
+		names = append(names, d.Event+" "+d.Network)
+	}
+	if got, want := fmt.Sprint(names), "[pulled host pulled routed none host none routed]"; got != want {
+		t.Fatalf("%s, want %s", got, want)
+	}
+	host, routed, none := all[0], all[1], all[2]
+	near := func(got, want float64) bool { return math.Abs(got-want) < 1e-9 }
+	if !near(host.Outage.Center, 1.0065) || !near(host.Worst, 1.012) || !host.Outage.Bounded() || host.Stopped != 12 || host.Of != 12 || host.More.N != 0 {
+		t.Errorf("host: %+v", host)
+	}
+	if !near(routed.More.Center, 0.2) || !routed.More.Bounded() || routed.More.Lo < 0.19 || !near(routed.After.Center, 0.9065) || !near(routed.Lasted, 0.3) {
+		t.Errorf("routed: %+v", routed)
+	}
+	if none.Stopped != 0 || none.Worst != 0 || none.Outage.Center != 0 || none.Outage.Hi != 0 || none.Told != nil || none.Delay.N != 0 {
+		t.Errorf("without an event: %+v", none)
+	}
+	if got, ok := host.Reason(); !ok || got.In != "h1" || got.What != evidence.OfNeighbor || got.Meets != 12 || !near(got.Resumed, -2e-4) {
+		t.Errorf("traffic flowed again with %+v, %v", got, ok)
+	}
+	if len(host.Told) != 2 || host.Told[0].State != evidence.Down || !near(host.Told[0].At, 1e-4) {
+		t.Errorf("told: %+v", host.Told)
+	}
+	for _, row := range r.Tables[0].Rows {
+		if row.Ratio.N > 0 {
+			t.Errorf("a ratio of outages: %+v", row.Ratio)
+		}
+	}
+}
+
+// A reason is one only if it is there in nearly all trials, and if traffic did not flow as soon as the event was undone.
+func TestNoReason(t *testing.T) {
+	for name, change := range map[string]func(r *record.Result, e *evidence.Event, block int){
+		"far from it":    func(_ *record.Result, e *evidence.Event, _ int) { e.Changes[1].At += 1e8 },
+		"in half":        func(_ *record.Result, e *evidence.Event, b int) { e.Changes = e.Changes[:1+b%2] },
+		"undone at once": func(r *record.Result, _ *evidence.Event, _ int) { r.Values[3].Value = 0.001 },
+		"never again":    func(_ *record.Result, e *evidence.Event, _ int) { e.Gaps[1].Open = true },
+		"not stopped":    func(r *record.Result, _ *evidence.Event, b int) { r.Values[0].Value *= float64(b % 2) },
+	} {
+		results, o := pulled(12)
+		for i := range results {
+			if e := o.Evidence[results[i].Trial].Event; e.Name != "" {
+				change(&results[i], e, results[i].Block)
+			}
+		}
+		if got, ok := New(results, o).Downtimes()[0].Reason(); ok {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestAligned(t *testing.T) {
+	all := New(pulled(2)).Downtimes()[:2]
+	times, rates := Aligned(all)
+	if len(times) != 4 && len(times) != 5 || len(rates) != 2 || len(rates[0]) != 2 {
+		t.Fatalf("%v, %v", times, rates)
+	}
+	if math.Abs(times[0]+0.15) > 1e-9 || rates[1][1][0] != 100 || rates[1][1][2] != 0 {
+		t.Errorf("%v, %v: want 100/s from 0.2 s before the event, and nothing after it", times, rates)
+	}
+	if times, rates := Aligned(nil); times != nil || rates != nil {
+		t.Errorf("of nothing: %v, %v", times, rates)
+	}
+}

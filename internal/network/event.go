@@ -1,0 +1,58 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// eventKinds are the kinds of steps of an event: they change settings of places that weir made, or services of the plan.
+var eventKinds = append(slices.Clone(alsoKinds), "daemon", "fdb")
+
+// Happening returns e with the steps that undo it. An error says why it cannot happen in the network of p.
+func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
+	if t.Exists {
+		return e, errors.New("events: weir breaks nothing on machines that it finds; measure in the lab (without --ssh or --kube)")
+	}
+	undo := e.Undo
+	if len(undo) == 0 {
+		var err error
+		if undo, err = p.Inverse(e.Do); err != nil {
+			return e, fmt.Errorf("event %s: %w", e.Name, err)
+		}
+	}
+	for i, s := range slices.Concat(e.Do, e.Undo) {
+		err := checkStep(t, p, s, eventKinds)
+		if err == nil && s.Daemon != nil {
+			err = checkDaemon(p, s)
+		}
+		switch n := i - len(e.Do); {
+		case err != nil && n < 0:
+			return e, fmt.Errorf("event %s: do: step %d: %w", e.Name, i+1, err)
+		case err != nil:
+			return e, fmt.Errorf("event %s: undo: step %d: %w", e.Name, n+1, err)
+		}
+	}
+	e.Undo = undo
+	return e, nil
+}
+
+// checkDaemon returns an error unless the service is one of p, and the event can be done to it.
+func checkDaemon(p plan.Plan, s plan.Step) error {
+	var there []string
+	for _, x := range p.Steps {
+		if x.Service != nil && x.In == s.In {
+			there = append(there, x.Service.Name)
+		}
+	}
+	switch does := []string{plan.Kill, plan.Terminate, plan.Stop, plan.Continue, plan.Start}; {
+	case !slices.Contains(there, s.Daemon.Name):
+		return fmt.Errorf("no daemon %q in %s: have %q", s.Daemon.Name, s.In, there)
+	case !slices.Contains(does, s.Daemon.Do):
+		return fmt.Errorf("a daemon cannot %q: want one of %q", s.Daemon.Do, does)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package network_test
+
+import (
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+func down(in, dev string) plan.Step {
+	return plan.Step{In: in, Set: &plan.Set{Dev: dev, Down: true}}
+}
+
+// What an event did is undone in reverse order, with the routes that the kernel removed.
+func TestHappening(t *testing.T) {
+	tp := topology(t, topo.Spec{Hosts: 2})
+	p, err := network.Build(network.Routed{}, tp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := plan.Step{In: "h1p1", Addr: &plan.Addr{Dev: "eth0", Prefix: netip.MustParsePrefix("10.64.1.9/10")}}
+	e, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{down("h2", "eth0"), addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := addr
+	gone.Addr = &plan.Addr{Dev: "eth0", Prefix: addr.Addr.Prefix, Gone: true}
+	want := []plan.Step{gone, {In: "h2", Set: &plan.Set{Dev: "eth0", Up: true}}}
+	routes := 0
+	for _, s := range p.Steps {
+		if s.Route != nil && s.In == "h2" {
+			want, routes = append(want, s), routes+1
+		}
+	}
+	if routes == 0 || !reflect.DeepEqual(e.Undo, want) {
+		t.Errorf("undone by %v, want %v with routes", e.Undo, want)
+	}
+}
+
+func TestHappeningErrors(t *testing.T) {
+	tp := topology(t, topo.Spec{Hosts: 2})
+	p, err := network.Build(network.VXLANOverlay{VNI: 1, Port: 4789}, tp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, steps := range map[string][]plan.Step{
+		"cannot undo it":           {setting("net.ipv4.ip_forward")},
+		`unknown place "h9"`:       {down("h9", "eth0")},
+		"networks alone":           {{In: "h1", File: &plan.File{Name: "x"}}},
+		`no daemon "flanneld"`:     {{In: "h1", Daemon: &plan.Daemon{Name: "flanneld", Do: plan.Kill}}},
+		"do: step 2: 0 kinds":      {down("h1", "eth0"), {In: "h1"}},
+		`"reboot -f" is not allow`: {command("h1", "reboot", "-f")},
+	} {
+		undo := []plan.Step{down("h1", "eth0")}
+		if strings.Contains(want, "undo") {
+			undo = nil
+		}
+		if _, err := network.Happening(tp, p, plan.Event{Name: "x", Do: steps, Undo: undo}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", steps, err, want)
+		}
+	}
+	tp.Exists = true
+	if _, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{down("h1", "eth0")}}); err == nil || !strings.Contains(err.Error(), "measure in the lab") {
+		t.Errorf("machines that exist: %v", err)
+	}
+}

@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// An Event happens once within a trial, in the middle of its traffic: what stops the traffic, and for how long, is the
+// question. Its times count from the begin of the measured window.
+type Event struct {
+	Name string
+	Do   []Step
+	Undo []Step // what ends it; without them, Inverse of Do
+	At   time.Duration
+	For  time.Duration // how long after Do began Undo begins; 0: when the window has ended
+	// Networks limits it to these of a study; none: all.
+	Networks []string
+}
+
+// A Daemon does something to a Service of the plan, in the place where it runs.
+type Daemon struct {
+	Name string `json:"name"` // of the Service
+	// Do is kill (SIGKILL), terminate (SIGTERM, and it has ended when the step has), stop (SIGSTOP), continue (SIGCONT) or
+	// start (again, after kill or terminate, until it is ready).
+	Do string `json:"do"`
+}
+
+// What a Daemon can do. The second of a pair undoes the first.
+const (
+	Kill      = "kill"
+	Terminate = "terminate"
+	Stop      = "stop"
+	Continue  = "continue"
+	Start     = "start"
+)
+
+// Inverse returns the steps that undo steps, the last one first. The routes of p over a device that was down are set again,
+// because the kernel has removed them (fib_sync_down_dev, net/ipv4/fib_semantics.c). An error names the first step whose
+// inverse depends on what it replaced.
+func (p Plan) Inverse(steps []Step) (undo []Step, err error) {
+	for i, s := range slices.Backward(steps) {
+		inverse, ok := s.inverse()
+		if !ok {
+			return nil, fmt.Errorf("step %d: what it replaces is not known, so weir cannot undo it; say how (undo)", i+1)
+		}
+		undo = append(undo, inverse)
+		if s.Set != nil && s.Set.Down {
+			undo = append(undo, p.routes(s.In)...)
+		}
+	}
+	return undo, nil
+}
+
+// routes returns the steps that set routes in a place. Each replaces the same route, if it is still there.
+func (p Plan) routes(in string) (steps []Step) {
+	for _, s := range p.Steps {
+		if s.Route != nil && s.In == in {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+func (s Step) inverse() (Step, bool) {
+	switch {
+	case s.Set != nil && s.Set.Up != s.Set.Down && s.Set.MTU == 0 && s.Set.Master == "":
+		return Step{In: s.In, Set: &Set{Dev: s.Set.Dev, Up: s.Set.Down, Down: s.Set.Up}}, true
+	case s.Addr != nil:
+		a := *s.Addr
+		a.Gone = !a.Gone
+		return Step{In: s.In, Addr: &a}, true
+	case s.Route != nil && s.Route.Gone: // one that was set can have replaced another
+		r := *s.Route
+		r.Gone = false
+		return Step{In: s.In, Route: &r}, true
+	case s.FDB != nil:
+		f := *s.FDB
+		f.Gone = !f.Gone
+		return Step{In: s.In, FDB: &f}, true
+	case s.Daemon != nil:
+		again := map[string]string{Kill: Start, Terminate: Start, Stop: Continue}[s.Daemon.Do]
+		return Step{In: s.In, Daemon: &Daemon{Name: s.Daemon.Name, Do: again}}, again != ""
+	}
+	return Step{}, false
+}

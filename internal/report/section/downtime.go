@@ -1,0 +1,178 @@
+package section
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+var downtimeAbout = say("Requests leave at a fixed rate, whether or not earlier ones were answered. Traffic has stopped when nothing that was sent arrives for more than a millisecond; pauses of the programs that measure do not count. Each line of a chart is one trial.")
+
+// downtimeSection has a part per probe and its conditions: how long each event stopped traffic over each network.
+func downtimeSection(s source) []doc.Section {
+	all := s.p.Downtimes()
+	if len(all) == 0 {
+		return nil
+	}
+	x := doc.Section{ID: "downtime", Title: say("How long traffic stops"), Label: say("downtime"), About: downtimeAbout, Flat: true}
+	var parts doc.Groups[string, analysis.Downtime]
+	for _, d := range all {
+		parts.Add(s.Under(d.Probe, d.Levels), d)
+	}
+	for _, title := range parts.Keys {
+		some := parts.Of[title]
+		id := "downtime " + some[0].Probe + " " + prose.Levels(some[0].Levels)
+		part := doc.Section{ID: id, Probe: some[0].Probe, Title: title, Label: title, Tables: append([]doc.Table{s.downtimes(id, some)}, s.told(id, some)...), Data: some}
+		part.Figures = s.arrivals(id, some)
+		x.Parts = append(x.Parts, part)
+	}
+	return []doc.Section{x}
+}
+
+func (s source) downtimes(id string, all []analysis.Downtime) doc.Table {
+	interval := func(head string, keep int, get func(analysis.Downtime) stat.Interval) []doc.Filled {
+		some := func(d analysis.Downtime) (float64, bool) { return doc.Center(get(d)) }
+		c := doc.Intervals("s", all, get)
+		c.Keep = keep
+		return []doc.Filled{doc.Numbers(head, "s", keep, all, some), c}
+	}
+	columns := []doc.Filled{doc.Names("event", all, func(d analysis.Downtime) string { return eventName(d.Event) }),
+		doc.Layout(doc.Column{Head: say("network"), Left: true, Kind: "name", Keep: 9}, all, func(d analysis.Downtime) doc.Cell { return doc.Cell{Text: d.Network} })}
+	columns = append(columns, interval("traffic stops", 9, func(d analysis.Downtime) stat.Interval { return d.Outage })...)
+	columns = append(columns,
+		doc.Numbers("worst", "s", 8, all, func(d analysis.Downtime) (float64, bool) { return d.Worst, d.Stopped > 0 }),
+		doc.Layout(doc.Column{Head: say("stopped in"), Keep: 9}, all, func(d analysis.Downtime) doc.Cell {
+			return doc.Cell{Text: fmt.Sprintf("%d/%d", d.Stopped, d.Of), Value: doc.Number(float64(d.Stopped))}
+		}))
+	if s.p.Baseline != "" {
+		columns = append(columns, interval(say("longer than %s", s.p.Baseline), 7, func(d analysis.Downtime) stat.Interval { return d.More })...)
+	}
+	columns = append(columns, doc.Numbers("event lasts", "s", 6, all, func(d analysis.Downtime) (float64, bool) { return d.Lasted, d.Lasted > 0 }))
+	columns = append(columns, interval("flows again after it is undone", 6, func(d analysis.Downtime) stat.Interval { return d.After })...)
+	columns = append(columns, doc.Numbers("requests lost", "", 4, all, func(d analysis.Downtime) (float64, bool) { return d.Lost, d.Lost > 0 }))
+	t := doc.Tabulate(id+" table", columns...)
+	for i, d := range all {
+		t.Rows[i].Network, t.Rows[i].Baseline = d.Network, d.Network == s.p.Baseline
+	}
+	return t
+}
+
+// eventName names an event in a table.
+func eventName(event string) string {
+	if event == analysis.NoEvent {
+		return say("none")
+	}
+	return event
+}
+
+// arrivals draws a figure per event with a panel per network.
+func (s source) arrivals(id string, all []analysis.Downtime) (out []doc.Figure) {
+	var events doc.Groups[string, analysis.Downtime]
+	for _, d := range all {
+		if d.Event != analysis.NoEvent && len(d.Lines) > 0 {
+			events.Add(d.Event, d)
+		}
+	}
+	for _, event := range events.Keys {
+		cells := events.Of[event]
+		v := chart.TimeSeries{X: say("s since the event began")}
+		var rates [][][]float64
+		var alt []string
+		if v.Times, rates = analysis.Aligned(cells); len(v.Times) < 2 {
+			continue
+		}
+		for i, d := range cells {
+			p := chart.Panel{Axis: say("%s: replies per second", d.Network)}
+			for _, y := range rates[i] {
+				p.Lines = append(p.Lines, chart.TimeLine{Color: s.color(d.Network), Y: y})
+			}
+			v.Window = max(v.Window, d.Lasted)
+			v.Panels = append(v.Panels, p)
+			alt = append(alt, say("%s %s", d.Network, unit.Format(d.Outage.Center, "s")))
+		}
+		caption := say("Replies around the event %s", event)
+		v.Alt = say("%s, %s; traffic stops for, in the median: %s.", caption, s.Under(all[0].Probe, all[0].Levels), prose.Alternatives(alt))
+		out = append(out, doc.Figure{ID: id + " " + event, Caption: caption, Chart: v, Note: say("Between the dashed lines, the event lasted.")})
+	}
+	return out
+}
+
+// downtime tells for each event how long it stops traffic over each network, and what was seen without one.
+func (s source) downtime() (out []string) {
+	type happening struct{ event, what string }
+	var events doc.Groups[happening, analysis.Downtime]
+	bounded, of, each := false, 0, 0.0
+	for _, d := range s.p.Downtimes() {
+		if d.Event != analysis.NoEvent {
+			events.Add(happening{d.Event, prose.Comma(s.Short(d.Probe), prose.Levels(d.Levels))}, d)
+			bounded, of, each = bounded || d.Outage.Bounded(), max(of, d.Of), d.Each
+		}
+	}
+	for _, e := range events.Keys {
+		out = append(out, s.stops(e.event, e.what, events.Of[e])...)
+	}
+	if out == nil {
+		return nil
+	}
+	out = append(out, s.calmTime()...)
+	if least := stat.MinPairs(each); !bounded {
+		out = append(out, say("Too few blocks to tell: %d of at least %d (--blocks %[2]d). The numbers below have no interval: another run can give others.", of, least))
+	}
+	return out
+}
+
+// stops tells what an event does to what a probe sends, over all networks.
+func (s source) stops(event, what string, all []analysis.Downtime) (out []string) {
+	var stopped, calm, open []string
+	trials, lasted := 0, 0.0
+	for _, d := range all {
+		over := s.Noun(d.Network)
+		switch {
+		case d.Stopped == 0:
+			calm, trials = append(calm, over), trials+d.Of
+			continue
+		case d.Stopped < d.Of:
+			stopped = append(stopped, say("up to %s in %d of %s over %s", unit.Format(d.Worst, "s"), d.Stopped, prose.Count(d.Of, "trial"), over))
+		default:
+			stopped = append(stopped, say("%s over %s (worst of %d: %s)", prose.Measured(d.Outage, "s"), over, d.Of, unit.Format(d.Worst, "s")))
+		}
+		lasted = max(lasted, d.Lasted)
+		if d.Open > 0 {
+			open = append(open, say("over %s in %d of %s", over, d.Open, prose.Count(d.Of, "trial")))
+		}
+	}
+	if stopped != nil {
+		text := say("%s, which lasts %s, stops %s for %s.", event, unit.Format(lasted, "s"), what, prose.And(stopped))
+		if open != nil {
+			text = prose.Sentences(text, say("It had not recovered when the measurement ended %s.", prose.And(open)))
+		}
+		out = append(out, text)
+	}
+	out = append(out, s.reasons(all)...)
+	if calm != nil {
+		out = append(out, say("%s stops no %s over %s: no outage above 1 ms in %s.", event, what, prose.And(calm), prose.Count(trials, "trial")))
+	}
+	return out
+}
+
+// calmTime tells what was seen in the trials without an event: what of the others could be the machine's own.
+func (s source) calmTime() []string {
+	of, stopped, worst := 0, 0, 0.0
+	for _, d := range s.p.Downtimes() {
+		if d.Event == analysis.NoEvent {
+			of, stopped, worst = of+d.Of, stopped+d.Stopped, max(worst, d.Worst)
+		}
+	}
+	switch {
+	case of == 0:
+		return nil
+	case stopped == 0:
+		return []string{say("Without an event, no outage above 1 ms was seen in %s.", prose.Count(of, "trial"))}
+	}
+	return []string{say("Without an event, traffic stopped in %d of %s, for up to %s: an outage of this length can be the machine's own.", stopped, prose.Count(of, "trial"), unit.Format(worst, "s"))}
+}

@@ -1,0 +1,84 @@
+package section
+
+import (
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// kernelTold says what the kernel told.
+func kernelTold(t analysis.Told) string {
+	switch t.What + " " + t.State {
+	case evidence.OfDevice + " " + evidence.Up:
+		return say("%s of %s came up", t.Dev, t.In)
+	case evidence.OfDevice + " " + evidence.NoCarrier:
+		return say("%s of %s lost its carrier", t.Dev, t.In)
+	case evidence.OfDevice + " " + evidence.Down:
+		return say("%s of %s went down", t.Dev, t.In)
+	case evidence.OfDevice + " " + evidence.Gone:
+		return say("%s of %s was removed", t.Dev, t.In)
+	case evidence.OfNeighbor + " " + evidence.Known:
+		return say("%s learned the MAC address of %s (%s)", t.In, t.To, t.Dev)
+	case evidence.OfNeighbor + " " + evidence.Unknown:
+		return say("%s asked for the MAC address of %s (%s)", t.In, t.To, t.Dev)
+	case evidence.OfNeighbor + " " + evidence.Failed:
+		return say("%s got no answer about the MAC address of %s (%s)", t.In, t.To, t.Dev)
+	case evidence.OfNeighbor + " " + evidence.Gone:
+		return say("%s forgot the MAC address of %s (%s)", t.In, t.To, t.Dev)
+	case evidence.OfRoute + " " + evidence.Set:
+		return say("%s got the route to %s (%s)", t.In, t.To, t.Dev)
+	case evidence.OfRoute + " " + evidence.Gone:
+		return say("%s lost the route to %s (%s)", t.In, t.To, t.Dev)
+	case evidence.OfAddress + " " + evidence.Set:
+		return say("%s got the address %s (%s)", t.In, t.To, t.Dev)
+	}
+	return say("%s lost the address %s (%s)", t.In, t.To, t.Dev)
+}
+
+// told is a table of what the kernel told while an event happened, in order of time.
+func (s source) told(id string, all []analysis.Downtime) (out []doc.Table) {
+	type row struct {
+		analysis.Told
+		network string
+	}
+	var events doc.Groups[string, row]
+	for _, d := range all {
+		for _, t := range d.Told {
+			events.Add(d.Event, row{t, d.Network})
+		}
+	}
+	for _, event := range events.Keys {
+		rows := events.Of[event]
+		t := doc.Tabulate(id+" told "+event,
+			doc.Names("network", rows, func(r row) string { return r.network }),
+			doc.Numbers("since the event", "s", 9, rows, func(r row) (float64, bool) { return r.At, true }),
+			doc.Layout(doc.Column{Head: say("what the kernel told"), Left: true, Keep: 9}, rows, func(r row) doc.Cell { return doc.Cell{Text: kernelTold(r.Told)} }),
+			doc.Layout(doc.Column{Head: say("trials"), Keep: 8}, rows, func(r row) doc.Cell {
+				return doc.Cell{Text: prose.Trim(float64(r.Trials)), Value: doc.Number(float64(r.Trials))}
+			})).Named(s.p.Baseline)
+		t.Title, t.In = say("What the kernel told during %s", event), []doc.Medium{doc.Page, doc.Markdown}
+		out = append(out, t)
+	}
+	return out
+}
+
+// reasons tells what the kernel told when traffic flowed again.
+func (s source) reasons(all []analysis.Downtime) (out []string) {
+	var by doc.Groups[string, analysis.Downtime]
+	for _, d := range all {
+		if t, ok := d.Reason(); ok {
+			by.Add(kernelTold(t), d)
+		}
+	}
+	for _, what := range by.Keys {
+		var over []string
+		after := 0.0
+		for _, d := range by.Of[what] {
+			over, after = append(over, s.Noun(d.Network)), max(after, d.After.Center)
+		}
+		out = append(out, say("Over %s, traffic flowed again when %s, up to %s after the event was undone.", prose.And(over), what, unit.Format(after, "s")))
+	}
+	return out
+}

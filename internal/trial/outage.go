@@ -1,0 +1,62 @@
+package trial
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/record"
+)
+
+// outages adds what the probe saw of the event to the result: when traffic stopped, and when it flowed again.
+func (s *Setup) outages(r *record.Result, m probe.Measured, h *happening) {
+	if m.Outages == nil || h == nil || h.undid[1] == 0 {
+		return
+	}
+	add := func(q record.Quantity, ns int64) {
+		r.Values = append(r.Values, q.Whole().Value("s", time.Duration(max(0, ns)).Seconds()))
+	}
+	add(record.EventLasted, h.undid[1]-h.did[0])
+	g, ok := after(m.Outages.RoundTrip.List, h.did[0])
+	if !ok {
+		return
+	}
+	add(record.OutageDelay, g.Begin-h.did[0])
+	if !g.After {
+		add(record.Recovery, g.End-h.undid[1])
+	}
+}
+
+// after returns the longest gap that ended after a moment.
+func after(all []event.Gap, moment int64) (longest event.Gap, ok bool) {
+	for _, g := range all {
+		if g.End > moment && g.Length > longest.Length {
+			longest, ok = g, true
+		}
+	}
+	return longest, ok
+}
+
+// sawOutages adds what the probe saw to the evidence of an event, or of none.
+func sawOutages(e *evidence.Event, m probe.Measured) *evidence.Event {
+	o := m.Outages
+	if o == nil {
+		return e
+	}
+	if e == nil {
+		e = &evidence.Event{}
+	}
+	e.From, e.Bin, e.Arrivals = o.Timeline.Begin, o.Timeline.Bin, o.Timeline.Replies
+	for _, x := range []struct {
+		way  string
+		gaps []event.Gap
+	}{{evidence.RoundTrip, o.RoundTrip.List}, {evidence.There, o.There.List}, {evidence.Back, o.Back.List}} {
+		for _, g := range x.gaps {
+			e.Gaps = append(e.Gaps, evidence.Gap{Way: x.way, Begin: g.Begin, End: g.End, Open: g.After})
+		}
+	}
+	slices.SortStableFunc(e.Gaps, func(a, b evidence.Gap) int { return int(a.Begin - b.Begin) })
+	return e
+}
