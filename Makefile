@@ -15,6 +15,7 @@ PACKAGES += chromium
 PACKAGES += strace
 PACKAGES += librsvg2-bin
 PACKAGES += openmpi-bin netpipe-openmpi netpipe-tcp
+PACKAGES += redis-server redis-tools
 
 export CGO_ENABLED := 0
 

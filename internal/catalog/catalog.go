@@ -212,6 +212,9 @@ var Probes = map[string]func() probe.Probe{
 	"netpipe-tcp":   func() probe.Probe { return &probe.NetPIPE{} },
 
 	"sparkyfish": func() probe.Probe { return &probe.Sparkyfish{} },
+
+	"redis-get": func() probe.Probe { return &probe.Redis{} },
+	"redis-set": func() probe.Probe { return &probe.Redis{Set: true} },
 }
 
 func FindNetwork(name string) (Network, error) { return find(Networks, "network", name) }

@@ -40,6 +40,8 @@ func TestToolVersions(t *testing.T) {
 		"netserver":         {"Netperf version 2.7.0", "2.7.0"},
 		"nuttcp":            {"nuttcp-6.1.2", "6.1.2"},
 		"qperf":             {"qperf 0.4.11", "0.4.11"},
+		"redis-benchmark":   {"redis-benchmark 7.0.15", "7.0.15"},
+		"redis-server":      {"Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=ae4d7c971a948f0", "7.0.15"},
 		"sockperf":          {"sockperf, version 3.7-no.git", "3.7-no.git"},
 		"sparkyfish":        {"sparkyfish dev", "dev"},
 		"sparkyfish-server": {"sparkyfish-server dev", "dev"},

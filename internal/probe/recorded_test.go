@@ -82,6 +82,7 @@ var recordings = []recording{
 		}
 		return Fping{}
 	}},
+	{"redis-benchmark", func(n string) Probe { return Redis{Set: has(n, "set")} }},
 }
 
 func has(name, what string) bool { return strings.Contains(name, what) }
@@ -207,6 +208,7 @@ func FuzzSockperf(f *testing.F) { fuzzRecorded(f, "sockperf") }
 func FuzzQperf(f *testing.F)    { fuzzRecorded(f, "qperf") }
 func FuzzNetperf(f *testing.F)  { fuzzRecorded(f, "netperf") }
 func FuzzFping(f *testing.F)    { fuzzRecorded(f, "fping") }
+func FuzzRedis(f *testing.F)    { fuzzRecorded(f, "redis-benchmark") }
 
 // A slow network leaves the request rate few digits.
 func TestBouncebackRounds(t *testing.T) {
@@ -260,6 +262,10 @@ func TestRecordedDamaged(t *testing.T) {
 		{"netperf", "2.7.0-udp-rr", false, "P50_LATENCY=", "P50_LATENCY=-nan", "P50_LATENCY is"},
 		{"netperf", "2.7.0-udp-rr", false, "MEAN_LATENCY=", "MEAN_LATENCY=9", "do not fit"},
 		{"fping", "5.1-fping", false, " ms (", " s (", "unknown line"},
+		{"redis-benchmark", "7.0.15-get", false, `"GET"`, `"SET"`, `it measured "SET", asked for "GET"`},
+		{"redis-benchmark", "7.0.15-get", false, `"1.821"`, `"9.821"`, "do not fit into 50 at a time"},
+		{"redis-benchmark", "7.0.15-get", false, `"p50_`, `"p51_`, "another version"},
+		{"redis-benchmark", "7.0.15-set", false, `"19290.12"`, `"nan"`, `rps is "nan", not a number`},
 	} {
 		r := recordings[slices.IndexFunc(recordings, func(r recording) bool { return r.tool == c.tool })]
 		out := r.output(t, c.from)

@@ -20,6 +20,7 @@ type execution struct {
 	server, client program
 	readings       readings
 	err            error           // of the client or the server
+	died           error           // of a server that ended by itself
 	background     []record.Value  // what the background did
 	watch          *watch          // nil: none
 	inside         []sample.Series // of watch, by host
@@ -134,10 +135,30 @@ func (s *Setup) dismiss(x *execution) {
 	if x.err == nil && s.Probe.Info().ServerReports {
 		x.server.runs(time.Now().Add(farewell)) // or ends by itself
 	}
+	died := !x.server.alive()
+	err := x.server.logged(x.server.stop())
 	// A server's failure only matters if the client failed: iperf3 answers SIGTERM with status 1.
-	if err := x.server.stop(); err != nil && x.err != nil {
+	switch {
+	case err != nil && x.err != nil:
 		x.err = fmt.Errorf("%w; server: %w", x.err, err)
+	case died:
+		x.died = err
 	}
+}
+
+// errNoServer ends a client whose server has failed.
+var errNoServer = errors.New("its server has ended")
+
+// followServer ends the client soon after the server has failed, because some clients ask forever.
+func (x *execution) followServer() error {
+	select {
+	case <-x.client.done:
+	case <-x.server.done: // nil without a server
+		if x.server.err != nil && x.client.runs(time.Now().Add(farewell)) {
+			x.client.cancel(errNoServer)
+		}
+	}
+	return nil
 }
 
 // commands asks the probe; cpus are the server's, and data is its second port, if it needs one.
@@ -156,6 +177,7 @@ func (s *Setup) commands(port, data uint16, cpus []int) (server, client []string
 func (s *Setup) client(ctx context.Context, x *execution) error {
 	start := time.Now()
 	x.client.start(ctx, s.Site.Nodes[s.Client.Node], x.client.argv)
+	go func() { _ = caught.Error(x.followServer) }()
 	if s.Probe.Info().StartsLate {
 		return wrap("client", x.client.wait())
 	}

@@ -72,6 +72,14 @@ func (p *program) wait() error {
 
 func (p *program) saying(err error) error { return withTail(err, p.stderr.Bytes()) }
 
+// logged adds the end of stdout to a server's error where stderr, which err already has, says nothing: some write their log there.
+func (p *program) logged(err error) error {
+	if err == nil || len(p.stderr.Bytes()) > 0 {
+		return err
+	}
+	return withTail(err, p.stdout.Bytes())
+}
+
 // withTail adds the end of an output to err, in one line.
 func withTail(err error, b []byte) error {
 	if b = bytes.TrimSpace(b); len(b) > 0 {
@@ -113,7 +121,7 @@ func (p *program) await(ctx context.Context, what string, up func() bool) error 
 		case <-tick.C:
 		case <-p.done:
 			if err := p.wait(); err != nil {
-				return err
+				return p.logged(err)
 			}
 			return withTail(fmt.Errorf("ended before it could %s", what), p.stdout.Bytes())
 		case <-ctx.Done():

@@ -244,6 +244,9 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) probe.Measur
 	if err != nil {
 		// Several tools complain on stderr and exit with status 0.
 		r.Status, r.Reason = record.Invalid, x.client.saying(err).Error()
+		if x.died != nil {
+			r.Reason += "; server: " + x.died.Error()
+		}
 		return m
 	}
 	r.Values = m.Values

@@ -157,6 +157,28 @@ func TestRun(t *testing.T) {
 			s.Probe, srv.port = tool{"iperf9"}, toolPort
 			cli.run = func(ctx context.Context, _ []string, _, _ io.Writer) error { <-ctx.Done(); return context.Cause(ctx) }
 		}, record.Failed, "took more than 20s longer than its window"},
+		{"a foreign server dies, and its client asks forever", func(s *Setup, cli, srv *node) {
+			s.Probe, srv.port = tool{"iperf9"}, toolPort
+			srv.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				time.Sleep(time.Second)
+				fmt.Fprintln(stdout, "out of memory")
+				return errors.New("signal: killed")
+			}
+			cli.run = func(ctx context.Context, _ []string, _, _ io.Writer) error { <-ctx.Done(); return context.Cause(ctx) }
+		}, record.Failed, "client: its server has ended; server: signal: killed: out of memory"},
+		{"a foreign server dies, and its client says nothing of it", func(s *Setup, cli, srv *node) {
+			s.Probe, srv.port = tool{"iperf9"}, toolPort
+			srv.run = func(_ context.Context, _ []string, _, stderr io.Writer) error {
+				time.Sleep(time.Second)
+				fmt.Fprintln(stderr, "out of memory")
+				return errors.New("signal: killed")
+			}
+			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				time.Sleep(time.Second + time.Second/2)
+				fmt.Fprintln(stdout, "0 answers")
+				return nil
+			}
+		}, record.Invalid, `tool: "0 answers" is no result; server: signal: killed: out of memory`},
 		{"the engine reports an error", func(_ *Setup, cli, _ *node) {
 			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
 				fmt.Fprintln(stdout, `{"event":"error","error":"no route to host"}`)
