@@ -288,3 +288,30 @@ func TestNeeds(t *testing.T) {
 		}
 	}
 }
+
+// A study that also varies a factor tests a claim with that factor's neutral level, and under the names that it gives
+// the claim's networks.
+func TestJudgeInAnotherStudy(t *testing.T) {
+	claim := claimOf(t, ratio("least: 0.5, most: 0.8"))
+	other := claim.Study
+	other.Factors = map[string][]string{"stress": {"0", "50%"}}
+	other.Networks = slices.Clone(other.Networks)
+	for i, u := range other.Networks {
+		if u.Name == "vxlan" {
+			other.Networks[i].Name = "tunnel"
+		}
+	}
+	rs := trials(map[string][]float64{"host tcp-stream": times(8, 10, 0), "tunnel tcp-stream": times(8, 6, 0.01)})
+	for i := range rs {
+		rs[i].Config["stress"] = "0"
+	}
+	if os := Judge([]Claim{claim}, other, run(rs)); len(os) != 1 || os[0].Verdict != Holds {
+		t.Errorf("neutral level: %+v", os)
+	}
+	for i := range rs {
+		rs[i].Config["stress"] = "50%"
+	}
+	if os := Judge([]Claim{claim}, other, run(rs)); os != nil {
+		t.Errorf("under stress: %+v", os)
+	}
+}

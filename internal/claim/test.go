@@ -101,15 +101,39 @@ func (c Claim) samples(s study.Study, run *analysis.Run) (map[string]*analysis.S
 	for _, cell := range c.Cells() {
 		network, _ := c.Study.Network(cell.Network)
 		probe, _ := c.Study.Probe(cell.Probe)
-		n, okN := s.Network(cell.Network)
-		p, okP := s.Probe(cell.Probe)
-		sample := run.Sample(cell.config())
-		if !okN || !okP || !same(n, network) || !same(p, probe) || sample == nil {
+		config := cell.config()
+		config[analysis.Network], config[analysis.Probe] = nameOf(s.Networks, network), nameOf(s.Probes, probe)
+		sample := run.Sample(config)
+		if sample == nil {
+			neutral(config, s)
+			sample = run.Sample(config)
+		}
+		if sample == nil {
 			return nil, false
 		}
 		of[cell.String()] = sample
 	}
 	return of, true
+}
+
+// nameOf returns what a study calls a network or probe of another study, "" if it lacks it.
+func nameOf(uses []study.Use, other study.Use) (name string) {
+	for _, u := range uses {
+		if same(u, other) && (name == "" || u.Name == other.Name) {
+			name = u.Name
+		}
+	}
+	return name
+}
+
+// neutral adds the levels of the study's other factors that change nothing: with stress 0 a cell is the one of a
+// study without stress.
+func neutral(config map[string]string, s study.Study) {
+	for factor, levels := range s.Factors {
+		if n := study.Neutral(factor); config[factor] == "" && n != "" && slices.Contains(levels, n) {
+			config[factor] = n
+		}
+	}
 }
 
 func same(a, b study.Use) bool { return a.Kind == b.Kind && maps.Equal(a.Options, b.Options) }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/job"
@@ -18,6 +18,7 @@ import (
 	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/report/published"
 	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/study"
 )
 
 // A drawing repeats figures.
@@ -30,6 +31,9 @@ type drawing struct {
 	spread                    string
 	look                      figure.Look
 	all, fast, keep, json, md bool
+	form                      study.Study // blocks and durations that replace those of each study
+	given                     []string    // the flags that set form and vm, as the user wrote them
+	vm                        vmFlags
 }
 
 func figureCommand(version string) *cobra.Command {
@@ -42,13 +46,18 @@ repeats, draw it with the published numbers as open diamonds, and compare the tw
 Without arguments, list the figures.
 
 A value of another machine is only a mark: weir compares ratios, and its verdicts
-are those of the claims (weir reproduce). A network or tool that is missing is left
+are those of the claims. The figure's own data decide some; a line names the command
+that measures the others (weir reproduce). A network or tool that is missing is left
 out of the picture; the exit status is 3 if nothing could be measured.
 
 --results DIR keeps the results of each study in a subdirectory and measures only
-what is missing there. --from DIR measures nothing.`,
+what is missing there. --from DIR measures nothing. --blocks and --duration measure in
+the form of a source, such as 20 times 120 s; --in-vm measures in a virtual machine,
+for features that this machine's kernel lacks.`,
 		Example: `  weir figure
   weir figure thesis-14 --fast
+  weir figure thesis-14 --blocks 20 --duration 120s
+  weir figure thesis-veth --fast --in-vm
   weir figure thesis-12 --from weir-results/all -o thesis-12.svg
   weir figure thesis-11 --from weir-results/all --spread sd --absolute
   weir figure --all --fast --results weir-results/all -o pictures/`,
@@ -61,7 +70,7 @@ what is missing there. --from DIR measures nothing.`,
 			if err != nil {
 				return err
 			}
-			if err := d.check(as); err != nil {
+			if err := d.check(c, as); err != nil {
 				return err
 			}
 			if len(as) == 0 && !d.all {
@@ -77,6 +86,9 @@ what is missing there. --from DIR measures nothing.`,
 	return c
 }
 
+// formFlags say in which form, and where, studies are measured.
+var formFlags = []string{"blocks", "duration", "in-vm", "kernel", "vm-cpus", "vm-memory"}
+
 func (d *drawing) register(c *cobra.Command) {
 	c.Flags().BoolVar(&d.all, "all", false, "draw every figure")
 	c.Flags().BoolVar(&d.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
@@ -86,6 +98,9 @@ func (d *drawing) register(c *cobra.Command) {
 	c.Flags().StringVar(&d.format, "format", "", "svg, of which rsvg-convert makes png and pdf")
 	c.Flags().StringVar(&d.spread, "spread", "interval", "interval: median and interval; sd: mean and standard deviation")
 	c.Flags().BoolVar(&d.look.Absolute, "absolute", false, "draw values in their unit instead of ratios")
+	c.Flags().IntVar(&d.form.Blocks, "blocks", 0, "passes through all cells (default: those of each study)")
+	c.Flags().DurationVar(&d.form.Duration, "duration", 0, "length of each measurement (default: that of each study)")
+	d.vm.register(c)
 	c.Flags().BoolVar(&d.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	c.Flags().BoolVar(&d.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&d.md, "md", false, "print a Markdown table with a row for each figure")
@@ -93,7 +108,17 @@ func (d *drawing) register(c *cobra.Command) {
 	_ = c.MarkFlagDirname("from")
 }
 
-func (d *drawing) check(as []string) error {
+func (d *drawing) check(c *cobra.Command, as []string) error {
+	for _, name := range formFlags {
+		if g := c.Flags().Lookup(name); g.Changed {
+			d.given = append(d.given, "--"+name+"="+g.Value.String())
+		}
+	}
+	if !d.vm.in {
+		if err := d.vm.refuse(c); err != nil {
+			return err
+		}
+	}
 	switch {
 	case d.spread != "interval" && d.spread != "sd":
 		return usage("--spread %q: want interval or sd", d.spread)
@@ -101,8 +126,8 @@ func (d *drawing) check(as []string) error {
 		return usage("--json and --md cannot be combined")
 	case d.all && len(as) > 0:
 		return usage("--all draws every figure; it cannot be combined with names of figures")
-	case d.from != nil && (d.dir != "" || d.fast):
-		return usage("--from draws existing results; it cannot be combined with --results or --fast")
+	case d.from != nil && (d.dir != "" || d.fast || d.given != nil):
+		return usage("--from draws existing results; it cannot be combined with --results, --fast, --blocks, --duration or --in-vm")
 	}
 	return nil
 }
@@ -129,70 +154,6 @@ func (d *drawing) oneFile() bool {
 	return d.out == "-" || filepath.Ext(d.out) == ".svg"
 }
 
-func figureIDs(fs []figure.Figure) (ids []string) {
-	for _, f := range fs {
-		ids = append(ids, f.ID)
-	}
-	return ids
-}
-
-func chooseFigures(shipped []figure.Figure, names []string) (chosen []figure.Figure, _ error) {
-	for _, name := range names {
-		i := slices.IndexFunc(shipped, func(f figure.Figure) bool { return f.ID == name })
-		if i < 0 {
-			near := ""
-			if ids := nearIDs(figureIDs(shipped), name); ids != nil {
-				near = " near it: " + strings.Join(ids, ", ") + ";"
-			}
-			return nil, usage("unknown figure %q;%s weir figure lists all %d", name, near, len(shipped))
-		}
-		chosen = append(chosen, shipped[i])
-	}
-	return chosen, nil
-}
-
-// nearIDs returns the ids that share the longest beginning with name, or one of its words; nil if there
-// are none.
-func nearIDs(ids []string, name string) []string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '.' || r == ' ' })
-	for n := len(name); n > 2; n-- {
-		var near []string
-		for _, id := range ids {
-			if strings.HasPrefix(id, strings.ToLower(name[:n])) || n == len(name) && slices.ContainsFunc(words[min(1, len(words)):], func(w string) bool { return len(w) > 2 && strings.Contains(id, w) }) {
-				near = append(near, id)
-			}
-		}
-		if near != nil {
-			return near
-		}
-	}
-	return nil
-}
-
-type listedFigure struct {
-	figure.Figure
-	Study string `json:"study,omitempty"` // absent if nothing is measured
-}
-
-func listFigures(shipped []figure.Figure, asJSON bool) error {
-	if asJSON {
-		var lines []listedFigure
-		for _, f := range shipped {
-			lines = append(lines, listedFigure{f, f.Study.Name})
-		}
-		return printJSON(os.Stdout, lines)
-	}
-	rows := [][]lang.Text{{lang.T("figure"), lang.T("place"), lang.T("study"), lang.T("fast"), lang.T("caption")}}
-	for _, f := range shipped {
-		name, takes := "–", lang.Text("–")
-		if f.Measured() {
-			name, takes = f.Study.Name, job.About(catalog.Estimate(catalog.Available(figure.Needed([]figure.Figure{f})).Faster()))
-		}
-		rows = append(rows, []lang.Text{lang.Text(f.ID), lang.Stored(f.Place), lang.Text(name), takes, lang.Stored(f.Caption)})
-	}
-	return printColumns(os.Stdout, rows)
-}
-
 // run measures what the figures lack, and draws them.
 func (d *drawing) run(ctx context.Context, version string) error {
 	if d.from != nil {
@@ -207,13 +168,26 @@ func (d *drawing) run(ctx context.Context, version string) error {
 	if len(lack) == 0 {
 		return d.draw(have)
 	}
-	return place.Lab.Enter(ctx, func() error {
+	measure := func() error {
 		d.dir = job.NewDir(d.dir, "figure")
-		if err := job.MeasureFigures(ctx, job.FigureOptions{Caller: caller(version), Figures: lack, Dir: d.dir, Fast: d.fast, Keep: d.keep, ResumeCmd: d.again()}); err != nil {
+		o := job.FigureOptions{Caller: caller(version), Figures: lack, Dir: d.dir, Fast: d.fast, Keep: d.keep, ResumeCmd: d.again(), Form: d.reform}
+		if d.vm.in && job.GuestKind() == "" {
+			o.VM = &job.VM{Machine: d.vm.machine, Stdout: os.Stderr, Stderr: os.Stderr}
+		}
+		if err := job.MeasureFigures(ctx, o); err != nil {
 			return err
 		}
 		return d.draw(job.NewResults([]string{d.dir}, d.keep, tell))
-	})
+	}
+	if d.vm.in { // it has a lab of its own
+		return measure()
+	}
+	return place.Lab.Enter(ctx, measure)
+}
+
+// reform gives a study the blocks and the duration that the flags state.
+func (d *drawing) reform(s *study.Study) {
+	s.Blocks, s.Duration = cmp.Or(d.form.Blocks, s.Blocks), cmp.Or(d.form.Duration, s.Duration)
 }
 
 // again returns the command that continues after an interruption.
@@ -228,6 +202,7 @@ func (d *drawing) again() string {
 			argv = append(argv, f.flag)
 		}
 	}
+	argv = append(argv, d.given...)
 	if shipped, err := figure.Shipped(); err == nil && len(shipped) == len(d.figures) {
 		return strings.Join(append(argv, "--all"), " ")
 	}
@@ -270,11 +245,28 @@ func (d *drawing) draw(from *job.Results) error {
 			if r.From != "" {
 				fmt.Println(said(lang.T("results: %s", r.From)))
 			}
+			if err = d.others(r); err != nil {
+				return err
+			}
 		}
 	}
 	if err == nil && !measured {
 		return failure.Environment.Errorf("nothing was measured: %s", from.Nothing(d.figures))
 	}
+	return err
+}
+
+// others prints the command for the verdicts that the figure's data cannot give.
+func (d *drawing) others(r figure.Result) error {
+	if r.From == "" || r.Untested == nil {
+		return nil
+	}
+	takes, err := job.TestTime(r.Untested, d.fast)
+	argv := []string{"weir", "reproduce"}
+	if d.fast {
+		argv = append(argv, "--fast")
+	}
+	fmt.Println(said(lang.T("verdicts that other studies give, %s: %s", job.About(takes), strings.Join(append(argv, r.Untested...), " "))))
 	return err
 }
 

@@ -179,7 +179,7 @@ func levelOf(s study.Study, factor, other string) string {
 	case "mtu":
 		return fmt.Sprint(s.Topology.MTU)
 	}
-	return map[string]string{"clients": "1", "delay": "0", "jitter": "0", "link": "none", "load": "idle", "loss": "0%", "nic": "full", "rps": "off", "stress": "0"}[factor]
+	return study.Neutral(factor)
 }
 
 // unused returns the name, or one with a number that is not taken.

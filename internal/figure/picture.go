@@ -68,8 +68,11 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 	if slices.ContainsFunc(r.Points, func(p Point) bool { return p.Busy }) {
 		s.Notes = append(s.Notes, say("Other programs used the machine meanwhile, so the intervals are wider."))
 	}
+	for _, m := range r.Unbounded(look) {
+		s.Notes = append(s.Notes, string(m))
+	}
 	for _, m := range r.Missing {
-		s.Notes = append(s.Notes, say("Not measured: %s", Lacking(Cut(m, 90))))
+		s.Notes = append(s.Notes, say("Not measured: %s", Lacking(m)))
 	}
 	if r.Note != "" {
 		s.Notes = append(s.Notes, word(r.Note))
@@ -224,7 +227,7 @@ func (r Result) bars(g []Point, look Look) chart.Bars {
 		b.Label = label(b.Row, d, !look.Absolute)
 		b.Color = r.color(p)
 		if !ok {
-			b.Label = string(cmp.Or(short(p.Missing), lang.T("not measured")))
+			b.Label = say("not measured") // a note has the reason
 		}
 		group.Bars = append(group.Bars, b)
 	}

@@ -25,6 +25,7 @@ type Result struct {
 	Chains      []Hop           `json:"hops,omitempty"`  // of chart hops
 	Panes       []Pane          `json:"panes,omitempty"` // of charts over and threads
 	Outcomes    []claim.Outcome `json:"verdicts,omitempty"`
+	Untested    []string        `json:"untested,omitempty"` // claims that other studies test
 	Missing     []string        `json:"missing,omitempty"`  // what could not be measured, and why
 	Warnings    []string        `json:"warnings,omitempty"` // about the numbers
 	From        string          `json:"from,omitempty"`     // the results directory, which the caller fills in
@@ -304,34 +305,4 @@ func (f Figure) Name(levels map[string]string) string {
 		parts = append(parts, l)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// gaps lists what the figure needs and the run lacks.
-func (r *Result) gaps(all []map[string]string) {
-	reasons := map[string][]string{} // cells by reason
-	var order []string
-	add := func(name, why string) {
-		if reasons[why] == nil {
-			order = append(order, why)
-		}
-		if !slices.Contains(reasons[why], name) {
-			reasons[why] = append(reasons[why], name)
-		}
-	}
-	for _, k := range []string{analysis.Network, analysis.Probe} {
-		for _, l := range r.levels(k) {
-			of := func(levels map[string]string) bool { return levels[k] == l }
-			if !slices.ContainsFunc(all, of) {
-				add(l, "the run does not have it")
-			}
-		}
-	}
-	for _, p := range r.Points {
-		if p.Missing != "" {
-			add(cmp.Or(p.Levels[analysis.Network], r.Name(p.Levels)), p.Missing)
-		}
-	}
-	for _, why := range order {
-		r.Missing = append(r.Missing, strings.Join(reasons[why], ", ")+": "+why)
-	}
 }

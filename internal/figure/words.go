@@ -55,17 +55,6 @@ func scaled(r chart.Row, by float64) chart.Row {
 	return r
 }
 
-// Cut shortens a text at a space.
-func Cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	if i := strings.LastIndexByte(s[:n], ' '); i > 0 {
-		n = i
-	}
-	return strings.TrimRight(s[:n], " ,;:") + " …"
-}
-
 // digits gives the largest value three significant digits and the smallest two.
 func (r Result) digits(g []Point, look Look, factor float64) int {
 	var shown []float64
@@ -89,11 +78,7 @@ func label(r chart.Row, digits int, ratio bool) string {
 	return s
 }
 
-var (
-	statusOf = regexp.MustCompile(`^(skipped|failed|invalid): `)
-	lacking  = regexp.MustCompile(`lacks (CONFIG_\w+)`)
-	stepOf   = regexp.MustCompile(`^step \d+ of \d+, in [^:]*: `)
-)
+var statusOf = regexp.MustCompile(`^(skipped|failed|invalid): `)
 
 // Lacking is an item of a result's Missing: names, and the reason for all of them.
 func Lacking(item string) lang.Text {
@@ -106,19 +91,4 @@ func Lacking(item string) lang.Text {
 		reason = lang.T("%s: %s", lang.Stored(m[1]), reason)
 	}
 	return lang.T("%s: %s", names, reason)
-}
-
-// short shortens a reason to fit into a chart.
-func short(reason string) lang.Text {
-	if m := lacking.FindStringSubmatch(reason); m != nil {
-		return lang.T("the kernel lacks %s", m[1])
-	}
-	reason = stepOf.ReplaceAllString(statusOf.ReplaceAllString(reason, ""), "")
-	if i := strings.Index(reason, "needs "); i >= 0 {
-		reason = reason[i:]
-	}
-	if i := strings.IndexAny(reason, ":;"); i > 12 {
-		reason = reason[:i]
-	}
-	return lang.Stored(reason)
 }

@@ -8,21 +8,25 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/study"
 )
 
 // FigureOptions say for which figures to measure, and how.
 type FigureOptions struct {
 	Caller
 	Figures    []figure.Figure
-	Dir        string // for the results of each study, in a directory of its own
-	Fast, Keep bool   // the fast form of each study; count disturbed trials
-	ResumeCmd  string // the command that continues
+	Dir        string             // for the results of each study, in a directory of its own
+	Fast, Keep bool               // the fast form of each study; count disturbed trials
+	ResumeCmd  string             // the command that continues
+	Form       func(*study.Study) // sets what the user chose of a study's blocks and durations
+	VM         *VM                // for the trials; nil runs them here
 }
 
-// MeasureFigures measures, in the lab, which has been entered, the part of each study that its figures need.
+// MeasureFigures measures, in the lab, which has been entered unless a virtual machine has it, the part of each study that its figures need.
 func MeasureFigures(ctx context.Context, o FigureOptions) error {
 	groups := map[string][]figure.Figure{} // by study
 	for _, f := range o.Figures {
@@ -32,10 +36,14 @@ func MeasureFigures(ctx context.Context, o FigureOptions) error {
 	var total time.Duration
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		s, err := runnable(figure.Needed(groups[name]), o.Fast, o.Keep)
-		if err != nil {
-			return err
+		if err == nil {
+			o.Form(&s)
+			err = s.Validate()
 		}
-		one := &runner{RunOptions{Caller: o.Caller, At: place.Lab, Study: s, Dir: filepath.Join(o.Dir, name), ResumeCmd: o.ResumeCmd}}
+		if err != nil {
+			return failure.Usage.Of(err)
+		}
+		one := &runner{RunOptions{Caller: o.Caller, At: place.Lab, Study: s, Dir: filepath.Join(o.Dir, name), ResumeCmd: o.ResumeCmd, VM: o.VM}}
 		if started(one.Dir) { // by a run that lacks what these figures need, or by an interrupted one
 			stored, err := StoredStudy(one.Dir)
 			if err != nil {

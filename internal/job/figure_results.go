@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/catalog"
@@ -132,10 +133,9 @@ func (r *Results) Figure(f figure.Figure) (figure.Result, error) {
 		}
 		got, err := f.Of(rep.Analysis)
 		if err != nil {
-			best.Missing = append(best.Missing, one.dir+": "+err.Error())
-			continue
+			got.Missing = []string{err.Error()}
 		}
-		if got.Size() >= max(1, best.Size()) {
+		if err == nil && got.Size() >= max(1, best.Size()) {
 			best, best.From = got, one.dir
 		} else if best.From == "" { // says why nothing was measured
 			best.Missing = append(best.Missing, got.Missing...)
@@ -148,15 +148,45 @@ func (r *Results) Figure(f figure.Figure) (figure.Result, error) {
 	if err != nil {
 		return best, err
 	}
+	var rest []claim.Claim
 	for _, id := range f.Claims {
-		best.Outcomes = append(best.Outcomes, r.outcome(shipped[claim.Index(shipped, id)], best.From))
+		if c := shipped[claim.Index(shipped, id)]; !r.judge(&best, c) {
+			rest = append(rest, c)
+		}
+	}
+	plan, err := PlanReproduction(ReproduceOptions{Claims: rest})
+	if err != nil {
+		return best, err
+	}
+	best.Outcomes = append(best.Outcomes, plan.outcomes...) // what no command can test here
+	for _, c := range rest {
+		if !slices.ContainsFunc(plan.outcomes, func(o claim.Outcome) bool { return o.Claim.ID == c.ID }) {
+			best.Untested = append(best.Untested, c.ID)
+		}
 	}
 	return best, nil
 }
 
-// outcome returns the outcome of a claim in the run of directory first, or else in the last run that tests it.
-func (r *Results) outcome(c claim.Claim, first string) claim.Outcome {
-	dirs := []string{first}
+// TestTime returns how long weir reproduce needs for claims.
+func TestTime(ids []string, fast bool) (total time.Duration, _ error) {
+	shipped, err := claim.Shipped()
+	if err != nil {
+		return 0, err
+	}
+	all := slices.DeleteFunc(shipped, func(c claim.Claim) bool { return !slices.Contains(ids, c.ID) })
+	plan, err := PlanReproduction(ReproduceOptions{Claims: all, Fast: fast})
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range plan.Studies {
+		total += catalog.Estimate(s)
+	}
+	return total, nil
+}
+
+// judge adds the outcome of a claim in the figure's own run, or else in the last run that tests it; false if none does.
+func (r *Results) judge(f *figure.Result, c claim.Claim) bool {
+	dirs := []string{f.From}
 	for _, one := range slices.Backward(r.of(c.Study.Name)) {
 		dirs = append(dirs, one.dir)
 	}
@@ -170,11 +200,12 @@ func (r *Results) outcome(c claim.Claim, first string) claim.Outcome {
 		}
 		for _, o := range rep.Claims {
 			if o.Claim.ID == c.ID {
-				return o
+				f.Outcomes = append(f.Outcomes, o)
+				return true
 			}
 		}
 	}
-	return c.Cannot(lang.T("these results do not test it; weir reproduce %s does", c.ID))
+	return false
 }
 
 // Nothing says why none of the figures has a value.

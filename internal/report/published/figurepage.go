@@ -93,7 +93,7 @@ func pageHere(r figure.Result) string {
 		parts = append(parts, say("in the picture"))
 	}
 	for _, m := range r.Missing {
-		parts = append(parts, say("not measured: %s", figure.Lacking(figure.Cut(m, 120))))
+		parts = append(parts, say("not measured: %s", figure.Lacking(m)))
 	}
 	if r.Cannot != "" {
 		parts = append(parts, word(r.Cannot))
@@ -110,8 +110,12 @@ func (p figurePage) verdict(r figure.Result) string {
 		return p.text(say("not measured yet"))
 	case len(r.Claims) == 0 && len(r.Comparisons) > 0:
 		return p.text(say("compared, no claim"))
-	case len(r.Claims) == 0:
+	case len(r.Claims) == 0 && len(r.Published) > 0:
+		return p.text(say("published values are marks, without a ratio to compare"))
+	case len(r.Claims) == 0 && strings.HasPrefix(r.Numbers, "not published"):
 		return p.text(say("nothing published to compare with"))
+	case len(r.Claims) == 0:
+		return p.text(say("published in words, without a number"))
 	}
 	var parts []string
 	for _, o := range r.Outcomes {
@@ -120,6 +124,9 @@ func (p figurePage) verdict(r figure.Result) string {
 			v = say("not tested")
 		}
 		parts = append(parts, say("%s: %s", "["+o.Claim.ID+"](claims.md)", v))
+	}
+	for _, id := range r.Untested {
+		parts = append(parts, say("%s: %s", "["+id+"](claims.md)", say("not tested")))
 	}
 	return cmp.Or(p.in(prose.Alternatives(parts)), "–")
 }

@@ -33,6 +33,9 @@ func OfFigure(r figure.Result) *doc.Document {
 	if slices.ContainsFunc(r.Points, func(p figure.Point) bool { return p.Busy }) {
 		s.Notes = append(s.Notes, say("Disturbed trials count in some cells, because too few others remain: their intervals are wider."))
 	}
+	for _, m := range r.Unbounded(figure.Look{}) {
+		s.Notes = append(s.Notes, string(m))
+	}
 	for _, m := range r.Missing {
 		s.Notes = append(s.Notes, say("not measured: %s", figure.Lacking(m)))
 	}
