@@ -14,7 +14,7 @@ import (
 
 // kept are the last words of the counters that findings and explanations read: of hosts, then of nodes.
 var kept = []string{"dropped", "processed", "net_rx", "idle", "periods", "throttled",
-	"InReceives", "InDelivers", "InOctets", "ForwDatagrams", "OutForwDatagrams", "ReasmReqds", "ReasmOKs", "FragCreates",
+	"InReceives", "InDelivers", "InOctets", "ForwDatagrams", "OutForwDatagrams", "ReasmReqds", "ReasmOKs", "FragCreates", "OutDiscards",
 	"InDatagrams", "RcvbufErrors", "InCsumErrors", "RetransSegs", "TCPBacklogDrop", "TCPRcvQDrop", "TCPOFODrop", "PFMemallocDrop", "RcvPruned"}
 
 // A Parser reads Trials from their files, for readers that hold those of a large run at the same time. It keeps only

@@ -86,25 +86,29 @@ func (x *reason) add(network string, f finding.Finding, cells []analysis.Cell) {
 	}
 }
 
-// mostClauses is how many clauses a statement has at most.
-const mostClauses = 2
-
 // say puts the clauses of a reason into a sentence, so that each number is of the cells that it names: beyond two
-// clauses, the others are the range of their numbers, if they have any.
+// clauses, the others with a number are the range of their numbers, and those without are said as they are.
 func (r Premises) say(network string, x *reason) lang.Text {
 	if len(x.clauses) == 1 {
 		return x.clauses[0].text + r.in(network, x.Cells)
 	}
-	said := x.clauses
-	if len(said) > mostClauses && !slices.ContainsFunc(said, func(c clause) bool { return c.number == nil }) {
-		said = said[:1]
+	var rest, bare []clause // beyond the first: with a number, and without
+	for _, c := range x.clauses[1:] {
+		if c.number == nil || x.clauses[0].number == nil {
+			bare = append(bare, c)
+		} else {
+			rest = append(rest, c)
+		}
 	}
-	var parts []lang.Text
-	for _, c := range said {
-		parts = append(parts, c.text+r.named(c.cells))
-	}
-	if rest := x.clauses[len(said):]; len(rest) > 0 {
+	parts := []lang.Text{x.clauses[0].text + r.named(x.clauses[0].cells)}
+	switch {
+	case len(rest) == 1 && len(bare) == 0:
+		parts = append(parts, rest[0].text+r.named(rest[0].cells))
+	case len(rest) > 0:
 		parts = append(parts, r.others(rest))
+	}
+	for _, c := range bare {
+		parts = append(parts, c.text+r.named(c.cells))
 	}
 	return lang.Join(parts, lang.T("; "))
 }

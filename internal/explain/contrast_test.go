@@ -84,6 +84,14 @@ func TestClausesOfCells(t *testing.T) {
 	if own, _ := r.causes("lost"); len(own) != 1 || !strings.HasPrefix(own[0].Text.String(), "5.5 µs (TCP); CPU time per packet 7.00 µs to 19.5 µs (UDP") {
 		t.Errorf("%v", own)
 	}
+	bare := of("udp-stream", 0, "carried")
+	bare.Number, bare.Cells[0].Levels = nil, map[string]string{"size": "9000"}
+	fourth := of("udp-stream", 9, "9 µs")
+	fourth.Cells[0].Levels = map[string]string{"size": "128"}
+	r.Findings = append(r.Findings, bare, fourth)
+	if own, _ := r.causes("lost"); len(own) != 1 || strings.Contains(own[0].Text.String(), "9 µs") || !strings.HasSuffix(strings.SplitAfter(own[0].Text.String(), "carried")[0], "; carried") {
+		t.Errorf("a clause without a number brings back all the others: %v", own)
+	}
 	a, b := full("host"), full("host")
 	a.Cells, b.Cells = a.Cells[:1], b.Cells[1:]
 	b.Subject = "iperf3 in h2"

@@ -44,6 +44,7 @@ func oneWay(o analysis.Observed, sizes map[device]float64) []gap {
 	}
 	l.queues()
 	l.devices()
+	l.sender()
 	l.counts()
 	l.receiver()
 	return slices.DeleteFunc(l.gaps, func(g gap) bool { return g.lost <= 0 || !effective(o, g) })
@@ -145,13 +146,14 @@ func (l *ladder) link(i int) float64 {
 }
 
 // Packets returns how many datagrams or requests entered the path in a row's trials, how many of them the probe counted
-// as lost, and how many of these counters show at steps of the path; 0 sent if the probe does not report its loss.
+// as lost, and how many of these counters show at steps of the path; 0 sent if the probe does not report its loss, or
+// only that of a part of what it sent, as the search of a capacity does.
 func Packets(r *analysis.Row) (sent, lost, located float64) {
 	all := r.Evidence()
 	sizes := meanSizes(all)
 	for _, o := range all {
 		v, known := o.Get(record.Loss)
-		if !known || o.Evidence.Protocol == "tcp" {
+		if _, search := o.Get(record.Capacity); search || !known || o.Evidence.Protocol == "tcp" {
 			continue
 		}
 		whole := entered(o.Evidence)

@@ -136,3 +136,17 @@ func TestPacketsAtTheSocket(t *testing.T) {
 		}
 	}
 }
+
+// The loss of a search for a capacity is that of one rate, and says nothing about what it sent at others.
+func TestPacketsOfASearch(t *testing.T) {
+	rs, o := watched("udp", func(o observed) {
+		o.set(record.Loss, "1", 0)
+		o.set(record.Capacity, "packet/s", 1e5)
+		o.Nodes["h2p1"]["udp.RcvbufErrors"] = 700
+	})
+	for _, r := range analysis.New(rs, o).Rows() {
+		if sent, lost, located := Packets(r); r.Network == "vx" && sent != 0 {
+			t.Errorf("%g sent, %g lost, %g located: a search does not count them", sent, lost, located)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -33,6 +34,36 @@ var countedCases = []watchedCase{
 	{rule: "send-buffer", protocol: "tcp", name: "that holds no two packets", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_wmem": "4096 16384 16384"} })
 	}, want: "h1p1 lets a TCP connection hold 16,384 bytes (net.ipv4.tcp_wmem), the baseline 4,194,304: less than two large packets; with it, throughput is 0.499×", place: "h1p1"},
+	{rule: "receive-window", protocol: "tcp", name: "that does not grow", change: func(o observed) {
+		o.Sender.TCP.RwndLimited = 0.03
+		o.place("h2p1", func(p *evidence.Place) {
+			p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 131072 33554432", "net.ipv4.tcp_moderate_rcvbuf": "0"}
+		})
+	}, want: "no receive buffer of its node grows (net.ipv4.tcp_moderate_rcvbuf is 0); let receive buffers adapt", place: "h2p1"},
+	{protocol: "tcp", name: "a window that a program closes which waits for a CPU now and then", change: func(o observed) {
+		o.Sender.TCP.RwndLimited, o.Receiver.Wait = 0.03, 0.011+0.02*float64(o.Block%2)
+		o.place("h2p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 131072 6291456"} })
+		o.set(record.CPUUsed, "core", 1.3)
+	}},
+	{rule: "drop-on-path", protocol: "udp", name: "of a program whose socket is full", change: func(o observed) {
+		o.lose(5, 3000)
+		o.hop("h2", "vx0").By = "flanneld"
+		o.Carriers = map[string][]string{"h2": {"flanneld"}}
+		o.Nodes["h2"] = sample.Counters{"udp.RcvbufErrors": 3000}
+	}, want: "36,000 of 120,000 packets (30 % [30, 30]) found the receive buffer of flanneld in h2 full; flanneld does not take them from there fast enough", place: "h2 eth0", also: []string{"service-in-path"}},
+	{rule: "drop-on-path", protocol: "udp", name: "before a program that reads packets from a device", change: func(o observed) {
+		o.lose(2, 3000)
+		o.Carriers = map[string][]string{"h1": {"ovs-vswitchd"}}
+	}, want: "vanished between h1 p1 and h1 vx0; ovs-vswitchd gets too little CPU time to take them from there, or a filter or a traffic-control action drops them", place: "h1 p1", also: []string{"service-in-path"}},
+	{rule: "drop-on-path", protocol: "udp", name: "on the way out of the sender", change: func(o observed) {
+		o.Nodes["h1p1"]["ip.OutDiscards"] = 300
+		o.fail(300)
+	}, want: "3,600 of 123,600 packets (2.9 % [2.9, 2.9]) were discarded in h1p1 before eth0 sent them; look for a filter", place: "h1p1 eth0"},
+	{rule: "queue-drop", protocol: "udp", name: "that IP counts, too", change: func(o observed) {
+		o.Nodes["h1p1"]["ip.OutDiscards"] = 300
+		o.hop("h1p1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Drops: 300}
+		o.fail(300)
+	}, want: "the queue of h1p1 eth0 dropped", place: "h1p1 eth0"},
 	{protocol: "udp", name: "few wrong checksums", change: func(o observed) {
 		o.Nodes["h2p1"]["udp.InCsumErrors"] = 5
 		o.fail(5)

@@ -17,12 +17,16 @@ var dropOnPath = Rule{
 		"Without retransmissions or missing answers at the ends nothing is reported. 0.2 %, because devices also count other packets, such as ARP." + majority,
 	lossy: lost(atDevice, func(_ *analysis.Table, r *analysis.Row, l *loss) Finding {
 		f := Finding{Text: lang.T("%s of %s packets (%s) %s", prose.Thousands(l.lost), prose.Thousands(l.of), prose.PercentWithin(l.Share), l.verb)}
-		if program := behind(r, l); program != "" && (!l.missing || l.hop.By != "") {
+		program := behind(r, l)
+		if program != "" && (!l.missing || l.hop.By != "") {
 			f.Remedy = lang.T("%s does not take them from there fast enough: give it more CPU time, or send less", program)
 			f.Untestable = lang.T("weir cannot make that program faster")
 			return f
 		}
 		f.Remedy = lang.T("look for a filter or a traffic-control action there: nft list ruleset, tc filter show")
+		if program != "" { // the kernel counts nowhere what a packet socket has no room for
+			f.Remedy = lang.T("%s gets too little CPU time to take them from there, or a filter or a traffic-control action drops them: nft list ruleset, tc filter show", program)
+		}
 		if fix := flush(settings(r), l.hop.In); fix != nil {
 			f.Test = &Test{Fix: fix}
 		}

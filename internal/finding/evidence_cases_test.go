@@ -267,7 +267,7 @@ var pathCases = []watchedCase{
 	{rule: "receive-window", protocol: "tcp", name: "of a program that does not read", change: func(o observed) {
 		o.Sender.TCP.RwndLimited = 0.03
 		o.place("h2p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 131072 6291456"} })
-	}, want: "although its buffer can grow to 6,291,456 bytes: whether its program reads too slowly, or a route bounds its window, is not known; look at", place: "h2p1"},
+	}, want: "although its buffer can grow to 6,291,456 bytes: whether its program reads too slowly, or something bounds its window, such as a route, is not known; look at", place: "h2p1"},
 	{rule: "receive-window", protocol: "tcp", name: "of a buffer that cannot grow", change: func(o observed) {
 		o.Sender.TCP.RwndLimited = 0.03
 		o.place("h2p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 8192 8192"} })

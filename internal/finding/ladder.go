@@ -7,7 +7,6 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -232,9 +231,14 @@ func (l *ladder) counts() {
 				rule = atMTU
 			}
 			lost -= l.counted(2*ref, 2*(i+2))
-			l.add(rule, 2*i-1, lost, of, lang.T("vanished between %s %s and %s %s", before.In, before.Dev, h.In, h.Dev), lang.T("no counter of a drop shows them"))
+			verb, why := lang.T("vanished between %s %s and %s %s", before.In, before.Dev, h.In, h.Dev), lang.T("no counter of a drop shows them")
+			program, full := l.fullSocket(h, lost)
+			if full {
+				verb, why = lang.T("found the receive buffer of %s in %s full", program, h.In), lang.T("the kernel of %s counts them as dropped at UDP sockets (RcvbufErrors)", h.In)
+			}
+			l.add(rule, 2*i-1, lost, of, verb, why)
 			g := l.last()
-			g.missing = true
+			g.missing = !full
 			if rule == atDevice && before.In == h.In { // a filter takes packets after a device has counted them
 				g.place = before.In + " " + before.Dev
 			}
@@ -315,35 +319,3 @@ func tooSmall(o analysis.Observed) (hop evidence.Hop, mtu int, need float64, ok 
 }
 
 const etherHeader = 14
-
-// receiver adds what the receiver's node lost: before IP, before the transport, and at the socket. A counter of
-// IPv4 and that of IPv6 add up.
-func (l *ladder) receiver() {
-	t := l.o.Evidence
-	c, n := t.Nodes[t.Receiver.Node], len(l.path)
-	in := both(c, "ip", "InReceives")
-	if in == 0 || n == 0 {
-		return
-	}
-	octets := c["netstat.InOctets"] + c["ip6.InOctets"]
-	if last := l.path[n-1]; last.In == t.Receiver.Node && octets > 0 && sameSize(last.Data.Size(), octets/in) && !record.PathLoss.In(l.o.Observed) {
-		if lost := last.Data.Packets - in - l.counted(2*(n-1), 2*n); lost > 0 {
-			l.add(atDevice, 2*n-1, lost, last.Data.Packets, lang.T("reached %s %s and did not reach IP", last.In, last.Dev), lang.T("a filter at ingress takes packets there"))
-			l.last().missing = true
-		}
-	}
-	unfinished := both(c, "ip", "ReasmReqds") - both(c, "ip", "ReasmOKs")
-	lost := in - both(c, "ip", "InDelivers") - unfinished - c["ip.ForwDatagrams"] - c["ip6.OutForwDatagrams"]
-	l.gaps = append(l.gaps, gap{rule: atInput, place: t.Receiver.Node, at: 2 * n, lost: lost, of: in, missing: true})
-	if wrong := both(c, t.Protocol, "InCsumErrors"); wrong > 0 {
-		l.gaps = append(l.gaps, gap{rule: atChecksum, place: t.Receiver.Node, at: 2*n + 1, lost: wrong, of: in})
-	}
-	if full := both(c, "udp", "RcvbufErrors"); full > 0 && t.Protocol == "udp" {
-		l.gaps = append(l.gaps, gap{rule: atSocket, place: t.Receiver.Node, at: 2*n + 1, lost: full, of: full + both(c, "udp", "InDatagrams")})
-	}
-}
-
-// both returns the sum of a counter of IPv4 and the same one of IPv6.
-func both(c sample.Counters, proto, name string) float64 {
-	return c[proto+"."+name] + c[proto+"6."+name]
-}

@@ -46,11 +46,27 @@ func scaling(r *analysis.Row) (v string) {
 	return v
 }
 
+const moderate = "net.ipv4.tcp_moderate_rcvbuf"
+
+// fixedBuffer reports whether a node keeps receive buffers at the size that they begin with; false if unknown.
+func fixedBuffer(r *analysis.Row, node string) bool {
+	s := settings(r)
+	return s != nil && s.Places[node].Sysctl[moderate] == "0"
+}
+
+// waitsToRead reports whether the receiving program waits for a CPU instead of emptying its buffer.
+func waitsToRead(r *analysis.Row) bool {
+	share, _ := analysis.ShareExceeds(r.Evidence(), waited, func(o analysis.Observed) (wait, window float64) {
+		return o.Evidence.Receiver.Wait, o.Evidence.Window * threads(o)
+	})
+	return share.N > 0 && share.Center > waited
+}
+
 var receiveWindow = Rule{
 	ID:    "receive-window",
 	Title: "The receiver's window limits TCP",
 	Doc: "TCP waited for the receiver's window for more than 30 % of the time in which it had data to send (tcpi_rwnd_limited of tcpi_busy_time): the receive buffer is too small for the path, or the receiving program too slow. " +
-		"If that program uses 90 % of a CPU, it is the limit, and the rule is silent. A buffer smaller than the kernel's default, 131,072 bytes or at most 2 MB after growing, or window scaling that is off, is the cause even where the program waits for a CPU; with a larger one, the program reads too slowly or a route bounds the window, and which is not known." + majority + certainly,
+		"If that program uses 90 % of a CPU, it is the limit, and the rule is silent. A buffer smaller than the kernel's default, 131,072 bytes or at most 2 MB after growing, buffers that do not grow, or window scaling that is off, is the cause even where the program waits for a CPU; with a larger one, the program reads too slowly or something bounds the window, such as a route, and which is not known: where it waits for a CPU for more than 20 % of the time, nothing is said." + majority + certainly,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if _, full := receiverBusy(r); full {
 			return nil
@@ -75,14 +91,26 @@ var receiveWindow = Rule{
 				}
 			}
 			return []Finding{f}
+		case size == 0 && fixedBuffer(r, node):
+			f.certain = true
+			f.Text += lang.T(": no receive buffer of its node grows (net.ipv4.tcp_moderate_rcvbuf is 0)")
+			f.Remedy = lang.T("let receive buffers adapt: sysctl net.ipv4.tcp_moderate_rcvbuf=1")
+			if t.Metric == record.Throughput {
+				f.Test = &Test{Text: lang.T("Refuted if larger buffers add less than 2 % throughput"), Metric: t.Metric, Factor: 1.02, Whole: true,
+					Fix: []plan.Step{{In: node, Sysctl: &plan.Sysctl{Key: moderate, Value: "1"}}}}
+			}
+			return []Finding{f}
 		case size > 0 && size < usualTCP:
 			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer has %s bytes", prose.Thousands(size))), true
 		case most > 0 && most < amplest:
 			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer can grow to %s bytes", prose.Thousands(most))), true
 		case most > 0: // the buffer is as large as usual: who does not empty it is not known
-			f.Text += lang.T(", although its buffer can grow to %s bytes: whether its program reads too slowly, or a route bounds its window, is not known", prose.Thousands(most))
+			if waitsToRead(r) {
+				return nil
+			}
+			f.Text += lang.T(", although its buffer can grow to %s bytes: whether its program reads too slowly, or something bounds its window, such as a route, is not known", prose.Thousands(most))
 			f.Remedy = lang.T("look at what the receiving program waits for, and for a window in ip route show")
-			f.Untestable = lang.T("weir cannot make the receiving program read faster, or know which route was meant")
+			f.Untestable = lang.T("weir cannot make the receiving program read faster, or know what bounds the window")
 			return []Finding{f}
 		}
 		f.Remedy = lang.T("raise the receiver's buffer (net.ipv4.tcp_rmem), or let it adapt: no SO_RCVBUF")

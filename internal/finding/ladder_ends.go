@@ -1,0 +1,62 @@
+package finding
+
+import (
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/record"
+)
+
+// sender adds the datagrams that IP gave to the sender's device and that came back as dropped: a filter on the way out, whose
+// drops neither the device nor a queue counts.
+func (l *ladder) sender() {
+	t := l.o.Evidence
+	lost := both(t.Nodes[t.Sender.Node], "ip", "OutDiscards")
+	for _, g := range l.gaps { // drops in the call of a sender show again
+		lost -= g.lost
+	}
+	if lost > 0 && len(l.path) > 0 {
+		l.add(atDevice, -1, lost, entered(t)+lost, lang.T("were discarded in %s before %s sent them", l.path[0].In, l.path[0].Dev), lang.T("IP counts them (OutDiscards)"))
+	}
+}
+
+// fullSocket returns the program whose UDP sockets dropped the packets that are missing before a hop, if it gets them there.
+func (l *ladder) fullSocket(h evidence.Hop, lost float64) (program string, ok bool) {
+	t := l.o.Evidence
+	if programs := t.Carriers[h.In]; h.By != "" && len(programs) > 0 {
+		return programs[0], h.In != t.Receiver.Node && both(t.Nodes[h.In], "udp", "RcvbufErrors") >= 0.9*lost
+	}
+	return "", false
+}
+
+// receiver adds what the receiver's node lost: before IP, before the transport, and at the socket. A counter of
+// IPv4 and that of IPv6 add up.
+func (l *ladder) receiver() {
+	t := l.o.Evidence
+	c, n := t.Nodes[t.Receiver.Node], len(l.path)
+	in := both(c, "ip", "InReceives")
+	if in == 0 || n == 0 {
+		return
+	}
+	octets := c["netstat.InOctets"] + c["ip6.InOctets"]
+	if last := l.path[n-1]; last.In == t.Receiver.Node && octets > 0 && sameSize(last.Data.Size(), octets/in) && !record.PathLoss.In(l.o.Observed) {
+		if lost := last.Data.Packets - in - l.counted(2*(n-1), 2*n); lost > 0 {
+			l.add(atDevice, 2*n-1, lost, last.Data.Packets, lang.T("reached %s %s and did not reach IP", last.In, last.Dev), lang.T("a filter at ingress takes packets there"))
+			l.last().missing = true
+		}
+	}
+	unfinished := both(c, "ip", "ReasmReqds") - both(c, "ip", "ReasmOKs")
+	lost := in - both(c, "ip", "InDelivers") - unfinished - c["ip.ForwDatagrams"] - c["ip6.OutForwDatagrams"]
+	l.gaps = append(l.gaps, gap{rule: atInput, place: t.Receiver.Node, at: 2 * n, lost: lost, of: in, missing: true})
+	if wrong := both(c, t.Protocol, "InCsumErrors"); wrong > 0 {
+		l.gaps = append(l.gaps, gap{rule: atChecksum, place: t.Receiver.Node, at: 2*n + 1, lost: wrong, of: in})
+	}
+	if full := both(c, "udp", "RcvbufErrors"); full > 0 && t.Protocol == "udp" {
+		l.gaps = append(l.gaps, gap{rule: atSocket, place: t.Receiver.Node, at: 2*n + 1, lost: full, of: full + both(c, "udp", "InDatagrams")})
+	}
+}
+
+// both returns the sum of a counter of IPv4 and the same one of IPv6.
+func both(c sample.Counters, proto, name string) float64 {
+	return c[proto+"."+name] + c[proto+"6."+name]
+}
