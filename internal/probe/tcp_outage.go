@@ -17,7 +17,7 @@ type TCPOutage struct {
 
 func (p TCPOutage) Info() Info {
 	return Info{
-		Title: "Outages of a TCP connection", Short: "TCP outage", Unit: "s",
+		Title: "Outages of a TCP connection", Short: "TCP traffic", Unit: "s",
 		About: "when and for how long an open connection delivers nothing (native)",
 		Method: "Messages at a fixed rate over one connection, each of which is answered, as the programs see it: TCP sends again what the path lost, and an outage lasts until it has. " +
 			outageMethod + " A connection that breaks is an outage until the end of the window.",
