@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	run := func() { os.Exit(cli.Main("test", os.Args[1:])) }
-	testscript.Main(m, map[string]func(){"weir": run, "kubectl-weir": run})
+	testscript.Main(m, map[string]func(){"weir": run, "kubectl-weir": run, "weir-amd64": run, "weir-arm64": run})
 }
 
 // TestScript runs the scripts in testdata, which use the command line as a user does. UPDATE=1

@@ -13,7 +13,7 @@ import (
 )
 
 // readers are the commands that only read results, which can be somebody else's, and write reports.
-var readers = []string{"cite", "compare", "explain", "import", "index", "pool", "report"}
+var readers = []string{"cite", "compare", "explain", "import", "index", "package", "pool", "report"}
 
 // readsOnly reports whether the command line only reads results: explain does, unless it tests.
 func readsOnly(root *cobra.Command, args []string) bool {

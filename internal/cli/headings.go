@@ -158,7 +158,7 @@ var commandHeadings = []struct {
 	commands []string
 }{
 	{"Measure", []string{"run", "reproduce", "figure", "import", "engine"}},
-	{"Read results", []string{"report", "explain", "compare", "pool", "index", "cite", "watch"}},
+	{"Read results", []string{"report", "explain", "compare", "pool", "index", "cite", "package", "watch"}},
 	{"Look into a network", []string{"plan", "lab", "trace"}},
 	{"Prepare", []string{"doctor", "list", "schema", "image"}},
 }

@@ -31,8 +31,8 @@ type reproduceFlags struct {
 func reproduceCommand(version string) *cobra.Command {
 	var f reproduceFlags
 	c := &cobra.Command{
-		Use:   "reproduce [CLAIM…]",
-		Short: "Test published figures on this machine",
+		Use:   "reproduce [CLAIM… | PACKAGE]",
+		Short: "Test published figures, or the results of a package, on this machine",
 		Long: `Test claims: published figures, each with a study that tests it and the bounds
 within which a measurement agrees. Without arguments, list the claims.
 
@@ -43,12 +43,17 @@ again.
 
 --runs 5 --every 1h runs all studies five times, one hour from start to start, and
 judges the ratios pooled over the runs. Their intervals also cover differences
-between runs, which no single run can show.`,
+between runs, which no single run can show.
+
+PACKAGE is an archive of weir package, or the directory of an unpacked one. weir
+checks every byte of it, measures its studies here, tests its claims, and shows both
+machines side by side. Its results are below -o, in package.`,
 		Example: `  weir reproduce
   weir reproduce tso-doubles-tcp udp-loses-more-than-tcp --fast
   weir reproduce --all -o reproduced
   weir reproduce vxlan-86 --runs 5 --every 10m
-  weir reproduce --from results      # without measuring`,
+  weir reproduce --from results      # without measuring
+  weir reproduce results.tar.gz -o again`,
 		ValidArgsFunction: func(c *cobra.Command, as []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			return complete(claimNames())(c, as, toComplete) // lazily, not whenever weir starts
 		},
@@ -98,6 +103,9 @@ func (f *reproduceFlags) reproduce(c *cobra.Command, as []string, version string
 	if len(as) == 0 && !f.all && f.from == nil {
 		return listClaims(shipped, f.json)
 	}
+	if len(as) == 1 && claim.Index(shipped, as[0]) < 0 && job.NamesPackage(as[0]) {
+		return f.measurePackage(c, as[0], version)
+	}
 	if len(as) > 0 {
 		if shipped, err = choose(shipped, as); err != nil {
 			return err
@@ -119,6 +127,62 @@ func (f *reproduceFlags) reproduce(c *cobra.Command, as []string, version string
 		return run()
 	}
 	return place.Lab.Enter(c.Context(), run)
+}
+
+// measurePackage measures the studies of a package again. What is unpacked belongs to the results, so both are made inside the
+// lab.
+func (f *reproduceFlags) measurePackage(c *cobra.Command, name, version string) error {
+	if f.from != nil {
+		return usage("--from tests existing results, and %s is measured again; give one of them", name)
+	}
+	if err := f.many.check(c); err != nil {
+		return err
+	}
+	return place.Lab.Enter(c.Context(), func() error {
+		o := job.ReproduceOptions{Caller: caller(version), Dir: job.NewDir(f.dir, "reproduce"), Fast: f.fast, Keep: f.keep, Series: store.Series{Runs: f.many.runs, Every: f.many.every}}
+		var err error
+		if o.Package, err = job.Unpack(name, o.Dir, tell); err != nil {
+			return err
+		}
+		o.Claims = o.Package.Claims
+		r, err := job.PlanReproduction(o)
+		if err != nil {
+			return err
+		}
+		done, err := r.Run(c.Context())
+		if err != nil {
+			return err
+		}
+		pages, err := r.Both()
+		if err != nil {
+			return err
+		}
+		return f.printPackage(done, pages)
+	})
+}
+
+// printPackage prints the outcomes, then how what was measured here differs from what the package has.
+func (f *reproduceFlags) printPackage(done job.Reproduced, pages []job.Both) error {
+	if len(done.Outcomes) == 0 && f.json {
+		done.Outcomes = []claim.Outcome{}
+	}
+	err := error(nil)
+	if len(done.Outcomes) > 0 || f.json {
+		err = f.print(done, nil)
+	} else {
+		tell.Note(lang.T("the package makes no claim: no ratio of it lies on one side of 1 with its whole interval"))
+	}
+	if f.json || f.md {
+		return err
+	}
+	for _, p := range pages {
+		fmt.Println()
+		if bad := render.Text(os.Stdout, spoken(p.Page), width()); bad != nil {
+			return bad
+		}
+		fmt.Println(said(lang.T("both on one page: %s", p.File)))
+	}
+	return err
 }
 
 func claimNames() []string {

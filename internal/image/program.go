@@ -28,11 +28,11 @@ func ReadProgram(file string) (Program, error) {
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return Program{}, fmt.Errorf("read the program for the image: %w", err)
+		return Program{}, fmt.Errorf("read the program: %w", err)
 	}
 	arch, err := check(b)
 	if err != nil {
-		return Program{}, fmt.Errorf("%s cannot run in an image: %w", shown, err)
+		return Program{}, fmt.Errorf("%s cannot run by itself: %w", shown, err)
 	}
 	return Program{arch, b}, nil
 }
@@ -48,7 +48,7 @@ func check(program []byte) (arch string, err error) {
 		return "", fmt.Errorf("unknown architecture %v; use a program for amd64 or arm64", f.Machine)
 	}
 	if slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-		return "", errors.New("it is dynamically linked, and the image has no libraries; build it with CGO_ENABLED=0, as make does")
+		return "", errors.New("it is dynamically linked, and its libraries would be missing; build it with CGO_ENABLED=0, as make does")
 	}
 	return arch, nil
 }

@@ -64,7 +64,7 @@ func TestReadProgram(t *testing.T) {
 		if self, err := os.ReadFile("/proc/self/exe"); err != nil || !bytes.Equal(p.Body, self) {
 			t.Errorf("this program: %d bytes, want %d, %v", len(p.Body), len(self), err)
 		}
-	} else if !strings.Contains(err.Error(), "weir cannot run in an image") {
+	} else if !strings.Contains(err.Error(), "weir cannot run by itself") {
 		t.Errorf("this program: %v", err)
 	}
 }

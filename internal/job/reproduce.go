@@ -16,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -28,6 +29,7 @@ type ReproduceOptions struct {
 	Dir        string       // for the results of each study, in a directory of its own; "": one named after the time
 	Fast, Keep bool         // the fast form of each study; count disturbed trials
 	Series     store.Series // of every study
+	Package    *Unpacked    // whose studies are measured again; nil: shipped claims alone
 }
 
 // A Reproduction measures studies that test claims.
@@ -40,6 +42,16 @@ type Reproduction struct {
 // PlanReproduction returns what to measure: a study without the programs that it needs is left out.
 func PlanReproduction(o ReproduceOptions) (*Reproduction, error) {
 	r := &Reproduction{ReproduceOptions: o}
+	if o.Package != nil {
+		r.outcomes = o.Package.cannot
+		for _, s := range o.Package.studies {
+			s, err := runnable(s, r.Fast, r.Keep)
+			if err != nil {
+				return nil, err
+			}
+			r.Studies = append(r.Studies, s)
+		}
+	}
 	for _, c := range o.Claims {
 		if err := missing(c); err != nil {
 			r.outcomes = append(r.outcomes, c.Cannot(lang.Stored(err.Error())))
@@ -234,6 +246,9 @@ func (r *Reproduction) storePool(dir string) error {
 // again returns the command that continues after an interruption.
 func (r *Reproduction) again() string {
 	argv := []string{"weir", "reproduce", "-o", r.Dir}
+	if r.Package != nil {
+		argv = append(argv, plan.ShellWord(r.Package.name))
+	}
 	if r.Fast {
 		argv = append(argv, "--fast")
 	}
@@ -243,8 +258,11 @@ func (r *Reproduction) again() string {
 	if r.Series.Runs > 1 {
 		argv = append(argv, "--runs", strconv.Itoa(r.Series.Runs), "--every", r.Series.Every.String())
 	}
-	if shipped, err := claim.Shipped(); err == nil && len(r.Claims) == len(shipped) {
-		return strings.Join(append(argv, "--all"), " ")
+	if shipped, err := claim.Shipped(); err == nil && len(r.Claims) == len(shipped) || r.Package != nil {
+		if r.Package == nil {
+			argv = append(argv, "--all")
+		}
+		return strings.Join(argv, " ")
 	}
 	for _, c := range r.Claims {
 		argv = append(argv, c.ID)

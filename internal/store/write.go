@@ -198,26 +198,40 @@ func (d *Dir) JSON(name string, v any) error {
 // WriteFile replaces a file atomically: readers of path see either the old or the new bytes, even
 // after a power cut. Each path can have only one writer at a time.
 func WriteFile(path string, b []byte) error {
+	return Stream(path, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+// Stream is WriteFile of bytes that need not be in memory.
+func Stream(path string, write func(io.Writer) error) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	return errors.Join(replace(root, filepath.Base(path), b), root.Close())
+	return errors.Join(stream(root, filepath.Base(path), write), root.Close())
 }
 
 // tempEnd ends the names of files that are being written, which begin with a dot.
 const tempEnd = ".tmp"
 
-// replace is WriteFile below root.
+// replace is WriteFile below root, and stream is Stream.
 func replace(root *os.Root, name string, b []byte) error {
+	return stream(root, name, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+func stream(root *os.Root, name string, write func(io.Writer) error) error {
 	dir, base := filepath.Split(name)
 	temp := filepath.Join(dir, "."+base+tempEnd)
 	f, err := fresh(root, temp)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, root.Remove(temp))
 	}
 	if err := root.Rename(temp, name); err != nil {

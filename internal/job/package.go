@@ -1,0 +1,214 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir"
+	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/artifact"
+	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/export"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/image"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+)
+
+const (
+	packedResults = "results"   // has a directory for each run or series
+	packedClaims  = "claims"    // has a file for each
+	packedScript  = "reproduce" // checks, measures and judges
+)
+
+//go:embed reproduce.sh
+var reproduceScript []byte
+
+// PackageOptions say what to package.
+type PackageOptions struct {
+	Tell     lang.Teller
+	Dirs     []string          // runs, series, or directories of them
+	File     string            // to write
+	Programs map[string]string // files of weir by architecture; this program is there for its own
+	Authors  []string
+}
+
+// A Packaged is an archive that was written.
+type Packaged struct {
+	Sum    string // of its list of files
+	Files  int
+	Claims int
+}
+
+// WritePackage writes results, with what it takes to measure them again, as an archive. Equal results and programs make equal
+// archives.
+func WritePackage(ctx context.Context, o PackageOptions) (p Packaged, err error) {
+	about := export.Package{Authors: o.Authors}
+	files := []artifact.File{{Name: packedScript, Body: reproduceScript, Exec: true}, {Name: "LICENSE", Body: weir.License}}
+	taken := map[string]string{} // where the results of a study come from
+	for _, dir := range o.Dirs {
+		for _, one := range resultsIn(dir) {
+			packed, more, n, err := o.results(one)
+			if err != nil {
+				return p, err
+			}
+			name := path.Base(packed.Dir)
+			if other := taken[name]; other != "" {
+				return p, failure.Usage.Errorf("%s and %s are both of the study %s, and a package has one of each; repeat a study as a series (weir run --runs), or package them apart", other, one, name)
+			}
+			taken[name] = one
+			about.Results, files, p.Claims = append(about.Results, packed), append(files, more...), p.Claims+n
+		}
+	}
+	names := slices.Sorted(maps.Keys(taken))
+	about.Title = "Results of " + strings.Join(names, ", ")
+	programs, err := o.programs()
+	if err != nil {
+		return p, err
+	}
+	files = append(files, programs...)
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name, packedResults+"/") {
+			about.Files = append(about.Files, f.Name)
+		}
+	}
+	for _, meta := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{{"CITATION.cff", about.CFF}, {"ro-crate-metadata.json", about.ROCrate}} {
+		var b bytes.Buffer
+		if err := meta.write(&b); err != nil {
+			return p, err
+		}
+		files = append(files, artifact.File{Name: meta.name, Body: b.Bytes()})
+	}
+	p.Files = len(files)
+	err = store.Stream(o.File, func(w io.Writer) (err error) {
+		p.Sum, err = artifact.Write(until{ctx, w}, "weir-"+names[0], about.Ended(), files)
+		return err
+	})
+	return p, failure.Environment.Of(err)
+}
+
+// An until writes until it is interrupted.
+type until struct {
+	context.Context
+	io.Writer
+}
+
+func (u until) Write(b []byte) (int, error) {
+	if u.Err() != nil {
+		return 0, context.Cause(u)
+	}
+	return u.Writer.Write(b)
+}
+
+// results returns the files of a run or a series and how many claims it makes.
+func (o PackageOptions) results(dir string) (p export.PackedResults, files []artifact.File, n int, err error) {
+	runs, err := store.Runs(dir)
+	if err != nil {
+		return p, nil, 0, failure.Usage.Errorf("cannot read results from %w", err)
+	}
+	all, err := LoadAll(runs, false, o.Tell)
+	if err != nil {
+		return p, nil, 0, err
+	}
+	s := all[0].Spec
+	name := asFile(s.Name)
+	p = export.PackedResults{Dir: path.Join(packedResults, name), Runs: all}
+	names, err := store.Files(dir)
+	if err != nil {
+		return p, nil, 0, failure.Usage.Of(err)
+	}
+	for _, f := range names {
+		files = append(files, artifact.File{Name: path.Join(p.Dir, f), From: filepath.Join(dir, filepath.FromSlash(f))})
+	}
+	claims, n, err := directions(all)
+	if err != nil {
+		return p, nil, 0, err
+	}
+	if n > 0 {
+		files = append(files, artifact.File{Name: path.Join(packedClaims, name+".yaml"), Body: claims})
+	}
+	return p, files, n, nil
+}
+
+// directions returns what runs claim, checked as a reader checks it. Imported results claim nothing that can be measured again,
+// and claims are about one pair of machines.
+func directions(all []*account.Account) ([]byte, int, error) {
+	if all[0].Unpaired || all[0].Analysis.Pairs > 0 {
+		return nil, 0, nil
+	}
+	var b bytes.Buffer
+	n, err := export.Directions(&b, all)
+	if err != nil || n == 0 {
+		return nil, 0, err
+	}
+	_, err = packedClaimsOf(b.Bytes(), "claims of "+all[0].Name, all[0].Spec)
+	return b.Bytes(), n, err
+}
+
+// packedClaimsOf reads the claims of a packaged study.
+func packedClaimsOf(b []byte, file string, s study.Study) ([]claim.Claim, error) {
+	return claim.Load(b, file, func(name string) (study.Study, error) {
+		if name != s.Name {
+			return claim.ShippedStudy(name)
+		}
+		return s, nil
+	})
+}
+
+// programs returns the programs of a package.
+func (o PackageOptions) programs() (files []artifact.File, err error) {
+	self, err := image.ReadProgram("")
+	if err != nil {
+		return nil, failure.Environment.Of(err)
+	}
+	from := map[string]string{self.Arch: ""} // those that were named come first
+	maps.Copy(from, o.Programs)
+	for _, arch := range slices.Sorted(maps.Keys(from)) {
+		p := self
+		if from[arch] != "" {
+			if p, err = image.ReadProgram(from[arch]); err != nil {
+				return nil, failure.Environment.Of(err)
+			}
+		}
+		if p.Arch != arch {
+			return nil, failure.Usage.Errorf("--program %s=%s: the program is for %s; write %[3]s=%[2]s", arch, from[arch], p.Arch)
+		}
+		files = append(files, artifact.File{Name: "bin/weir-" + arch, Body: p.Body, Exec: true})
+	}
+	for _, arch := range []string{"amd64", "arm64"} {
+		if _, there := from[arch]; !there {
+			o.Tell.Note(lang.T("the package has no program for %s; --program %[1]s=FILE adds that of a release", arch))
+		}
+	}
+	return files, nil
+}
+
+// CheckPackage checks an archive, or its directory.
+func CheckPackage(name string) (artifact.Checked, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return artifact.Checked{}, failure.Usage.Of(err)
+	}
+	check := artifact.Check
+	if info.IsDir() {
+		check = artifact.CheckDir
+	}
+	c, err := check(name)
+	if errors.Is(err, os.ErrPermission) {
+		return c, failure.Environment.Of(err)
+	}
+	return c, failure.Check.Of(err)
+}
