@@ -37,6 +37,9 @@ type source struct {
 // pods are two outputs. A text whose lines have none is returned as it is. What a prefixed text has on lines
 // without a prefix is the collector's.
 func unprefixed(b []byte) [][]byte {
+	if text := bytes.TrimSpace(b); len(text) > 0 && text[0] == '{' {
+		return [][]byte{b} // JSON, whose lines need no search
+	}
 	var patterns, indents []string
 	known := map[string]bool{}
 	for line := range bytes.Lines(b) {
