@@ -27,7 +27,8 @@ func ClaimSection(outcomes []claim.Outcome) doc.Section {
 		About: verdicts(outcomes), Tables: []doc.Table{t}, Notes: append(claimNotes(outcomes), claimFootnote()), Data: outcomes}
 }
 
-// claimColumns has a row for each test of each claim; an untestable claim has one row.
+// claimColumns has a row for each claim, which an untestable one and one of a single test fill. Several tests have a row
+// each below that of their claim, with their own verdicts.
 func claimColumns(outcomes []claim.Outcome) []doc.Filled {
 	cs := []doc.Filled{
 		{Column: doc.Column{Head: say("claim"), Left: true, Whole: true, Keep: 9}}, // readers copy the name
@@ -54,22 +55,31 @@ func claimColumns(outcomes []claim.Outcome) []doc.Filled {
 		if times[id] > 1 { // distinguishes the runs
 			where = o.From
 		}
-		for i, t := range tests {
-			part := ""
-			if len(o.Claim.Tests) > 1 && len(tests) > 1 {
-				part = t.String()
+		add := func(row []doc.Cell) {
+			for n := range cs {
+				cs[n].Cells = append(cs[n].Cells, row[n])
 			}
-			row := doc.Texts(id, part, "", string(t.Bounds()), "", "", v, where)
+		}
+		if len(tests) > 1 {
+			add(doc.Texts(id, say("all parts"), "", "", "", "", v, where))
+		}
+		for i, t := range tests {
+			part, own := "", v
+			if len(tests) > 1 {
+				part, own = t.String(), ""
+			}
+			row := doc.Texts(id, part, "", string(t.Bounds()), "", "", own, where)
 			if r := (stat.Interval{N: 1, Center: t.Published()}); r.Center > 0 {
 				row[2] = doc.RatioCell(r, prose.Digits(r))
 			}
 			if i < len(o.Measured) {
-				m := o.Measured[i].Ratio
-				row[4], row[5] = doc.RatioCell(m, prose.Digits(m)), doc.IntervalCell(m, 1, prose.Digits(m))
+				m := o.Measured[i]
+				row[4], row[5] = doc.RatioCell(m.Ratio, prose.Digits(m.Ratio)), doc.IntervalCell(m.Ratio, 1, prose.Digits(m.Ratio))
+				if len(tests) > 1 {
+					row[6].Text = word(string(m.Verdict))
+				}
 			}
-			for n := range cs {
-				cs[n].Cells = append(cs[n].Cells, row[n])
-			}
+			add(row)
 		}
 	}
 	return cs

@@ -130,7 +130,7 @@ func TestNouns(t *testing.T) {
 	if got := lang.In(nil, d.Answer); !strings.HasPrefix(got[0], "Compared with the host network, a VXLAN overlay keeps") || !strings.HasPrefix(got[1], "bridge keeps") {
 		t.Errorf("%q", got)
 	}
-	if got := lang.In(lang.Chinese, d.Answer); !strings.HasPrefix(got[0], "与主机网络相比，VXLAN overlay 保有") {
+	if got := lang.In(lang.Chinese, d.Answer); !strings.HasPrefix(got[0], "与主机网络相比，VXLAN overlay 达到其") {
 		t.Errorf("%q", got)
 	}
 }
