@@ -44,7 +44,7 @@ func documented(t *testing.T, page string) (all [][]string) {
 // Every command of the pages that people copy from is one: its flags and arguments are known, and a study of a run can be
 // planned.
 func TestDocumentedCommands(t *testing.T) {
-	for _, page := range []string{"docs/questions.md", "README.md", "docs/ci.md", "docs/ssh.md", "docs/kubernetes.md"} {
+	for _, page := range []string{"docs/questions.md", "docs/bmwg.md", "README.md", "docs/ci.md", "docs/ssh.md", "docs/kubernetes.md"} {
 		all := documented(t, page)
 		if len(all) < 3 {
 			t.Errorf("%s: found %d commands: the test looks in the wrong place", page, len(all))
