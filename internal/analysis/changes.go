@@ -33,6 +33,8 @@ const (
 	early, late = 5e6, 2e6
 	// leastShare is the share of trials in which a change must be told to be one of the event's.
 	leastShare = 0.5
+	// leastStops is how often traffic must have stopped before what was told at its end is a reason.
+	leastStops = 3
 	// mostTold bounds the list: a routing daemon can change hundreds of routes.
 	mostTold = 20
 )
@@ -96,7 +98,7 @@ func resumed(e *evidence.Event) int64 {
 // Reason returns the change that the kernel told when traffic flowed again after the event was undone, in nearly all trials in
 // which it stopped: false if there is none, or if traffic flowed as soon as the event was undone.
 func (d Downtime) Reason() (best Told, ok bool) {
-	if d.Stopped < d.Of || d.Open > 0 || d.After.Center < seconds(early) {
+	if d.Stopped < max(d.Of, leastStops) || d.Open > 0 || d.After.Center < seconds(early) {
 		return best, false
 	}
 	for _, t := range d.Told {
