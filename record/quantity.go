@@ -111,7 +111,10 @@ var (
 	OutagesTotal = define("outages.total", "s", Lower, "outages together", "中断总时间", "The sum of all such times in the window.")
 	Outages      = define("outages", "1", Lower, "outages", "中断次数", "How many such times there were.")
 	LostRequests = define("lost", "1", Lower, "lost requests", "丢失的请求", "Requests of the window that were not answered; with an end, those of which the request or the answer was lost on the way to it.")
-	Broken       = define("broken", "1", Lower, "broken connections", "断开的连接", "Connections that ended before the window did.")
+	Broken       = define("broken", "1", Lower, "broken connections", "断开的连接", "Connections that ended with an error before they were to: an open one before the window did, a new one without its answer, unless it was refused or reset.")
+	Refused      = define("connects.refused", "1", Lower, "refused connections", "被拒绝的连接", "New connections that were refused (ECONNREFUSED).")
+	Reset        = define("connects.reset", "1", Lower, "reset connections", "被重置的连接", "New connections that were reset before their answer came (ECONNRESET).")
+	SlowConnects = define("connects.slow", "1", Lower, "slow connections", "缓慢的连接", "New connections whose answer took a second or more: a first packet was lost, and sent again after that time.")
 	Pause        = define("pause", "s", Neither, "pause of the program", "程序停顿", "The longest time in which the client sent nothing, or in which a request waited for the server's program for longer than 1 ms: neither counts as an outage.")
 )
 

@@ -50,7 +50,7 @@ func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any,
 	defer unix.Close(t.fd)
 	var r event.CRR
 	c.CC = t.cc
-	k, err := newConnector(c, s, t.fd)
+	k, err := newConnector(c, s, t.fd, crrPorts)
 	if err == nil {
 		r, err = onThread(func() (event.CRR, error) { return k.run(ctx, out) })
 	}
@@ -83,8 +83,8 @@ func (t *tcpConn) reading(c config, s *sock.Stopper) (r wire.Reading, err error)
 	return r, err
 }
 
-// newConnector finds free ports on the address of fd.
-func newConnector(c config, s *sock.Stopper, fd int) (*connector, error) {
+// newConnector finds so many free ports on the address of fd.
+func newConnector(c config, s *sock.Stopper, fd, ports int) (*connector, error) {
 	whole, connect := tally.NewLedger(1, 0), tally.NewLedger(1, 0)
 	k := &connector{c: c, stop: s, whole: &whole, connect: &connect, request: make([]byte, c.Size), reply: make([]byte, c.Size)}
 	own, err := sock.OwnAddr(fd)
@@ -94,7 +94,7 @@ func newConnector(c config, s *sock.Stopper, fd int) (*connector, error) {
 	k.from = own.Addr()
 	var fds []int
 	defer func() { sock.CloseAll(fds) }()
-	for range crrPorts {
+	for range ports {
 		fd, err := unix.Socket(sock.Family(k.from), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return nil, fmt.Errorf("ports: %w", err)

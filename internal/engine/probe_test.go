@@ -27,7 +27,7 @@ func TestNativeProbes(t *testing.T) {
 			} {
 				ask(t, p, addr)
 			}
-			for _, p := range []probe.Probe{probe.UDPOutage{Rate: 5000, Size: 100}, probe.TCPOutage{CC: "reno"}} {
+			for _, p := range []probe.Probe{probe.UDPOutage{Rate: 5000, Size: 100}, probe.TCPOutage{CC: "reno"}, probe.ConnectOutage{}} {
 				if m, client := askFor(t, p, addr, 50*time.Millisecond); m.Outages == nil || m.Outages.Answered == 0 || len(m.Outages.Timeline.Replies) != 50 {
 					t.Errorf("%q: %+v", client, m.Outages)
 				}

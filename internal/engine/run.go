@@ -24,7 +24,7 @@ type config struct {
 	server  netip.AddrPort
 	open    bool          // the server admits every client, so a hello over UDP suffices
 	token   string        // "": none
-	rate    float64       // streams: bit/s of payload, 0: as fast as possible; udp-open, udp-outage, tcp-outage: requests/s
+	rate    float64       // streams: bit/s of payload, 0: as fast as possible; udp-open and those that look for outages: requests/s
 	sndBuf  int           // bytes; 0 keeps the kernel's choice
 	timeout time.Duration // for connecting, every answer, and progress of TCP
 
@@ -52,7 +52,7 @@ func runMain(ctx context.Context, args []string, out events, help io.Writer) err
 	s, release := sock.StopWith(ctx)
 	defer release()
 	run := map[string]func(context.Context, config, *sock.Stopper, events) (any, error){
-		"tcp-crr": runTCPCRR, "tcp-outage": runTCPOutage, "tcp-rr": runTCPRR, "tcp-stream": runTCPStream,
+		"connect-outage": runConnectOutage, "tcp-crr": runTCPCRR, "tcp-outage": runTCPOutage, "tcp-rr": runTCPRR, "tcp-stream": runTCPStream,
 		"udp-open": runUDP, "udp-outage": runUDPOutage, "udp-rr": runUDP, "udp-search": runUDPSearch, "udp-stream": runUDPStream,
 	}[c.Workload]
 	result, err := run(ctx, c, s, out)
@@ -70,7 +70,7 @@ func parseRun(args []string, order bool, help io.Writer) (config, error) {
 	fs.DurationVar(&c.Duration, "duration", 10*time.Second, "length of the measured window")
 	fs.DurationVar(&c.Warmup, "warmup", 0, "time of traffic before the window, which is not counted")
 	fs.IntVar(&c.Size, "size", 0, "bytes per write, datagram or message (default 1048576 for tcp-stream, 131072 with --rate, 1400 for udp-stream, 18 for udp-search, 64 otherwise)")
-	fs.Float64Var(&c.rate, "rate", 0, "tcp-stream, udp-stream: bit/s of payload, all streams together, 0 sends as fast as possible; udp-open, udp-outage, tcp-outage: requests/s (default 2000, tcp-outage 1000)")
+	fs.Float64Var(&c.rate, "rate", 0, "tcp-stream, udp-stream: bit/s of payload, all streams together, 0 sends as fast as possible; udp-open, udp-outage, tcp-outage, connect-outage: requests/s (default 2000, tcp-outage 1000, connect-outage 500)")
 	fs.IntVar(&c.Streams, "streams", 1, "tcp-stream, udp-stream: streams, each with a thread at both ends")
 	fs.StringVar(&c.CC, "cc", "cubic", "TCP congestion control at both ends; unless given, a machine that refuses cubic uses its own")
 	fs.IntVar(&c.sndBuf, "sndbuf", 0, "bytes to request for the client's send buffer; 0 keeps the default")
@@ -134,7 +134,7 @@ func (c *config) check() error {
 		event.Within("time between stamps", c.stampEvery, 0, wire.MaxTime, ""),
 		event.Within("send buffer", c.sndBuf, 0, wire.MaxBuffer, "bytes"),
 		event.Within("timeout", c.timeout, 1, wire.MaxTime, ""),
-		wire.Only(c.rate > 0, c.Workload, "--rate is", "tcp-outage", "tcp-stream", "udp-open", "udp-outage", "udp-stream"),
+		wire.Only(c.rate > 0, c.Workload, "--rate is", "connect-outage", "tcp-outage", "tcp-stream", "udp-open", "udp-outage", "udp-stream"),
 		wire.Only(c.zerocopy, c.Workload, "--zerocopy is", "tcp-stream"),
 		wire.Only(c.sendfile, c.Workload, "--sendfile is", "tcp-stream"))
 }
@@ -250,8 +250,11 @@ func scheduled(workload string) bool {
 func (c *config) finishRequests() error {
 	if c.rate == 0 && scheduled(c.Workload) {
 		c.rate = event.DefaultRequests
-		if c.Workload == "tcp-outage" {
+		switch c.Workload {
+		case "tcp-outage":
 			c.rate = event.DefaultMessages
+		case "connect-outage":
+			c.rate = event.DefaultConnects
 		}
 	}
 	// See tcpAsker.whyNot.

@@ -49,7 +49,8 @@ type server struct {
 	ended    int                   // runs
 	changed  chan struct{}         // closed, and replaced, when a run begins or ends
 
-	short atomic.Int32 // tcp-crr runs in progress
+	short atomic.Int32              // tcp-crr and connect-outage runs in progress
+	hasty atomic.Pointer[serverRun] // of connect-outage
 	meter tally.Meter
 	marks *marks // nil: print none
 }
@@ -270,6 +271,9 @@ func (s *server) accept(listener int) error {
 		if s.short.Load() == 0 {
 			sock.Await(listener, math.MaxInt64)
 		}
+		if !s.awake(listener) {
+			continue
+		}
 		fd, peer, errno := sock.HotAccept(listener)
 		switch {
 		case errno == 0:
@@ -280,7 +284,7 @@ func (s *server) accept(listener int) error {
 		default:
 			return fmt.Errorf("engine: serve: accept: %w", errno)
 		}
-		if s.transact(fd, peer, 0, &buf, gauge) {
+		if s.soon(fd) && s.transact(fd, peer, 0, &buf, gauge) {
 			unix.Close(fd)
 			continue
 		}

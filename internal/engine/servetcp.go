@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
@@ -24,6 +25,8 @@ type serverRun struct {
 	first atomic.Int64    // when the first byte of any stream was read; 0 before
 	cc    string          // congestion control of the connections of tcp-crr
 	edges [2]wire.Reading // of the thread that accepts them, at the last two requests for it
+	// arrivals of connect-outage, nil of others. The server's lock guards it.
+	arrivals *tally.Arrivals
 }
 
 // handle serves one connection and returns its run, if any. The client gets errors over the
@@ -91,7 +94,11 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 		}
 		a.Place, a.NoStamps = e.place, e.noStamps
 		return func() { s.echo(e) }, nil
-	case "tcp-crr":
+	case "tcp-crr", "connect-outage":
+		if p.Workload == "connect-outage" {
+			run.arrivals = tally.NewArrivals(p.Gap)
+			s.hasty.Store(run)
+		}
 		if run.cc = p.CC; p.AnyCC {
 			run.cc = a.CC
 		}
@@ -100,6 +107,7 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 		return func() {
 			s.hold(fd, p, func() any { return s.used(run) })
 			s.short.Add(-1)
+			s.hasty.CompareAndSwap(run, nil)
 		}, nil
 	}
 	return func() {
@@ -261,7 +269,7 @@ func (s *server) transact(fd int, peer netip.Addr, patience time.Duration, buf *
 	s.mu.Lock()
 	run := s.runs[h.Run]
 	s.mu.Unlock()
-	if run != nil && run.Workload == "tcp-crr" && run.peer == peer {
+	if run != nil && (run.Workload == "tcp-crr" || run.arrivals != nil) && run.peer == peer {
 		if len(*buf) < run.Size {
 			*buf = make([]byte, run.Size)
 		}
@@ -284,6 +292,36 @@ func (s *server) edge(run *serverRun, gauge *sock.Gauge) {
 	run.edges = [2]wire.Reading{run.edges[1], r}
 }
 
+// tell writes what is known of the connections of a run into the reply b.
+func (s *server) tell(run *serverRun, b []byte) {
+	h, _ := wire.ParseHeader(b) // transact has parsed it
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := sock.Monotonic(sock.Now())
+	run.arrivals.Add(h.Seq, t, 0)
+	run.arrivals.TellStream(t).Put(b[wire.HeaderSize:])
+}
+
+// soon reports whether something comes over a new connection at once. A thread that accepts those of connect-outage waits for
+// no other: a request can be lost.
+func (s *server) soon(fd int) bool {
+	return s.hasty.Load() == nil || sock.HotPoll(fd, unix.POLLIN, time.Millisecond) != 0
+}
+
+// awake waits for a connection during connect-outage, for at most a millisecond, to know when this thread had no CPU. It returns
+// false if none has come.
+func (s *server) awake(listener int) bool {
+	run := s.hasty.Load()
+	if run == nil {
+		return true // accept waits
+	}
+	come := sock.HotPoll(listener, unix.POLLIN, time.Millisecond)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run.arrivals.Alive(sock.Monotonic(sock.Now()), come != 0)
+	return come != 0
+}
+
 func (s *server) answerShort(fd int, run *serverRun, b []byte) {
 	if run.cc != "" && unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, run.cc) != nil {
 		return
@@ -298,6 +336,9 @@ func (s *server) answerShort(fd int, run *serverRun, b []byte) {
 		return
 	}
 	b[2] |= byte(wire.KindAnswer)
+	if run.arrivals != nil {
+		s.tell(run, b)
+	}
 	_ = sock.HotWriteFull(fd, b, deadline, s.stop) // the client reports it
 	s.meter.Add(1, len(b))
 }

@@ -94,12 +94,7 @@ func (a *tcpOutage) measure(out events) (r event.Outages, err error) {
 	r = a.window.Found(begin, begin+int64(a.c.Duration))
 	r.Head = event.NewHead(a.c.Workload, a.c.server.String(), a.c.Size, time.Duration(length))
 	r.Rate, r.Offered = a.c.rate, offered
-	r.Lost, r.There, r.Back = event.Lost{Unknown: r.Lost.Sum()}, event.Gaps{}, event.Gaps{}
-	for i := range r.RoundTrip.List {
-		g := &r.RoundTrip.List[i]
-		g.Lost = event.Lost{Unknown: g.Lost.Sum()}
-	}
-	return r, nil
+	return r.RoundTripOnly(), nil
 }
 
 // offer makes a message due. On a broken connection it stays unanswered.

@@ -78,7 +78,7 @@ func TestNativeCheck(t *testing.T) {
 		{TCPCRR{Size: 15}, "size 15 is outside"},
 		{UDPOpen{Rate: 2000000}, "rate 2000000 is outside 1..1000000 requests/s"},
 		{UDPOpen{Rate: -1}, "rate -1 is outside"},
-		{UDPOutage{}, ""}, {UDPOutage{Rate: 20001}, "rate 20001 is outside 10..20000/s"}, {TCPOutage{}, ""}, {TCPOutage{Rate: 9}, "rate 9 is outside 10..20000/s"}, {UDPOutage{Size: 63}, "size 63 is outside 64..65507 bytes"},
+		{UDPOutage{}, ""}, {UDPOutage{Rate: 20001}, "rate 20001 is outside 10..20000/s"}, {ConnectOutage{}, ""}, {ConnectOutage{Size: 1025}, "size 1025 is outside 64..1024 bytes"}, {TCPOutage{}, ""}, {TCPOutage{Rate: 9}, "rate 9 is outside 10..20000/s"}, {UDPOutage{Size: 63}, "size 63 is outside 64..65507 bytes"},
 	} {
 		if err := tc.p.Check(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %q", tc.p, err, tc.want)

@@ -16,7 +16,7 @@ import (
 var nativeProbes = map[string]Probe{
 	"udp-gso":    UDPStream{Send: "gso"},
 	"tcp-stream": TCPStream{}, "udp-stream": UDPStream{}, "udp-rate": UDPRate{},
-	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "udp-open": UDPOpen{}, "udp-outage": UDPOutage{}, "tcp-outage": TCPOutage{}, "tcp-crr": TCPCRR{}, "ping": Ping{}, "udp-capacity": UDPCapacity{},
+	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "udp-open": UDPOpen{}, "udp-outage": UDPOutage{}, "tcp-outage": TCPOutage{}, "connect-outage": ConnectOutage{}, "tcp-crr": TCPCRR{}, "ping": Ping{}, "udp-capacity": UDPCapacity{},
 }
 
 // nativeProbe returns the probe of a recorded file: 1-udp-rr-refused.out belongs to udp-rr.
@@ -95,6 +95,7 @@ func TestNativeCommands(t *testing.T) {
 		{UDPRR{Size: 100}, serve, "run udp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 100 --inflight 1"},
 		{UDPRR{Spin: true}, serve, "run udp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --inflight 1 --spin"},
 		{UDPOpen{}, serve, "run udp-open 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --rate 2000"},
+		{ConnectOutage{}, serve, "run connect-outage 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --rate 500"},
 		{TCPOutage{}, serve, "run tcp-outage 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --rate 1000 --cc cubic"},
 		{UDPOutage{}, serve, "run udp-outage 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --rate 2000"},
 		{UDPOpen{Rate: 50, Size: 18, Spin: true}, serve, "run udp-open 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 50 --spin"},
@@ -197,7 +198,7 @@ func TestPackets(t *testing.T) {
 func TestNativeFirstValue(t *testing.T) {
 	for name, want := range map[string]string{
 		"tcp-stream": "throughput bit/s", "udp-stream": "throughput bit/s", "udp-rate": "packet.rate packet/s",
-		"tcp-rr": "rtt s", "udp-rr": "rtt s", "udp-open": "rtt s", "udp-outage": "outage s", "tcp-outage": "outage s", "tcp-crr": "rtt s", "ping": "rtt s", "udp-capacity": "capacity packet/s",
+		"tcp-rr": "rtt s", "udp-rr": "rtt s", "udp-open": "rtt s", "udp-outage": "outage s", "tcp-outage": "outage s", "connect-outage": "outage s", "tcp-crr": "rtt s", "ping": "rtt s", "udp-capacity": "capacity packet/s",
 	} {
 		m, err := nativeProbes[name].Parse(Output{Client: read(t, "testdata/native/1-"+name+".out")})
 		if err != nil {
@@ -266,6 +267,8 @@ func TestNativeRefuses(t *testing.T) {
 		{"udp-open", `"lateSends":`, `"lateSends":99999999,"was":`, "99999999 requests late"},
 		{"udp-open", `"stalls":`, `"stalls":99999999,"was":`, "99999999 stalls"},
 		{"udp-open", `"rate":`, `"rate":-1,"was":`, "rate is -1"},
+		{"connect-outage", `"errors":{}`, `"errors":{"ECONNRESET":-1}`, "-1 times ECONNRESET"},
+		{"connect-outage", `"errors":{}`, `"errors":{"ECONNRESET":1}`, "1 connections failed and 0 were given up, of 0"},
 		{"tcp-outage-broken", `"at":`, `"at":1,"was":`, "broken at 1, before the window"},
 		{"udp-outage", `"requests":`, `"requests":1,"was":`, "impossible: 1 requests, "},
 		{"udp-outage", `"offered":`, `"offered":1,"was":`, "requests sent of 1"},

@@ -23,6 +23,7 @@ func TestRoundTrip(t *testing.T) {
 		&Open{RR: RR{Head: head("udp-open")}, Rate: 20},
 		&Outages{Head: head("udp-outage"), Back: Gaps{Count: 1, Total: 5, Longest: 5, List: []Gap{{Begin: 1, End: 7, Length: 5, After: true}}}, Timeline: Timeline{Bin: 1, Replies: []int64{3}}},
 		&TCPOutages{Outages: Outages{Head: head("tcp-outage"), Timeline: Timeline{Bin: 1, Replies: []int64{3}}}, Broken: &Broken{5, "ECONNRESET"}, Timers: &Timers{1, 1, 0.2}},
+		&ConnectOutages{Outages: Outages{Head: head("connect-outage"), Timeline: Timeline{Bin: 1, Replies: []int64{3}}}, Errors: map[string]int64{"ECONNREFUSED": 2}},
 		&CRR{RR: RR{Head: head("tcp-crr")}, ConnectHist: "HIST"},
 		&Ping{Head: head("ping"), Socket: "raw"},
 		&Reach{Head: head("reach"), Tries: 1},
@@ -85,7 +86,7 @@ func TestRecorded(t *testing.T) {
 			continue
 		}
 		r := map[string]any{"tcp-stream": &TCPStream{}, "udp-stream": &UDPStream{}, "udp-search": &UDPSearch{}, "tcp-rr": &RR{},
-			"udp-rr": &RR{}, "udp-open": &Open{}, "udp-outage": &Outages{}, "tcp-outage": &TCPOutages{}, "tcp-crr": &CRR{}, "ping": &Ping{}}[head.Workload]
+			"udp-rr": &RR{}, "udp-open": &Open{}, "udp-outage": &Outages{}, "tcp-outage": &TCPOutages{}, "connect-outage": &ConnectOutages{}, "tcp-crr": &CRR{}, "ping": &Ping{}}[head.Workload]
 		if err := Read(out, head.Workload, r); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}

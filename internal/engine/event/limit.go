@@ -15,6 +15,7 @@ const (
 	MinDatagram = 16       // bytes: every datagram, and every tcp-crr request, carries a header
 	MaxDatagram = 65507    // bytes: 65535 - IPv4 header 20 - UDP header 8
 	MinNumbered = 64       // bytes of udp-outage: its replies tell of arrivals
+	MaxShort    = 1024     // bytes of connect-outage: a segment, for which no server waits
 	MaxDSCP     = 63
 
 	// MinPaced is the lowest rate of a paced TCP stream, bit/s: its queue of MinQueue bytes drains
@@ -41,6 +42,8 @@ const (
 	MaxRequests     = 1_000_000
 	DefaultRequests = 2000
 	DefaultMessages = 1000 // per second, of tcp-outage
+	DefaultConnects = 500  // per second, of connect-outage
+	MaxConnects     = 2000
 )
 
 // How datagrams enter and leave the kernel. The modes differ greatly in cost, so every result names
@@ -106,6 +109,8 @@ func CheckMessages(workload string, size, inflight int) error {
 	switch {
 	case workload == "udp-outage", workload == "tcp-outage":
 		least = MinNumbered
+	case workload == "connect-outage":
+		least, most = MinNumbered, MaxShort
 	case workload == "tcp-crr":
 		most = MaxMessage
 	case strings.HasPrefix(workload, "tcp-"):

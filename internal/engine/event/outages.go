@@ -59,6 +59,18 @@ type TCPOutages struct {
 	FarCongestion string  `json:"serverCongestion"`
 }
 
+// ConnectOutages is the result of connect-outage: a new connection at a fixed rate, each with one request. A request is
+// answered when its reply has come, and what has none at the end is Lost.Unknown.
+type ConnectOutages struct {
+	Outages
+	// Errors counts the connections that failed, by the name of the error: ECONNREFUSED, ECONNRESET, ETIMEDOUT and such.
+	Errors    map[string]int64 `json:"errors"`
+	Slow      int64            `json:"slow"`      // answered after a second or more: the first packet was sent again after the timeout of a second (RFC 6298)
+	Abandoned int64            `json:"abandoned"` // neither answered nor failed when the client needed their port, or at the end
+	Ports     int              `json:"ports"`     // of the client, used in turn
+	PortsBusy int64            `json:"portsBusy"` // times that a port was skipped because it was not free
+}
+
 // Broken is the end of a connection.
 type Broken struct {
 	At  int64  `json:"at"`  // when the client saw it, ns of CLOCK_MONOTONIC
@@ -129,14 +141,28 @@ func OutageLimit(rate float64) time.Duration {
 
 // CheckOutages returns an error if a workload cannot have a rate, 1/s, for so long.
 func CheckOutages(workload string, rate float64, window time.Duration) error {
+	fastest := MaxOutages
+	if workload == "connect-outage" {
+		fastest = MaxConnects
+	}
 	switch most := MaxNumbered / rate; {
-	case !(rate >= MinOutages && rate <= MaxOutages):
-		return fmt.Errorf("%s: rate %v is outside %d..%d/s", workload, rate, MinOutages, MaxOutages)
+	case !(rate >= MinOutages && rate <= float64(fastest)):
+		return fmt.Errorf("%s: rate %v is outside %d..%d/s", workload, rate, MinOutages, fastest)
 	case window.Seconds() > most:
 		return fmt.Errorf("%s: a window of %v at %v/s has more than %d requests: take at most %v, or a lower rate", workload, window, rate, MaxNumbered,
 			time.Duration(most)*time.Second)
 	}
 	return nil
+}
+
+// RoundTripOnly returns the outages of a workload that does not tell the ways apart.
+func (o Outages) RoundTripOnly() Outages {
+	o.Lost, o.There, o.Back = Lost{Unknown: o.Lost.Sum()}, Gaps{}, Gaps{}
+	for i := range o.RoundTrip.List {
+		l := &o.RoundTrip.List[i].Lost
+		*l = Lost{Unknown: l.Sum()}
+	}
+	return o
 }
 
 // Check returns an error if a result is impossible.

@@ -213,3 +213,37 @@ func TestTCPOutages(t *testing.T) {
 		}
 	})
 }
+
+// New connections show an outage as long as the path's, although those that began in it take a second.
+func TestConnectOutages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
+	for _, p := range plants()[1:3] {
+		t.Run(p.name, func(t *testing.T) {
+			fail := nstest.Judge(t)
+			l := newLab(t)
+			of := map[string]*process{"server": l.start(t, server, "serve", serving, "--open", "--json"), "client": l.start(t, client, "agent")}
+			of["server"].next(t)
+			x := planted{}
+			r := run[event.ConnectOutages](t, of["client"], func() {
+				pause(between)
+				x.cut = now()
+				p.cut(t, l, of)
+				x.wasCut = now()
+				pause(100 * time.Millisecond)
+				x.repair = now()
+				p.restore(t, l, of)
+				x.repaired = now()
+			}, "connect-outage", serving, "--duration", "1.5s", "--warmup", "100ms")
+			must(t, r.Check())
+			const near = 6 * int64(time.Millisecond) // the limit at this rate
+			if g := r.RoundTrip.List; len(g) != 1 || g[0].Begin < x.cut-near || g[0].Begin > x.wasCut+near || g[0].End < x.repair-near || g[0].End > x.repaired+near {
+				fail("%+v, want one outage from %d to %d", r.RoundTrip, x.cut, x.repair)
+			}
+			if r.Slow < 20 || r.Lost.Sum() > 0 || len(r.Errors) > 0 {
+				fail("%d slow, %d lost, failed: %v; want some 50 slow", r.Slow, r.Lost.Sum(), r.Errors)
+			}
+		})
+	}
+}

@@ -153,7 +153,7 @@ func (s *span) roundTrip() []event.Gap {
 		from = s.from.at
 	}
 	g, ok := s.gap(from, s.to.ideal(), s.pause, s.first, s.last)
-	if away := s.to.far.Stalled - s.from.far.Stalled; ok && s.w.Stream && away > 0 {
+	if away := s.to.far.Stalled - s.from.far.Stalled + s.to.away - s.from.away; ok && s.w.Stream && away > 0 {
 		if g.Length -= away; g.Length <= s.w.limit {
 			return nil
 		}

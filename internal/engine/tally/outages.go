@@ -15,7 +15,9 @@ import (
 // Replies that come after one to a later request, and copies, end no outage: what was sent later is still missing.
 type Outages struct {
 	// Stream means that requests and replies are one stream each: none is lost, and of the server's pauses the sum is known.
-	Stream   bool
+	Stream bool
+	// Away is the sum so far of the client's own pauses in which something waited for it, of a stream without stamps.
+	Away     int64
 	interval int64 // from one request to the next
 	limit    int64 // a gap between arrivals must be longer
 
@@ -38,6 +40,7 @@ type mark struct {
 	seq     int
 	at      int64 // of the reply's arrival
 	dropped int64 // by the client's socket until then
+	away    int64
 	far     wire.Arrival
 }
 
@@ -62,7 +65,7 @@ func (o *Outages) Sent(from, to int64) { o.sends = append(o.sends, sent{from: fr
 // Replied enters a reply that came at t, when the client's socket had dropped so many for lack of room. Requests before the
 // window have numbers below 0, those after it follow on.
 func (o *Outages) Replied(seq int, t, dropped int64, far wire.Arrival) {
-	switch m := (mark{seq, t, dropped, far}); {
+	switch m := (mark{seq, t, dropped, o.Away, far}); {
 	case seq >= len(o.sends) && o.later == nil:
 		o.later = append(o.later, m)
 		return
@@ -94,7 +97,7 @@ func (o *Outages) Replied(seq int, t, dropped int64, far wire.Arrival) {
 	}
 	o.newest = seq
 	o.last = max(t, o.last) // stamps of two CPUs can be in the wrong order
-	m := mark{seq, o.last, dropped, far}
+	m := mark{seq, o.last, dropped, o.Away, far}
 	o.quick = min(o.quick, m.ideal()-x.from)
 	o.marks = append(o.marks, m)
 }

@@ -121,7 +121,7 @@ const (
 	MaxLine    = 4096 // bytes of a control message
 )
 
-var Workloads = []string{"tcp-crr", "tcp-outage", "tcp-rr", "tcp-stream", "udp-open", "udp-outage", "udp-rr", "udp-search", "udp-stream"}
+var Workloads = []string{"connect-outage", "tcp-crr", "tcp-outage", "tcp-rr", "tcp-stream", "udp-open", "udp-outage", "udp-rr", "udp-search", "udp-stream"}
 
 // Params is the client's first message: its plan, and settings for the server. Times are
 // nanoseconds.
@@ -149,7 +149,7 @@ type Params struct {
 	Spin     bool `json:"spin,omitempty"`     // poll instead of block, at both ends
 	Stamps   bool `json:"stamps,omitempty"`   // the client will mark requests for stamps
 
-	Gap time.Duration `json:"gap,omitempty"` // udp-outage, tcp-outage: a longer time between two arrivals is a gap
+	Gap time.Duration `json:"gap,omitempty"` // of a workload that looks for outages: a longer time between two arrivals is a gap
 }
 
 func (p Params) Check() error {
@@ -171,7 +171,7 @@ func (p Params) Check() error {
 		event.Within("DSCP", p.DSCP, 0, event.MaxDSCP, ""),
 		event.Within("nap", p.Nap, 0, MaxNap, ""),
 		event.Within("gap", p.Gap, 0, MaxTime, ""),
-		Only(p.Gap != 0, p.Workload, "a gap is", "udp-outage", "tcp-outage"),
+		Only(p.Gap != 0, p.Workload, "a gap is", "connect-outage", "tcp-outage", "udp-outage"),
 		Only(p.Streams != 1, p.Workload, "--streams is", "tcp-stream", "udp-stream"),
 		event.CheckQueues(p.Send, p.Streams),
 		Only(p.Discard, p.Workload, "--discard is", "tcp-stream"),

@@ -1,0 +1,1 @@
+weir engine run connect-outage 127.0.0.1:5201 --duration 2s --warmup 50ms --size 64 --rate 500
