@@ -12,8 +12,8 @@ import (
 // exponentiated, and widened for correlation between neighbors (see correlate). Swapping the
 // arguments gives the reciprocals.
 //
-// It assumes log ratios that are symmetric around their median, not normal. Ties only widen the
-// interval.
+// It assumes log ratios that are symmetric around their median, not normal, and warns of those that are not (see
+// warnSkewed). Ties only widen the interval.
 //
 // A pair with a value of 0 counts: its ratio is 0 and smaller than every other, as that of a pair in which
 // other is nearly 0. If the ratios of 0 are too many for a lower bound above 0, the interval begins at 0;
@@ -25,6 +25,7 @@ import (
 func Ratio(base, other []float64, confidence float64) Interval {
 	d, _, warnings := logRatios(base, other)
 	i := estimator(independentCenter).of(d, confidence, "pair", Interval{Warnings: warnings})
+	i.warnSkewed(d)
 	return i.finish(math.Inf(-1), d, "ratio", "ratio").exp()
 }
 
