@@ -141,6 +141,7 @@ func newLab(t *testing.T) *lab {
 		must(t, err)
 		must(t, l.nl[end].RouteAdd(&netlink.Route{Gw: gw}))
 	}
+	l.knows(t, server, "eth0", router, "far", farIP)
 	must(t, l.spaces[router].Do(func() error { return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0) }))
 	return l
 }
@@ -153,6 +154,18 @@ func (l *lab) up(t *testing.T, in int, dev, address string) {
 	must(t, err)
 	must(t, l.nl[in].AddrAdd(link, a))
 	must(t, l.nl[in].LinkSetUp(link))
+}
+
+// knows gives a node the link-layer address of another, which it then need not ask for.
+func (l *lab) knows(t *testing.T, in int, dev string, other int, far, address string) {
+	t.Helper()
+	link, err := l.nl[in].LinkByName(dev)
+	must(t, err)
+	peer, err := l.nl[other].LinkByName(far)
+	must(t, err)
+	ip, _, err := net.ParseCIDR(address)
+	must(t, err)
+	must(t, l.nl[in].NeighSet(&netlink.Neigh{LinkIndex: link.Attrs().Index, State: netlink.NUD_PERMANENT, IP: ip, HardwareAddr: peer.Attrs().HardwareAddr}))
 }
 
 func must(t *testing.T, err error) {

@@ -53,7 +53,12 @@ func plants() []plant {
 			must(t, set(l.nl[router], far))
 		}
 	}
-	all[0].cut, all[0].restore = link((*netlink.Handle).LinkSetDown), link((*netlink.Handle).LinkSetUp)
+	up := link((*netlink.Handle).LinkSetUp)
+	all[0].cut = link((*netlink.Handle).LinkSetDown)
+	all[0].restore = func(t *testing.T, l *lab, of map[string]*process) {
+		up(t, l, of)
+		l.knows(t, router, "far", server, "eth0", addresses[server]) // a router that asks too early asks again after a second
+	}
 	all[1].cut, all[1].restore = blackhole(addresses[server])
 	all[2].cut, all[2].restore = blackhole(addresses[client])
 	for i, name := range []string{"relay", "client", "server"} {
