@@ -170,7 +170,7 @@ func (f *reproduceFlags) printPackage(done job.Reproduced, pages []job.Both) err
 	if len(done.Outcomes) > 0 || f.json {
 		err = f.print(done, nil)
 	} else {
-		tell.Note(lang.T("the package makes no claim: no ratio of it lies on one side of 1 with its whole interval"))
+		tell.Note(lang.T("the package makes no claim about a direction; the page compares its numbers with those of this machine"))
 	}
 	if f.json || f.md {
 		return err
