@@ -85,7 +85,7 @@ var (
 	Upload       = define("upload", "bit/s", Higher, "upload", "上传", "Payload per second from the client to the server, as the server counts it.")
 	DownloadSent = define("download.sent", "bit/s", Neither, "sent download", "下载发送速率", "Payload per second from the server to the client, as the server counts what it sent.")
 	Window       = define("window", "s", Neither, "window", "测量窗口", "Length of the measured window.")
-	Late         = define("late", "1", Lower, "late requests", "迟发请求占比", "Share of the requests of an open loop that the sender sent late.")
+	Late         = define("late", "1", Lower, "late requests", "迟发请求占比", "Share of the requests of an open loop that the sender sent late, or left out because they were late.")
 	Stalls       = define("stalls", "1", Lower, "stalls", "停顿", "Times at which an open loop had no free slot for a request.")
 )
 
@@ -114,7 +114,7 @@ var (
 	Broken       = define("broken", "1", Lower, "broken connections", "断开的连接", "Connections that ended with an error before they were to: an open one before the window did, a new one without its answer, unless it was refused or reset.")
 	Refused      = define("connects.refused", "1", Lower, "refused connections", "被拒绝的连接", "New connections that were refused (ECONNREFUSED).")
 	Reset        = define("connects.reset", "1", Lower, "reset connections", "被重置的连接", "New connections that were reset before their answer came (ECONNRESET).")
-	SlowConnects = define("connects.slow", "1", Lower, "slow connections", "缓慢的连接", "New connections whose answer took a second or more: a first packet was lost, and sent again after that time.")
+	SlowConnects = define("connects.slow", "1", Lower, "slow connections", "缓慢的连接", "New connections whose answer took a second or more, as it does when the first packet is lost and sent again (RFC 6298).")
 	Pause        = define("pause", "s", Neither, "pause of the program", "程序停顿", "The longest time in which the client sent nothing, or in which a request waited for the server's program for longer than 1 ms: neither counts as an outage.")
 )
 

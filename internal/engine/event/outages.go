@@ -65,7 +65,7 @@ type ConnectOutages struct {
 	Outages
 	// Errors counts the connections that failed, by the name of the error: ECONNREFUSED, ECONNRESET, ETIMEDOUT and such.
 	Errors    map[string]int64 `json:"errors"`
-	Slow      int64            `json:"slow"`      // answered after a second or more: the first packet was sent again after the timeout of a second (RFC 6298)
+	Slow      int64            `json:"slow"`      // answered after a second or more, as when the first packet is lost and sent again (RFC 6298, section 2)
 	Abandoned int64            `json:"abandoned"` // neither answered nor failed when the client needed their port, or at the end
 	Ports     int              `json:"ports"`     // of the client, used in turn
 	PortsBusy int64            `json:"portsBusy"` // times that a port was skipped because it was not free
