@@ -249,7 +249,7 @@ func find(uses []Use, name string) (Use, bool) {
 
 // Neutral returns the level of a factor that leaves the networks as they are by themselves, "" if it has none.
 func Neutral(factor string) string {
-	return map[string]string{"clients": "1", "delay": "0", "jitter": "0", "link": "none", "load": "idle", "loss": "0%", "nic": "full", "rps": "off", "stress": "0"}[factor]
+	return map[string]string{"clients": "1", "delay": "0", "event": "none", "jitter": "0", "link": "none", "load": "idle", "loss": "0%", "nic": "full", "rps": "off", "stress": "0"}[factor]
 }
 
 func Names(uses []Use) []string {
