@@ -46,7 +46,7 @@ func (r Premises) missing() (out []lang.Text) {
 			prose.And(foreign), networks))
 	}
 	if counted && !bounded {
-		out = append(out, lang.T("%d blocks are too few for intervals, and without an interval weir says nothing about a difference. weir run -n %s --blocks 8 measures enough.", r.Blocks, networks))
+		out = append(out, lang.T("%d blocks are too few for intervals, and without an interval weir says nothing about a difference: repeat the run with --blocks 8.", r.Blocks))
 	}
 	return out
 }

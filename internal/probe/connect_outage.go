@@ -16,7 +16,7 @@ type ConnectOutage struct {
 
 func (p ConnectOutage) Info() Info {
 	return Info{
-		Title: "Outages for new connections", Short: "outage for new connections", Unit: "s",
+		Title: "Outages for new connections", Short: "new connections", Unit: "s",
 		About:  "when and for how long no new TCP connection is answered (native)",
 		Method: "A new connection at a fixed rate, whether or not earlier ones were answered, each with one request. " + outageMethod,
 	}
