@@ -15,7 +15,7 @@ PACKAGES += chromium
 PACKAGES += strace
 PACKAGES += librsvg2-bin
 PACKAGES += openmpi-bin netpipe-openmpi netpipe-tcp
-PACKAGES += redis-server redis-tools
+PACKAGES += redis-server redis-tools nginx-light wrk nghttp2-client unbound dnsperf postgresql
 
 export CGO_ENABLED := 0
 

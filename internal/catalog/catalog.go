@@ -214,8 +214,13 @@ var Probes = map[string]func() probe.Probe{
 
 	"sparkyfish": func() probe.Probe { return &probe.Sparkyfish{} },
 
-	"redis-get": func() probe.Probe { return &probe.Redis{} },
-	"redis-set": func() probe.Probe { return &probe.Redis{Set: true} },
+	"redis-get":      func() probe.Probe { return &probe.Redis{} },
+	"redis-set":      func() probe.Probe { return &probe.Redis{Set: true} },
+	"nginx-http":     func() probe.Probe { return &probe.HTTP{} },
+	"nginx-h2":       func() probe.Probe { return &probe.HTTP{H2: true} },
+	"unbound-dns":    func() probe.Probe { return &probe.DNSPerf{} },
+	"pgbench-select": func() probe.Probe { return &probe.PGBench{} },
+	"pgbench-tpcb":   func() probe.Probe { return &probe.PGBench{Write: true} },
 }
 
 func FindNetwork(name string) (Network, error) { return find(Networks, "network", name) }

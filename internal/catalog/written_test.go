@@ -49,7 +49,7 @@ func TestProbeOptionsAsWritten(t *testing.T) {
 				}
 				tried++
 				_, argv := pr.Commands(w)
-				if argv[0] == "weir" {
+				if argv[0] == "weir" && argv[1] == "engine" {
 					ctx, cancel := context.WithCancel(t.Context())
 					cancel()
 					if err := engine.Main(ctx, append(argv[2:len(argv):len(argv)], "--json"), nil, io.Discard); errors.Is(err, engine.ErrUsage) && key != "packets" { // the path decides these

@@ -68,5 +68,6 @@ func hostCommand() *cobra.Command {
 			return failure.Ended(status)
 		},
 	})
+	c.AddCommand(privateCommand())
 	return c
 }

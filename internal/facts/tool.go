@@ -137,6 +137,8 @@ func find(name string) (_ string, why error) {
 		return LookPath(name)
 	}
 	dirs := append([]string{"", "/usr/sbin", "/sbin"}, PluginDirs()...)
+	servers, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // where Debian has those of PostgreSQL
+	dirs = append(dirs, servers...)
 	if cache, err := os.UserCacheDir(); err == nil {
 		if dir := filepath.Join(cache, "weir", "bin"); own(dir) {
 			dirs = append(dirs, dir)

@@ -6,9 +6,13 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// closedLoop holds what the client of an application counted over TCP: n answers at a rate (1/s), and their response times (s).
+// closedLoop holds what the client of an application counted over TCP: n answers at a rate (1/s), and their response times
+// (s). A median of 0 is unknown.
 func closedLoop(n, rate, p50, p99, mean float64) Measured {
-	vs := append([]record.Value{{Name: record.Transactions, Unit: "1/s", Value: rate}, {Name: record.RTT, Unit: "s", Value: p50}}, tails(n, p99, 0)...)
+	vs := []record.Value{{Name: record.Transactions, Unit: "1/s", Value: rate}}
+	if p50 > 0 {
+		vs = append(append(vs, record.Value{Name: record.RTT, Unit: "s", Value: p50}), tails(n, p99, 0)...)
+	}
 	return Measured{Protocol: "tcp", Values: append(vs,
 		record.Value{Name: record.RTTMean, Unit: "s", Value: mean}, record.Value{Name: record.Window, Unit: "s", Value: n / rate})}
 }

@@ -82,6 +82,10 @@ var recordings = []recording{
 		}
 		return Fping{}
 	}},
+	{"wrk", func(string) Probe { return HTTP{} }},
+	{"h2load", func(string) Probe { return HTTP{H2: true} }},
+	{"dnsperf", func(string) Probe { return DNSPerf{} }},
+	{"pgbench", func(n string) Probe { return PGBench{Write: has(n, "tpcb")} }},
 	{"redis-benchmark", func(n string) Probe { return Redis{Set: has(n, "set")} }},
 }
 
@@ -209,6 +213,10 @@ func FuzzQperf(f *testing.F)    { fuzzRecorded(f, "qperf") }
 func FuzzNetperf(f *testing.F)  { fuzzRecorded(f, "netperf") }
 func FuzzFping(f *testing.F)    { fuzzRecorded(f, "fping") }
 func FuzzRedis(f *testing.F)    { fuzzRecorded(f, "redis-benchmark") }
+func FuzzWrk(f *testing.F)      { fuzzRecorded(f, "wrk") }
+func FuzzH2load(f *testing.F)   { fuzzRecorded(f, "h2load") }
+func FuzzDNSPerf(f *testing.F)  { fuzzRecorded(f, "dnsperf") }
+func FuzzPGBench(f *testing.F)  { fuzzRecorded(f, "pgbench") }
 
 // A slow network leaves the request rate few digits.
 func TestBouncebackRounds(t *testing.T) {
@@ -262,6 +270,14 @@ func TestRecordedDamaged(t *testing.T) {
 		{"netperf", "2.7.0-udp-rr", false, "P50_LATENCY=", "P50_LATENCY=-nan", "P50_LATENCY is"},
 		{"netperf", "2.7.0-udp-rr", false, "MEAN_LATENCY=", "MEAN_LATENCY=9", "do not fit"},
 		{"fping", "5.1-fping", false, " ms (", " s (", "unknown line"},
+		{"wrk", "4.1.0-http", false, "Requests/sec:", "  Socket errors: connect 0, read 3, write 0, timeout 0\nRequests/sec:", "Socket errors: connect 0, read 3"},
+		{"wrk", "4.1.0-http", false, " requests in ", "0 requests in ", "requests in"},
+		{"h2load", "1.52.0-h2", false, " 0 failed", " 2 failed", "not all requests succeeded"},
+		{"h2load", "1.52.0-h2", false, " req/s, ", "e5 req/s, ", "no whole result"},
+		{"dnsperf", "2.10.0-dns", false, "NOERROR", "SERVFAIL", "want an answer without error to each"},
+		{"dnsperf", "2.10.0-dns", false, "Run time (s):         ", "Run time (s):         9", "are not"},
+		{"pgbench", "15.18-select", false, "transactions: 0", "transactions: 3", "pgbench: 3 of"},
+		{"pgbench", "15.18-tpcb", false, "latency average = ", "latency average = 9", "do not fit into 4 at a time"},
 		{"redis-benchmark", "7.0.15-get", false, `"GET"`, `"SET"`, `it measured "SET", asked for "GET"`},
 		{"redis-benchmark", "7.0.15-get", false, `"1.821"`, `"9.821"`, "do not fit into 50 at a time"},
 		{"redis-benchmark", "7.0.15-get", false, `"p50_`, `"p51_`, "another version"},
