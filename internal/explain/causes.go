@@ -102,7 +102,7 @@ func (r Premises) say(network string, x *reason) lang.Text {
 	}
 	parts := []lang.Text{x.clauses[0].text + r.named(x.clauses[0].cells)}
 	switch {
-	case len(rest) == 1 && len(bare) == 0:
+	case len(rest) == 1:
 		parts = append(parts, rest[0].text+r.named(rest[0].cells))
 	case len(rest) > 0:
 		parts = append(parts, r.others(rest))

@@ -78,6 +78,13 @@ func TestClausesOfCells(t *testing.T) {
 	if own, _ := r.causes("lost"); len(own) != 1 || own[0].Text.String() != "5.5 µs (TCP); 19.5 µs (UDP)" {
 		t.Errorf("%v", own)
 	}
+	none := of("udp-stream", 0, "carried")
+	none.Number, none.Cells[0].Levels = nil, map[string]string{"size": "9000"}
+	r.Findings = append(r.Findings, none)
+	if own, _ := r.causes("lost"); len(own) != 1 || !strings.HasPrefix(own[0].Text.String(), "5.5 µs (TCP); 19.5 µs (UDP") {
+		t.Errorf("one number is no range: %v", own)
+	}
+	r.Findings = r.Findings[:2]
 	third := of("udp-stream", 7, "7 µs")
 	third.Cells[0].Levels = map[string]string{"size": "64"}
 	r.Findings = append(r.Findings, third)
@@ -117,7 +124,7 @@ func TestFailuresLead(t *testing.T) {
 		{"refused", fail(record.Failed, "connection refused"), "12 of 24 trials have no value: 12 of 12 of UDP failed: connection refused."},
 		{"invalid", fail(record.Invalid, "fragments"), "12 of 24 trials have no value: 12 of 12 of UDP are invalid: fragments."},
 		{"all", func(r *record.Result) { r.Status, r.Reason = record.Failed, "no route to host" },
-			"24 of 24 trials have no value: 12 of 12 of TCP failed: no route to host, 12 of 12 of UDP failed: no route to host."},
+			"24 of 24 trials have no value: 12 of 12 of TCP and 12 of 12 of UDP failed: no route to host."},
 	} {
 		rs, o := built("host", "lost")
 		change(rs, "lost", c.change)

@@ -15,6 +15,8 @@ import (
 func (r Premises) failures(network string) []Statement {
 	s := Statement{Subject: Failure}
 	var clauses []lang.Text
+	var ways []lang.Text // in which trials fail
+	fail := map[lang.Text][]lang.Text{}
 	failed, all := 0, 0
 	for t, row := range r.Rows() {
 		if row.Network != network {
@@ -36,7 +38,10 @@ func (r Premises) failures(network string) []Statement {
 		often := slices.SortedFunc(maps.Keys(reasons), func(a, b lang.Text) int {
 			return cmp.Or(cmp.Compare(reasons[b], reasons[a]), cmp.Compare(a, b))
 		})
-		clauses = append(clauses, lang.T("%d of %d of %s %s", n, len(row.Points), r.name(c), often[0]))
+		if fail[often[0]] == nil {
+			ways = append(ways, often[0])
+		}
+		fail[often[0]] = append(fail[often[0]], lang.T("%d of %d of %s", n, len(row.Points), r.name(c)))
 		for _, w := range often {
 			s.Evidence = append(s.Evidence, lang.T("%s: %d %s", r.name(c), reasons[w], w))
 		}
@@ -44,6 +49,13 @@ func (r Premises) failures(network string) []Statement {
 	}
 	if failed == 0 {
 		return nil
+	}
+	for _, how := range ways {
+		cells := few(fail[how])
+		if len(fail[how]) == 2 {
+			cells = lang.Join(fail[how], lang.T(" and "))
+		}
+		clauses = append(clauses, lang.T("%s %s", cells, how))
 	}
 	s.Text = lang.T("%d of %d trials have no value: %s", failed, all, few(clauses))
 	return []Statement{s}

@@ -153,7 +153,7 @@ func Packets(r *analysis.Row) (sent, lost, located float64) {
 	sizes := meanSizes(all)
 	for _, o := range all {
 		v, known := o.Get(record.Loss)
-		if _, search := o.Get(record.Capacity); search || !known || o.Evidence.Protocol == "tcp" {
+		if _, search := o.Get(record.Capacity); search || !known || o.Evidence.Protocol == "tcp" || inFragments(o.Evidence) {
 			continue
 		}
 		whole := entered(o.Evidence)
@@ -168,4 +168,10 @@ func Packets(r *analysis.Row) (sent, lost, located float64) {
 		}
 	}
 	return sent, lost, located
+}
+
+// inFragments reports whether the sender's node sends datagrams as fragments: then the devices of the path count those, and what
+// they count is no number of datagrams.
+func inFragments(t *evidence.Trial) bool {
+	return both(t.Nodes[t.Sender.Node], "ip", "FragCreates") > fragmented*entered(t)
 }

@@ -150,3 +150,25 @@ func TestPacketsOfASearch(t *testing.T) {
 		}
 	}
 }
+
+// Devices count the fragments of large datagrams: neither a book nor a residue takes them for datagrams.
+func TestFragmentsAreNoDatagrams(t *testing.T) {
+	rs, o := watched("udp", func(o observed) {
+		o.Observed["datagram"] = "2400"
+		o.Nodes["h1p1"]["ip.FragCreates"] = sentPackets
+		o.Nodes["h2p1"]["ip.ReasmReqds"], o.Nodes["h2p1"]["ip.ReasmOKs"], o.Nodes["h2p1"]["ip.InDelivers"] = sentPackets, sentPackets/2, sentPackets/2
+		o.Nodes["h2p1"]["udp.InDatagrams"], o.Nodes["h2p1"]["udp.RcvbufErrors"] = sentPackets/2-1500, 1500
+		o.set(record.Loss, "1", 0.3)
+	})
+	run := analysis.New(rs, o)
+	for _, r := range run.Rows() {
+		if sent, lost, located := Packets(r); r.Network == "vx" && sent != 0 {
+			t.Errorf("%g sent, %g lost, %g located", sent, lost, located)
+		}
+	}
+	for _, f := range Check(run) {
+		if f.Rule == "loss-not-located" {
+			t.Errorf("%s", f.Text)
+		}
+	}
+}

@@ -43,3 +43,40 @@ func TestSharedCauses(t *testing.T) {
 		}
 	}
 }
+
+// A socket that drops as much in the baseline, but in too few blocks or too irregularly for a finding, explains no difference.
+func TestLossThatTheBaselineHasToo(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		there  func(block int) float64
+		shared bool
+	}{
+		{"in every third block, much", func(block int) float64 { return float64(block%3/2) * 5000 }, true},
+		{"never", func(int) float64 { return 0 }, false},
+		{"a twentieth of it", func(int) float64 { return 50 }, false},
+	} {
+		full := func(o observed, packets float64) {
+			o.Nodes["h2p1"]["udp.InDatagrams"] -= packets
+			o.Nodes["h2p1"]["udp.RcvbufErrors"] = packets
+			o.fail(packets)
+		}
+		rs, o := watched("udp", func(o observed) { full(o, 1000) })
+		for i := range rs {
+			if r := &rs[i]; r.Config["network"] == "host" {
+				full(observed{Result: r, Trial: o.Evidence[r.Trial]}, c.there(r.Block))
+			}
+		}
+		found := false
+		for _, f := range Check(analysis.New(rs, o)) {
+			if f.Rule == atSocket && f.Cells[0].Network == "vx" {
+				found = true
+				if f.Shared != c.shared {
+					t.Errorf("%s: shared is %t: %s", c.name, f.Shared, f.Text)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: the loss is not found", c.name)
+		}
+	}
+}

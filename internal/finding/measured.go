@@ -101,6 +101,8 @@ func lost(rule string, describe func(*analysis.Table, *analysis.Row, *loss) Find
 			}
 			f.Severity, f.Place = Warning, l.place
 			f.Number = &Number{Name: lang.T("lost"), Unit: "1", Value: l.Share}
+			base := baseLoss(r, l.gap) // which can be too irregular to be a finding
+			f.Shared = base.Center > countedLoss && base.Center >= l.Share.Lo
 			f.Evidence = append([]lang.Text{lang.T("%s of %s packets, in %d blocks", prose.Thousands(l.lost), prose.Thousands(l.of), l.Share.N)}, f.Evidence...)
 			if l.why != "" {
 				f.Evidence = append(f.Evidence, l.why)
@@ -110,6 +112,22 @@ func lost(rule string, describe func(*analysis.Table, *analysis.Row, *loss) Find
 		}
 		return out
 	}
+}
+
+// baseLoss returns the share that the baseline loses at the same step in the blocks of a row: at the same place, or at the socket.
+func baseLoss(r *analysis.Row, step gap) stat.Interval {
+	all := r.BaseEvidence()
+	sizes := meanSizes(all)
+	share, _ := analysis.ShareExceeds(all, 0, func(o analysis.Observed) (lost, of float64) {
+		found, _ := gaps(o, sizes)
+		for _, g := range found {
+			if g.rule == step.rule && g.back == step.back && (g.rule == atSocket || g.place == step.place) {
+				return g.lost, g.of
+			}
+		}
+		return 0, entered(o.Evidence)
+	})
+	return share
 }
 
 // Because adds the kernel's reason for packets that it dropped at a device, as a trace of the network saw them, to the

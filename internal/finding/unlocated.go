@@ -24,7 +24,7 @@ var unlocated = Rule{
 		}
 		share, ok := analysis.ShareExceeds(r.Evidence(), missingLoss, func(o analysis.Observed) (part, whole float64) {
 			v, known := o.Get(record.Loss)
-			if !known {
+			if !known || inFragments(o.Evidence) {
 				return 0, 0
 			}
 			whole = entered(o.Evidence)
