@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"sort"
 
 	"github.com/weir-bench/weir/internal/foreign"
 )
@@ -13,6 +14,7 @@ type axis struct {
 	from, to float64 // of the drawing
 	log      bool
 	ticks    []float64
+	even     []float64 // levels an equal step apart; nil: values are as far apart as their difference
 }
 
 // pos returns the position of v. A logarithmic axis has no 0, which is at its beginning.
@@ -22,6 +24,10 @@ func (a axis) pos(v float64) float64 {
 		return a.from
 	case endless(v):
 		return a.to
+	}
+	if n := len(a.even); n > 1 {
+		i := max(0, min(n-2, sort.SearchFloat64s(a.even, v)-1))
+		return a.from + (float64(i)+(v-a.even[i])/(a.even[i+1]-a.even[i]))/float64(n-1)*(a.to-a.from)
 	}
 	lo, hi := a.lo, a.hi
 	if a.log {

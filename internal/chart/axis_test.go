@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -22,6 +23,17 @@ func TestTicks(t *testing.T) {
 		}
 		if s := strings.Join(got, " "); s != tc.want {
 			t.Errorf("ticks of %v to %v: %s, want %s", tc.a.lo, tc.a.hi, s, tc.want)
+		}
+	}
+}
+
+// Even levels are an equal step apart, and a value between two of them lies between them.
+func TestEven(t *testing.T) {
+	a := along(1000, 2000, 0, 300)
+	a.levels([]Curve{{Points: []CurvePoint{{X: 1000}, {X: 1472}, {X: 1473}, {X: 2000}}}}, true)
+	for v, want := range map[float64]float64{1000: 0, 1472: 100, 1473: 200, 2000: 300, 1472.5: 150} {
+		if got := a.pos(v); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%g at %g, want %g", v, got, want)
 		}
 	}
 }

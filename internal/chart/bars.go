@@ -107,6 +107,7 @@ func (v Bars) SVG() (string, error) {
 func (v Bars) row(c *canvas, a axis, r BarRow, y float64) {
 	if r.Empty {
 		c.text(inkMuted, start, smallSize, a.from+4, y+4, clip(r.Label, wide-a.from-4, smallSize))
+		v.published(c, a, r, y)
 		return
 	}
 	c.text(inkFG, end, smallSize, wide, y+4, r.Label)
@@ -122,6 +123,10 @@ func (v Bars) row(c *canvas, a axis, r BarRow, y float64) {
 			c.bar(inkFG, 1.4, a, r.Lo, r.Hi, y, 3.5)
 		}
 	}
+	v.published(c, a, r, y)
+}
+
+func (v Bars) published(c *canvas, a axis, r BarRow, y float64) {
 	for _, p := range r.Published {
 		c.published(a.pos(p), y)
 	}

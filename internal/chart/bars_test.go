@@ -21,7 +21,7 @@ var publishedCharts = map[string]drawing{
 	"bars-none": Bars{nil, true, 0, "throughput", "Nothing measured."},
 	"sweep-published": Sweep{[]Curve{
 		{Name: "host", Plain: true, Points: []CurvePoint{{X: 1, Y: 5}, {X: 2, Y: 6}, {X: 3, Y: 5.5}}, Published: []CurvePoint{{X: 2, Y: 9}}},
-		{Name: "bridge", Color: 1, Dashed: true, Plain: true, Points: []CurvePoint{{X: 1, Y: 4}, {X: 2, Y: 5}, {X: 3, Y: 5.1}}}}, 5, "hops", "throughput", "Sweep."},
+		{Name: "bridge", Color: 1, Dashed: true, Plain: true, Points: []CurvePoint{{X: 1, Y: 4}, {X: 2, Y: 5}, {X: 3, Y: 5.1}}}}, 5, "hops", "throughput", "Sweep.", false},
 	"sheet": Sheet{"A title that is long enough to need a second line in a picture of this width", "Somebody, 2016", []Pane{
 		{"one", Bars{groups, false, 1, "throughput ÷ host", "Bars."}}, {"", Ratios{threeRatios, "host", "throughput ÷ host", "Ratios."}}},
 		"published", "weir, median with its interval", []string{"Not measured: weave."}},

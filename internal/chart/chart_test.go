@@ -148,7 +148,7 @@ var charts = map[string]drawing{
 	"sweep": Sweep{[]Curve{
 		{Name: "host", Points: []CurvePoint{{X: 1000, Y: 8, Lo: 7.5, Hi: 8.4, Bounded: true}, {X: 1400, Y: 10, Lo: 9.4, Hi: 10.4, Bounded: true}, {X: 1500, Y: 6.1, Lo: 5.9, Hi: 6.4, Bounded: true}, {X: 2000, Y: 7, Lo: 6.8, Hi: 7.4, Bounded: true}}},
 		{Name: "vxlan-overlay", Color: 2, Points: []CurvePoint{{X: 1000, Y: 4, Lo: 3.5, Hi: 4.4, Bounded: true}, {X: 1400, Y: 5, Lo: 4.8, Hi: 5.2, Bounded: true}, {X: 1500, Y: 2.9, Lo: 0, Hi: 0, Bounded: false}, {X: 2000, Y: 3.4, Lo: 3.2, Hi: 3.6, Bounded: true}}},
-	}, 0, "datagram, byte", "throughput, Gbit/s", "Sweep."},
+	}, 0, "datagram, byte", "throughput, Gbit/s", "Sweep.", false},
 	"over":  over(),
 	"lanes": twoWays,
 	"machines": Machines{Side{"node1", []string{"zone east-1", "16 CPUs"}}, Side{"a-machine-with-a-very-long-name.example", []string{"zone east-2"}},

@@ -12,6 +12,7 @@ type Sweep struct {
 	Reference float64 // draws a line at this value; 0 draws none
 	X, Y      string  // titles of the axes
 	Alt       string  // text alternative
+	Even      bool    // levels an equal step apart, for those that are close to each other in places
 }
 
 func (v Sweep) SVG() (string, error) {
@@ -42,12 +43,16 @@ func (v Sweep) SVG() (string, error) {
 	y := fromZero(upTo(most, top), p.bottom, p.top)
 	p.side(y, p.left, p.right, v.Y)
 	x := along(lo, hi, p.left+8, p.right-4)
-	x.levels(v.Curves)
+	x.levels(v.Curves, v.Even)
 	for _, t := range x.ticks {
 		p.line(inkGrid, 1, x.pos(t), p.bottom, x.pos(t), p.bottom+4)
 	}
+	free := math.Inf(-1) // of labels, which even steps can lack the room for
 	for _, t := range x.ticks {
-		p.text(inkMuted, middle, smallSize, x.pos(t), p.bottom+14, tickNum(t))
+		if half := textWidth(tickNum(t), smallSize)/2 + 2; !v.Even || x.pos(t)-half >= free {
+			p.text(inkMuted, middle, smallSize, x.pos(t), p.bottom+14, tickNum(t))
+			free = x.pos(t) + half
+		}
 	}
 	p.text(inkMuted, middle, smallSize, (p.left+p.right)/2, p.bottom+31, v.X)
 	if v.Reference > 0 {
@@ -57,8 +62,8 @@ func (v Sweep) SVG() (string, error) {
 	return p.svg(v.Alt), nil
 }
 
-// levels puts the ticks at the levels themselves, if they are few and apart.
-func (a *axis) levels(curves []Curve) {
+// levels puts the ticks at the levels themselves, if they are few and apart, or if they get equal steps.
+func (a *axis) levels(curves []Curve, even bool) {
 	var xs []float64
 	for _, k := range curves {
 		for _, p := range k.Points {
@@ -67,6 +72,10 @@ func (a *axis) levels(curves []Curve) {
 	}
 	slices.Sort(xs)
 	xs = slices.Compact(xs)
+	if even && len(xs) > 1 {
+		a.ticks, a.even = xs, xs
+		return
+	}
 	for i, x := range xs {
 		if i > 0 && a.pos(x)-a.pos(xs[i-1]) < (textWidth(tickNum(x), smallSize)+textWidth(tickNum(xs[i-1]), smallSize))/2+6 {
 			return

@@ -87,6 +87,11 @@ func TestFiguresInChinese(t *testing.T) {
 		if slices.ContainsFunc(strings.Split(f.Instead, "; "), func(s string) bool { return !strings.HasPrefix(s, "weir ") }) { // not only commands
 			w.add(f.ID, f.Instead)
 		}
+		for _, pub := range f.Published {
+			if pub.Thread != "" && pub.Thread != "ksoftirqd" {
+				w.add(f.ID, pub.Thread)
+			}
+		}
 		for _, cell := range slices.Concat(f.Table...) {
 			if !slices.Contains(namesInTables, cell) {
 				w.add(f.ID, cell)

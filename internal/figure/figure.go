@@ -31,6 +31,7 @@
 //	  published:                   # those numbers by cell, as open marks
 //	  - {at: {network: host, size: 1500}, to: {size: 1400}, ratio: -30%}
 //	  - {at: {network: relay}, value: 900 Mbit/s}
+//	  - {at: {network: vm-vxlan}, thread: ksoftirqd, value: 100 %}  # of chart threads
 //	  claims: [fragmentation-cost] # whose verdicts are the figure's
 //	  table: [[a, b], [c, d]]      # words that the document prints
 //	  instead: weir plan -n host   # shows what is not a measurement

@@ -82,6 +82,11 @@ func (r *Result) checkPanes(run *analysis.Run, what string) error {
 func (r Result) overPanels() (out []chart.Pane) {
 	for _, probe := range r.levels(analysis.Probe) {
 		cpu := chart.Sweep{X: say("seconds since the window began"), Y: say("CPUs in use, % of the machine"), Alt: word(r.Caption)}
+		for _, p := range r.Published {
+			if p.Value.Unit == "1" && p.about(map[string]string{analysis.Probe: probe}) {
+				cpu.Reference = 100 * p.Value.Value
+			}
+		}
 		rate := chart.Sweep{X: cpu.X, Alt: word(r.Caption)}
 		top := 0.0
 		for _, p := range r.Panes {
@@ -187,6 +192,12 @@ func (r Result) threadPanels() (out []chart.Pane) {
 					row.Label = say("%s, full", row.Label)
 				}
 				g.Bars = append(g.Bars, chart.BarRow{Row: row})
+			}
+			at := map[string]string{analysis.Network: p.Network, analysis.Probe: p.Probe}
+			for _, pub := range r.Published {
+				if pub.about(at) {
+					g.Bars = append(g.Bars, chart.BarRow{Row: chart.Row{Label: say("published: %s", word(pub.Thread))}, Empty: true, Published: []float64{100 * pub.Value.Value}})
+				}
 			}
 			c.Groups = append(c.Groups, g)
 		}

@@ -56,10 +56,10 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 	if r.Chart == Curve && len(r.levels(r.Bars)) > 1 {
 		s.Notes = append(s.Notes, say("Line and dashes: %s %s.", r.Bars, strings.Join(r.levels(r.Bars), ", ")))
 	}
-	if r.Chart == OverTime && slices.ContainsFunc(r.Published, func(p Published) bool { return p.Seconds != nil }) {
+	if slices.ContainsFunc(r.Published, func(p Published) bool { return p.Seconds != nil || p.Thread != "" }) {
 		s.Published = say("published")
 	}
-	if slices.ContainsFunc(r.Points, func(p Point) bool { return len(p.Marks) > 0 }) {
+	if slices.ContainsFunc(r.Points, func(p Point) bool { _, marks, _ := p.shown(look); return len(marks) > 0 }) {
 		s.Published = say("published")
 		if slices.ContainsFunc(r.Published, func(p Published) bool { return p.Ratio.Value > 0 }) {
 			s.Published = say("published ratio, on weir's own value of what divides")
@@ -74,8 +74,13 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 	for _, m := range r.Missing {
 		s.Notes = append(s.Notes, say("Not measured: %s", Lacking(m)))
 	}
-	if r.Note != "" {
-		s.Notes = append(s.Notes, word(r.Note))
+	if len(r.Published) == 0 && !strings.HasPrefix(r.Numbers, "not published") {
+		s.Notes = append(s.Notes, say("Published: %s", word(r.Numbers)))
+	}
+	for _, text := range []string{r.Note, r.Cannot} {
+		if text != "" {
+			s.Notes = append(s.Notes, word(text))
+		}
 	}
 	return s, nil
 }
@@ -283,7 +288,25 @@ func (r Result) curves(g []Point, look Look) chart.Sweep {
 		}
 	}
 	c.Curves = slices.DeleteFunc(c.Curves, func(k chart.Curve) bool { return k.Points == nil })
+	c.Even = r.crowded()
 	return c
+}
+
+// crowded reports whether levels of the horizontal axis are too close to each other to be told apart.
+func (r Result) crowded() bool {
+	var xs []float64
+	for _, l := range r.levels(r.X) {
+		if x, ok := analysis.Quantity(l); ok {
+			xs = append(xs, x)
+		}
+	}
+	slices.Sort(xs)
+	for i := 1; i < len(xs); i++ {
+		if xs[i]-xs[i-1] < (xs[len(xs)-1]-xs[0])/50 {
+			return true
+		}
+	}
+	return false
 }
 
 func (r Result) matrix(g []Point, look Look) chart.Heat {

@@ -21,6 +21,7 @@ type Published struct {
 	To    map[string]string   `json:"to,omitempty"`   // empty: the figure's
 	// Seconds are the values of each second of a trial, instead of Value or Ratio.
 	Seconds []Quantity `json:"seconds,omitempty"`
+	Thread  string     `json:"thread,omitempty"` // of chart threads: the one that the value is about, in words
 }
 
 // Levels are levels of one factor. In YAML, one level needs no list.
@@ -71,6 +72,9 @@ func (f Figure) checkPublished(p Published) error {
 	}
 	if p.Ratio.Value > 0 && len(p.To) == 0 && len(f.To) == 0 {
 		return errors.New("published: a ratio needs to, here or in the figure")
+	}
+	if (p.Thread != "") != (f.Chart == Threads) {
+		return errors.New("published: thread is for the values of chart threads, each of which needs it")
 	}
 	if len(p.At) == 0 {
 		return errors.New("published: at is missing: say which cells the number is about")
