@@ -292,23 +292,6 @@ func (r Result) curves(g []Point, look Look) chart.Sweep {
 	return c
 }
 
-// crowded reports whether levels of the horizontal axis are too close to each other to be told apart.
-func (r Result) crowded() bool {
-	var xs []float64
-	for _, l := range r.levels(r.X) {
-		if x, ok := analysis.Quantity(l); ok {
-			xs = append(xs, x)
-		}
-	}
-	slices.Sort(xs)
-	for i := 1; i < len(xs); i++ {
-		if xs[i]-xs[i-1] < (xs[len(xs)-1]-xs[0])/50 {
-			return true
-		}
-	}
-	return false
-}
-
 func (r Result) matrix(g []Point, look Look) chart.Heat {
 	factor, axis := r.scale(g, look)
 	c := chart.Heat{Axis: axis, Alt: word(r.Caption), From: say("from"), To: say("to")}

@@ -92,3 +92,20 @@ func Lacking(item string) lang.Text {
 	}
 	return lang.T("%s: %s", names, reason)
 }
+
+// crowded reports whether levels of the horizontal axis are too close to each other to be told apart.
+func (r Result) crowded() bool {
+	var xs []float64
+	for _, l := range r.levels(r.X) {
+		if x, ok := analysis.Quantity(l); ok {
+			xs = append(xs, x)
+		}
+	}
+	slices.Sort(xs)
+	for i := 1; i < len(xs); i++ {
+		if xs[i]-xs[i-1] < (xs[len(xs)-1]-xs[0])/50 {
+			return true
+		}
+	}
+	return false
+}
