@@ -29,8 +29,15 @@ const maxDepth = 100
 
 // Values returns an error if a JSON text has more than so many values or keys: decoded, an empty one that took three
 // bytes can take hundreds. It allocates nothing, and leaves syntax errors to the decoder.
-func Values(b []byte, most int) error {
-	n, depth := 1, 0
+func Values(b []byte, most int) error { return within(b, most, 0, most) }
+
+// List returns an error if a JSON text has more than so many values or keys, or an object with a list of objects, as
+// {"items": [{}, {}]}, more than so many of those.
+func List(b []byte, most, items int) error { return within(b, most, 2, items) }
+
+// within bounds all values, and those that follow another one so many levels deep.
+func within(b []byte, most, level, mostThere int) error {
+	n, there, depth := 1, 1, 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
@@ -41,6 +48,9 @@ func Values(b []byte, most int) error {
 			}
 		case ',', ':':
 			n++
+			if depth == level && b[i] == ',' {
+				there++
+			}
 		case '{', '[':
 			n++
 			depth++
@@ -49,6 +59,9 @@ func Values(b []byte, most int) error {
 		}
 		if n > most {
 			return fmt.Errorf("more than %d values", most)
+		}
+		if there > mostThere {
+			return fmt.Errorf("more than %d objects", mostThere)
 		}
 		if depth > maxDepth {
 			return fmt.Errorf("more than %d levels", maxDepth)

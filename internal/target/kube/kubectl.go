@@ -9,10 +9,12 @@ import (
 	"io"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/plan"
@@ -27,10 +29,15 @@ type kubectl struct {
 const (
 	// callTime bounds a call. A credential plugin can need some seconds of it.
 	callTime = time.Minute
-	// maxOutput bounds what a call can print, bytes. 5000 nodes print about 60 MB.
-	maxOutput = 256 << 20
-	maxSaid   = 64 << 10 // of standard error
-	maxWords  = 1500     // of an error in the cluster's words
+	// maxOutput bounds what a call can print, bytes. 5000 nodes, which Kubernetes supports, print about 60 MB.
+	maxOutput = 128 << 20
+	// maxPlain bounds what is no JSON, such as the names of contexts, bytes.
+	maxPlain = 1 << 20
+	// maxItems and maxValues bound a list of objects: 5000 nodes have about a thousand values each, most of which weir
+	// does not decode.
+	maxItems, maxValues = 20_000, 8_000_000
+	maxSaid             = 64 << 10 // of standard error
+	maxWords            = 1500     // of an error in the cluster's words
 )
 
 // argv returns the command line of a call. Names follow "=", so that none can pass for a flag.
@@ -68,7 +75,10 @@ func (k kubectl) call(ctx context.Context, stdin []byte, args ...string) ([]byte
 	}
 	cmd := exec.CommandContext(ctx, path, argv[1:]...)
 	cmd.Args[0] = argv[0]
-	out, said := capped{max: maxOutput}, capped{max: maxSaid}
+	out, said := limited{max: maxPlain}, capped{max: maxSaid}
+	if slices.Contains(args, "json") {
+		out.max = maxOutput
+	}
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if stdin != nil {
 		cmd.Stdin = bytes.NewReader(stdin)
@@ -78,16 +88,16 @@ func (k kubectl) call(ctx context.Context, stdin []byte, args ...string) ([]byte
 	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	switch {
+	case out.err != nil:
+		return nil, never{fmt.Errorf("kubectl %s: %w than %d bytes", args[0], out.err, out.max)}
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
 		what := strings.Join(args[:min(2, len(args))], " ")
 		what, _, _ = strings.Cut(what, " -")
-		return nil, &refusal{what, words(said.String()), err}
-	case out.over:
-		return nil, fmt.Errorf("kubectl %s: printed more than %d bytes", args[0], maxOutput)
+		return nil, &refusal{what, words(said.buf.String()), err}
 	}
-	return out.Bytes(), nil
+	return out.buf.Bytes(), nil
 }
 
 // get decodes what `kubectl get ARGS -o json` prints.
@@ -117,14 +127,20 @@ func (k kubectl) create(ctx context.Context, objects []any, flags ...string) ([]
 }
 
 func decode(b []byte, into any) error {
+	if err := bounds.List(b, maxValues, maxItems); err != nil {
+		return never{fmt.Errorf("kubectl printed %w", err)}
+	}
 	if err := json.Unmarshal(b, into); err != nil {
-		return fmt.Errorf("kubectl printed no valid JSON: %w: %.80q", err, b)
+		return never{fmt.Errorf("kubectl printed no valid JSON: %w: %.80q", err, b)}
 	}
 	return nil
 }
 
 // decodeStored reads objects that follow each other, as create prints them, or a List of them.
 func decodeStored(b []byte) (all []stored, err error) {
+	if err := bounds.List(b, maxValues, maxItems); err != nil {
+		return nil, fmt.Errorf("kubectl printed %w", err)
+	}
 	for d := json.NewDecoder(bytes.NewReader(b)); ; {
 		var s struct {
 			stored
@@ -135,6 +151,8 @@ func decodeStored(b []byte) (all []stored, err error) {
 			return all, nil
 		case err != nil:
 			return nil, fmt.Errorf("kubectl printed no valid JSON: %w: %.80q", err, b)
+		case len(all) > maxItems:
+			return nil, fmt.Errorf("kubectl printed more than %d objects", maxItems)
 		case s.Kind == "List":
 			all = append(all, s.Items...)
 		default:
@@ -143,22 +161,37 @@ func decodeStored(b []byte) (all []stored, err error) {
 	}
 }
 
-// A capped buffer keeps the last half of max bytes or more, and notes that it lost others. Its writer never blocks.
+var errTooMuch = errors.New("printed more")
+
+// A limited buffer refuses what would exceed max bytes. Then the program that prints it ends. It must not embed its
+// buffer, whose ReadFrom io.Copy prefers to Write.
+type limited struct {
+	buf bytes.Buffer
+	max int
+	err error
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.buf.Len()+len(b) > l.max {
+		l.err = errTooMuch
+		return 0, errTooMuch
+	}
+	return l.buf.Write(b)
+}
+
+// A capped buffer keeps the last half of max bytes or more. Its writer never blocks.
 type capped struct {
-	bytes.Buffer
-	max  int
-	over bool
+	buf bytes.Buffer
+	max int
 }
 
 func (c *capped) Write(b []byte) (int, error) {
-	if c.Len()+len(b) > c.max {
-		c.over = true
-		c.Next(max(0, c.Len()-c.max/2))
-		b2 := b[max(0, len(b)-c.max/2):]
-		c.Buffer.Write(b2)
+	if c.buf.Len()+len(b) > c.max {
+		c.buf.Next(max(0, c.buf.Len()-c.max/2))
+		c.buf.Write(b[max(0, len(b)-c.max/2):])
 		return len(b), nil
 	}
-	return c.Buffer.Write(b)
+	return c.buf.Write(b)
 }
 
 // A refusal is a call that failed, in the words of kubectl or the cluster.
@@ -275,8 +308,8 @@ func bounded(s string) string {
 	return s
 }
 
-// oneLine returns text of the cluster, which can hold anything, on one printable line.
-func oneLine(s string) string { return strings.Join(strings.Fields(foreign.Text(s)), " ") }
+// oneLine returns text of the cluster, which can hold anything, on one printable line of bounded length.
+func oneLine(s string) string { return strings.Join(strings.Fields(foreign.Text(bounded(s))), " ") }
 
 // An advised error keeps its remedy apart from what happened.
 type advised struct {

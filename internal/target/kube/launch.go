@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -178,7 +179,7 @@ func (t *Target) awaitAgents(ctx context.Context, groups []*group) error {
 	for begin, i := time.Now(), 1; ; i++ {
 		ready, err := t.readyAgents(ctx)
 		switch late := time.Since(begin) > t.readyWithin(); {
-		case err != nil && (!unanswered(err) || ctx.Err() != nil || late):
+		case err != nil && (!unanswered(err) || errors.As(err, new(never)) || ctx.Err() != nil || late):
 			return err
 		case err == nil && ready >= want:
 			return nil

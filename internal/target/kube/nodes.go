@@ -114,7 +114,7 @@ func chooseAny(all []node, tolerates []toleration) ([]*Machine, error) {
 
 func (n node) machine() *Machine {
 	l := n.Metadata.Labels
-	m := &Machine{Name: n.Metadata.Name, kernel: n.Status.Info.Kernel, runtime: oneLine(n.Status.Info.Runtime),
+	m := &Machine{Name: n.Metadata.Name, kernel: oneLine(n.Status.Info.Kernel), runtime: oneLine(n.Status.Info.Runtime),
 		Zone: oneLine(cmp.Or(l["topology.kubernetes.io/zone"], l["failure-domain.beta.kubernetes.io/zone"]))}
 	for _, a := range n.Status.Addresses {
 		if addr, err := netip.ParseAddr(a.Address); err == nil && a.Type == "InternalIP" {
@@ -127,7 +127,9 @@ func (n node) machine() *Machine {
 // unfit returns why no pod of weir can run on n, or "".
 func (n node) unfit() string {
 	ready := find(n.Status.Conditions, "Ready")
-	switch {
+	switch name := n.Metadata.Name; {
+	case name == "" || len(name) > 253 || oneLine(name) != name: // validation.IsDNS1123Subdomain in k8s.io/apimachinery
+		return "its name is none"
 	case n.Status.Info.OS != "" && n.Status.Info.OS != "linux":
 		return "its system is " + oneLine(n.Status.Info.OS) + ", not linux"
 	case n.Metadata.Deleted != "":
@@ -155,7 +157,7 @@ func join(taints []taint) string {
 	for _, t := range taints {
 		all = append(all, oneLine(t.String()))
 	}
-	return strings.Join(all, ", ")
+	return bounded(strings.Join(all, ", "))
 }
 
 // few joins the first entries of a list that can be long.

@@ -2,7 +2,9 @@ package kube
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"slices"
 	"strings"
@@ -96,8 +98,20 @@ func TestCapped(t *testing.T) {
 			t.Fatal(n, err)
 		}
 	}
-	if _, err := c.Write([]byte("0123456789abcdefghij")); err != nil || !c.over || c.Len() > 10 || !strings.HasSuffix(c.String(), "fghij") {
-		t.Errorf("%q, over %v, %v", c.String(), c.over, err)
+	if _, err := c.Write([]byte("0123456789abcdefghij")); err != nil || c.buf.Len() > 10 || !strings.HasSuffix(c.buf.String(), "fghij") {
+		t.Errorf("%q, %v", c.buf.String(), err)
+	}
+}
+
+// What a program prints is bounded also where io.Copy moves it.
+func TestCallIsBounded(t *testing.T) {
+	const much = 100_000
+	l, c := &limited{max: 10}, &capped{max: 10}
+	if _, err := io.Copy(l, strings.NewReader(strings.Repeat("x", much))); !errors.Is(err, errTooMuch) || !errors.Is(l.err, errTooMuch) || l.buf.Len() > 10 {
+		t.Errorf("%d bytes, %v", l.buf.Len(), err)
+	}
+	if n, err := io.Copy(c, strings.NewReader(strings.Repeat("x", much))); n != much || err != nil || c.buf.Len() > 10 {
+		t.Errorf("%d bytes, %v", c.buf.Len(), err)
 	}
 }
 

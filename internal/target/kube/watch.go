@@ -150,7 +150,7 @@ func (t *Target) look(ctx context.Context, waiting map[string]*seat, since time.
 	return ready, nil
 }
 
-// A never is why a pod does not start, and never will. To ask again is in vain.
+// A never is why a pod does not start, and never will, or why an answer is none. To ask again is in vain.
 type never struct{ error }
 
 func (n never) Unwrap() error { return n.error }
