@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"strconv"
@@ -23,6 +24,8 @@ const (
 	// retries is how many pods of an Indexed Job can fail: each that does is replaced, on a node that has
 	// none, because a lost machine must cost its own trials alone.
 	retries = 1 << 20
+	// coordinatorMemory is what a coordinator requests: a run of 10,000 trials takes 250 MB at its end (docs/soak.md).
+	coordinatorMemory = "512Mi"
 )
 
 // Places in the pods of such a run.
@@ -47,16 +50,21 @@ type env struct {
 }
 
 type envSource struct {
-	Field struct {
-		Path string `json:"fieldPath"`
-	} `json:"fieldRef"`
+	Field    *fieldRef    `json:"fieldRef,omitempty"`
+	Resource *resourceRef `json:"resourceFieldRef,omitempty"`
+}
+
+type fieldRef struct {
+	Path string `json:"fieldPath"`
+}
+
+type resourceRef struct {
+	Name string `json:"resource"`
 }
 
 // own is a variable with something that the cluster knows about the pod.
 func own(name, field string) env {
-	e := env{Name: name, From: new(envSource)}
-	e.From.Field.Path = field
-	return e
+	return env{Name: name, From: &envSource{Field: &fieldRef{field}}}
 }
 
 type secretVolume struct {
@@ -123,7 +131,10 @@ func (t *Target) coordinator(groups []*group, takes time.Duration) job {
 	}
 	p := t.bare(coordination, taints, "/weir", "coordinate")
 	c := &p.Spec.Containers[0]
-	c.Env = []env{own("WEIR_POD_IP", "status.podIP"), {Name: "WEIR_JOB", Value: t.coordinatorName()}}
+	c.Resources.Requests["memory"] = cmp.Or(t.Memory, coordinatorMemory)
+	// Go collects garbage more often before it exceeds the request: a node that runs out of memory ends those that do.
+	c.Env = []env{own("WEIR_POD_IP", "status.podIP"), {Name: "WEIR_JOB", Value: t.coordinatorName()},
+		{Name: "GOMEMLIMIT", From: &envSource{Resource: &resourceRef{"requests.memory"}}}}
 	c.Mounts = append(c.Mounts, mount{"order", OrderDir, true}, mount{"results", ResultsDir, false})
 	results := volume{Name: "results", Empty: &struct{}{}}
 	if t.Volume != "" {
