@@ -27,10 +27,8 @@ func citeCommand() *cobra.Command {
 runs, so that the text of a paper always has the numbers of its data, and the
 entries weir and weir-run. Without DIR, that of the newest run.
 
-  \input{weir.bib}             % in the preamble
-  TCP loses: \weirBridgeTcpStreamThroughputText, which is
-  \weirBridgeTcpStreamThroughputRatio\ of the host \cite{weir,weir-run}.
-  \bibliographystyle{plain}\bibliography{weir}
+A paper takes the file with the command input, and names it as its bibliography;
+weirBridgeTcpStreamThroughputText is then a macro. docs/exports.md has an example.
 
 A name is the prefix, the network, the probe, the levels of factors and the value,
 in letters. After it, Low and High are the ends of the interval, Unit is the unit,

@@ -74,7 +74,7 @@ func (p *program) saying(err error) error { return withTail(err, p.stderr.Bytes(
 
 // logged adds the end of stdout to a server's error where stderr, which err already has, says nothing: some write their log there.
 func (p *program) logged(err error) error {
-	if err == nil || len(p.stderr.Bytes()) > 0 {
+	if err == nil || len(p.stderr.Bytes()) > 0 || isOrder(p.argv) { // the engine's stdout is its events
 		return err
 	}
 	return withTail(err, p.stdout.Bytes())
