@@ -17,13 +17,18 @@ const (
 	NoEvent = "none"
 )
 
+// leastOutage is the shortest outage that a probe can see, s.
+const leastOutage = 1e-3
+
 // A Downtime is how long traffic stopped in the trials of one cell of a probe that sees outages. Its intervals hold together
 // with those of the run's other Downtimes. Times are s.
 type Downtime struct {
 	Cell         // Levels without the event
 	Event string `json:"event"` // NoEvent: nothing happened
 	Of    int    `json:"of"`    // trials that count
-	// Stopped counts those in which traffic stopped for more than a millisecond, and Open those in which it did not flow
+	// Limit is the longest gap between arrivals that is no outage: 1 ms, or three intervals of a slow probe.
+	Limit float64 `json:"limit"`
+	// Stopped counts those in which traffic stopped for longer than that, and Open those in which it did not flow
 	// again before the window ended: their outages are at least as long as they were seen.
 	Stopped int `json:"stopped"`
 	Open    int `json:"open,omitempty"`
@@ -133,9 +138,10 @@ func (d *Downtime) fill(row, base *Row, each float64) {
 	d.Lost = stat.Middle(s.Values(record.LostRequests).medians())
 	d.Delay = stat.Median(s.Values(record.OutageDelay).medians(), each)
 	d.After = stat.Median(s.Values(record.Recovery).medians(), each)
-	d.Told = told(s.observed)
+	d.Told, d.Limit = told(s.observed), leastOutage
 	for _, o := range s.observed {
 		if e := o.Evidence.Event; e != nil && e.Bin > 0 {
+			d.Limit = math.Max(d.Limit, seconds(e.Limit))
 			if slices.ContainsFunc(e.Gaps, func(g evidence.Gap) bool { return g.Open && g.Way == evidence.RoundTrip }) {
 				d.Open++
 			}

@@ -20,7 +20,7 @@ func pulled(blocks int) ([]record.Result, Options) {
 				name := fmt.Sprintf("b%d-%s-%s", b, network, event)
 				r := record.Result{Trial: name, Block: b, Status: record.OK, Observed: record.Observed{},
 					Config: map[string]string{Network: network, Probe: "udp-outage", Event: event}}
-				e := &evidence.Event{From: 1e9, Bin: 1e8, Arrivals: []int64{10, 10, 0, 0, 5}}
+				e := &evidence.Event{Limit: 3e6, From: 1e9, Bin: 1e8, Arrivals: []int64{10, 10, 0, 0, 5}}
 				if event == NoEvent {
 					r.Values = []record.Value{record.Outage.Whole().Value("s", 0)}
 				} else {
@@ -59,7 +59,7 @@ func TestDowntimes(t *testing.T) {
 	if !near(routed.More.Center, 0.2) || !routed.More.Bounded() || routed.More.Lo < 0.19 || !near(routed.After.Center, 0.9065) || !near(routed.Lasted, 0.3) {
 		t.Errorf("routed: %+v", routed)
 	}
-	if none.Stopped != 0 || none.Worst != 0 || none.Outage.Center != 0 || none.Outage.Hi != 0 || none.Told != nil || none.Delay.N != 0 {
+	if none.Stopped != 0 || none.Worst != 0 || none.Outage.Center != 0 || none.Outage.Hi != 0 || none.Told != nil || none.Delay.N != 0 || none.Limit != 0.003 {
 		t.Errorf("without an event: %+v", none)
 	}
 	if got, ok := host.Reason(); !ok || got.In != "h1" || got.What != evidence.OfNeighbor || got.Meets != 12 || !near(got.Resumed, -2e-4) {

@@ -9,6 +9,7 @@ type Event struct {
 	Undo   int64  `json:"undo,omitempty"`   // begin of undoing it
 	Undone int64  `json:"undone,omitempty"` // it was undone
 
+	Limit    int64   `json:"limit,omitempty"`    // ns: what the probe does not see as a gap is shorter
 	From     int64   `json:"from"`               // begin of the window
 	Bin      int64   `json:"bin"`                // ns; Arrivals counts what arrived in each since From
 	Arrivals []int64 `json:"arrivals,omitempty"` // at the client

@@ -48,6 +48,7 @@ func sawOutages(e *evidence.Event, m probe.Measured) *evidence.Event {
 	if e == nil {
 		e = &evidence.Event{}
 	}
+	e.Limit = int64(event.OutageLimit(o.Rate))
 	e.From, e.Bin, e.Arrivals = o.Timeline.Begin, o.Timeline.Bin, o.Timeline.Replies
 	for _, x := range []struct {
 		way  string

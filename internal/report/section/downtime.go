@@ -2,6 +2,7 @@ package section
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
@@ -11,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-var downtimeAbout = say("Requests leave at a fixed rate, whether or not earlier ones were answered. Traffic has stopped when nothing that was sent arrives for more than a millisecond; pauses of the programs that measure do not count. Each line of a chart is one trial.")
+var downtimeAbout = say("Requests leave at a fixed rate, whether or not earlier ones were answered. Traffic has stopped when nothing that was sent arrives for more than a millisecond and than three intervals; pauses of the programs that measure do not count. Each line of a chart is one trial.")
 
 // downtimeSection has a part per probe and its conditions: how long each event stopped traffic over each network.
 func downtimeSection(s source) []doc.Section {
@@ -29,6 +30,9 @@ func downtimeSection(s source) []doc.Section {
 		id := "downtime " + some[0].Probe + " " + prose.Levels(some[0].Levels)
 		part := doc.Section{ID: id, Probe: some[0].Probe, Title: title, Label: title, Tables: append([]doc.Table{s.downtimes(id, some)}, s.told(id, some)...), Data: some}
 		part.Figures = s.arrivals(id, some)
+		if slices.ContainsFunc(some, func(d analysis.Downtime) bool { return d.Open > 0 }) {
+			part.Notes = []string{say("An outage that had not ended when the measurement did is at least as long as the table says.")}
+		}
 		x.Parts = append(x.Parts, part)
 	}
 	return []doc.Section{x}
@@ -107,7 +111,8 @@ func (s source) downtime() (out []string) {
 	type happening struct{ event, what string }
 	var events doc.Groups[happening, analysis.Downtime]
 	bounded, of, each := false, 0, 0.0
-	for _, d := range s.p.Downtimes() {
+	all := s.p.Downtimes()
+	for _, d := range all {
 		if d.Event != analysis.NoEvent {
 			events.Add(happening{d.Event, prose.Comma(s.Short(d.Probe), prose.Levels(d.Levels))}, d)
 			bounded, of, each = bounded || d.Outage.Bounded(), max(of, d.Of), d.Each
@@ -119,7 +124,7 @@ func (s source) downtime() (out []string) {
 	if out == nil {
 		return nil
 	}
-	out = append(out, s.calmTime()...)
+	out = append(out, calmTime(all)...)
 	if least := stat.MinPairs(each); !bounded {
 		out = append(out, say("Too few blocks to tell: %d of at least %d (--blocks %[2]d). The numbers below have no interval: another run can give others.", of, least))
 	}
@@ -129,17 +134,20 @@ func (s source) downtime() (out []string) {
 // stops tells what an event does to what a probe sends, over all networks.
 func (s source) stops(event, what string, all []analysis.Downtime) (out []string) {
 	var stopped, calm, open []string
-	trials, lasted := 0, 0.0
+	trials, lasted, limit := 0, 0.0, 0.0
 	for _, d := range all {
-		over := s.Noun(d.Network)
+		over, amount, worst := s.Noun(d.Network), prose.Measured(d.Outage, "s"), unit.Format(d.Worst, "s")
+		if d.Open > 0 { // what was seen of it ends with the measurement
+			amount, worst = say("at least %s", amount), say("at least %s", worst)
+		}
 		switch {
 		case d.Stopped == 0:
-			calm, trials = append(calm, over), trials+d.Of
+			calm, trials, limit = append(calm, over), trials+d.Of, max(limit, d.Limit)
 			continue
 		case d.Stopped < d.Of:
-			stopped = append(stopped, say("up to %s in %d of %s over %s", unit.Format(d.Worst, "s"), d.Stopped, prose.Count(d.Of, "trial"), over))
+			stopped = append(stopped, say("up to %s in %d of %s over %s", worst, d.Stopped, prose.Count(d.Of, "trial"), over))
 		default:
-			stopped = append(stopped, say("%s over %s (worst of %d: %s)", prose.Measured(d.Outage, "s"), over, d.Of, unit.Format(d.Worst, "s")))
+			stopped = append(stopped, say("%s over %s (worst of %d: %s)", amount, over, d.Of, worst))
 		}
 		lasted = max(lasted, d.Lasted)
 		if d.Open > 0 {
@@ -155,24 +163,24 @@ func (s source) stops(event, what string, all []analysis.Downtime) (out []string
 	}
 	out = append(out, s.reasons(all)...)
 	if calm != nil {
-		out = append(out, say("%s stops no %s over %s: no outage above 1 ms in %s.", event, what, prose.And(calm), prose.Count(trials, "trial")))
+		out = append(out, say("%s stops no %s over %s: no outage above %s in %s.", event, what, prose.And(calm), unit.Format(limit, "s"), prose.Count(trials, "trial")))
 	}
 	return out
 }
 
 // calmTime tells what was seen in the trials without an event: what of the others could be the machine's own.
-func (s source) calmTime() []string {
-	of, stopped, worst := 0, 0, 0.0
-	for _, d := range s.p.Downtimes() {
+func calmTime(all []analysis.Downtime) []string {
+	of, stopped, worst, limit := 0, 0, 0.0, 0.0
+	for _, d := range all {
 		if d.Event == analysis.NoEvent {
-			of, stopped, worst = of+d.Of, stopped+d.Stopped, max(worst, d.Worst)
+			of, stopped, worst, limit = of+d.Of, stopped+d.Stopped, max(worst, d.Worst), max(limit, d.Limit)
 		}
 	}
 	switch {
 	case of == 0:
 		return nil
 	case stopped == 0:
-		return []string{say("Without an event, no outage above 1 ms was seen in %s.", prose.Count(of, "trial"))}
+		return []string{say("Without an event, no outage above %s was seen in %s.", unit.Format(limit, "s"), prose.Count(of, "trial"))}
 	}
 	return []string{say("Without an event, traffic stopped in %d of %s, for up to %s: an outage of this length can be the machine's own.", stopped, prose.Count(of, "trial"), unit.Format(worst, "s"))}
 }
