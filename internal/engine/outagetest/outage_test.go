@@ -170,6 +170,25 @@ func compare(t *testing.T, kind string, g event.Gaps, want []planted, paused int
 
 func ms(ns int64) float64 { return float64(ns) / 1e6 }
 
+// interrupted runs a workload in which the path is cut for 100 ms.
+func interrupted[T any](t *testing.T, p plant, order ...string) (r T, x planted) {
+	t.Helper()
+	l := newLab(t)
+	of := map[string]*process{"server": l.start(t, server, "serve", serving, "--open", "--json"), "client": l.start(t, client, "agent")}
+	of["server"].next(t)
+	r = run[T](t, of["client"], func() {
+		pause(between)
+		x.cut = now()
+		p.cut(t, l, of)
+		x.wasCut = now()
+		pause(100 * time.Millisecond)
+		x.repair = now()
+		p.restore(t, l, of)
+		x.repaired = now()
+	}, order...)
+	return r, x
+}
+
 // An outage of a connection begins with the path's and lasts until TCP has sent again, and the kernel says by which timer. A
 // reset ends the connection: a result.
 func TestTCPOutages(t *testing.T) {
@@ -179,19 +198,7 @@ func TestTCPOutages(t *testing.T) {
 	for _, p := range plants()[1:3] {
 		t.Run(p.name, func(t *testing.T) {
 			fail := nstest.Judge(t)
-			l := newLab(t)
-			of := map[string]*process{"server": l.start(t, server, "serve", serving, "--open", "--json"), "client": l.start(t, client, "agent")}
-			of["server"].next(t)
-			x := planted{}
-			r := run[event.TCPOutages](t, of["client"], func() {
-				pause(between)
-				x.cut = now()
-				p.cut(t, l, of)
-				x.wasCut = now()
-				pause(100 * time.Millisecond)
-				x.repair = now()
-				p.restore(t, l, of)
-			}, "tcp-outage", serving, "--duration", "1s", "--warmup", "100ms", "--cc", "reno")
+			r, x := interrupted[event.TCPOutages](t, p, "tcp-outage", serving, "--duration", "1s", "--warmup", "100ms", "--cc", "reno")
 			must(t, r.Check())
 			const near = 3 * int64(time.Millisecond) // the limit at this rate
 			if g := r.RoundTrip.List; len(g) != 1 || g[0].Begin < x.cut-near || g[0].Begin > x.wasCut+near || g[0].End < x.repair-near || g[0].After || r.Lost.Sum() > 0 || r.Broken != nil {
@@ -230,20 +237,7 @@ func TestConnectOutages(t *testing.T) {
 	for _, p := range plants()[1:3] {
 		t.Run(p.name, func(t *testing.T) {
 			fail := nstest.Judge(t)
-			l := newLab(t)
-			of := map[string]*process{"server": l.start(t, server, "serve", serving, "--open", "--json"), "client": l.start(t, client, "agent")}
-			of["server"].next(t)
-			x := planted{}
-			r := run[event.ConnectOutages](t, of["client"], func() {
-				pause(between)
-				x.cut = now()
-				p.cut(t, l, of)
-				x.wasCut = now()
-				pause(100 * time.Millisecond)
-				x.repair = now()
-				p.restore(t, l, of)
-				x.repaired = now()
-			}, "connect-outage", serving, "--duration", "1.5s", "--warmup", "100ms")
+			r, x := interrupted[event.ConnectOutages](t, p, "connect-outage", serving, "--duration", "1.5s", "--warmup", "100ms")
 			must(t, r.Check())
 			const near = 6 * int64(time.Millisecond) // the limit at this rate
 			if g := r.RoundTrip.List; len(g) != 1 || g[0].Begin < x.cut-near || g[0].Begin > x.wasCut+near || g[0].End < x.repair-near || g[0].End > x.repaired+near {
