@@ -114,3 +114,23 @@ func TestStack(t *testing.T) {
 		t.Errorf("%+v", narrow)
 	}
 }
+
+// A table that is too wide for a terminal says which probes it leaves out; one that fits says nothing.
+func TestLeftOut(t *testing.T) {
+	d := &doc.Document{Sections: []doc.Section{{ID: "answer", Title: "Answer", Box: true, Tables: []doc.Table{{ID: "t",
+		Columns: []doc.Column{{Head: "network", Kind: "name", Keep: 9, Left: true}}, Rows: []doc.Row{{Cells: []doc.Cell{{Text: "bridged"}}}}}}}}}
+	x := &d.Sections[0].Tables[0]
+	for _, probe := range []string{"first", "second", "third", "fourth"} {
+		x.Columns = append(x.Columns, doc.Column{Head: probe + " response", Probe: probe, Kind: "ratio", Keep: 8})
+		x.Rows[0].Cells = append(x.Rows[0].Cells, doc.Cell{Text: "0.5×"})
+	}
+	for width, want := range map[int]string{60: "Too wide for 60 columns: fourth response. The page has them.", 100: ""} {
+		var b strings.Builder
+		if err := Brief(&b, d, width, false); err != nil {
+			t.Fatal(err)
+		}
+		if _, got, _ := strings.Cut(b.String(), "0.5×\n"); strings.Join(strings.Fields(got), " ") != want {
+			t.Errorf("%d columns: %q, want %q in\n%s", width, got, want, b.String())
+		}
+	}
+}
