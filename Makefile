@@ -139,10 +139,9 @@ runs = go build -o bin/bench ./bench && { ./bin/bench run $(if $(wildcard $(D)/$
 	$(if $(RUNS),--runs $(RUNS)) -o $(D)/$(1)) >/dev/null || case $$? in 1 | 3) ;; *) exit 1 ;; esac; }
 
 coverage: RUNS = 60
-coverage: ## how often the intervals cover the truth, in 60 separate runs of 10 s; needs an idle machine
+coverage: ## how often the intervals cover the truth, in 60 separate runs of 10 s, and fail if they are too wide or too narrow; needs an idle machine
 	$(call runs,coverage)
-	./bin/bench -coverage $(D)/coverage > docs/coverage.md.new
-	mv docs/coverage.md.new docs/coverage.md
+	./bin/bench -coverage $(D)/coverage > docs/coverage.md.new; bad=$$?; mv docs/coverage.md.new docs/coverage.md; exit $$bad
 
 results: build ## test every claim and run every shipped study, in their fast forms; two hours, needs an idle machine, then make golden
 	./scripts/install-tools $(PACKAGES)

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
@@ -171,6 +173,27 @@ func TestBenchmarksPage(t *testing.T) {
 	}
 	if b.String() != string(page) {
 		t.Error("docs/benchmarks.md differs: go run ./bench -engine bench/runs > docs/benchmarks.md")
+	}
+}
+
+// Intervals that are too wide fail as those that are too narrow do.
+func TestJudged(t *testing.T) {
+	const runs, sd = 60, 0.03
+	for wide, want := range map[float64]string{0.6: "too narrow", 1: "", 1.6: "too wide"} {
+		r := rand.New(rand.NewPCG(3, 4))
+		cs, truth := make([]cell, 6), map[string]float64{}
+		for i := range cs {
+			cs[i].Cell = analysis.Cell{Network: fmt.Sprint(i), Probe: "udp-rr"}
+			truth[cs[i].String()] = 0.8
+			for range runs {
+				center, half := 0.8*math.Exp(sd*r.NormFloat64()), math.Exp(1.96*sd*wide)
+				cs[i].runs = append(cs[i].runs, stat.Interval{Center: center, Lo: center / half, Hi: center * half, Confidence: 0.95})
+			}
+		}
+		text, err := judged(cs, truth)
+		if want == "" && (err != nil || !strings.Contains(text, "neither")) || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(text, want)) {
+			t.Errorf("%v as wide as they should be: %q, %v", wide, text, err)
+		}
 	}
 }
 

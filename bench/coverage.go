@@ -8,6 +8,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	gonum "gonum.org/v1/gonum/stat"
+
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
@@ -118,8 +120,55 @@ func without(runs []stat.Interval, but int) (out []stat.Interval) {
 	return append(append(out, runs[:but]...), runs[but+1:]...)
 }
 
+// much is how much wider than needed an interval may be.
+const much = 1.15
+
+// held returns the share of all runs' intervals that would contain the truth if each were scale as wide, on the logarithmic
+// axis of ratios, and its standard error, where intervals of one run may err together.
+func held(cs []cell, truth map[string]float64, scale float64) (share, se float64) {
+	var shares []float64
+	for n := range cs[0].runs {
+		hold, of := 0, 0
+		for _, c := range cs {
+			i, ratio := c.runs[n], truth[c.String()]
+			if !i.Bounded() {
+				continue
+			}
+			of++
+			if ratio >= i.Center*math.Pow(i.Lo/i.Center, scale) && ratio <= i.Center*math.Pow(i.Hi/i.Center, scale) {
+				hold++
+			}
+		}
+		if of > 0 {
+			shares = append(shares, float64(hold)/float64(of))
+		}
+	}
+	mean, sd := gonum.MeanStdDev(shares, nil)
+	return mean, sd / math.Sqrt(float64(len(shares)))
+}
+
+// judged says whether the intervals of single runs are as wide as they should be, and returns an error if they are not.
+func judged(cs []cell, truth map[string]float64) (string, error) {
+	if len(cs[0].runs) < 2 {
+		return "One run cannot tell whether intervals are as wide as they should be.", nil
+	}
+	share, se := held(cs, truth, 1)
+	slim, slimSE := held(cs, truth, 1/much)
+	text := fmt.Sprintf("Of all intervals of single runs %.1f %% ± %.1f %% hold; if each were 1/%.2f as wide, %.1f %% ± %.1f %% would.",
+		100*share, 200*se, much, 100*slim, 200*slimSE)
+	switch {
+	case share+2*se < confidence:
+		return text + " They are too narrow.", fmt.Errorf("intervals are too narrow: %.1f %% ± %.1f %% hold, want %.0f %%", 100*share, 200*se, 100*confidence)
+	case slim-2*slimSE > confidence:
+		return text + " They are too wide.", fmt.Errorf("intervals are too wide: %.1f %% ± %.1f %% would hold at 1/%.2f of their width, want %.0f %%",
+			100*slim, 200*slimSE, much, 100*confidence)
+	}
+	return text + " They are neither too narrow nor too wide.", nil
+}
+
 // writeCoverage counts how often the intervals of the runs in dir contain the truth, which the runs in
 // truthDir know, "" for the same ones. Runs alongside another program are judged by quiet ones that way.
+// Intervals that are too narrow or too wide are an error, after the page.
 func writeCoverage(w io.Writer, dir, truthDir string) error {
 	s, err := read(dir)
 	if err != nil {
@@ -154,7 +203,9 @@ does on a machine that weir knows. "%d runs" is the pooled interval, over %d ran
 	}
 	each := stat.Adjust(0.95, len(cs))
 	fmt.Fprintf(w, "| all %d together | | |%s\n", len(cs), covered(s.cells(each, truth), truth, each))
-	return nil
+	text, err := judged(cs, truth)
+	fmt.Fprintf(w, "\n%s\n", text)
+	return err
 }
 
 // covered returns the columns of the table for cells that have to hold together.
