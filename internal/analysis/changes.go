@@ -95,19 +95,24 @@ func resumed(e *evidence.Event) int64 {
 	return longest.End
 }
 
-// Reason returns the change that the kernel told when traffic flowed again after the event was undone, in nearly all trials in
-// which it stopped: false if there is none, or if traffic flowed as soon as the event was undone.
-func (d Downtime) Reason() (best Told, ok bool) {
+// Reasons returns what the kernel told when traffic flowed again after the event was undone, in nearly all trials in which it
+// stopped: the change closest to it, and those of the same kind that were told at the same moment, as when both ends learn each
+// other's address. There is none if traffic flowed as soon as the event was undone.
+func (d Downtime) Reasons() (out []Told) {
 	if d.Stopped < max(d.Of, leastStops) || d.Open > 0 || d.After.Center < seconds(early) {
-		return best, false
+		return nil
 	}
+	var best Told
 	for _, t := range d.Told {
 		if float64(t.Meets) < 0.8*float64(d.Stopped) {
 			continue
 		}
-		if !ok || math.Abs(t.Resumed) < math.Abs(best.Resumed) {
-			best, ok = t, true
+		out = append(out, t)
+		if len(out) == 1 || math.Abs(t.Resumed) < math.Abs(best.Resumed) {
+			best = t
 		}
 	}
-	return best, ok
+	return slices.DeleteFunc(out, func(t Told) bool {
+		return t.What != best.What || t.State != best.State || math.Abs(t.Resumed-best.Resumed) > late/1e9
+	})
 }

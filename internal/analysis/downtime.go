@@ -20,6 +20,9 @@ const (
 // leastOutage is the shortest outage that a probe can see, s.
 const leastOutage = 1e-3
 
+// LeastP99 is the number of trials from which on their 99th percentile is not the worst of them.
+const LeastP99 = 100
+
 // A Downtime is how long traffic stopped in the trials of one cell of a probe that sees outages. Its intervals hold together
 // with those of the run's other Downtimes. Times are s.
 type Downtime struct {
@@ -33,12 +36,19 @@ type Downtime struct {
 	Stopped int `json:"stopped"`
 	Open    int `json:"open,omitempty"`
 	// Outage is the median of the longest outage of each trial, 0 in those without one, and Worst the longest of all.
-	Outage stat.Interval `json:"outage"`
-	Worst  float64       `json:"worst"`
-	// More is the median of Outage − the baseline's in the same block; N is 0 for the baseline.
+	// AtLeast: so many are open that the median is at least Outage.
+	Outage  stat.Interval `json:"outage"`
+	AtLeast bool          `json:"atLeast,omitempty"`
+	Worst   float64       `json:"worst"`
+	// P99 is the 99th percentile of the trials by nearest rank; 0 in fewer than LeastP99, where it would be the worst.
+	P99 float64 `json:"p99,omitempty"`
+	// More is the median of Outage − the baseline's in the same block; N is 0 for the baseline, and where an outage of either
+	// is open: a difference to what is at least so long has no bound.
 	More stat.Interval `json:"more,omitzero"`
-	// Lasted is the median of how long the event did, from its begin until it was undone.
+	// Lasted is the median of how long the event did, from its begin until it was undone. ToEnd: it was when the window had
+	// ended.
 	Lasted float64 `json:"lasted,omitempty"`
+	ToEnd  bool    `json:"toEnd,omitempty"`
 	// Delay is the median of the time from the event to the outage, and After that from the moment that the event was
 	// undone until traffic flowed again, in the trials where it stopped and flowed again.
 	Delay stat.Interval `json:"delay,omitzero"`
@@ -116,16 +126,23 @@ func btoi(b bool) int {
 func (d *Downtime) fill(row, base *Row, each float64) {
 	s := row.counted
 	d.Of, d.Busy, d.Each = len(s.ok), row.Busy != nil, each
-	outages := s.Values(record.Outage)
-	d.Outage = stat.Median(outages.medians(), each)
+	outages, open := s.Values(record.Outage), s.open()
+	d.Open = len(open)
+	d.Outage, d.AtLeast = s.outage(outages, open, each)
+	var all []float64
 	for _, t := range s.ok {
 		v, _ := t.Get(record.Outage)
-		d.Worst = math.Max(d.Worst, v.Value)
+		all = append(all, v.Value)
 		if v.Value > 0 {
 			d.Stopped++
 		}
 	}
-	if base != nil && base != row && base.counted != nil {
+	slices.Sort(all)
+	d.Worst = all[len(all)-1]
+	if len(all) >= LeastP99 {
+		d.P99 = all[(99*len(all)+99)/100-1]
+	}
+	if base != nil && base != row && base.counted != nil && len(open)+len(base.counted.open()) == 0 {
 		if _, v := Common(base.counted.Values(record.Outage), outages); len(v[0]) > 0 {
 			more := make([]float64, len(v[0]))
 			for i := range more {
@@ -141,10 +158,7 @@ func (d *Downtime) fill(row, base *Row, each float64) {
 	d.Told, d.Limit = told(s.observed), leastOutage
 	for _, o := range s.observed {
 		if e := o.Evidence.Event; e != nil && e.Bin > 0 {
-			d.Limit = math.Max(d.Limit, seconds(e.Limit))
-			if slices.ContainsFunc(e.Gaps, func(g evidence.Gap) bool { return g.Open && g.Way == evidence.RoundTrip }) {
-				d.Open++
-			}
+			d.Limit, d.ToEnd = math.Max(d.Limit, seconds(e.Limit)), d.ToEnd || e.ToEnd
 			line := Arrivals{Trial: o.Trial, Bin: seconds(e.Bin)}
 			if e.Begin > 0 {
 				line.Zero = seconds(e.Begin - e.From)
@@ -155,6 +169,41 @@ func (d *Downtime) fill(row, base *Row, each float64) {
 			d.Lines = append(d.Lines, line)
 		}
 	}
+}
+
+// open returns the trials in which traffic did not flow again before the window ended.
+func (s *Sample) open() map[string]bool {
+	open := map[string]bool{}
+	for _, o := range s.observed {
+		e := o.Evidence.Event
+		if e != nil && slices.ContainsFunc(e.Gaps, func(g evidence.Gap) bool { return g.Open && g.Way == evidence.RoundTrip }) {
+			open[o.Trial] = true
+		}
+	}
+	return open
+}
+
+// outage is the median of outages, of which those of open trials can be of any greater length. atLeast: so can the median.
+func (s *Sample) outage(outages Series, open map[string]bool, each float64) (median stat.Interval, atLeast bool) {
+	median = stat.Median(outages.medians(), each)
+	if len(open) == 0 {
+		return median, false
+	}
+	m := newMeans(s.cores.placesOf(s.ok))
+	for i, t := range s.ok {
+		if v, ok := t.Get(record.Outage); open[t.Trial] {
+			m.add(i, math.Inf(1))
+		} else if ok {
+			m.add(i, v.Value)
+		}
+	}
+	if longest := stat.Median(m.series().medians(), each); longest.N > 0 {
+		return longest, false
+	}
+	if median.Bounded() {
+		median.Hi = math.MaxFloat64
+	}
+	return median, true
 }
 
 // mostBins bounds the points of a line that Aligned returns.

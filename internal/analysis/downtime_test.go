@@ -62,8 +62,11 @@ func TestDowntimes(t *testing.T) {
 	if none.Stopped != 0 || none.Worst != 0 || none.Outage.Center != 0 || none.Outage.Hi != 0 || none.Told != nil || none.Delay.N != 0 || none.Limit != 0.003 {
 		t.Errorf("without an event: %+v", none)
 	}
-	if got, ok := host.Reason(); !ok || got.In != "h1" || got.What != evidence.OfNeighbor || got.Meets != 12 || !near(got.Resumed, -2e-4) {
-		t.Errorf("traffic flowed again with %+v, %v", got, ok)
+	if got := host.Reasons(); len(got) != 1 || got[0].In != "h1" || got[0].What != evidence.OfNeighbor || got[0].Meets != 12 || !near(got[0].Resumed, -2e-4) {
+		t.Errorf("traffic flowed again with %+v", got)
+	}
+	if host.AtLeast || host.Open != 0 || host.ToEnd || host.P99 != 0 {
+		t.Errorf("host has ended outages, and too few for a 99th percentile: %+v", host)
 	}
 	if len(host.Told) != 2 || host.Told[0].State != evidence.Down || !near(host.Told[0].At, 1e-4) {
 		t.Errorf("told: %+v", host.Told)
@@ -90,8 +93,58 @@ func TestNoReason(t *testing.T) {
 				change(&results[i], e, results[i].Block)
 			}
 		}
-		if got, ok := New(results, o).Downtimes()[0].Reason(); ok {
+		if got := New(results, o).Downtimes()[0].Reasons(); got != nil {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// Ends that learn of each other at the same moment are both named; what else the kernel told then is not.
+func TestReasonsOfBothEnds(t *testing.T) {
+	results, o := pulled(12)
+	for _, x := range o.Evidence {
+		if e := x.Event; e.Name != "" {
+			known := e.Changes[1]
+			known.In, known.To, known.At = "h2", "198.18.0.1", known.At+3e5
+			later := known
+			later.To, later.At = "198.18.0.3", e.Changes[1].At-4e6
+			route := evidence.Change{At: known.At, In: "h2", What: evidence.OfRoute, To: "default", State: evidence.Set}
+			e.Changes = append(e.Changes, known, later, route)
+		}
+	}
+	got := New(results, o).Downtimes()[0].Reasons()
+	if len(got) != 2 || got[0].To != "198.18.0.2" || got[1].To != "198.18.0.1" {
+		t.Errorf("%+v, want the neighbors of h1 and h2", got)
+	}
+}
+
+// An outage that is open can be of any greater length: the median is that of the others while it can be told, and at least as
+// long otherwise. A difference to it is not told.
+func TestOpenOutages(t *testing.T) {
+	for open, want := range map[int]struct{ exact, bounded bool }{1: {true, true}, 4: {true, true}, 7: {false, true}, 12: {false, true}} {
+		results, o := pulled(12)
+		for _, r := range results {
+			if e := o.Evidence[r.Trial].Event; e.Name != "" && r.Config[Network] == "routed" && r.Block > 12-open {
+				e.Gaps[1].Open = true
+			}
+		}
+		all := New(results, o).Downtimes()
+		d := all[1]
+		if d.Open != open || d.AtLeast == want.exact || math.Abs(d.Outage.Center-1.2065) > 1e-9 || d.Outage.Bounded() != want.bounded || d.Outage.Open() != (open > 1) {
+			t.Errorf("%d open: %+v", open, d)
+		}
+		if d.More.N != 0 || all[0].Open != 0 || all[0].Outage.Open() {
+			t.Errorf("%d open: routed %+v, host %+v", open, d.More, all[0].Outage)
+		}
+	}
+}
+
+// The 99th percentile of fewer trials than 100 would be the worst of them.
+func TestPercentileOfOutages(t *testing.T) {
+	for blocks, want := range map[int]float64{99: 0, 100: 1.099, 150: 1.149} {
+		d := New(pulled(blocks)).Downtimes()[0]
+		if math.Abs(d.P99-want) > 1e-9 || math.Abs(d.Worst-(1+0.001*float64(blocks))) > 1e-9 {
+			t.Errorf("%d trials: 99th percentile %v and worst %v, want %v", blocks, d.P99, d.Worst, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ type Event struct {
 	Done   int64  `json:"done,omitempty"`   // its steps had ended
 	Undo   int64  `json:"undo,omitempty"`   // begin of undoing it
 	Undone int64  `json:"undone,omitempty"` // it was undone
+	ToEnd  bool   `json:"toEnd,omitempty"`  // it was undone because the window had ended
 
 	Limit    int64   `json:"limit,omitempty"`    // ns: what the probe does not see as a gap is shorter
 	From     int64   `json:"from"`               // begin of the window

@@ -23,6 +23,7 @@ type happening struct {
 	ended chan struct{} // closed when the event is undone
 	// When its steps began and ended: ns of CLOCK_MONOTONIC of this machine; 0: they did not.
 	did, undid [2]int64
+	toEnd      bool // it was undone because the window was over
 	changes    []evidence.Change
 	err        error
 }
@@ -73,6 +74,7 @@ func (h *happening) run(ctx context.Context, due *time.Timer) error {
 		select {
 		case <-end:
 		case <-h.over:
+			h.toEnd = true
 		}
 	}
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
@@ -105,5 +107,5 @@ func (h *happening) evidence() *evidence.Event {
 	if h == nil {
 		return nil
 	}
-	return &evidence.Event{Name: h.Name, Begin: h.did[0], Done: h.did[1], Undo: h.undid[0], Undone: h.undid[1], Changes: h.changes}
+	return &evidence.Event{Name: h.Name, Begin: h.did[0], Done: h.did[1], Undo: h.undid[0], Undone: h.undid[1], ToEnd: h.toEnd, Changes: h.changes}
 }

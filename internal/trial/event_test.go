@@ -57,6 +57,9 @@ func TestHappen(t *testing.T) {
 			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("%s: %v, want %q", name, err, tc.err)
 			}
+			if toEnd := name != "ends by itself" && len(tc.want) == 2 && !tc.fails; h.evidence().ToEnd != toEnd {
+				t.Errorf("%s: lasted until the window was over: %v", name, h.evidence().ToEnd)
+			}
 			if len(got) != len(tc.want) || len(got) == 2 && [2]time.Duration(got) != [2]time.Duration(tc.want) {
 				t.Errorf("%s: applied at %v, want %v", name, got, tc.want)
 			}

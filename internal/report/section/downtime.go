@@ -49,6 +49,7 @@ func (s source) downtimes(id string, all []analysis.Downtime) doc.Table {
 		doc.Layout(doc.Column{Head: say("network"), Left: true, Kind: "name", Keep: 9}, all, func(d analysis.Downtime) doc.Cell { return doc.Cell{Text: d.Network} })}
 	columns = append(columns, interval("traffic stops", 9, func(d analysis.Downtime) stat.Interval { return d.Outage })...)
 	columns = append(columns,
+		doc.Numbers("p99", "s", 6, all, func(d analysis.Downtime) (float64, bool) { return d.P99, d.P99 > 0 }),
 		doc.Numbers("worst", "s", 8, all, func(d analysis.Downtime) (float64, bool) { return d.Worst, d.Stopped > 0 }),
 		doc.Layout(doc.Column{Head: say("stopped in"), Keep: 9}, all, func(d analysis.Downtime) doc.Cell {
 			return doc.Cell{Text: fmt.Sprintf("%d/%d", d.Stopped, d.Of), Value: doc.Number(float64(d.Stopped))}
@@ -87,6 +88,7 @@ func (s source) arrivals(id string, all []analysis.Downtime) (out []doc.Figure) 
 		v := chart.TimeSeries{X: say("s since the event began")}
 		var rates [][][]float64
 		var alt []string
+		toEnd := false
 		if v.Times, rates = analysis.Aligned(cells); len(v.Times) < 2 {
 			continue
 		}
@@ -95,13 +97,17 @@ func (s source) arrivals(id string, all []analysis.Downtime) (out []doc.Figure) 
 			for _, y := range rates[i] {
 				p.Lines = append(p.Lines, chart.TimeLine{Color: s.color(d.Network), Y: y})
 			}
-			v.Window = max(v.Window, d.Lasted)
+			v.Window, toEnd = max(v.Window, d.Lasted), toEnd || d.ToEnd
 			v.Panels = append(v.Panels, p)
 			alt = append(alt, say("%s %s", d.Network, unit.Format(d.Outage.Center, "s")))
 		}
+		note := say("Between the dashed lines, the event lasted.")
+		if toEnd {
+			note = say("The event began at the dashed line.")
+		}
 		caption := say("Replies around the event %s", event)
 		v.Alt = say("%s, %s; traffic stops for, in the median: %s.", caption, s.Under(all[0].Probe, all[0].Levels), prose.Alternatives(alt))
-		out = append(out, doc.Figure{ID: id + " " + event, Caption: caption, Chart: v, Note: say("Between the dashed lines, the event lasted.")})
+		out = append(out, doc.Figure{ID: id + " " + event, Caption: caption, Chart: v, Note: note})
 	}
 	return out
 }
@@ -134,28 +140,37 @@ func (s source) downtime() (out []string) {
 // stops tells what an event does to what a probe sends, over all networks.
 func (s source) stops(event, what string, all []analysis.Downtime) (out []string) {
 	var stopped, calm, open []string
-	trials, lasted, limit := 0, 0.0, 0.0
+	trials, lasted, limit, toEnd := 0, 0.0, 0.0, false
 	for _, d := range all {
 		over, amount, worst := s.Noun(d.Network), prose.Measured(d.Outage, "s"), unit.Format(d.Worst, "s")
+		if d.AtLeast {
+			amount = say("at least %s", amount)
+		}
 		if d.Open > 0 { // what was seen of it ends with the measurement
-			amount, worst = say("at least %s", amount), say("at least %s", worst)
+			worst = say("at least %s", worst)
 		}
 		switch {
 		case d.Stopped == 0:
 			calm, trials, limit = append(calm, over), trials+d.Of, max(limit, d.Limit)
 			continue
+		case d.Stopped < d.Of && d.Open > 0:
+			stopped = append(stopped, say("%s in the worst of %d of %s over %s", worst, d.Stopped, prose.Count(d.Of, "trial"), over))
 		case d.Stopped < d.Of:
 			stopped = append(stopped, say("up to %s in %d of %s over %s", worst, d.Stopped, prose.Count(d.Of, "trial"), over))
 		default:
 			stopped = append(stopped, say("%s over %s (worst of %d: %s)", amount, over, d.Of, worst))
 		}
-		lasted = max(lasted, d.Lasted)
+		lasted, toEnd = max(lasted, d.Lasted), toEnd || d.ToEnd
 		if d.Open > 0 {
 			open = append(open, say("over %s in %d of %s", over, d.Open, prose.Count(d.Of, "trial")))
 		}
 	}
 	if stopped != nil {
-		text := say("%s, which lasts %s, stops %s for %s.", event, unit.Format(lasted, "s"), what, prose.And(stopped))
+		until := unit.Format(lasted, "s")
+		if toEnd {
+			until = say("until the measurement ends")
+		}
+		text := say("%s, which lasts %s, stops %s for %s.", event, until, what, prose.And(stopped))
 		if open != nil {
 			text = prose.Sentences(text, say("It had not recovered when the measurement ended %s.", prose.And(open)))
 		}

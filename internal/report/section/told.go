@@ -68,8 +68,12 @@ func (s source) told(id string, all []analysis.Downtime) (out []doc.Table) {
 func (s source) reasons(all []analysis.Downtime) (out []string) {
 	var by doc.Groups[string, analysis.Downtime]
 	for _, d := range all {
-		if t, ok := d.Reason(); ok {
-			by.Add(kernelTold(t), d)
+		var what []string
+		for _, t := range d.Reasons() {
+			what = append(what, kernelTold(t))
+		}
+		if what != nil {
+			by.Add(prose.And(what), d)
 		}
 	}
 	for _, what := range by.Keys {
