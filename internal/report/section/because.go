@@ -2,23 +2,48 @@ package section
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/stat"
 )
 
-// because says why the network with the largest difference has it; "" where the explanation does not say.
+// because says why the network with the largest difference has it, or, if no ratio shows a difference, what the clocks inside
+// show; "" where the explanation does not say.
 func (s source) because() string {
 	far := s.largest()
+	if far.Network == "" && slices.ContainsFunc(s.ratios(), stat.Interval.Bounded) {
+		if text := inside(s.Why().Networks); text != "" {
+			return text
+		}
+	}
 	for _, n := range s.Why().Networks {
 		if n.Name == far.Network || far.Network == "" && len(s.p.Contrasts) > 0 && len(s.p.Networks) == 1 {
 			return reasonFor(n, far)
 		}
 	}
 	return ""
+}
+
+// inside is the statement whose number lies farthest from 1 of those about the CPU time of a packet and the path of a response:
+// clocks that other programs on the machine hardly touch may show a difference that rates and whole responses do not.
+func inside(networks []explain.Network) (text string) {
+	most := 0.0
+	for _, n := range networks {
+		for _, x := range n.Statements {
+			if x.Subject != explain.Cost && x.Subject != explain.Path || x.Number == nil || !x.Number.Value.Bounded() || x.Number.Value.Contains(1) {
+				continue
+			}
+			if size := math.Abs(math.Log(x.Number.Value.Center)); size > most {
+				most, text = size, say("A closer look at %s does show a difference: %s", n.Name, prose.Sentence(x.Text))
+			}
+		}
+	}
+	return text
 }
 
 // largest is the cell of the largest difference that a network shows from the baseline; empty if none does.

@@ -5,7 +5,9 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/explain"
+	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/stat"
 )
 
 // The reason is about the largest difference, and names a limit that both networks share.
@@ -29,5 +31,26 @@ func TestReasonFor(t *testing.T) {
 		if got := lang.Text(reasonFor(explain.Network{Name: "vxlan", Statements: c.said}, cell(c.probe))).String(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// Where no ratio differs, the answer says which part does most; nothing where none has an interval without 1.
+func TestInside(t *testing.T) {
+	of := func(subject explain.Subject, text lang.Text, i stat.Interval) explain.Statement {
+		return explain.Statement{Subject: subject, Text: text, Number: &finding.Number{Value: i}}
+	}
+	at := func(center float64) stat.Interval {
+		return stat.Interval{Center: center, Lo: center / 1.2, Hi: center * 1.2, Confidence: 0.95}
+	}
+	networks := []explain.Network{
+		{Name: "bridged", Statements: []explain.Statement{of(explain.Cost, "a datagram costs 1.5×", at(1.5)), of(explain.Cause, "a queue dropped 90 %", at(0.9))}},
+		{Name: "vxlan", Statements: []explain.Statement{of(explain.Path, "a response spends a third on the path", at(1.0/3)), of(explain.Cost, "open", stat.Interval{Center: 9})}},
+	}
+	if got := lang.Text(inside(networks)).String(); got != "A closer look at vxlan does show a difference: A response spends a third on the path." {
+		t.Errorf("%q", got)
+	}
+	networks[0].Statements[0].Number.Value, networks[1].Statements[0].Number.Value = at(1.1), at(0.9)
+	if got := inside(networks); got != "" {
+		t.Errorf("%q, want nothing", got)
 	}
 }
