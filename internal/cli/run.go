@@ -29,6 +29,7 @@ type runFlags struct {
 	many        seriesFlags
 	dir, resume string
 	json, trace bool
+	commands    bool
 	verbose     bool
 }
 
@@ -73,6 +74,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.` + "
 	c.Flags().BoolVar(&f.json, "json", false, "print the tables as JSON")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the whole report, not the answer alone")
 	c.Flags().BoolVar(&f.trace, "trace", false, "after the trials, trace 100 requests through each network (weir trace)")
+	c.Flags().BoolVar(&f.commands, "allow-commands", false, "let events run the commands that the study brings, with weir's privileges")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
 	return headings(c, studyHeadings), f
@@ -143,6 +145,9 @@ func (f *runFlags) options(c *cobra.Command, as []string, version string) (o job
 	}
 	if o.At, err = place.Of(o.Study, programs, tell); err != nil {
 		return o, err
+	}
+	if f.commands {
+		o.At = o.At.AllowCommands()
 	}
 	if o.At.Machines == nil {
 		o.Guest = job.GuestKind()

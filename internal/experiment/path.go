@@ -79,7 +79,7 @@ func (r *run) open(ctx context.Context, c study.Cell) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err) // the study is wrong, not the machine
 	}
-	if len(p.plan.Daemons()) > 0 {
+	if len(p.plan.Daemons()) > 0 || slices.ContainsFunc(r.Study.Events, func(e plan.Event) bool { return len(e.Commands()) > 0 }) {
 		if p.logs, err = r.Dir.Logs(name); err != nil {
 			return err
 		}

@@ -129,6 +129,9 @@ type runner struct{ RunOptions }
 
 // settle completes the study with the machines that connecting has found.
 func (r *runner) settle() (err error) {
+	if err := r.At.Allows(r.Study); err != nil {
+		return err
+	}
 	r.Study, err = r.At.Settle(r.Study, r.ByDefault)
 	return err
 }

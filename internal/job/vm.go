@@ -61,7 +61,11 @@ func (r *runner) measureInVM(ctx context.Context) (_ *store.Dir, err error) {
 	}
 	defer g.Close()
 	r.Tell.Say(aboutGuest(g))
-	status, err := g.Run(ctx, []string{"weir", "run", "--lang", r.Lang.Code(), "--resume", r.Dir}, cwd, r.VM.Stdout, r.VM.Stderr)
+	inside := []string{"weir", "run", "--lang", r.Lang.Code(), "--resume", r.Dir}
+	if r.At.AllowsCommands() {
+		inside = append(inside, "--allow-commands")
+	}
+	status, err := g.Run(ctx, inside, cwd, r.VM.Stdout, r.VM.Stderr)
 	if err != nil {
 		return nil, r.lost(ctx, err)
 	}

@@ -96,9 +96,11 @@ func checkStep(t topo.Topology, p plan.Plan, s plan.Step, kinds []string) error 
 		if err := checkProgram(*s.Exec); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(p.Steps, func(g plan.Step) bool { return g.In == s.In && (g.Guest != nil || g.Inside != nil) }) {
+		if inGuest(p, s.In) {
 			return fmt.Errorf("%s is in a virtual machine, where weir runs no nft or tc; use another kind of step, or a place outside", s.In)
 		}
+	case s.Command != nil && inGuest(p, s.In):
+		return fmt.Errorf("%s is in a virtual machine, where weir runs no commands of a study; name a place outside", s.In)
 	case s.Sysctl != nil && s.Sysctl.Key == plan.DefaultRPS:
 		return fmt.Errorf("%s concerns only devices made later; use the factor rps", plan.DefaultRPS)
 	case s.Sysctl != nil && !netKey.MatchString(s.Sysctl.Key):
@@ -113,6 +115,11 @@ func checkStep(t topo.Topology, p plan.Plan, s plan.Step, kinds []string) error 
 		return fmt.Errorf("%s of %s has the rate or the distance of this study, which the step would replace; leave out link, delay, jitter and loss, or this step", dev, s.In)
 	}
 	return nil
+}
+
+// inGuest reports whether steps of p make a place a virtual machine, or put it into one.
+func inGuest(p plan.Plan, in string) bool {
+	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.In == in && (s.Guest != nil || s.Inside != nil) })
 }
 
 // netKey matches sysctls that are safe to set from a study that somebody else wrote: below /proc/sys/net,

@@ -10,7 +10,7 @@ import (
 )
 
 // eventKinds are the kinds of steps of an event: they change settings of places that weir made, or services of the plan.
-var eventKinds = append(slices.Clone(alsoKinds), "daemon", "fdb")
+var eventKinds = append(slices.Clone(alsoKinds), "command", "daemon", "fdb")
 
 // Happening returns e with the steps that undo it. An error says why it cannot happen in the network of p.
 func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
@@ -29,6 +29,9 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 		if err == nil && s.Daemon != nil {
 			err = checkDaemon(p, s)
 		}
+		if err == nil && s.Command != nil {
+			err = checkCommand(*s.Command)
+		}
 		switch n := i - len(e.Do); {
 		case err != nil && n < 0:
 			return e, fmt.Errorf("event %s: do: step %d: %w", e.Name, i+1, err)
@@ -38,6 +41,17 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 	}
 	e.Undo = undo
 	return e, nil
+}
+
+// checkCommand returns an error for a command that cannot run or be undone in time.
+func checkCommand(c plan.Command) error {
+	switch {
+	case len(c.Argv) == 0 || c.Argv[0] == "":
+		return errors.New("command: no program; want argv: [PROGRAM, ARGUMENT…]")
+	case c.Timeout < 0 || c.Timeout > plan.MaxCommandTime:
+		return fmt.Errorf("command: timeout %d: want 1 to %d seconds; 0 is %d", c.Timeout, plan.MaxCommandTime, plan.CommandTime)
+	}
+	return nil
 }
 
 // checkDaemon returns an error unless the service is one of p, and the event can be done to it.

@@ -54,6 +54,9 @@ func TestHappeningErrors(t *testing.T) {
 		`no daemon "flanneld"`:     {{In: "h1", Daemon: &plan.Daemon{Name: "flanneld", Do: plan.Kill}}},
 		"do: step 2: 0 kinds":      {down("h1", "eth0"), {In: "h1"}},
 		`"reboot -f" is not allow`: {command("h1", "reboot", "-f")},
+		"say how (undo)":           {{In: "h1", Command: &plan.Command{Argv: []string{"true"}}}},
+		"no program":               {{In: "h1", Command: &plan.Command{}}},
+		"want 1 to 25 seconds":     {{In: "h1", Command: &plan.Command{Argv: []string{"true"}, Timeout: 26}}},
 	} {
 		undo := []plan.Step{down("h1", "eth0")}
 		if strings.Contains(want, "undo") {
@@ -62,6 +65,13 @@ func TestHappeningErrors(t *testing.T) {
 		if _, err := network.Happening(tp, p, plan.Event{Name: "x", Do: steps, Undo: undo}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", steps, err, want)
 		}
+	}
+	own := plan.Step{In: "h1", Command: &plan.Command{Argv: []string{"on"}, Undo: []string{"off"}}}
+	if e, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{own}}); err != nil || len(e.Undo) != 1 || e.Undo[0].Command.Argv[0] != "off" {
+		t.Errorf("%+v, %v: want the command that ends it", e.Undo, err)
+	}
+	if _, err := network.Build(network.Also{Driver: network.Routed{}, Steps: []plan.Step{own}}, tp); err == nil || !strings.Contains(err.Error(), "networks alone") {
+		t.Errorf("a command of a network: %v", err)
 	}
 	tp.Exists = true
 	if _, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{down("h1", "eth0")}}); err == nil || !strings.Contains(err.Error(), "measure in the lab") {

@@ -116,6 +116,33 @@ func Check(s study.Study) error {
 	return failure.Usage.Of(err)
 }
 
+// AllowCommands returns the lab in which events run commands of a study; other places never do.
+func (p Place) AllowCommands() Place {
+	if _, ok := p.Target.(lab.Target); ok {
+		p.Target = lab.Target{Commands: true}
+	}
+	return p
+}
+
+// AllowsCommands reports whether it is the lab of AllowCommands.
+func (p Place) AllowsCommands() bool {
+	t, ok := p.Target.(lab.Target)
+	return ok && t.Commands
+}
+
+// Allows returns an error if an event of the study runs a command, and the user has not allowed it.
+func (p Place) Allows(s study.Study) error {
+	if p.AllowsCommands() {
+		return nil
+	}
+	for _, e := range s.Events {
+		for _, c := range e.Commands() {
+			return failure.Usage.Errorf("event %s runs %q, a command that the study brings, with weir's privileges: read the study, then add --allow-commands to weir run", e.Name, strings.Join(c.Argv, " "))
+		}
+	}
+	return nil
+}
+
 // Prepare returns the drivers and probes of a study.
 func (p Place) Prepare(s study.Study) (*catalog.Prepared, error) {
 	prepared, err := catalog.Prepare(s, p.Kernel())

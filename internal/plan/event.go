@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -34,6 +35,34 @@ const (
 	Continue  = "continue"
 	Start     = "start"
 )
+
+// A Command is a program that the study brings, in an event: it runs in the place, with weir's privileges.
+type Command struct {
+	Argv []string `json:"argv"` // a program and its arguments; no shell reads them
+	// Undo is the command that ends it; without one, the event says how.
+	Undo []string `json:"undo,omitempty"`
+	// Timeout is how many seconds each can take, 1 to MaxCommandTime; 0 is CommandTime.
+	Timeout int `json:"timeout,omitempty"`
+}
+
+// How many seconds a Command can take, and can be allowed to take: undoing an event has 30 s.
+const (
+	CommandTime    = 10
+	MaxCommandTime = 25
+)
+
+// Seconds returns the timeout in force.
+func (c Command) Seconds() int { return cmp.Or(c.Timeout, CommandTime) }
+
+// Commands returns those of the event.
+func (e Event) Commands() (all []Command) {
+	for _, s := range slices.Concat(e.Do, e.Undo) {
+		if s.Command != nil {
+			all = append(all, *s.Command)
+		}
+	}
+	return all
+}
 
 // Inverse returns the steps that undo steps, the last one first. The routes of p over a device that was down are set again,
 // because the kernel has removed them (fib_sync_down_dev, net/ipv4/fib_semantics.c). An error names the first step whose
@@ -81,6 +110,8 @@ func (s Step) inverse() (Step, bool) {
 	case s.Daemon != nil:
 		again := map[string]string{Kill: Start, Terminate: Start, Stop: Continue}[s.Daemon.Do]
 		return Step{In: s.In, Daemon: &Daemon{Name: s.Daemon.Name, Do: again}}, again != ""
+	case s.Command != nil:
+		return Step{In: s.In, Command: &Command{Argv: s.Command.Undo, Timeout: s.Command.Timeout}}, len(s.Command.Undo) > 0
 	}
 	return Step{}, false
 }

@@ -47,6 +47,7 @@ type Step struct {
 	Service *Service `json:"service,omitempty"`
 	Await   *Await   `json:"await,omitempty"`
 	Daemon  *Daemon  `json:"daemon,omitempty"`
+	Command *Command `json:"command,omitempty"`
 	Guest   *Guest   `json:"guest,omitempty"`
 	Inside  *Inside  `json:"inside,omitempty"`
 	// Forwards change nothing: they say how packets pass the devices, as a Trace needs to know.

@@ -114,6 +114,8 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 		return s.Await.shell(s.In), nil
 	case s.Daemon != nil:
 		return []fmt.Stringer{text(fmt.Sprintf("# %s the daemon %s in %s", s.Daemon.Do, s.Daemon.Name, s.In))}, nil
+	case s.Command != nil:
+		return one(append([]string{"ip", "netns", "exec", s.In}, s.Command.Argv...)...)
 	case s.Guest != nil:
 		return []fmt.Stringer{text(fmt.Sprintf("# %s is a guest from here on; weir reaches it through %s", s.In, Expand(shellValues(s.Guest.Host), s.Guest.Socket)[0]))}, nil
 	}

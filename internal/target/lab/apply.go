@@ -161,6 +161,8 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 		return l.await(ctx, p, s.Await)
 	case s.Daemon != nil:
 		return l.daemon(ctx, p, s.Daemon)
+	case s.Command != nil:
+		return l.command(ctx, p, s.Command)
 	case s.Guest != nil:
 		return l.enter(ctx, p, s.Guest)
 	}

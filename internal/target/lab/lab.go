@@ -33,6 +33,7 @@ import (
 type lab struct {
 	places   map[string]*place
 	logs     string     // directory of the services' logs; "" is each place's own
+	commands bool       // as in Target
 	services []*service // in starting order
 	undo     []func(context.Context) error
 	found    map[string]string
@@ -56,13 +57,15 @@ type place struct {
 }
 
 // Target is this machine as a target.Target.
-type Target struct{}
+type Target struct {
+	Commands bool // steps can run commands of the study, which its user has allowed
+}
 
 // Open makes a namespace for each host and pod of want, and for the switch between hosts. Nothing
 // connects them yet. Services log to the directory logs, or to the state directory of their place
 // when logs is "".
-func (Target) Open(ctx context.Context, want topo.Topology, logs string) (*target.Site, error) {
-	s, err := Open(ctx, network.Places(want), logs)
+func (t Target) Open(ctx context.Context, want topo.Topology, logs string) (*target.Site, error) {
+	s, err := t.open(ctx, network.Places(want), logs)
 	if err == nil {
 		s.Topology = want
 	}
@@ -70,8 +73,12 @@ func (Target) Open(ctx context.Context, want topo.Topology, logs string) (*targe
 }
 
 // Open is Target.Open for places given by name.
-func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err error) {
-	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{}, keys: map[[2]string]wgtypes.Key{},
+func Open(ctx context.Context, names []string, logs string) (*target.Site, error) {
+	return Target{}.open(ctx, names, logs)
+}
+
+func (t Target) open(ctx context.Context, names []string, logs string) (_ *target.Site, err error) {
+	l := &lab{places: map[string]*place{}, logs: logs, commands: t.Commands, found: map[string]string{}, keys: map[[2]string]wgtypes.Key{},
 		values: map[string]string{"dir": hostns.Dir, "cgroup": cgroup.Name(), "cpus": plan.Mask(allCPUs())}}
 	defer func() {
 		if err != nil {

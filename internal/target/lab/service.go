@@ -5,15 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
@@ -24,8 +20,7 @@ import (
 type service struct {
 	plan.Service
 	in   string
-	log  *os.File // takes stdout and stderr
-	from int64    // offset of its own output: a resumed run appends to the earlier log
+	log  *logFile // takes stdout and stderr
 	stop context.CancelFunc
 	done chan struct{} // closed when it has exited
 	err  error         // exit error, valid once done is closed
@@ -79,8 +74,9 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 		return fmt.Errorf("service %s: %w", s.Name, err)
 	}
 	d := &service{Service: *s, in: p.name, done: make(chan struct{})}
-	if err := l.openLog(p, d); err != nil {
-		return err
+	var err error
+	if d.log, err = l.openLog(p, s.Name); err != nil {
+		return fmt.Errorf("log of service %s: %w", s.Name, err)
 	}
 	// Not derived from ctx: the service outlives its step.
 	life, stop := context.WithCancel(context.Background())
@@ -88,7 +84,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	cmd, _ := local.Command(life, plan.Expand(l.values, s.Argv...), nil)
 	cmd.Env = l.environ(s.Env)
 	cmd.Dir = hostns.Dir // otherwise it is the machine's / (fs/namespace.c, mntns_install)
-	cmd.Stdout, cmd.Stderr = d.log, d.log
+	cmd.Stdout, cmd.Stderr = d.log.File, d.log.File
 	if err := p.host.Do(cmd.Start); err != nil {
 		stop()
 		d.log.Close()
@@ -115,7 +111,7 @@ func (l *lab) ready(ctx context.Context, p *place, d *service) error {
 	if err == nil || errors.Is(err, target.ErrService) {
 		return err
 	}
-	return fmt.Errorf("service %s: %w%s", d.Name, err, d.tail())
+	return fmt.Errorf("service %s: %w%s", d.Name, err, d.log.tail())
 }
 
 func (l *lab) isReady(ctx context.Context, p *place, d *service) error {
@@ -131,7 +127,7 @@ func (l *lab) isReady(ctx context.Context, p *place, d *service) error {
 			return err
 		})
 	case r.Line != "":
-		b, err := d.logged(0)
+		b, err := d.log.logged(0)
 		if err == nil && !bytes.Contains(b, []byte(r.Line)) {
 			err = fmt.Errorf("its log does not contain %q", r.Line)
 		}
@@ -150,14 +146,14 @@ func (d *service) ended() error {
 	if d.err != nil {
 		how = d.err.Error()
 	}
-	return fmt.Errorf("%w: %s in %s: %s%s", target.ErrService, d.Name, d.in, how, d.tail())
+	return fmt.Errorf("%w: %s in %s: %s%s", target.ErrService, d.Name, d.in, how, d.log.tail())
 }
 
 // said quotes the logs of a place's services for an error.
 func (l *lab) said(in string) string {
 	said := ""
 	for _, d := range l.services {
-		if tail := d.tail(); d.in == in && tail != "" {
+		if tail := d.log.tail(); d.in == in && tail != "" {
 			said += "; last log lines of " + d.Name + tail
 		}
 	}
@@ -183,65 +179,4 @@ func (l *lab) stopServices() {
 		d.log.Close()
 	}
 	l.services = nil
-}
-
-// openLog opens d's log once: a later look at its name could find another file.
-func (l *lab) openLog(p *place, d *service) error {
-	name := filepath.Join(l.logs, d.in+"-"+d.Name+".log")
-	if l.logs == "" {
-		name = fmt.Sprintf("/proc/%d/root%s/%s.log", p.host.PID(), hostns.Dir, d.Name)
-	}
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o666)
-	if err != nil {
-		return fmt.Errorf("log of service %s: %w", d.Name, err)
-	}
-	var stat unix.Stat_t
-	if err = unix.Fstat(int(f.Fd()), &stat); err == nil && (stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Nlink != 1) {
-		err = errors.New("not a regular file with a single name; remove it")
-	}
-	if err == nil {
-		d.from, err = f.Seek(0, io.SeekEnd)
-	}
-	if err != nil {
-		f.Close()
-		return fmt.Errorf("log of service %s: %s: %w", d.Name, filepath.Base(name), err)
-	}
-	d.log = f
-	return nil
-}
-
-// logged returns the last most bytes of d's log, or all of it if most is 0.
-func (d *service) logged(most int64) ([]byte, error) {
-	info, err := d.log.Stat()
-	if err != nil {
-		return nil, err
-	}
-	from := d.from
-	if most > 0 {
-		from = max(from, info.Size()-most)
-	}
-	return io.ReadAll(io.NewSectionReader(d.log, from, info.Size()-from))
-}
-
-// Limits on the part of a log that an error quotes.
-const (
-	tailBytes = 2000
-	tailLines = 5
-)
-
-func (d *service) tail() string {
-	b, err := d.logged(tailBytes)
-	if err != nil {
-		return fmt.Sprintf(" (cannot read its log: %v)", err)
-	}
-	return quoted(string(b))
-}
-
-// quoted returns the last lines of a program's output for an error.
-func quoted(said string) string {
-	lines := strings.Split(strings.TrimSpace(said), "\n")
-	if lines[0] == "" {
-		return ""
-	}
-	return ": " + strings.Join(lines[max(0, len(lines)-tailLines):], "; ")
 }
