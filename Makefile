@@ -47,6 +47,7 @@ test: tools check dist-test ## run all tests, with the real tools
 
 tools: ## install missing tools that the tests need
 	./scripts/install-tools $(PACKAGES)
+	@./scripts/install-netperf || echo "no netperf: its package cannot be had here; trials of its probes will be skipped" >&2
 	-./scripts/guest-kernel
 	@command -v gcc >/dev/null || echo "no gcc: cannot build flanneld, so its tests will be skipped" >&2
 	@$(MAKE) --no-print-directory benchstat || echo "no benchstat: its source cannot be had or built here; its tests will be skipped" >&2
