@@ -183,7 +183,7 @@ func (r *Refutation) Run(ctx context.Context) (verdicts []explain.Verdict, _ err
 			err = store.WriteFile(filepath.Join(r.Account.Dir, account.TestsDir, account.VerdictsFile), b)
 		}
 		if err != nil {
-			return nil, failure.Environment.Errorf("%w: make room, then %s", err, r.again())
+			return nil, failure.Environment.Errorf("%w: %s, then %s", err, store.Remedy(err), r.again())
 		}
 	}
 	return verdicts, nil

@@ -229,8 +229,8 @@ func (r *runner) stopped(err error) error {
 	case errors.Is(err, store.ErrGone):
 		return failure.Check.Of(err)
 	case errors.As(err, new(store.Resume)): // it says how already
-	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		err = fmt.Errorf("%w: make room, then %s", err, r.resumeHint())
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO):
+		err = fmt.Errorf("%w: %s, then %s", err, store.Remedy(err), r.resumeHint())
 	default:
 		err = fmt.Errorf("%w; finished trials are kept in %s; %s", err, r.Dir, r.resumeHint())
 	}

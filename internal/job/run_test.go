@@ -21,6 +21,7 @@ func TestStopped(t *testing.T) {
 	}{
 		{errors.New("the network is gone"), "finished trials are kept in out"},
 		{fmt.Errorf("write: %w", syscall.ENOSPC), "make room"},
+		{fmt.Errorf("sync: %w", syscall.EIO), "check the device below it"},
 		{fmt.Errorf("no space: make room, then %w", store.Resume{Dir: "out"}), "make room"},
 	} {
 		err := r.stopped(c.err)

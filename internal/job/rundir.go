@@ -53,7 +53,7 @@ func (r *runner) open() (*store.Dir, error) {
 	}
 	if err != nil {
 		d.Close()
-		return nil, failure.Environment.Errorf("%w: make room, or use another -o", err)
+		return nil, failure.Environment.Errorf("%w: %s, or use another -o", err, store.Remedy(err))
 	}
 	return d, nil
 }

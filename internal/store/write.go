@@ -70,7 +70,7 @@ func (d *Dir) append(line []byte) error {
 		return nil
 	}
 	// A line that is possibly not on the disk counts as not written.
-	err = fmt.Errorf("%s: the trial is not recorded: %w; %s, then %w", d.results.Name(), err, remedy(err), Resume{d.path})
+	err = fmt.Errorf("%s: the trial is not recorded: %w; %s, then %w", d.results.Name(), err, Remedy(err), Resume{d.path})
 	if cutErr := errors.Join(d.results.Truncate(d.size), d.sync()); cutErr != nil {
 		err = errors.Join(err, fmt.Errorf("%s: cannot remove the incomplete last line before --resume: %w", d.results.Name(), cutErr))
 		d.broken = err
@@ -104,11 +104,11 @@ func (d *Dir) OrGone(err error) error {
 }
 
 func (d *Dir) notKept(err error) error {
-	return d.OrGone(fmt.Errorf("%s: %w; %s, then %w", d.path, err, remedy(err), Resume{d.path}))
+	return d.OrGone(fmt.Errorf("%s: %w; %s, then %w", d.path, err, Remedy(err), Resume{d.path}))
 }
 
-// remedy is what helps where a file cannot be written.
-func remedy(err error) string {
+// Remedy is what helps where a file cannot be written.
+func Remedy(err error) string {
 	switch {
 	case errors.Is(err, unix.EFBIG):
 		return "raise the limit of a file's size (ulimit -f)"
