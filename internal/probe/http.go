@@ -98,7 +98,7 @@ func (p HTTP) wrk(b []byte) (Measured, error) {
 	}
 	mean, p50, p99 := wrkMean.FindSubmatch(b), wrkP50.FindSubmatch(b), wrkP99.FindSubmatch(b)
 	count, rate := wrkCount.FindSubmatch(b), wrkRate.FindSubmatch(b)
-	if mean == nil || p50 == nil || p99 == nil || count == nil || rate == nil {
+	if mean == nil || (p50 == nil) != (p99 == nil) || count == nil || rate == nil {
 		return Measured{}, fmt.Errorf("no whole result in %.200q", b)
 	}
 	n, seconds := digits(count[1]), digits(count[2])
@@ -129,7 +129,10 @@ func (p HTTP) measured(n, rate, p50, p99, mean float64) Measured {
 	return m
 }
 
-// duration returns the seconds of a match of wrkTime.
+// duration returns the seconds of a match of wrkTime; 0 without one.
 func duration(m [][]byte) float64 {
+	if m == nil {
+		return 0
+	}
 	return digits(m[1]) * map[string]float64{"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60}[string(m[2])]
 }

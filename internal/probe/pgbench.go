@@ -73,11 +73,15 @@ var (
 func (p PGBench) Parse(out Output) (Measured, error) {
 	b := out.Client
 	count, failed, mean, rate := pgCount.FindSubmatch(b), pgFailed.FindSubmatch(b), pgMean.FindSubmatch(b), pgRate.FindSubmatch(b)
-	if count == nil || failed == nil || mean == nil || rate == nil {
+	if count == nil || mean == nil || rate == nil {
 		return Measured{}, fmt.Errorf("pgbench: no whole result in %.200q", b)
 	}
-	if n := digits(failed[1]); n > 0 || digits(count[1]) == 0 {
-		return Measured{}, fmt.Errorf("pgbench: %.0f of %s transactions failed", n, count[1])
+	failures := 0.0
+	if failed != nil { // versions before 15 end at the first one
+		failures = digits(failed[1])
+	}
+	if failures > 0 || digits(count[1]) == 0 {
+		return Measured{}, fmt.Errorf("pgbench: %.0f of %s transactions failed", failures, count[1])
 	}
 	n, r, s := digits(count[1]), digits(rate[1]), digits(mean[1])/1e3
 	return checked("pgbench", closedLoop(n, r, 0, 0, s), inFlight(r, s, or(p.Connections, pgConnections)))

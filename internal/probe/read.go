@@ -51,6 +51,11 @@ func readers() []reader {
 		{"NetPIPE", netpipeHeadRE, readNetPIPE},
 		{"fping", fpingHeadRE, readFping},
 		{"ping", pingHeadRE, readPing},
+		{"wrk", wrkHeadRE, readWrk},
+		{"h2load", h2loadHeadRE, readH2load},
+		{"pgbench", pgHeadRE, readPGBench},
+		{"dnsperf", dnsHeadRE, readDNSPerf},
+		{"redis-benchmark", redisHeadRE, readRedis},
 	}
 }
 
