@@ -26,7 +26,8 @@ func importCommand() *cobra.Command {
 recognizes the outputs of iperf3 (JSON, text), iperf 2 (text, -y C), netperf (tables,
 omni), sockperf, nuttcp, qperf, ping, fping, osu_latency, osu_bw, NetPIPE, wrk, h2load,
 pgbench, dnsperf and redis-benchmark (--csv), in any units, also in logs, behind times and
-names, and in JSON. It takes what arrived, not what was sent, and refuses a file that does not state it, or that measured both directions at once.
+names, and in JSON. It takes what arrived, not what was sent, and refuses a file that does
+not state it, or that measured both directions at once.
 
 The network of a file is its directory's name, or --network, or a part of its path: in
 --as, {network} and {probe} name those, {n}, as often as it occurs, is thrown away, and any
