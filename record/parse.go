@@ -30,6 +30,9 @@ func (p *parser) result(line []byte) (*Result, bool) {
 	if p.strings == nil {
 		p.strings, p.asked, p.found = map[string]string{}, map[string]map[string]string{}, map[string]Observed{}
 		p.keys, p.abouts = map[string]Value{}, map[About]*About{}
+		for _, d := range definitions { // these are in the program: a garbage collector has nothing to follow
+			p.strings[`"`+string(d.ID)+`"`], p.strings[`"`+d.Unit+`"`] = string(d.ID), d.Unit
+		}
 	}
 	p.b = line
 	r := &Result{Format: Format}
@@ -142,7 +145,15 @@ func (p *parser) shared(s *string) bool {
 	return ok
 }
 
-func (p *parser) text(s *string) bool { return json.Unmarshal(p.quoted(), s) == nil }
+// text reads a string of its own: without json's machinery if it has only printable ASCII, which includes histograms.
+func (p *parser) text(s *string) bool {
+	b := p.quoted()
+	if bytes.ContainsFunc(b, func(r rune) bool { return r < ' ' || r > '~' || r == '\\' }) || len(b) < len(`""`) {
+		return json.Unmarshal(b, s) == nil
+	}
+	*s = string(b[1 : len(b)-1])
+	return true
+}
 
 func (p *parser) integer(v *int) bool { return json.Unmarshal(p.digits(), v) == nil }
 

@@ -176,7 +176,7 @@ func (c *Chain) values(paths map[string]*Sample) map[*Sample]Series {
 
 // means returns the means of the histograms, false if a trial has none.
 func (s *Sample) means(name record.Quantity) (Series, bool) {
-	m := newMeans(s.cores.placesOf(s.ok))
+	m := newMeans(s.places, s.at)
 	for i, t := range s.ok {
 		v, ok := t.Get(name)
 		switch {

@@ -137,7 +137,10 @@ func (c *Cores) WereFar(r *record.Result) (apart, ok bool) {
 // placeOf returns the place of a trial with the distance before its traffic; that of nil Cores has none.
 func (c *Cores) placeOf(r *record.Result) place {
 	p := placeOf(r)
-	if before, ok := r.Get(record.CoreToCore); c != nil && ok && before.Value > 0 {
+	if c == nil {
+		return p
+	}
+	if before, ok := r.Get(record.CoreToCore); ok && before.Value > 0 {
 		if p.cores = coresNear; before.Value > c.bound {
 			p.cores = coresFar
 		}

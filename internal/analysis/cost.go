@@ -216,13 +216,25 @@ func (s *Sample) ownCost() (cost OwnCost, costs Series) {
 			usable = append(usable, t.Result)
 		}
 	}
+	places, at := s.cores.placesOf(usable)
+	series := func(name record.Quantity, of func(*record.Result, record.Value) float64) (Series, named) {
+		m, n := newMeans(places, at), named{}
+		for i, r := range usable {
+			if v, ok := r.Get(name); ok {
+				m.add(i, of(r, v))
+				n = named{v.Name, v.Unit}
+			}
+		}
+		return m.series(), n
+	}
+	asStored := func(_ *record.Result, v record.Value) float64 { return v.Value }
 	for _, own := range ownCosts {
-		costs, n := s.cores.seriesBy(usable, own.name, ownCostOf)
-		if delivered, _ := s.cores.seriesOf(usable, record.Delivered); own.name == record.CPUOwnPerPacket && delivered.Len() == 0 {
+		costs, n := series(own.name, ownCostOf)
+		if delivered, _ := series(record.Delivered, asStored); own.name == record.CPUOwnPerPacket && delivered.Len() == 0 {
 			continue // TCP does not choose its packets
 		}
 		if costs = costs.Positive(); costs.Len() > 0 {
-			rates, _ := s.cores.seriesOf(usable, own.of)
+			rates, _ := series(own.of, asStored)
 			return OwnCost{Name: n.name, Unit: n.unit, Value: ownMean(costs, rates)}, costs
 		}
 	}
@@ -252,24 +264,6 @@ func ownMean(costs, rates Series) stat.Interval {
 	mean := stat.Sums(v[0], v[1], single)
 	mean.Lo = max(0, mean.Lo)
 	return mean
-}
-
-// seriesOf returns the value called name of results, which must be sorted by block.
-func (c *Cores) seriesOf(results []*record.Result, name record.Quantity) (Series, named) {
-	return c.seriesBy(results, name, func(r *record.Result, v record.Value) float64 { return v.Value })
-}
-
-// seriesBy is seriesOf with a number of each value.
-func (c *Cores) seriesBy(results []*record.Result, name record.Quantity, of func(*record.Result, record.Value) float64) (Series, named) {
-	places, at := c.placesOf(results)
-	m, n := newMeans(places, at), named{}
-	for i, r := range results {
-		if v, ok := r.Get(name); ok {
-			m.add(i, of(r, v))
-			n = named{v.Name, v.Unit}
-		}
-	}
-	return m.series(), n
 }
 
 // ownCostOf returns an own cost as trials of this version store it. Older ones divided the time of both ends by the

@@ -31,9 +31,12 @@ type Sample struct {
 	all            *Sample          // the same trials, busy; nil if none is disturbed
 	apart          *Sample          // the same trials, whose places have the distances of the CPUs; nil if the run has one
 	cores          *Cores           // nil: places have no distance
+	places         []place          // of ok, sorted
+	at             []int            // of each of ok, in places
 	firsts         map[named]int
 	names          []valued // of ok trials' values, in order
 	values         map[record.Key]Series
+	threads        *[]Thread  // of ok; nil until somebody asks
 	observed       []Observed // of ok
 	failed         []Observed // of those that failed or are invalid
 }
@@ -135,7 +138,7 @@ func (s *Sample) fill() {
 			s.ok = append(s.ok, t.Result)
 		}
 	}
-	places, at := s.cores.placesOf(s.ok)
+	s.places, s.at = s.cores.placesOf(s.ok)
 	type sum struct {
 		means
 		last int // trial that gave a value: the first of a name counts
@@ -150,7 +153,7 @@ func (s *Sample) fill() {
 			k := v.Key()
 			c := sums[k]
 			if c == nil {
-				c = &sum{newMeans(places, at), -1}
+				c = &sum{newMeans(s.places, s.at), -1}
 				sums[k] = c
 				s.names = append(s.names, valued{k, v.Unit})
 			}
@@ -167,16 +170,21 @@ func (s *Sample) fill() {
 
 // placesOf returns the sorted places of results, and the index of each result's place.
 func (c *Cores) placesOf(results []*record.Result) (places []place, at []int) {
-	for _, t := range results {
-		if p := c.placeOf(t); len(places) == 0 || places[len(places)-1] != p {
-			places = append(places, p)
-		}
+	all, at := make([]place, len(results)), make([]int, len(results))
+	for i, t := range results {
+		all[i] = c.placeOf(t)
 	}
-	slices.SortFunc(places, place.compare) // sorted already where there are no pairs
-	places = slices.Compact(places)
-	for _, t := range results {
-		n, _ := slices.BinarySearchFunc(places, c.placeOf(t), place.compare)
-		at = append(at, n)
+	places = slices.Compact(slices.Clone(all))
+	if !slices.IsSortedFunc(places, place.compare) { // they are where there are no pairs
+		slices.SortFunc(places, place.compare)
+		places = slices.Compact(places)
+	}
+	n := 0
+	for i, p := range all {
+		if n < len(places) && p != places[n] {
+			n, _ = slices.BinarySearchFunc(places, p, place.compare)
+		}
+		at[i] = n
 	}
 	return places, at
 }
@@ -234,7 +242,7 @@ func (s *Sample) Values(q record.Quantity) Series {
 	if !q.ResponseTime() || series.Len() == 0 {
 		return series
 	}
-	m, silent := newMeans(s.cores.placesOf(s.ok)), false
+	m, silent := newMeans(s.places, s.at), false
 	for i, t := range s.ok {
 		v, ok := t.Get(q)
 		if !ok && unanswered(t) {

@@ -73,8 +73,7 @@ func enough(confidence float64, lost, of, remain, all int) bool {
 func shared(samples []*Sample) int {
 	var all []Series
 	for _, s := range samples {
-		places, _ := s.cores.placesOf(s.ok)
-		all = append(all, Series{places, make([]float64, len(places))})
+		all = append(all, Series{s.places, make([]float64, len(s.places))})
 	}
 	blocks, _ := Common(all...)
 	return len(blocks)

@@ -58,11 +58,19 @@ func (t Thread) Engine() bool {
 }
 
 // Threads returns the threads of the row's counted trials, the busiest first; nil if the trials did not
-// record them.
-func (r Row) Threads() (out []Thread) {
+// record them. The caller must not change them.
+func (r Row) Threads() []Thread {
 	if r.counted == nil {
 		return nil
 	}
+	if r.counted.threads == nil {
+		all := r.threads()
+		r.counted.threads = &all
+	}
+	return *r.counted.threads
+}
+
+func (r Row) threads() (out []Thread) {
 	var blocks []int // that recorded threads
 	for _, n := range r.counted.names {
 		if n.Name == record.CPUThread {

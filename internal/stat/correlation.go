@@ -189,11 +189,20 @@ func ranks(v []float64) []float64 {
 	if n := len(real); n > 0 {
 		rounding = 2e-9 * (real[3*n/4]/2 - real[n/4]/2) // without overflow
 	}
+	rank, below, upTo := make([]float64, len(v)), 0, 0 // of ordered
+	for i, x := range ordered {
+		for below < len(v) && ordered[below] < x-rounding {
+			below++
+		}
+		for upTo < len(v) && ordered[upTo] <= x+rounding {
+			upTo++
+		}
+		rank[i] = float64(below+upTo-len(v)) / 2
+	}
 	out := make([]float64, len(v))
 	for i, x := range v {
-		below, _ := slices.BinarySearch(ordered, x-rounding)
-		upTo, _ := slices.BinarySearch(ordered, math.Nextafter(x+rounding, math.Inf(1)))
-		out[i] = float64(below+upTo-len(v)) / 2
+		at, _ := slices.BinarySearch(ordered, x)
+		out[i] = rank[at]
 	}
 	return out
 }
