@@ -30,7 +30,8 @@ func (c Contents) past() (p past, ok bool) {
 		Weir string `json:"weir"`
 		facts.Facts
 	}
-	if c.Target.Exists() || len(c.Results) == 0 || json.Unmarshal(c.Hosts["local"], &host) != nil {
+	builds := slices.ContainsFunc(c.Spec.Networks, func(u study.Use) bool { return u.Options[study.ProgramsKey] != "" })
+	if builds || c.Target.Exists() || len(c.Results) == 0 || json.Unmarshal(c.Hosts["local"], &host) != nil {
 		return p, false
 	}
 	first := c.Results[0].Start

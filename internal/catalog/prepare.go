@@ -96,7 +96,7 @@ func prepareNetwork(u study.Use, s topo.Spec, at network.Where) (n experiment.Ne
 	if at != network.InLab { // names and addresses are the target's to say
 		n.Topology.Exists, n.Topology.Segments = true, nil
 	}
-	_, err = network.Build(n.Driver, n.Topology)
+	n.Topology.Programs, err = programs(u, n, at)
 	return n, err
 }
 

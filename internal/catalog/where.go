@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/study"
 )
 
@@ -22,6 +24,7 @@ func (n Network) Driver(u study.Use) (network.Driver, error) {
 	d := n.New()
 	u.Options = maps.Clone(u.Options)
 	delete(u.Options, study.AlsoKey)
+	delete(u.Options, study.ProgramsKey)
 	if err := u.Decode(d); err != nil || len(steps) == 0 {
 		return d, err
 	}
@@ -59,3 +62,20 @@ func (n Network) Elsewhere(name string, at network.Where) error {
 
 // instead is a network to build instead of one that exists.
 const instead = "vxlan-overlay"
+
+// programs returns the directory of the option programs, or an error where weir cannot run programs of its choice, or
+// for a network that has no plan.
+func programs(u study.Use, n experiment.Network, at network.Where) (dir string, err error) {
+	p, err := network.Build(n.Driver, n.Topology)
+	if err == nil {
+		dir, err = u.Programs()
+	}
+	switch {
+	case err != nil || dir == "":
+	case at != network.InLab:
+		err = fmt.Errorf("%s: programs: weir runs what machines have that it finds; leave it out, or measure in the lab (without --ssh or --kube)", u.Name)
+	case slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Guest != nil }):
+		err = fmt.Errorf("%s: programs: its hosts or pods are virtual machines, which do not have that directory; use another network", u.Name)
+	}
+	return dir, err
+}

@@ -74,7 +74,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.` + "
 	c.Flags().BoolVar(&f.json, "json", false, "print the tables as JSON")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the whole report, not the answer alone")
 	c.Flags().BoolVar(&f.trace, "trace", false, "after the trials, trace 100 requests through each network (weir trace)")
-	c.Flags().BoolVar(&f.commands, "allow-commands", false, "let events run the commands that the study brings, with weir's privileges")
+	c.Flags().BoolVar(&f.commands, "allow-commands", false, "let events run the commands that the study brings, and networks the programs of a directory that it names, with weir's privileges")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
 	return headings(c, studyHeadings), f

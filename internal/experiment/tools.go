@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -35,7 +37,7 @@ func (r *run) findPrograms(ctx context.Context, network string, site *target.Sit
 // find returns an error when a tool cannot run on a host of site, and warns once about each. It asks all
 // hosts at once. A lost host is no reason to skip the trials of others.
 func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInfo) error {
-	hosts := site.Hosts()
+	hosts, tools := site.Hosts(), preferred(site, tools)
 	answers := make([]map[string]found, len(hosts))
 	atOnce(indices(hosts), func(i int) error {
 		answers[i] = map[string]found{}
@@ -70,26 +72,42 @@ func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInf
 	return errors.Join(errs...)
 }
 
+// preferred returns tools with the paths of those that are in the directory of the site's own programs.
+func preferred(site *target.Site, tools []facts.ToolInfo) []facts.ToolInfo {
+	dir := site.Topology.Programs
+	if dir == "" {
+		return tools
+	}
+	tools = slices.Clone(tools)
+	for i, t := range tools {
+		own := filepath.Join(dir, filepath.Base(t.Program))
+		if _, err := fs.Stat(site.Hosts()[0].FS, strings.TrimPrefix(own, "/")); err == nil {
+			tools[i].Program = own
+		}
+	}
+	return tools
+}
+
 // tools adds the versions of the tools that measured a trial, on the hosts of the site.
 func (r *run) tools(site *target.Site, pr probe.Probe, res *record.Result) {
-	ts := pr.Info().Tools
+	ts, at := pr.Info().Tools, preferred(site, pr.Info().Tools)
 	if res.Status != record.OK || len(ts) == 0 {
 		return
 	}
-	version := func(program string) string {
+	version := func(i int) string {
 		var all []string
 		for _, h := range site.Hosts() {
-			if v := r.found[[2]string{h.ID, program}].version; !slices.Contains(all, v) {
+			if v := r.found[[2]string{h.ID, at[i].Program}].version; !slices.Contains(all, v) {
 				all = append(all, v)
 			}
 		}
 		return strings.Join(all, ", ")
 	}
-	client := ts[len(ts)-1].Program
+	last := len(ts) - 1
 	if !record.Tool.In(res.Observed) { // its output has no version
-		record.Tool.Put(res.Observed, strings.TrimSpace(client+" "+version(client)))
+		record.Tool.Put(res.Observed, strings.TrimSpace(ts[last].Program+" "+version(last)))
 	}
-	for _, other := range ts[:len(ts)-1] { // the client's launcher or its server
-		record.VersionOf(other.Program).Put(res.Observed, version(other.Program))
+	for i, other := range ts[:last] { // the client's launcher or its server
+		record.VersionOf(other.Program).Put(res.Observed, version(i))
 	}
 }

@@ -116,7 +116,8 @@ func Check(s study.Study) error {
 	return failure.Usage.Of(err)
 }
 
-// AllowCommands returns the lab in which events run commands of a study; other places never do.
+// AllowCommands returns the lab in which events run commands of a study, and networks prefer the programs of a directory
+// that it names; other places never do.
 func (p Place) AllowCommands() Place {
 	if _, ok := p.Target.(lab.Target); ok {
 		p.Target = lab.Target{Commands: true}
@@ -130,7 +131,8 @@ func (p Place) AllowsCommands() bool {
 	return ok && t.Commands
 }
 
-// Allows returns an error if an event of the study runs a command, and the user has not allowed it.
+// Allows returns an error if an event of the study runs a command, or a network programs of a directory, and the user has
+// not allowed it.
 func (p Place) Allows(s study.Study) error {
 	if p.AllowsCommands() {
 		return nil
@@ -138,6 +140,11 @@ func (p Place) Allows(s study.Study) error {
 	for _, e := range s.Events {
 		for _, c := range e.Commands() {
 			return failure.Usage.Errorf("event %s runs %q, a command that the study brings, with weir's privileges: read the study, then add --allow-commands to weir run", e.Name, strings.Join(c.Argv, " "))
+		}
+	}
+	for _, u := range s.Networks {
+		if dir, _ := u.Programs(); dir != "" {
+			return failure.Usage.Errorf("network %s runs the programs in %s, which the study chooses, with weir's privileges: look at them, then add --allow-commands to weir run", u.Name, dir)
 		}
 	}
 	return nil

@@ -96,6 +96,8 @@ type Topology struct {
 	// Exists: a target found these hosts, and weir does not change them. Segments is then empty.
 	Exists bool
 	Find   Find
+	// Programs is a directory whose programs come before all others of their name in every place; "" is none.
+	Programs string
 }
 
 // A NIC is a profile of hardware segmentation for underlay devices.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/target/local"
 )
 
 // command runs a command of the study in p, whose log keeps what it prints. Nothing of its process group outlives it.
@@ -29,8 +28,8 @@ func (l *lab) command(ctx context.Context, p *place, c *plan.Command) error {
 	defer log.Close()
 	ctx, cancel := bound(ctx, c.Seconds())
 	defer cancel()
-	cmd, _ := local.Command(ctx, plan.Expand(l.values, c.Argv...), nil)
-	cmd.Env, cmd.Dir = l.environ(nil), hostns.Dir
+	cmd, _ := p.command(ctx, plan.Expand(l.values, c.Argv...), nil)
+	cmd.Env, cmd.Dir = l.environ(p, nil), hostns.Dir
 	cmd.Stdout, cmd.Stderr = log.File, log.File
 	if _, err = fmt.Fprintf(log, "%s %q\n", time.Now().UTC().Format(time.RFC3339Nano), cmd.Args); err != nil {
 		return fmt.Errorf("log of the command: %w", err)

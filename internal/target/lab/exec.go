@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
@@ -52,8 +55,29 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 // environ returns this program's environment plus the plan's env. Temporary files, such as
 // containerd's stacks, vanish with the host. PATH includes administration directories (iptables),
 // which Debian omits for ordinary users.
-func (l *lab) environ(env []string) []string {
-	return append(append(os.Environ(), "TMPDIR="+hostns.Dir, "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin"), plan.Expand(l.values, env...)...)
+func (l *lab) environ(p *place, env []string) []string {
+	return append(append(os.Environ(), "TMPDIR="+hostns.Dir, p.path()+":/usr/sbin:/sbin"), plan.Expand(l.values, env...)...)
+}
+
+// path is the environment's PATH, in which the preferred programs come first.
+func (p *place) path() string {
+	if p.programs == "" {
+		return "PATH=" + os.Getenv("PATH")
+	}
+	return "PATH=" + p.programs + string(filepath.ListSeparator) + os.Getenv("PATH")
+}
+
+// command is local.Command that prefers the place's own programs, whichever path the network has for them.
+func (p *place) command(ctx context.Context, argv, env []string) (*exec.Cmd, local.Tag) {
+	if p.programs == "" {
+		return local.Command(ctx, argv, env)
+	}
+	cmd, tag := local.Command(ctx, argv, append(env, p.path()))
+	own := filepath.Join(p.programs, filepath.Base(argv[0]))
+	if _, err := os.Stat(own); err == nil {
+		cmd.Path, cmd.Err = own, facts.Safe(own)
+	}
+	return cmd, tag
 }
 
 func bound(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
@@ -64,8 +88,8 @@ func bound(ctx context.Context, seconds int) (context.Context, context.CancelFun
 // output runs a command and returns its standard output, or its standard error if that is all it
 // prints. An error quotes the end of standard error.
 func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string, error) {
-	cmd, _ := local.Command(ctx, plan.Expand(l.values, argv...), nil)
-	cmd.Env = l.environ(env)
+	cmd, _ := p.command(ctx, plan.Expand(l.values, argv...), nil)
+	cmd.Env = l.environ(p, env)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := p.host.Do(cmd.Start); err != nil {

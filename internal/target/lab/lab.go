@@ -54,22 +54,36 @@ type place struct {
 	guest *vm.Node         // nil until a step makes the pod a virtual machine
 	known map[string]int32 // device numbers by name
 	sysfs *sysfs
+	// programs is topo.Topology.Programs.
+	programs string
 }
 
 // Target is this machine as a target.Target.
 type Target struct {
-	Commands bool // steps can run commands of the study, which its user has allowed
+	Commands bool // steps can run commands of the study, and programs where it says, which its user has allowed
 }
 
 // Open makes a namespace for each host and pod of want, and for the switch between hosts. Nothing
 // connects them yet. Services log to the directory logs, or to the state directory of their place
 // when logs is "".
 func (t Target) Open(ctx context.Context, want topo.Topology, logs string) (*target.Site, error) {
-	s, err := t.open(ctx, network.Places(want), logs)
-	if err == nil {
-		s.Topology = want
+	if want.Programs != "" {
+		if !t.Commands {
+			return nil, fmt.Errorf("programs of %s are not allowed: weir runs what a study chooses only where its user says so (weir run --allow-commands)", want.Programs)
+		}
+		if _, err := os.ReadDir(want.Programs); err != nil {
+			return nil, fmt.Errorf("programs: %w", err)
+		}
 	}
-	return s, err
+	s, err := t.open(ctx, network.Places(want), logs)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range s.Nodes {
+		n.(*place).programs = want.Programs
+	}
+	s.Topology = want
+	return s, nil
 }
 
 // Open is Target.Open for places given by name.

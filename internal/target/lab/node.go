@@ -45,7 +45,7 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	cmd, tag := local.Command(ctx, c.Argv, c.Env)
+	cmd, tag := p.command(ctx, c.Argv, c.Env)
 	cmd.Dir = c.Dir
 	cmd.Stdout, cmd.Stderr = c.Mark.Writer(ctx, p.Host(), c.Stdout), c.Stderr
 	var stdin io.WriteCloser

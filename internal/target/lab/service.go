@@ -14,7 +14,6 @@ import (
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
-	"github.com/weir-bench/weir/internal/target/local"
 )
 
 type service struct {
@@ -81,8 +80,8 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	// Not derived from ctx: the service outlives its step.
 	life, stop := context.WithCancel(context.Background())
 	d.stop = stop
-	cmd, _ := local.Command(life, plan.Expand(l.values, s.Argv...), nil)
-	cmd.Env = l.environ(s.Env)
+	cmd, _ := p.command(life, plan.Expand(l.values, s.Argv...), nil)
+	cmd.Env = l.environ(p, s.Env)
 	cmd.Dir = hostns.Dir // otherwise it is the machine's / (fs/namespace.c, mntns_install)
 	cmd.Stdout, cmd.Stderr = d.log.File, d.log.File
 	if err := p.host.Do(cmd.Start); err != nil {
