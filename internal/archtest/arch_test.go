@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"github.com/weir-bench/weir", "claims", "figures", "schema", "internal/failure", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
 	{"internal/facts", "internal/evidence", "internal/prose", "internal/artifact"},
 	// Decisions: no I/O, no clock, no goroutine.
-	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
+	{"internal/bisect", "internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally"},
 	// The seam that all targets share.
 	{"internal/target"},

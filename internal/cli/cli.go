@@ -91,7 +91,7 @@ that is measured, cannot do it; 4 interrupted, can be resumed.`,
 	root.PersistentFlags().String("lang", "", "language of reports: en or zh (default: that of LC_ALL, LC_MESSAGES or LANG, else en)")
 	root.SetVersionTemplate("weir {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
-	root.AddCommand(runCommand(version), reproduceCommand(version), figureCommand(version), reportCommand(), citeCommand(), packageCommand(), indexCommand(), explainCommand(version), compareCommand(), poolCommand(), importCommand(), planCommand(), labCommand(),
+	root.AddCommand(runCommand(version), reproduceCommand(version), figureCommand(version), reportCommand(), citeCommand(), packageCommand(), indexCommand(), explainCommand(version), compareCommand(), poolCommand(), bisectCommand(version), importCommand(), planCommand(), labCommand(),
 		listCommand(), schemaCommand(), doctorCommand(), versionCommand(version), watchCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand(), coordinateCommand(version), samplerCommand(), redirectCommand(), outliveCommand())
 	root.SetHelpCommand(helpCommand())
 	groupCommands(root)

@@ -157,7 +157,7 @@ var commandHeadings = []struct {
 	title    string
 	commands []string
 }{
-	{"Measure", []string{"run", "reproduce", "figure", "import", "engine"}},
+	{"Measure", []string{"run", "reproduce", "figure", "bisect", "import", "engine"}},
 	{"Read results", []string{"report", "explain", "compare", "pool", "index", "cite", "package", "watch"}},
 	{"Look into a network", []string{"plan", "lab", "trace"}},
 	{"Prepare", []string{"doctor", "list", "schema", "image"}},

@@ -20,6 +20,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/facts"
@@ -52,6 +53,7 @@ var documents = map[string]struct {
 	"result":    {"A trial: a line of results.jsonl and profiles.jsonl", record.Result{}},
 	"host":      {"Facts of a machine: hosts/NAME.json in a results directory", described{}},
 	"report":    {"The report of a run or of several: weir report --format json, weir pool --json", doc.Document{}},
+	"bisect":    {"A search among commits: weir bisect commits --json, and bisect.json", bisect.Outcome{}},
 	"compare":   {"A comparison of runs: weir compare --json", analysis.Comparison{}},
 	"reproduce": {"Published figures and what results say about them: weir reproduce --json", []claim.Outcome{}},
 	"explain":   {"What limits each network: weir explain --json", explain.Explanation{}},

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/record"
@@ -51,7 +52,7 @@ func schemaOf(t *testing.T, name, title string, v any, strict bool) map[string]a
 }
 
 // formatVersions are the formats of documents that have one.
-var formatVersions = map[string]int{"record.Result": record.Format, "report.Document": render.Format, "analysis.Comparison": analysis.ComparisonFormat}
+var formatVersions = map[string]int{"record.Result": record.Format, "report.Document": render.Format, "analysis.Comparison": analysis.ComparisonFormat, "bisect.Outcome": bisect.Format}
 
 // version is the format of a document; 1 if it does not have one.
 func version(v any) int {

@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func bisectCommand(version string) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "bisect commits|…",
+		Short: "Find what made it slower: which of many commits changed what a study measures",
+		Long: `Find what changed what a study measures. Each comparison is a run in which both sides
+alternate, and weir chooses the one that tells most.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return usage("missing what to search in: commits; see %s --help", c.CommandPath())
+		},
+		Example: `  weir bisect commits v0.25.0 v0.28.4 -n flannel-vxlan -p tcp-stream -- make flanneld`,
+	}
+	c.AddCommand(bisectCommits(version))
+	return c
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/job"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/report/render"
+	"github.com/weir-bench/weir/internal/report/several"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// bisectFlags say how to search among commits.
+type bisectFlags struct {
+	study         studyFlags
+	of, certainty string
+	least         string
+	o             job.BisectOptions
+	json          bool
+}
+
+// bisectStudyFlags are the flags of weir run that a search takes.
+var bisectStudyFlags = []string{"networks", "probes", "fast", "blocks", "duration", "warmup", "hosts", "pods", "mtu", "link", "delay", "nic", "keep-disturbed"}
+
+func bisectCommits(version string) *cobra.Command {
+	f := &bisectFlags{o: job.BisectOptions{Repo: "."}}
+	c := &cobra.Command{
+		Use:   "commits GOOD BAD [flags] -- BUILD COMMAND",
+		Short: "Find the commit that changed what a program costs",
+		Long: `Find the commit after GOOD, up to BAD, that changed what a program costs: a daemon of a
+network, the client or server of a probe, or weir itself. The repository is --repo.
+
+The build command runs in a worktree of each commit that weir needs, never in your
+checkout, and leaves programs in {programs}, a directory that is also in
+$WEIR_PROGRAMS. Network and probe start these instead of the installed ones of the
+same name. A program called weir is the engine of the native probes.
+
+Two candidates alternate in random order within each block of one run. weir chooses
+the pair that tells most, and stops when a commit, or that there is none, has the
+probability --certainty. Before a commit is blamed, it is compared with the one
+before it. Commits that do not build, or whose trials fail, are skipped: the answer
+can then be a range. Every comparison is an ordinary results directory in -o, with a
+page of all in bisect.html. Interrupted, the same command or --resume continues.`,
+		Example: `  weir bisect commits v0.25.0 v0.28.4 -n flannel-udp -p tcp-stream -- go build -o {programs}/flanneld .
+  weir bisect commits HEAD~60 HEAD -n host -p tcp-rr -- go build -o {programs}/weir ./cmd/weir
+  weir bisect commits --resume weir-results/bisect-20261127-101500`,
+		RunE: func(c *cobra.Command, as []string) error { return f.run(c, as, version) },
+	}
+	all := &cobra.Command{}
+	f.study.register(all)
+	for _, name := range bisectStudyFlags {
+		c.Flags().AddFlag(all.Flags().Lookup(name))
+	}
+	c.Flags().StringVar(&f.of, "study", "", "study of one network and one probe: a name or a file (default: -n and -p)")
+	c.Flags().StringVar(&f.o.Repo, "repo", f.o.Repo, "a directory in the git repository")
+	c.Flags().DurationVar(&f.o.BuildTimeout, "build-timeout", 20*time.Minute, "when a build is ended, and its commit skipped")
+	c.Flags().StringVar(&f.certainty, "certainty", "95%", "probability at which the search ends")
+	c.Flags().StringVar(&f.least, "least", "2.5%", "smallest change to find; smaller ones count as none")
+	c.Flags().StringVarP(&f.o.Dir, "output", "o", "", "directory for the state and all results (default weir-results/bisect-TIME)")
+	c.Flags().StringVar(&f.o.Resume, "resume", "", "directory of a search to continue")
+	c.Flags().BoolVar(&f.json, "json", false, "print the outcome as JSON")
+	_ = c.MarkFlagDirname("repo")
+	_ = c.MarkFlagDirname("output")
+	_ = c.MarkFlagDirname("resume")
+	return c
+}
+
+func (f *bisectFlags) run(c *cobra.Command, as []string, version string) error {
+	if err := f.options(c, as, version); err != nil {
+		return err
+	}
+	out, page, err := job.BisectCommits(c.Context(), f.o)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(os.Stdout, out)
+	}
+	if err := render.Text(os.Stdout, spoken(several.Bisection(&out)), width()); err != nil {
+		return err
+	}
+	if here, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(here, page); err == nil && !strings.HasPrefix(rel, "..") {
+			page = rel
+		}
+	}
+	tell.Say(lang.T("page: %s", page))
+	return nil
+}
+
+// options reads what to search, unless a directory has it.
+func (f *bisectFlags) options(c *cobra.Command, as []string, version string) (err error) {
+	f.o.Caller, f.o.Output = caller(version), os.Stderr
+	cut := c.ArgsLenAtDash()
+	if cut < 0 {
+		cut = len(as)
+	}
+	if f.o.BuildTimeout <= 0 {
+		return usage("invalid --build-timeout %v: want more than 0s", f.o.BuildTimeout)
+	}
+	if f.o.Resume != "" {
+		if len(as) > 0 {
+			return usage("--resume %s has the commits and the build command; leave out %s", f.o.Resume, strings.Join(as, " "))
+		}
+		return nil
+	}
+	if cut != 2 || len(as) == cut {
+		return usage("%s before -- and %s after it: want GOOD BAD -- BUILD COMMAND, as in: weir bisect commits v1 v2 -n host -p tcp-rr -- go build -o {programs}/weir ./cmd/weir", counted(cut, "argument"), counted(len(as)-cut, "word"))
+	}
+	f.o.Good, f.o.Bad, f.o.Build = as[0], as[1], as[2:]
+	if f.o.Certainty, err = within("certainty", f.certainty, 0.5, 0.9999); err != nil {
+		return err
+	}
+	if f.o.Least, err = within("least", f.least, 0.001, 0.5); err != nil {
+		return err
+	}
+	var study []string
+	if f.of != "" {
+		study = []string{f.of}
+	}
+	if f.o.Study, err = f.study.study(c, study); err != nil {
+		return err
+	}
+	if err := job.OneCell(f.o.Study); err != nil {
+		return err
+	}
+	return place.Check(f.o.Study)
+}
+
+// within reads a share between two bounds.
+func within(flag, text string, lo, hi float64) (float64, error) {
+	v, err := unit.ParsePercent(text)
+	if err != nil {
+		return 0, usage("--%s: %w", flag, err)
+	}
+	if v < lo || v > hi {
+		return 0, usage("invalid --%s %s: want %g%% to %g%%", flag, text, 100*lo, 100*hi)
+	}
+	return v, nil
+}

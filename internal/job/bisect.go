@@ -1,0 +1,259 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/weir-bench/weir/internal/bisect"
+	"github.com/weir-bench/weir/internal/bounds"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+)
+
+// BisectOptions say among which commits to search, and how to build and measure them.
+type BisectOptions struct {
+	Caller
+	Study        study.Study // of one network and one probe
+	Repo         string      // a directory in the git repository
+	Good, Bad    string      // commits, as git names them
+	Build        []string    // command; {programs} in it is where the programs go
+	BuildTimeout time.Duration
+	Certainty    float64 // probability at which the search ends
+	Least        float64 // smallest change to find, a share
+	Dir          string  // for the state and the results; "": one named after the time
+	Resume       string  // directory of a search to continue, which has all of the above
+	Output       io.Writer
+}
+
+// The files in the directory of a search.
+const (
+	bisectFile  = "bisect.json"
+	bisectStudy = "bisect.yaml"
+	bisectPage  = "bisect.html"
+
+	comparisonsDir = "comparisons"
+)
+
+// mostSteps ends a search that its comparisons do not decide.
+const mostSteps = 100
+
+// A bisection is a search that goes on.
+type bisection struct {
+	BisectOptions
+	out    bisect.Outcome
+	search *bisect.Search
+}
+
+// BisectCommits searches for the commit that changed what a study measures, and returns where its page is, too. It stores
+// every comparison; after an error, the same search can continue.
+func BisectCommits(ctx context.Context, o BisectOptions) (out bisect.Outcome, page string, err error) {
+	b := bisection{BisectOptions: o}
+	if err := b.begin(ctx); err != nil {
+		return out, "", err
+	}
+	defer b.leave()
+	if err := b.loop(ctx); err != nil {
+		if ctx.Err() != nil {
+			b.Tell.Warn(lang.T("%d comparisons kept in %s; continue with: %s", len(b.out.Steps), b.Dir, b.again()))
+			return out, "", context.Cause(ctx)
+		}
+		return out, "", err
+	}
+	return b.out, filepath.Join(b.Dir, bisectPage), nil
+}
+
+func (b *bisection) again() string { return "weir bisect commits --resume " + plan.ShellWord(b.Dir) }
+
+// begin creates the directory of a search, or reads that of one to continue.
+func (b *bisection) begin(ctx context.Context) error {
+	if b.Dir == "" {
+		b.Dir = b.Resume
+	}
+	if b.Dir == "" {
+		b.Dir = NewDir("", "bisect")
+	}
+	var err error
+	if b.Dir, err = filepath.Abs(b.Dir); err != nil {
+		return failure.Environment.Of(err)
+	}
+	old, err := readBisection(b.Dir)
+	switch {
+	case b.Resume != "" && err != nil:
+		return failure.Usage.Errorf("nothing to resume: %w", err)
+	case b.Resume != "":
+		b.Repo, b.Build, b.Certainty, b.Least = old.Repo, old.Build, old.Certainty, old.Least
+		b.out = old
+	case err == nil:
+		err = b.same(ctx, old)
+	case errors.Is(err, fs.ErrNotExist):
+		err = b.create(ctx)
+	}
+	if err == nil {
+		b.Study, err = b.study()
+	}
+	if err != nil {
+		return err
+	}
+	b.sweep()
+	b.search = b.out.Search()
+	return b.save()
+}
+
+func (b *bisection) study() (study.Study, error) {
+	file := filepath.Join(b.Dir, bisectStudy)
+	src, err := foreign.ReadFile(file, bounds.MaxFile)
+	if err != nil {
+		return study.Study{}, failure.Environment.Of(err)
+	}
+	s, err := study.Load(src, file)
+	return s, failure.Usage.Of(err)
+}
+
+func readBisection(dir string) (out bisect.Outcome, err error) {
+	b, err := foreign.ReadFile(filepath.Join(dir, bisectFile), bounds.MaxFile)
+	if err == nil {
+		err = bounds.JSON(b, &out)
+	}
+	if err == nil && (out.Format != bisect.Format || len(out.Commits) == 0) {
+		err = failure.Usage.Errorf("%s has format %d and %d commits: want format %d, and a commit or more", filepath.Join(dir, bisectFile), out.Format, len(out.Commits), bisect.Format)
+	}
+	return out, err
+}
+
+// same continues the search in the directory, if it is the one that was asked for.
+func (b *bisection) same(ctx context.Context, old bisect.Outcome) error {
+	asked, err := b.asked(ctx)
+	if err != nil {
+		return err
+	}
+	src, err := b.Study.Encode()
+	if err != nil {
+		return failure.Usage.Of(err)
+	}
+	stored, err := foreign.ReadFile(filepath.Join(b.Dir, bisectStudy), bounds.MaxFile)
+	if err != nil {
+		return failure.Environment.Of(err)
+	}
+	what := func(o bisect.Outcome, src []byte) string {
+		return fmt.Sprintf("%q %s %s %q %g %g %s", o.Repo, o.Good, o.Bad, o.Build, o.Certainty, o.Least, src)
+	}
+	if what(old, stored) != what(asked, src) {
+		return failure.Usage.Errorf("%s holds another search, of %.12s..%.12s in %s; use another -o, or continue it with %s", b.Dir, old.Good, old.Bad, old.Repo, b.again())
+	}
+	b.Repo, b.out = old.Repo, old
+	return nil
+}
+
+func (b *bisection) create(ctx context.Context) error {
+	var err error
+	if b.out, err = b.asked(ctx); err != nil {
+		return err
+	}
+	b.Repo = b.out.Repo
+	src, err := b.Study.Encode()
+	if err != nil {
+		return failure.Usage.Of(err)
+	}
+	if err := os.MkdirAll(filepath.Join(b.Dir, comparisonsDir), 0o777); err != nil {
+		return failure.Environment.Of(err)
+	}
+	return failure.Environment.Of(store.WriteFile(filepath.Join(b.Dir, bisectStudy), src))
+}
+
+// loop builds and compares until the search is done.
+func (b *bisection) loop(ctx context.Context) error {
+	for {
+		base, other, done := b.search.Next(b.Certainty)
+		if done || len(b.out.Steps) >= mostSteps {
+			b.out.Settle(b.search, done)
+			return b.save()
+		}
+		ready, err := b.buildBoth(ctx, base, other)
+		if err == nil && ready {
+			err = b.compare(ctx, base, other)
+		}
+		if err == nil {
+			b.out.Settle(b.search, false)
+			err = b.save()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// buildBoth builds two candidates. It returns false if one cannot be built, which is skipped then.
+func (b *bisection) buildBoth(ctx context.Context, candidates ...int) (bool, error) {
+	for _, i := range candidates {
+		why, err := b.build(ctx, i)
+		if err != nil {
+			return false, err
+		}
+		if why != "" {
+			return false, b.skip(i, why)
+		}
+		if i == 0 {
+			if err := b.checkStarts(); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// skip leaves a candidate out, unless there is nothing to search without it.
+func (b *bisection) skip(candidate int, why string) error {
+	hash := b.out.Hash(candidate)
+	if candidate == 0 || candidate == len(b.out.Commits) {
+		end := "GOOD"
+		if candidate > 0 {
+			end = "BAD"
+		}
+		return failure.Environment.Errorf("%s, %.12s, cannot be measured, so there is nothing to compare with: %s; see %s", end, hash, why, b.Dir)
+	}
+	b.Tell.Warn(lang.T("%.12s is skipped: %s", hash, why))
+	b.out.Commits[candidate-1].Skipped = why
+	b.search.Skip(candidate)
+	return nil
+}
+
+// save writes the state and the page.
+func (b *bisection) save() error {
+	j, err := json.MarshalIndent(b.out, "", "  ")
+	if err == nil {
+		err = store.WriteFile(filepath.Join(b.Dir, bisectFile), append(j, '\n'))
+	}
+	if err == nil && len(b.out.Steps) > 0 {
+		err = b.writePage()
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: make room, then %s", err, b.again())
+	}
+	return failure.Environment.Of(err)
+}
+
+// leave removes what only a search that goes on needs.
+func (b *bisection) leave() { b.removeTree() }
+
+// short is a commit in names of files and networks.
+func short(hash string) string { return hash[:min(len(hash), 12)] }
+
+// names returns the names of both candidates as networks.
+func (b *bisection) names(candidates ...int) (out []string) {
+	for _, i := range candidates {
+		out = append(out, short(b.out.Hash(i)))
+	}
+	return slices.Clip(out)
+}

@@ -1,0 +1,201 @@
+package several
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/bisect"
+	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/report/doc"
+)
+
+// mostCurves is how many commits the picture of a search shows.
+const mostCurves = 5
+
+// The table of commits ends with mostSuspects, and at a probability of leastSuspect.
+const mostSuspects, leastSuspect = 12, 0.001
+
+// Bisection is the page of a search among commits.
+func Bisection(o *bisect.Outcome) *doc.Document {
+	d := &doc.Document{Question: say("Which commit changed %s of %s?", o.Probe, o.Network), Answer: bisected(o)}
+	answer := doc.Section{ID: "answer", Title: say("Answer"), Box: true}
+	for _, text := range d.Answer {
+		answer.Lines = append(answer.Lines, doc.Line{Text: text})
+	}
+	d.Sections = []doc.Section{answer, probabilities(o), comparisons(o), suspects(o), skipped(o), howSure(o)}
+	d.Sections = slices.DeleteFunc(d.Sections, func(s doc.Section) bool {
+		return len(s.Lines)+len(s.Tables)+len(s.Figures)+len(s.Facts)+len(s.Notes) == 0
+	})
+	d.Identify()
+	return d
+}
+
+// brief is a commit in tables and sentences.
+func brief(hash string) string { return hash[:min(len(hash), 12)] }
+
+// named is a commit with its subject.
+func named(o *bisect.Outcome, hash string) string {
+	if i := o.Candidate(hash); i > 0 {
+		return brief(hash) + " (" + o.Commits[i-1].Subject + ")"
+	}
+	return brief(hash)
+}
+
+// percent is a probability, which is never certainty.
+func percent(p float64) string {
+	if p > 0.999 {
+		return say("more than %s", prose.Percent(0.999))
+	}
+	return prose.Percent(p)
+}
+
+// bisected answers the question.
+func bisected(o *bisect.Outcome) (out []string) {
+	n, p := len(o.Commits), percent(o.P)
+	switch {
+	case o.Verdict == bisect.None:
+		return []string{say("None found: no commit of %d, %s to %s, changes it by %s or more (probability %s).", n, brief(o.Good), brief(o.Bad), prose.Percent(o.Least), p)}
+	case o.Verdict == bisect.Open && o.First == "":
+		return []string{say("Not decided after %s: that none of %d commits changes it by %s or more has a probability of %s.", prose.Count(len(o.Steps), "comparison"), n, prose.Percent(o.Least), p)}
+	case o.Verdict == bisect.Open:
+		out = append(out, say("Not decided after %s. The most probable commit is %s, with a probability of %s.", prose.Count(len(o.Steps), "comparison"), named(o, o.Last), p))
+	case o.First == o.Last:
+		out = append(out, say("Commit %s changed it (probability %s).", named(o, o.Last), p))
+	default:
+		out = append(out, say("One of %d commits changed it, from %s to %s (probability %s). Those before the last cannot be measured.",
+			o.Candidate(o.Last)-o.Candidate(o.First)+1, named(o, o.First), named(o, o.Last), p))
+	}
+	if o.Change.N > 0 {
+		base := brief(o.Hash(o.Candidate(o.First) - 1))
+		text := say("In one run, %s ÷ %s is %s", brief(o.Last), base, prose.Times(o.Change))
+		switch worse := (o.Change.Center > 1) == o.Metric.LowerIsBetter(o.Unit); {
+		case o.Change.Lo <= 1 && o.Change.Hi >= 1:
+			out = append(out, text+".")
+		case worse:
+			out = append(out, say("%s, which is worse.", text))
+		default:
+			out = append(out, say("%s, which is better.", text))
+		}
+	}
+	return out
+}
+
+// byProbability returns the numbers of the most probable commits, 0 for no change.
+func byProbability(o *bisect.Outcome, most int) (all []int) {
+	p := func(i int) float64 {
+		if i == 0 {
+			return o.NoChange
+		}
+		return o.Commits[i-1].P
+	}
+	for i := range len(o.Commits) + 1 {
+		all = append(all, i)
+	}
+	slices.SortStableFunc(all, func(a, b int) int {
+		switch {
+		case p(a) > p(b):
+			return -1
+		case p(a) < p(b):
+			return 1
+		}
+		return 0
+	})
+	return all[:min(len(all), most)]
+}
+
+// probabilities shows how the comparisons moved what is probable.
+func probabilities(o *bisect.Outcome) doc.Section {
+	s := doc.Section{ID: "probabilities", Title: say("How the probabilities moved"),
+		About: say("Each comparison is the one that tells most at that moment. The curves are the most probable commits at the end.")}
+	if len(o.Steps) == 0 {
+		return s
+	}
+	sweep := chart.Sweep{X: say("comparisons"), Y: say("probability, %"), Alt: say("probability of the most probable commits after each comparison")}
+	shown := byProbability(o, mostCurves)
+	if !slices.Contains(shown, 0) {
+		shown = append(shown[:len(shown)-1], 0)
+	}
+	for color, i := range shown {
+		c := chart.Curve{Name: say("no change"), Color: color}
+		if i > 0 {
+			c.Name = brief(o.Hash(i))
+		}
+		prior := 50.0
+		if i > 0 {
+			prior /= float64(len(o.Commits))
+		}
+		c.Points = append(c.Points, chart.CurvePoint{X: 0, Y: prior})
+		for k, step := range o.Steps {
+			if i < len(step.Posterior) {
+				c.Points = append(c.Points, chart.CurvePoint{X: float64(k + 1), Y: 100 * step.Posterior[i]})
+			}
+		}
+		sweep.Curves = append(sweep.Curves, c)
+	}
+	s.Figures = []doc.Figure{{ID: "posterior", Caption: say("Probability that a commit made the change, after each comparison"), Chart: sweep}}
+	return s
+}
+
+// comparisons is the table of the runs.
+func comparisons(o *bisect.Outcome) doc.Section {
+	s := doc.Section{ID: "comparisons", Title: say("Comparisons"),
+		About: say("Both candidates of a comparison alternate in random order within each block of one run. The ratio is paired within blocks; the link leads to the run's report.")}
+	if len(o.Steps) == 0 {
+		return s
+	}
+	number := 0
+	s.Tables = []doc.Table{doc.Tabulate("comparisons-table",
+		doc.Layout(doc.Column{Head: say("run"), Left: true, Keep: 9}, o.Steps, func(x bisect.Step) doc.Cell {
+			number++
+			return doc.Cell{Text: fmt.Sprint(number), Link: path.Join(x.Dir, "report.html")}
+		}),
+		doc.Names(say("base"), o.Steps, func(x bisect.Step) string { return brief(x.Base) }),
+		doc.Names(say("candidate"), o.Steps, func(x bisect.Step) string { return brief(x.Other) }),
+		doc.Layout(doc.Column{Head: say("ratio"), Base: "1", Kind: "ratio", Keep: 9}, o.Steps, func(x bisect.Step) doc.Cell { return doc.RatioCell(x.Ratio, prose.Digits(x.Ratio)) }),
+		doc.Layout(doc.Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 9}, o.Steps, func(x bisect.Step) doc.Cell {
+			return doc.IntervalCell(x.Ratio, 1, prose.Digits(x.Ratio))
+		}))}
+	return s
+}
+
+// suspects is the table of the most probable commits.
+func suspects(o *bisect.Outcome) doc.Section {
+	var rows []bisect.Commit
+	for _, i := range byProbability(o, mostSuspects) {
+		if i > 0 && o.Commits[i-1].P >= leastSuspect {
+			rows = append(rows, o.Commits[i-1])
+		}
+	}
+	if rows == nil {
+		return doc.Section{}
+	}
+	return doc.Section{ID: "commits", Title: say("The most probable commits"), Tables: []doc.Table{doc.Tabulate("commits-table",
+		doc.Names(say("commit"), rows, func(c bisect.Commit) string { return brief(c.Hash) }),
+		doc.Share(say("probability"), 9, rows, func(c bisect.Commit) (float64, bool) { return c.P, true }),
+		doc.Layout(doc.Column{Head: say("subject"), Left: true, Keep: 5}, rows, func(c bisect.Commit) doc.Cell { return doc.Cell{Text: c.Subject} }))}}
+}
+
+// skipped lists what could not be measured.
+func skipped(o *bisect.Outcome) doc.Section {
+	s := doc.Section{ID: "skipped", Title: say("Skipped commits"), About: say("These do not build, or their trials fail. A skipped commit is told from the next one only together with it.")}
+	for _, c := range o.Commits {
+		if c.Skipped != "" {
+			s.Facts = append(s.Facts, doc.Fact{Key: brief(c.Hash), Value: c.Skipped})
+		}
+	}
+	return s
+}
+
+// howSure states what the probabilities rest on.
+func howSure(o *bisect.Outcome) doc.Section {
+	return doc.Section{ID: "method", Title: say("How sure this is"), Notes: []string{
+		say("Before the first comparison, no change has a probability of 50 %, and each commit an equal part of the rest."),
+		say("One commit is taken to make the whole change. Several smaller changes can each be missed, or the largest is blamed."),
+		say("The error of a comparison is that of its paired ratio, and a spread between runs: 1 % is expected, and the comparisons correct it."),
+		say("The search ends at a probability of %s, and blames a commit only after a run that compares it with the one before. Where the above holds, at most %s of blamed commits are wrong.",
+			prose.Percent(o.Certainty), prose.Percent(1-o.Certainty)),
+		say("Changes below %s count as none.", prose.Percent(o.Least)),
+	}}
+}
