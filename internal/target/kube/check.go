@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ func (t *Target) checks() []check {
 		{"namespace", true, t.checkNamespace},
 		{"permissions", true, t.checkPermissions},
 		{"host network", false, t.checkHostNetwork},
+		{"CPU limit", false, t.checkCPULimit},
 	}
 }
 
@@ -264,6 +266,31 @@ func (t *Target) checkHostNetwork(context.Context) (string, error) {
 		return "", err
 	}
 	return "not forbidden by the namespace's labels", nil
+}
+
+// checkCPULimit looks for a LimitRange that limits the CPU time of weir's containers, which ask for no limit: one that gives a
+// default, or, without one, a maximum (the API server's plugin LimitRanger).
+func (t *Target) checkCPULimit(ctx context.Context) (string, error) {
+	if t.Namespace == "" {
+		return "none in the namespace that weir makes, unless the cluster gives it one", nil
+	}
+	var ranges list[limitRange]
+	err := t.inside().get(ctx, &ranges, "limitranges")
+	if forbidden(err) {
+		return "unknown: LimitRanges cannot be read", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, r := range ranges.Items {
+		for _, l := range r.Spec.Limits {
+			if limit := cmp.Or(l.Default.CPU, l.Max.CPU); l.Type == "Container" && limit != "" {
+				return "", advise("measure in a namespace without one (-N), or ask for its removal; a limit stops a container for the rest of each period in which it has used its share",
+					"the LimitRange %s of namespace %s limits weir's containers (cpu: %s), so the run measures that limit", oneLine(r.Metadata.Name), t.Namespace, oneLine(limit))
+			}
+		}
+	}
+	return "no LimitRange sets one", nil
 }
 
 // unlabeled adds the remedy of a namespace whose label forbids a pod.

@@ -20,7 +20,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	want := []string{"kubectl true v1.32.0", "cluster true v1.33.13", "nodes true node1, node2", "namespace true default", "permissions true all that a run needs",
-		"host network true not forbidden by the namespace's labels"}
+		"host network true not forbidden by the namespace's labels", "CPU limit true no LimitRange sets one"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -35,11 +35,41 @@ func TestCheck(t *testing.T) {
 	}
 	c.Set(t, func(s *fakekube.State) { s.Denied = nil })
 	fs = k.Check(t.Context())
-	if last := fs[len(fs)-1]; last.Name != "host network" || last.OK || !strings.Contains(last.Fix, "kubectl label namespace default pod-security.kubernetes.io/enforce=privileged") {
+	if last := fs[len(fs)-2]; last.Name != "host network" || last.OK || !strings.Contains(last.Fix, "kubectl label namespace default pod-security.kubernetes.io/enforce=privileged") {
 		t.Errorf("%+v", last)
 	}
 	if n := len(c.State(t).Objects); n > 0 {
 		t.Errorf("Check made %d objects", n)
+	}
+}
+
+// A LimitRange that limits containers is told before a run, whichever way it does so; other ones are not.
+func TestCPULimit(t *testing.T) {
+	for _, c := range []struct {
+		limits fakekube.Object
+		want   string
+	}{
+		{fakekube.Object{"type": "Container", "default": fakekube.Object{"cpu": "200m"}, "max": fakekube.Object{"cpu": "4"}}, "limits weir's containers (cpu: 200m)"},
+		{fakekube.Object{"type": "Container", "max": fakekube.Object{"cpu": "2"}}, "limits weir's containers (cpu: 2)"},
+		{fakekube.Object{"type": "Container", "default": fakekube.Object{"memory": "1Gi"}}, ""},
+		{fakekube.Object{"type": "Pod", "max": fakekube.Object{"cpu": "8"}}, ""},
+	} {
+		k, of := cluster(t)
+		of.Set(t, func(s *fakekube.State) { s.Limits = []fakekube.Object{c.limits} })
+		said := hears(k)
+		fs := k.Check(t.Context())
+		if last := fs[len(fs)-1]; last.Name != "CPU limit" || last.OK != (c.want == "") || !strings.Contains(last.Detail, c.want) {
+			t.Errorf("%v: %+v", c.limits, last)
+		}
+		if err := k.Connect(t.Context()); err != nil || strings.Contains(strings.Join(*said, "\n"), "limits weir's containers") != (c.want != "") {
+			t.Errorf("%v: said %q, %v", c.limits, *said, err)
+		}
+		of.Set(t, func(s *fakekube.State) {
+			s.Fail = []fakekube.Failure{{Call: "get limitranges", Said: `Error from server (Forbidden): limitranges is forbidden: User "u" cannot list resource "limitranges" in API group "" in the namespace "default"`}}
+		})
+		if fs = k.Check(t.Context()); !fs[len(fs)-1].OK {
+			t.Errorf("not allowed to look: %+v", fs[len(fs)-1])
+		}
 	}
 }
 

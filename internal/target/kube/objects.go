@@ -51,6 +51,22 @@ type namespaceObject struct {
 	} `json:"status"`
 }
 
+// A limitRange bounds what containers of a namespace can use.
+type limitRange struct {
+	Metadata meta `json:"metadata"`
+	Spec     struct {
+		Limits []struct {
+			Type    string `json:"type"`
+			Default cpu    `json:"default"`
+			Max     cpu    `json:"max"`
+		} `json:"limits"`
+	} `json:"spec"`
+}
+
+type cpu struct {
+	CPU string `json:"cpu"` // a quantity, such as 200m
+}
+
 type node struct {
 	Metadata meta `json:"metadata"`
 	Spec     struct {

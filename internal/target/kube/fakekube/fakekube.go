@@ -37,6 +37,7 @@ type State struct {
 	Events     map[string]string // a warning by the name of an object
 	DaemonSets []string          // images
 	Proxy      string            // config.conf of kube-proxy
+	Limits     []Object          // of the namespace, each in a LimitRange of its own
 	Objects    map[string]Object // of runs, by kind/name
 	Calls      []string          // so far
 }

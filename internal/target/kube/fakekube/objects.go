@@ -94,6 +94,10 @@ func (s *State) get(c call) (any, error) {
 			return o, nil
 		}
 		return nil, missing
+	case "limitranges":
+		for _, l := range s.Limits {
+			items = append(items, Object{"metadata": Object{"name": "limits"}, "spec": Object{"limits": []any{l}}})
+		}
 	case "events":
 		of := strings.TrimPrefix(c.flags["--field-selector"], "involvedObject.name=")
 		if e := s.Events[of]; e != "" {
