@@ -61,7 +61,7 @@ func (q Quantity) LowerIsBetter(unit string) bool {
 
 // ResponseTime reports whether q is a time of answered requests, which a trial without an answer lacks.
 func (q Quantity) ResponseTime() bool {
-	return q.In(RTT, RTTP99, RTTP999, RTTPlain, RTTMin, RTTMean, RTTMax, RTTMdev, RTTPath, RTTWake, RTTApp, RTTStamped, RTTConnect)
+	return q.In(RTT, RTTP99, RTTP999, RTTPlain, RTTMin, RTTMean, RTTMax, RTTMdev, RTTPath, RTTWake, RTTApp, RTTStamped, RTTConnect, RTTHandshake)
 }
 
 // In reports whether q is one of several.
@@ -120,21 +120,22 @@ var (
 
 // Response times.
 var (
-	RTT        = define("rtt", "s", Lower, "response time", "响应时间", "Median time from sending a request to its answer.")
-	RTTP99     = define("rtt.p99", "s", Lower, "99th percentile of response times", "响应时间的 99 百分位", "Of 100 response times, one is longer; missing with fewer than ten above it.")
-	RTTP999    = define("rtt.p999", "s", Lower, "99.9th percentile of response times", "响应时间的 99.9 百分位", "Of 1000 response times, one is longer; missing with fewer than ten above it.")
-	RTTPlain   = define("rtt.plain", "s", Lower, "response time without stamps", "未打时间戳请求的响应时间", "Median over the requests whose packets carried no timestamps.")
-	RTTMin     = define("rtt.min", "s", Lower, "shortest response time", "最短响应时间", "The shortest response time.")
-	RTTMean    = define("rtt.mean", "s", Lower, "mean response time", "平均响应时间", "The mean response time.")
-	RTTMax     = define("rtt.max", "s", Lower, "longest response time", "最长响应时间", "The longest response time.")
-	RTTMdev    = define("rtt.mdev", "s", Lower, "standard deviation of response times", "响应时间的标准差", "Standard deviation of the response times, as ping(8) prints it.")
-	RTTPath    = define("rtt.path", "s", Lower, "network path", "网络路径", "Part of a response time between the devices of both ends, both ways, by kernel timestamps.")
-	RTTWake    = define("rtt.wake", "s", Lower, "wake-up", "唤醒", "Part of a response time from a packet's arrival in the namespace until the program has it, at both ends.")
-	RTTApp     = define("rtt.app", "s", Lower, "programs", "程序", "Part of a response time in the programs, and in sending down to the device.")
-	RTTStamped = define("rtt.stamped", "s", Lower, "response time with stamps", "打时间戳请求的响应时间", "Median over the requests whose packets carried timestamps; the parts add up to it.")
-	RTTConnect = define("rtt.connect", "s", Lower, "connect time", "建立连接的时间", "Part of a response time until the connection stands.")
-	RTTPauses  = define("rtt.pauses", "1", Lower, "time in pauses", "停顿时间占比", "Share of the window in response times that are far longer than the others.")
-	HalfRTT    = define("half.rtt", "s", Lower, "half RTT", "半程 RTT", "Half of the round trip, as MPI's latency tests define their latency.")
+	RTT          = define("rtt", "s", Lower, "response time", "响应时间", "Median time from sending a request to its answer.")
+	RTTP99       = define("rtt.p99", "s", Lower, "99th percentile of response times", "响应时间的 99 百分位", "Of 100 response times, one is longer; missing with fewer than ten above it.")
+	RTTP999      = define("rtt.p999", "s", Lower, "99.9th percentile of response times", "响应时间的 99.9 百分位", "Of 1000 response times, one is longer; missing with fewer than ten above it.")
+	RTTPlain     = define("rtt.plain", "s", Lower, "response time without stamps", "未打时间戳请求的响应时间", "Median over the requests whose packets carried no timestamps.")
+	RTTMin       = define("rtt.min", "s", Lower, "shortest response time", "最短响应时间", "The shortest response time.")
+	RTTMean      = define("rtt.mean", "s", Lower, "mean response time", "平均响应时间", "The mean response time.")
+	RTTMax       = define("rtt.max", "s", Lower, "longest response time", "最长响应时间", "The longest response time.")
+	RTTMdev      = define("rtt.mdev", "s", Lower, "standard deviation of response times", "响应时间的标准差", "Standard deviation of the response times, as ping(8) prints it.")
+	RTTPath      = define("rtt.path", "s", Lower, "network path", "网络路径", "Part of a response time between the devices of both ends, both ways, by kernel timestamps.")
+	RTTWake      = define("rtt.wake", "s", Lower, "wake-up", "唤醒", "Part of a response time from a packet's arrival in the namespace until the program has it, at both ends.")
+	RTTApp       = define("rtt.app", "s", Lower, "programs", "程序", "Part of a response time in the programs, and in sending down to the device.")
+	RTTStamped   = define("rtt.stamped", "s", Lower, "response time with stamps", "打时间戳请求的响应时间", "Median over the requests whose packets carried timestamps; the parts add up to it.")
+	RTTConnect   = define("rtt.connect", "s", Lower, "connect time", "建立连接的时间", "Part of a response time until the connection stands.")
+	RTTHandshake = define("rtt.handshake", "s", Lower, "TLS handshake", "TLS 握手时间", "Part of a response time from then on until TLS stands.")
+	RTTPauses    = define("rtt.pauses", "1", Lower, "time in pauses", "停顿时间占比", "Share of the window in response times that are far longer than the others.")
+	HalfRTT      = define("half.rtt", "s", Lower, "half RTT", "半程 RTT", "Half of the round trip, as MPI's latency tests define their latency.")
 )
 
 // CPU time. Cores are seconds of CPU time per second of the window.

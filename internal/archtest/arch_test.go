@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"internal/facts", "internal/evidence", "internal/prose", "internal/artifact"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/bisect", "internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
-	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally"},
+	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally", "internal/engine/web"},
 	// The seam that all targets share.
 	{"internal/target"},
 	{"internal/target/local", "internal/target/targettest"},
@@ -65,6 +65,7 @@ var only = map[string][]string{
 	"github.com/cilium/ebpf":                    {"internal/packettrace", "internal/redirect"},
 	"github.com/cilium/ebpf/asm":                {"internal/packettrace", "internal/redirect"},
 	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/local", "internal/target/remote", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/nstest", "internal/terminal"},
+	"github.com/miekg/dns":                      {"internal/engine/web"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
 	"github.com/goccy/go-yaml/parser":           {"internal/strictyaml"},
 	"golang.org/x/text/language":                {"internal/lang"},

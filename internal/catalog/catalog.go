@@ -186,6 +186,16 @@ var Probes = map[string]func() probe.Probe{
 	"tcp-outage":     func() probe.Probe { return &probe.TCPOutage{} },
 	"connect-outage": func() probe.Probe { return &probe.ConnectOutage{} },
 
+	"http-rr":      func() probe.Probe { return &probe.HTTPRR{} },
+	"http-connect": func() probe.Probe { return &probe.HTTPRR{Connect: true} },
+	"tls-rr":       func() probe.Probe { return &probe.HTTPRR{TLS: true} },
+	"tls-connect":  func() probe.Probe { return &probe.HTTPRR{TLS: true, Connect: true} },
+	"tls-resume":   func() probe.Probe { return &probe.HTTPRR{TLS: true, Connect: true, Resume: true} },
+	"h2-rr":        func() probe.Probe { return &probe.HTTPRR{H2: true} },
+	"dns-rr":       func() probe.Probe { return &probe.DNSRR{} },
+	"dns-tcp":      func() probe.Probe { return &probe.DNSRR{TCP: true} },
+	"dns-lookup":   func() probe.Probe { return &probe.DNSRR{Lookup: true} },
+
 	"iperf3-tcp":        func() probe.Probe { return &probe.Iperf3{} },
 	"iperf3-udp":        func() probe.Probe { return &probe.Iperf3{UDP: true} },
 	"iperf2-tcp":        func() probe.Probe { return &probe.Iperf2{} },

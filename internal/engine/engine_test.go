@@ -149,6 +149,9 @@ func TestRequestResponse(t *testing.T) {
 func TestBuffers(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for _, workload := range wire.Workloads {
+		if wire.Web(workload) {
+			continue // refused, see TestUsage
+		}
 		var r struct{ SndBuf, RcvBuf int }
 		lines, err := run(t, short(workload, addr, "--sndbuf", "30000", "--rcvbuf", "40000")...)
 		if err != nil {

@@ -24,6 +24,9 @@ func TestNativeProbes(t *testing.T) {
 				probe.UDPStream{Send: "mmsg", Batch: 8, Recv: "single"}, probe.UDPRate{Send: "gso"}, probe.UDPRate{Send: "mmsg", Rate: 1e6},
 				probe.TCPRR{CC: "reno"}, probe.TCPRR{CC: "reno", Inflight: 4}, probe.UDPRR{}, probe.UDPRR{Size: 2000, Inflight: 3},
 				probe.UDPOpen{}, probe.UDPOpen{Rate: 20000, Size: 18}, probe.TCPCRR{CC: "reno"}, probe.TCPCRR{Size: 5000, CC: "reno"},
+				probe.HTTPRR{}, probe.HTTPRR{InFlight: 4, Size: 100_000}, probe.HTTPRR{TLS: true}, probe.HTTPRR{Connect: true}, probe.HTTPRR{Rate: 500, InFlight: 2},
+				probe.HTTPRR{Connect: true, TLS: true}, probe.HTTPRR{Connect: true, TLS: true, Resume: true, InFlight: 3}, probe.HTTPRR{H2: true}, probe.HTTPRR{H2: true, InFlight: 8, Rate: 400},
+				probe.DNSRR{}, probe.DNSRR{TCP: true, InFlight: 3}, probe.DNSRR{Lookup: true, Rate: 500}, probe.DNSRR{Lookup: true, TCP: true},
 			} {
 				ask(t, p, addr)
 			}

@@ -32,6 +32,10 @@ type config struct {
 	sendfile bool
 	cpus     []int // nil: any
 
+	tls     bool // http-rr, http-connect: over TLS
+	resume  bool // http-connect over TLS: sessions
+	overTCP bool // dns-rr, dns-lookup
+
 	goal goal // of udp-search
 
 	stampEvery time.Duration // shortest time between two stamped requests; 0: none
@@ -55,6 +59,9 @@ func runMain(ctx context.Context, args []string, out events, help io.Writer) err
 		"connect-outage": runConnectOutage, "tcp-crr": runTCPCRR, "tcp-outage": runTCPOutage, "tcp-rr": runTCPRR, "tcp-stream": runTCPStream,
 		"udp-open": runUDP, "udp-outage": runUDPOutage, "udp-rr": runUDP, "udp-search": runUDPSearch, "udp-stream": runUDPStream,
 	}[c.Workload]
+	if wire.Web(c.Workload) {
+		run = runWeb
+	}
 	result, err := run(ctx, c, s, out)
 	if err != nil {
 		return sock.Canceled(ctx, err)
@@ -70,14 +77,17 @@ func parseRun(args []string, order bool, help io.Writer) (config, error) {
 	fs.DurationVar(&c.Duration, "duration", 10*time.Second, "length of the measured window")
 	fs.DurationVar(&c.Warmup, "warmup", 0, "time of traffic before the window, which is not counted")
 	fs.IntVar(&c.Size, "size", 0, "bytes per write, datagram or message (default 1048576 for tcp-stream, 131072 with --rate, 1400 for udp-stream, 18 for udp-search, 64 otherwise)")
-	fs.Float64Var(&c.rate, "rate", 0, "tcp-stream, udp-stream: bit/s of payload, all streams together, 0 sends as fast as possible; udp-open, udp-outage, tcp-outage, connect-outage: requests/s (default 2000, tcp-outage 1000, connect-outage 500)")
+	fs.Float64Var(&c.rate, "rate", 0, "tcp-stream, udp-stream: bit/s of payload, all streams together, 0 sends as fast as possible; udp-open, udp-outage, tcp-outage, connect-outage: requests/s (default 2000, tcp-outage 1000, connect-outage 500); http, h2 and dns: requests/s on a schedule, 0: each follows an answer")
 	fs.IntVar(&c.Streams, "streams", 1, "tcp-stream, udp-stream: streams, each with a thread at both ends")
 	fs.StringVar(&c.CC, "cc", "cubic", "TCP congestion control at both ends; unless given, a machine that refuses cubic uses its own")
 	fs.IntVar(&c.sndBuf, "sndbuf", 0, "bytes to request for the client's send buffer; 0 keeps the default")
 	fs.IntVar(&c.RcvBuf, "rcvbuf", 0, "bytes to request for the server's receive buffer; 0 keeps the default (UDP: 4 MiB)")
 	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "limit for connecting, for each answer of the server, and for TCP progress")
 	c.transferFlags(fs)
-	fs.IntVar(&c.Inflight, "inflight", 1, "tcp-rr, udp-rr: requests outstanding at once")
+	fs.IntVar(&c.Inflight, "inflight", 1, "tcp-rr, udp-rr: requests outstanding at once; those of http and dns have a connection each, those of h2-rr a stream")
+	fs.BoolVar(&c.tls, "tls", false, "http-rr, http-connect: over TLS 1.3")
+	fs.BoolVar(&c.resume, "resume", false, "http-connect over TLS: resume the session of the connection before")
+	fs.BoolVar(&c.overTCP, "tcp", false, "dns-rr, dns-lookup: over TCP instead of UDP")
 	fs.BoolVar(&c.Spin, "spin", false, "tcp-rr, udp-open, udp-rr: both ends poll for messages, each on its own CPU, instead of blocking")
 	fs.DurationVar(&c.stampEvery, "stamp-every", stampEvery, "shortest time between two requests that the kernel stamps; 0 stamps none")
 	c.searchFlags(fs)
@@ -106,7 +116,7 @@ func parseRun(args []string, order bool, help io.Writer) (config, error) {
 	c.AnyCC = true
 	fs.Visit(func(f *flag.Flag) { c.AnyCC = c.AnyCC && f.Name != "cc" })
 	c.Size = cmp.Or(c.Size, map[string]int{"tcp-stream": event.DefaultWrite(c.rate), "udp-stream": 1400, "udp-search": 18}[c.Workload], 64)
-	if !strings.HasPrefix(c.Workload, "tcp-") {
+	if !strings.HasPrefix(c.Workload, "tcp-") && !wire.Web(c.Workload) {
 		c.CC, c.AnyCC = "", false
 	}
 	c.finishTransfer()
@@ -126,6 +136,10 @@ func (c *config) check() error {
 		return fmt.Errorf("cannot connect to port 0 of %v", c.server.Addr())
 	case c.zerocopy && c.sendfile:
 		return errors.New("--zerocopy and --sendfile: give one of them")
+	case wire.Web(c.Workload) && (c.sndBuf != 0 || c.RcvBuf != 0):
+		return fmt.Errorf("%s: libraries choose its buffers: leave out --sndbuf and --rcvbuf", c.Workload)
+	case c.resume && !c.tls:
+		return errors.New("--resume without --tls: there is no session")
 	case c.Workload == "tcp-stream" && event.CheckPaced(c.rate, c.Streams) != nil:
 		return event.CheckPaced(c.rate, c.Streams)
 	}
@@ -134,7 +148,10 @@ func (c *config) check() error {
 		event.Within("time between stamps", c.stampEvery, 0, wire.MaxTime, ""),
 		event.Within("send buffer", c.sndBuf, 0, wire.MaxBuffer, "bytes"),
 		event.Within("timeout", c.timeout, 1, wire.MaxTime, ""),
-		wire.Only(c.rate > 0, c.Workload, "--rate is", "connect-outage", "tcp-outage", "tcp-stream", "udp-open", "udp-outage", "udp-stream"),
+		wire.Only(c.tls, c.Workload, "--tls is", "http-connect", "http-rr"),
+		wire.Only(c.resume, c.Workload, "--resume is", "http-connect"),
+		wire.Only(c.overTCP, c.Workload, "--tcp is", "dns-lookup", "dns-rr"),
+		wire.Only(c.rate > 0 && !wire.Web(c.Workload), c.Workload, "--rate is", "connect-outage", "tcp-outage", "tcp-stream", "udp-open", "udp-outage", "udp-stream"),
 		wire.Only(c.zerocopy, c.Workload, "--zerocopy is", "tcp-stream"),
 		wire.Only(c.sendfile, c.Workload, "--sendfile is", "tcp-stream"))
 }
@@ -259,10 +276,10 @@ func (c *config) finishRequests() error {
 	}
 	// See tcpAsker.whyNot.
 	pipeline := c.Workload == "tcp-rr" && c.Inflight > 1
-	c.Stamps = c.stampEvery > 0 && wire.Echoing(c.Workload) && c.Workload != "tcp-crr" && !pipeline
+	c.Stamps = c.stampEvery > 0 && wire.Echoing(c.Workload) && !wire.Web(c.Workload) && c.Workload != "tcp-crr" && !pipeline
 	switch {
-	case c.Workload == "udp-open":
-		return event.CheckRate("udp-open", c.rate)
+	case c.Workload == "udp-open", wire.Web(c.Workload) && c.rate > 0:
+		return event.CheckRate(c.Workload, c.rate)
 	case strings.HasSuffix(c.Workload, "-outage"):
 		c.Stamps, c.Gap = true, event.OutageLimit(c.rate)
 		return event.CheckOutages(c.Workload, c.rate, c.Duration)

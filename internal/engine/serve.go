@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,8 @@ type server struct {
 	patience time.Duration // idleTimeout, shorter in tests
 	token    string        // "": an open server
 	udp      *udpServer    // of an open server
+	tcp      int           // the listening socket
+	validFor time.Duration // of certificates
 	wg       sync.WaitGroup
 
 	mu       sync.Mutex
@@ -51,6 +54,7 @@ type server struct {
 
 	short atomic.Int32              // tcp-crr and connect-outage runs in progress
 	hasty atomic.Pointer[serverRun] // of connect-outage
+	web   atomic.Pointer[webServer] // nil: no run of the protocols of package web
 	meter tally.Meter
 	marks *marks // nil: print none
 }
@@ -74,7 +78,7 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	if err != nil {
 		return err
 	}
-	s := &server{stop: new(sock.Stopper), patience: c.patience, token: c.token,
+	s := &server{stop: new(sock.Stopper), patience: c.patience, token: c.token, tcp: tcp, validFor: cmp.Or(c.validFor, defaultValid),
 		fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*serverRun{}, expected: map[string]*udpServer{}, changed: make(chan struct{})}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -89,7 +93,7 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 		s.drop(udp) // runs bind it
 	default:
 		if s.udp, err = newUDPServer(udp, at.Addr(), s.stop, &s.meter); err == nil {
-			s.udp.pass = s.pass
+			s.udp.pass, s.udp.other = s.pass, s.answerDNS
 			serving = sock.OnThread(s.udp.serve)
 		}
 	}
@@ -268,6 +272,10 @@ func (s *server) accept(listener int) error {
 	gauge := sock.NewGauge(-1)
 	defer gauge.Close()
 	for !s.stop.Stopped() {
+		if w := s.web.Load(); w != nil {
+			<-w.over
+			continue
+		}
 		if s.short.Load() == 0 {
 			sock.Await(listener, math.MaxInt64)
 		}
@@ -284,28 +292,37 @@ func (s *server) accept(listener int) error {
 		default:
 			return fmt.Errorf("engine: serve: accept: %w", errno)
 		}
+		if w := s.web.Load(); w != nil { // it began while this thread waited
+			s.sortLate(w, fd)
+			continue
+		}
 		if s.soon(fd) && s.transact(fd, peer, 0, &buf, gauge) {
 			unix.Close(fd)
 			continue
 		}
-		if !s.open(fd, peer) {
-			refuse(fd, errFull)
-			s.turn()
-			continue
-		}
-		s.wg.Add(1)
-		sock.OnThread(func() error {
-			defer s.wg.Done()
-			run := s.handle(fd, peer)
-			s.known(fd)
-			s.drop(fd) // before the run ends: a server that ends with it resets connections
-			if s.leave(run); run == nil {
-				s.turn()
-			}
-			return nil
-		})
+		s.admit(fd, peer)
 	}
 	return nil
+}
+
+// admit serves a connection on a thread of its own.
+func (s *server) admit(fd int, peer netip.Addr) {
+	if !s.open(fd, peer) {
+		refuse(fd, errFull)
+		s.turn()
+		return
+	}
+	s.wg.Add(1)
+	sock.OnThread(func() error {
+		defer s.wg.Done()
+		run := s.handle(fd, peer)
+		s.known(fd)
+		s.drop(fd) // before the run ends: a server that ends with it resets connections
+		if s.leave(run); run == nil {
+			s.turn()
+		}
+		return nil
+	})
 }
 
 var errFull = fmt.Errorf("too many connections: %d are open; try again later", maxConns)

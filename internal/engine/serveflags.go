@@ -19,6 +19,7 @@ type serveConfig struct {
 	marks    bool          // print the begin and the end of each run's window
 	idle     time.Duration // end after this long without a run; 0: never
 	patience time.Duration
+	validFor time.Duration // certificates; 0: defaultValid
 	cpus     []int
 }
 

@@ -120,10 +120,11 @@ func (s *server) serves(peer netip.Addr) bool {
 // Each of several streams has a socket and a thread. They share the port, so that whatever lets one stream through lets all
 // of them through, and each socket is connected to its client's as soon as that has said hello: the kernel then looks for it
 // by both addresses and ports. Without that it would choose by a hash, which gives two streams to one socket and none to another.
-func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve func(), err error) {
+// answer is that to bytes over fd, see hold.
+func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted, answer func() any) (serve func(), err error) {
 	p := run.Params
 	if s.udp != nil && p.Streams == 1 {
-		return func() { s.hold(fd, p, nil) }, nil
+		return func() { s.hold(fd, p, answer) }, nil
 	}
 	at, err := sock.OwnAddr(fd)
 	if err != nil {
@@ -151,13 +152,13 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve fun
 	}
 	a.Secret = rand.Text()
 	u.only = &grant{Params: p, peer: run.peer, secret: a.Secret}
-	u.edge = s.marks.edge(p)
+	u.edge, u.other = s.marks.edge(p), s.answerDNS
 	s.mu.Lock()
 	s.expected[a.Secret] = u
 	s.mu.Unlock()
 	serving := sock.OnThread(u.serve)
 	return func() {
-		s.hold(fd, p, nil)
+		s.hold(fd, p, answer)
 		u.stop.Stop()
 		unix.Shutdown(udp, unix.SHUT_RDWR) // wakes the thread
 		<-serving                          // the client has noticed any error

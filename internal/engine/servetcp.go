@@ -81,7 +81,10 @@ func (s *server) hello(fd int, peer netip.Addr) (*serverRun, error) {
 func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func(), err error) {
 	p := run.Params
 	if strings.HasPrefix(p.Workload, "udp-") {
-		return s.prepareUDP(fd, run, a)
+		return s.prepareUDP(fd, run, a, nil)
+	}
+	if wire.Web(p.Workload) {
+		return s.prepareWeb(fd, run, a)
 	}
 	if a.CC, a.RcvBuf, _, err = sock.SetTCP(fd, run.peer.Is6(), p.CC, p.AnyCC, unix.SO_RCVBUF, p.RcvBuf, p.DSCP); err != nil {
 		return nil, err

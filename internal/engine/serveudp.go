@@ -41,6 +41,7 @@ type udpServer struct {
 	pass  func(secret string, hello *sock.Message) bool // finds the socket of a stream, for the one that takes all hellos
 	edge  func(wire.Kind)                               // called for the requests at the edges of the client's window
 	meter *tally.Meter                                  // of the server
+	other func(b []byte) []byte                         // answers datagrams of others; nil: not this one
 
 	run     uint32 // being counted; the hello of another run replaces it
 	greeted bool
@@ -63,7 +64,7 @@ func newUDPServer(fd int, a netip.Addr, stop *sock.Stopper, m *tally.Meter) (*ud
 	if _, err := sock.SetBuffer(fd, unix.SO_RCVBUF, event.DefaultRcvBuf); err != nil {
 		return nil, err
 	}
-	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), edge: func(wire.Kind) {}, pass: func(string, *sock.Message) bool { return false }, meter: m}, nil
+	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), edge: func(wire.Kind) {}, pass: func(string, *sock.Message) bool { return false }, meter: m, other: func([]byte) []byte { return nil }}, nil
 }
 
 func (u *udpServer) serve() error {
@@ -117,11 +118,23 @@ func (u *udpServer) readOne() unix.Errno {
 func (u *udpServer) handle(n int) {
 	h, ok := wire.ParseHeader(u.msg.Buf[:n])
 	switch {
-	case !ok, h.Kind == wire.KindMeasure, h.Kind == wire.KindWarmup, !u.admits(h, n):
+	case !ok, h.Kind == wire.KindWarmup: // the number of a query can be the magic
+		u.handleOther(n)
+	case h.Kind == wire.KindMeasure, !u.admits(h, n):
 	case h.Kind == wire.KindEcho || h.Kind == wire.KindStamped:
 		u.reply(h, n)
 	default:
 		u.control(h, n)
+	}
+}
+
+// handleOther answers a datagram without the engine's header, from the client of this socket.
+func (u *udpServer) handleOther(n int) {
+	if u.only != nil && u.msg.From() != u.only.peer.WithZone("") {
+		return
+	}
+	if answer := u.other(u.msg.Buf[:n]); answer != nil {
+		u.msg.Answer(u.fd, copy(u.msg.Buf, answer)) // the client counts what is lost
 	}
 }
 

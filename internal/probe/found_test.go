@@ -18,7 +18,7 @@ func TestFoundMachines(t *testing.T) {
 		p    Probe
 		asks Probe // the same with a congestion control; nil: it has none
 	}{
-		{TCPStream{}, TCPStream{CC: "reno"}}, {TCPRR{}, TCPRR{CC: "reno"}}, {TCPCRR{}, TCPCRR{CC: "reno"}}, {UDPStream{}, nil}, {UDPOpen{}, nil}, {UDPOutage{}, nil}, {ConnectOutage{}, nil}, {TCPOutage{}, TCPOutage{CC: "reno"}},
+		{TCPStream{}, TCPStream{CC: "reno"}}, {TCPRR{}, TCPRR{CC: "reno"}}, {TCPCRR{}, TCPCRR{CC: "reno"}}, {UDPStream{}, nil}, {UDPOpen{}, nil}, {UDPOutage{}, nil}, {ConnectOutage{}, nil}, {HTTPRR{}, nil}, {DNSRR{TCP: true}, nil}, {TCPOutage{}, TCPOutage{CC: "reno"}},
 		{Iperf3{}, Iperf3{CC: "reno"}}, {Iperf3{UDP: true}, nil}, {Iperf2{}, Iperf2{CC: "reno"}}, {Iperf2Bounceback{}, Iperf2Bounceback{CC: "reno"}},
 		{Netperf{}, Netperf{CC: "reno"}}, {NetperfRR{Connect: true}, NetperfRR{Connect: true, CC: "reno"}}, {Nuttcp{}, nil}, {Qperf{}, nil}, {SockperfRR{}, nil},
 		{SockperfLoad{TCP: true}, nil}, {Sparkyfish{}, nil}, {NetPIPE{}, nil}, {Ping{}, nil}, {Fping{}, nil},

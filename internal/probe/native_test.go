@@ -17,6 +17,7 @@ var nativeProbes = map[string]Probe{
 	"udp-gso":    UDPStream{Send: "gso"},
 	"tcp-stream": TCPStream{}, "udp-stream": UDPStream{}, "udp-rate": UDPRate{},
 	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "udp-open": UDPOpen{}, "udp-outage": UDPOutage{}, "tcp-outage": TCPOutage{}, "connect-outage": ConnectOutage{}, "tcp-crr": TCPCRR{}, "ping": Ping{}, "udp-capacity": UDPCapacity{},
+	"http-rr": HTTPRR{}, "http-connect": HTTPRR{Connect: true}, "tls-rr": HTTPRR{TLS: true}, "tls-connect": HTTPRR{TLS: true, Connect: true}, "tls-resume": HTTPRR{TLS: true, Connect: true, Resume: true}, "h2-rr": HTTPRR{H2: true, Rate: 500, InFlight: 4}, "dns-rr": DNSRR{}, "dns-tcp": DNSRR{TCP: true}, "dns-lookup": DNSRR{Lookup: true},
 }
 
 // nativeProbe returns the probe of a recorded file: 1-udp-rr-refused.out belongs to udp-rr.
@@ -198,7 +199,7 @@ func TestPackets(t *testing.T) {
 func TestNativeFirstValue(t *testing.T) {
 	for name, want := range map[string]string{
 		"tcp-stream": "throughput bit/s", "udp-stream": "throughput bit/s", "udp-rate": "packet.rate packet/s",
-		"tcp-rr": "rtt s", "udp-rr": "rtt s", "udp-open": "rtt s", "udp-outage": "outage s", "tcp-outage": "outage s", "connect-outage": "outage s", "tcp-crr": "rtt s", "ping": "rtt s", "udp-capacity": "capacity packet/s",
+		"tcp-rr": "rtt s", "udp-rr": "rtt s", "udp-open": "rtt s", "udp-outage": "outage s", "tcp-outage": "outage s", "connect-outage": "outage s", "tcp-crr": "rtt s", "ping": "rtt s", "udp-capacity": "capacity packet/s", "http-rr": "rtt s", "tls-resume": "rtt s", "h2-rr": "rtt s", "dns-lookup": "rtt s",
 	} {
 		m, err := nativeProbes[name].Parse(Output{Client: read(t, "testdata/native/1-"+name+".out")})
 		if err != nil {
@@ -218,7 +219,7 @@ func TestNativeFirstValue(t *testing.T) {
 }
 
 func TestNativeRefuses(t *testing.T) {
-	for _, tc := range []struct{ file, from, to, want string }{
+	refuse(t, []refusal{
 		{"udp-stream", `{"event":"begin"}` + "\n", "", "unexpected line"},
 		{"udp-stream", `{"event":"end"}` + "\n", "", "want begin, end and a result"},
 		{"udp-stream", `{"event":"begin"}`, `{"event":"begin"}` + "\n" + `{"event":"begin"}`, "unexpected line"},
@@ -293,7 +294,15 @@ func TestNativeRefuses(t *testing.T) {
 		{"udp-capacity", `"asked":`, `"asked":-1,"was":`, "impossible: phase 1"},
 		{"ping", `"lost":`, `"lost":1,"was":`, "20 requests, 20 answered, 1 lost"},
 		{"ping", "}\n", "}\n{}\n", "unexpected line"},
-	} {
+	})
+}
+
+// A refusal is why a recorded output with a change is refused.
+type refusal struct{ file, from, to, want string }
+
+func refuse(t *testing.T, cases []refusal) {
+	t.Helper()
+	for _, tc := range cases {
 		out := read(t, "testdata/native/1-"+tc.file+".out")
 		bad := bytes.Replace(out, []byte(tc.from), []byte(tc.to), 1)
 		if bytes.Equal(bad, out) {

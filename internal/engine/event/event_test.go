@@ -25,6 +25,7 @@ func TestRoundTrip(t *testing.T) {
 		&TCPOutages{Outages: Outages{Head: head("tcp-outage"), Timeline: Timeline{Bin: 1, Replies: []int64{3}}}, Broken: &Broken{5, "ECONNRESET"}, Timers: &Timers{1, 1, 0.2}},
 		&ConnectOutages{Outages: Outages{Head: head("connect-outage"), Timeline: Timeline{Bin: 1, Replies: []int64{3}}}, Errors: map[string]int64{"ECONNREFUSED": 2}},
 		&CRR{RR: RR{Head: head("tcp-crr")}, ConnectHist: "HIST"},
+		&Web{RR: RR{Head: head("http-connect")}, HandshakeHist: "HIST", Resumed: 1},
 		&Ping{Head: head("ping"), Socket: "raw"},
 		&Reach{Head: head("reach"), Tries: 1},
 	} {
@@ -86,7 +87,8 @@ func TestRecorded(t *testing.T) {
 			continue
 		}
 		r := map[string]any{"tcp-stream": &TCPStream{}, "udp-stream": &UDPStream{}, "udp-search": &UDPSearch{}, "tcp-rr": &RR{},
-			"udp-rr": &RR{}, "udp-open": &Open{}, "udp-outage": &Outages{}, "tcp-outage": &TCPOutages{}, "connect-outage": &ConnectOutages{}, "tcp-crr": &CRR{}, "ping": &Ping{}}[head.Workload]
+			"udp-rr": &RR{}, "udp-open": &Open{}, "udp-outage": &Outages{}, "tcp-outage": &TCPOutages{}, "connect-outage": &ConnectOutages{}, "tcp-crr": &CRR{}, "ping": &Ping{},
+			"http-rr": &Web{}, "http-connect": &Web{}, "h2-rr": &Web{}, "dns-rr": &Web{}, "dns-lookup": &Web{}}[head.Workload]
 		if err := Read(out, head.Workload, r); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}

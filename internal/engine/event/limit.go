@@ -16,7 +16,10 @@ const (
 	MaxDatagram = 65507    // bytes: 65535 - IPv4 header 20 - UDP header 8
 	MinNumbered = 64       // bytes of udp-outage: its replies tell of arrivals
 	MaxShort    = 1024     // bytes of connect-outage: a segment, for which no server waits
-	MaxDSCP     = 63
+	MaxBody     = 1 << 20  // bytes of a response of HTTP
+
+	MaxWebInflight = 100 // of HTTP and DNS
+	MaxDSCP        = 63
 
 	// MinPaced is the lowest rate of a paced TCP stream, bit/s: its queue of MinQueue bytes drains
 	// within a second.
@@ -111,12 +114,16 @@ func CheckMessages(workload string, size, inflight int) error {
 		least = MinNumbered
 	case workload == "connect-outage":
 		least, most = MinNumbered, MaxShort
+	case strings.HasPrefix(workload, "http-"), strings.HasPrefix(workload, "dns-"), workload == "h2-rr":
+		least, most = 1, MaxBody
 	case workload == "tcp-crr":
 		most = MaxMessage
 	case strings.HasPrefix(workload, "tcp-"):
 		least, most = 1, MaxMessage
 	}
 	switch {
+	case most == MaxBody && inflight > MaxWebInflight:
+		return fmt.Errorf("%s: %d requests in flight is outside 1..%d: each has a connection or stream", workload, inflight, MaxWebInflight)
 	case inflight < 1 || inflight > MaxInflight:
 		return fmt.Errorf("%s: %d requests in flight is outside 1..%d", workload, inflight, MaxInflight)
 	case inflight > 1 && workload == "tcp-rr" && inflight*size > MaxPipeline:

@@ -93,6 +93,8 @@ type Accepted struct {
 	RcvBuf int           `json:"rcvbuf"`        // bytes, as getsockopt returns it: twice the size granted (socket(7))
 	Nap    time.Duration `json:"nap,omitempty"` // in effect
 
+	Certificate []byte `json:"certificate,omitempty"` // DER, of the protocols of package web
+
 	Place    *Core  `json:"place,omitempty"`    // where it spins
 	NoStamps string `json:"noStamps,omitempty"` // why it takes none although it was asked to
 }
@@ -121,7 +123,12 @@ const (
 	MaxLine    = 4096 // bytes of a control message
 )
 
-var Workloads = []string{"connect-outage", "tcp-crr", "tcp-outage", "tcp-rr", "tcp-stream", "udp-open", "udp-outage", "udp-rr", "udp-search", "udp-stream"}
+var Workloads = []string{"connect-outage", "dns-lookup", "dns-rr", "h2-rr", "http-connect", "http-rr", "tcp-crr", "tcp-outage", "tcp-rr", "tcp-stream", "udp-open", "udp-outage", "udp-rr", "udp-search", "udp-stream"}
+
+// Web reports whether a workload speaks a protocol of package web.
+func Web(workload string) bool {
+	return slices.Contains([]string{"dns-lookup", "dns-rr", "h2-rr", "http-connect", "http-rr"}, workload)
+}
 
 // Params is the client's first message: its plan, and settings for the server. Times are
 // nanoseconds.
@@ -177,7 +184,7 @@ func (p Params) Check() error {
 		Only(p.Discard, p.Workload, "--discard is", "tcp-stream"),
 		Only(p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0, p.Workload,
 			"--send, --batch, --recv and --nap are", "udp-stream", "udp-search"),
-		Only(p.Inflight > 1, p.Workload, "more than one request in flight is", "tcp-rr", "udp-rr"),
+		Only(p.Inflight > 1 && !Web(p.Workload), p.Workload, "more than one request in flight is", "tcp-rr", "udp-rr"),
 		Only(p.Spin, p.Workload, "spinning is", "tcp-rr", "udp-open", "udp-rr"))
 	if err == nil && OneWay(p.Workload) {
 		err = p.Mode().Filled().Check()

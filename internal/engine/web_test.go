@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/web"
+	"github.com/weir-bench/weir/internal/engine/wire"
+)
+
+// An expired certificate ends a run with the words of crypto/x509.
+func TestExpired(t *testing.T) {
+	r, w := io.Pipe()
+	defer r.Close()
+	done := make(chan error, 1)
+	c := serveConfig{at: netip.MustParseAddrPort("127.0.0.1:0"), open: true, patience: idleTimeout, validFor: -time.Minute}
+	go func() { done <- listenAndServe(t.Context(), c, events{w: w}) }()
+	line := make([]byte, 1000)
+	n, err := r.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, r)
+	var ready event.Ready
+	if err := json.Unmarshal(line[:n], &ready); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"http-connect", ready.Address, "--tls"}, {"http-rr", ready.Address, "--tls"}, {"h2-rr", ready.Address}} {
+		if _, err := run(t, short(args[0], args[1], args[2:]...)...); err == nil || !strings.Contains(err.Error(), "certificate has expired") {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
+// A slowExchanger stalls once, at its nth exchange.
+type slowExchanger struct {
+	n     int
+	stall time.Duration
+}
+
+func (s *slowExchanger) exchange() (exchanged, error) {
+	if s.n--; s.n == 0 {
+		for end := sock.Now() + int64(s.stall); sock.Now() < end; {
+			sock.HotNap(time.Millisecond)
+		}
+	}
+	return exchanged{}, nil
+}
+
+func (s *slowExchanger) close() {}
+
+// On a schedule, a stall shows in all requests that were due in it; in a closed loop, in one.
+func TestCoordinatedOmission(t *testing.T) {
+	const stall = 100 * time.Millisecond
+	for _, rate := range []float64{0, 1000} {
+		w := &webRun{stop: new(sock.Stopper), each: []exchanger{&slowExchanger{n: 50, stall: stall}}, threads: true,
+			book: tally.NewLedger(1, 0), connect: tally.NewLedger(1, 0), handshake: tally.NewLedger(1, 0)}
+		w.c.rate = rate
+		if err := w.all(300*time.Millisecond, true); err != nil {
+			t.Fatal(err)
+		}
+		slow := int64(0) // by half of the stall and more
+		for _, b := range w.book.Hist.Distribution() {
+			if b.From >= int64(stall/2) {
+				slow += b.Count
+			}
+		}
+		switch {
+		case rate == 0 && (slow < 1 || slow > 5 || w.result.Offered != 0):
+			t.Errorf("a closed loop has %d slow requests, %d offered", slow, w.result.Offered)
+		case rate > 0 && (slow < 45 || w.result.Offered != 300 || w.result.LateSends < 90 || w.book.Requests > 300):
+			t.Errorf("%d slow requests, %d late, %d sent of %d", slow, w.result.LateSends, w.book.Requests, w.result.Offered)
+		}
+	}
+}
+
+// While a server serves HTTP, it also serves what comes with other first bytes, and a query whose number is the engine's magic.
+func TestSideBySide(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	done := make(chan error, 1)
+	go func() {
+		_, err := run(t, short("dns-rr", addr, "--duration", "500ms")...)
+		done <- err
+	}()
+	conn, err := net.Dial("udp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	q, err := web.Question(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web.Number(q, 0x57e1)
+	b := make([]byte, 1000)
+	for n := 0; ; { // until the run has begun
+		_ = conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		if _, err := conn.Write(q); err != nil {
+			t.Fatal(err)
+		}
+		if n, err = conn.Read(b); err == nil {
+			if err := web.CheckAnswer(b[:n], q); err != nil {
+				t.Error(err)
+			}
+			break
+		}
+		select {
+		case <-done:
+			t.Fatal("no answer during the run")
+		default:
+		}
+	}
+	var rr event.RR
+	measure(t, &rr, short("tcp-rr", addr)...)
+	var crr event.CRR
+	measure(t, &crr, short("tcp-crr", addr)...)
+	if rr.Transactions < 1 || crr.Transactions < 1 {
+		t.Errorf("%d and %d transactions", rr.Transactions, crr.Transactions)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for _, again := range []string{"http-rr", "tcp-crr", "http-connect", "tcp-rr"} { // the accepting thread works again
+		if _, err := run(t, short(again, addr)...); err != nil {
+			t.Error(err)
+		}
+	}
+	if !wire.Web("h2-rr") || wire.Web("tcp-rr") {
+		t.Error("which workloads are of package web")
+	}
+}

@@ -1,0 +1,42 @@
+package probe
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWebCommands(t *testing.T) {
+	w := Window{Server: netip.MustParseAddrPort("10.64.1.1:5201"), Duration: time.Second}
+	for _, tc := range []struct {
+		p    Probe
+		want string
+	}{
+		{HTTPRR{}, "http-rr --size 64 --inflight 1 --cc cubic"},
+		{HTTPRR{TLS: true, Connect: true, Resume: true, Size: 1000, InFlight: 8, Rate: 1000000}, "http-connect --size 1000 --inflight 8 --cc cubic --rate 1000000 --tls --resume"},
+		{HTTPRR{H2: true}, "h2-rr --size 64 --inflight 1 --cc cubic"},
+		{DNSRR{}, "dns-rr --size 64 --inflight 1 --cc cubic"},
+		{DNSRR{Lookup: true, TCP: true}, "dns-lookup --size 64 --inflight 1 --cc cubic --tcp"},
+	} {
+		_, client := tc.p.Commands(w)
+		name, flags, _ := strings.Cut(tc.want, " ")
+		if got := strings.Join(client, " "); got != "weir engine run "+name+" 10.64.1.1:5201 --duration 1s --warmup 0s "+flags {
+			t.Errorf("%+v: %s, want %s", tc.p, got, tc.want)
+		}
+	}
+}
+
+func TestWebRefuses(t *testing.T) {
+	refuse(t, []refusal{
+		{"http-rr", `"offered":0`, `"offered":1`, "and there was none"},
+		{"http-rr", `"renewed":0`, `"renewed":99999999`, "99999999 new connections in"},
+		{"http-rr", `"inflight":1`, `"inflight":2`, "2 requests in flight, asked for 1"},
+		{"tls-connect", `"resumed":0`, `"resumed":1`, "1 of"},
+		{"tls-resume", `"resumed":`, `"resumed":1,"was":`, "resumed a session (asked for: true)"},
+		{"tls-connect", `"connectHist":`, `"was":`, "connectHist is missing"},
+		{"tls-connect", `"handshakeHist":"HIST`, `"handshakeHist":"hist`, "handshakeHist: "},
+		{"h2-rr", `"lateSends":`, `"lateSends":99999999,"was":`, "99999999 late"},
+		{"dns-rr", `"sndbuf":0`, `"congestion":"cubic","sndbuf":0`, "TCP is false"},
+	})
+}
