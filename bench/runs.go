@@ -116,7 +116,7 @@ func writeRuns(w io.Writer, runs []run) {
 // cores says how far apart the CPUs were, and in how many trials.
 func (r run) cores() string {
 	if c := r.Cores; c != nil {
-		return fmt.Sprintf("%.0f ns in %d trials, %.0f ns in %d, both in %d", 1e9*c.Near, c.Close, 1e9*c.Far, c.Apart, c.Moved)
+		return fmt.Sprintf("%.0f ns in %d trials, %.0f ns in %d, both in %d", 1e9*c.Near, c.NearTrials, 1e9*c.Far, c.FarTrials, c.MovedTrials)
 	}
 	if latency, ok := r.CoreToCore(); ok {
 		return fmt.Sprintf("%.0f ns", 1e9*latency)

@@ -32,10 +32,10 @@ type Comparison struct {
 	// no verdict.
 	Parts []Change `json:"parts,omitempty"`
 	// Absolute compares values. They move with the machine, and get no verdict.
-	Absolute []Change `json:"absolute"`
-	OnlyA    []Cell   `json:"onlyA,omitempty"`
-	OnlyB    []Cell   `json:"onlyB,omitempty"`
-	Apart    []Apart  `json:"apart,omitempty"` // cells that are not in Changes, with the reason
+	Absolute   []Change     `json:"absolute"`
+	OnlyA      []Cell       `json:"onlyA,omitempty"`
+	OnlyB      []Cell       `json:"onlyB,omitempty"`
+	Uncompared []Uncompared `json:"apart,omitempty"` // cells that are not in Changes, with the reason
 	// Differ lists the facts in which the machines of the runs differ.
 	Differ []facts.Difference `json:"differ,omitempty"`
 }
@@ -57,8 +57,8 @@ func (t Table) Cell(r Row) Cell {
 	return Cell{Probe: t.Probe, Network: r.Network, Levels: t.Levels}
 }
 
-// An Apart is a cell without a comparison.
-type Apart struct {
+// An Uncompared is a cell without a comparison.
+type Uncompared struct {
 	Cell
 	Reason string `json:"reason"`
 }
@@ -138,7 +138,7 @@ func Compare(a, b []*Run, bound float64) Comparison {
 			continue
 		}
 		if reason := s.missing(valueOfRun); reason != "" {
-			c.Apart = append(c.Apart, Apart{cell.Cell, reason})
+			c.Uncompared = append(c.Uncompared, Uncompared{cell.Cell, reason})
 			continue
 		}
 		values = append(values, s)
@@ -146,7 +146,7 @@ func Compare(a, b []*Run, bound float64) Comparison {
 			continue
 		}
 		if reason := s.missing(ratioOfRun); reason != "" {
-			c.Apart = append(c.Apart, Apart{cell.Cell, reason})
+			c.Uncompared = append(c.Uncompared, Uncompared{cell.Cell, reason})
 			continue
 		}
 		costs = append(costs, s)
@@ -166,7 +166,7 @@ func Compare(a, b []*Run, bound float64) Comparison {
 			s := sides{row.PooledCell, row.PerRun[:len(a)], row.PerRun[len(a):]}
 			s.Compared = x.Name(row.Of)
 			if reason := s.missing(ratioOfRun); reason != "" {
-				c.Apart = append(c.Apart, Apart{s.Cell, reason})
+				c.Uncompared = append(c.Uncompared, Uncompared{s.Cell, reason})
 				continue
 			}
 			costs = append(costs, s)
@@ -299,8 +299,8 @@ func (c Change) same() Change {
 // its own; like Change, it then has the spread of the other side.
 func (s sides) earlier() (most Spread) {
 	for _, x := range s.PerRun {
-		if x.beyond != nil && (most.Runs == 0 || x.beyond.Tau > most.Tau) {
-			most = x.beyond.Spread
+		if x.otherRuns != nil && (most.Runs == 0 || x.otherRuns.Tau > most.Tau) {
+			most = x.otherRuns.Spread
 		}
 	}
 	return most

@@ -126,7 +126,7 @@ func TestCompareUnlike(t *testing.T) {
 	} {
 		got := Compare(a, c.b, 0)
 		reasons := []string{}
-		for _, x := range got.Apart {
+		for _, x := range got.Uncompared {
 			reasons = append(reasons, x.String()+": "+x.Reason)
 		}
 		if s := fmt.Sprintf("%v %v %v %v", got.OnlyA, got.OnlyB, reasons, got.Baselines); s != c.want || len(got.Absolute) != c.absolut || len(got.Changes) != 0 {
@@ -152,7 +152,7 @@ func TestCompareBusy(t *testing.T) {
 	}
 	b[2] = New(rs, Options{Baseline: "host"})
 	got := Compare(m.runs(3, 0.6), b, 0)
-	if x := got.Changes[0]; x.Busy != 1 || x.B.N != 3 || !x.Same || len(got.Apart) != 0 {
-		t.Errorf("busy %d, %d runs, same %v, apart %v", x.Busy, x.B.N, x.Same, got.Apart)
+	if x := got.Changes[0]; x.Busy != 1 || x.B.N != 3 || !x.Same || len(got.Uncompared) != 0 {
+		t.Errorf("busy %d, %d runs, same %v, apart %v", x.Busy, x.B.N, x.Same, got.Uncompared)
 	}
 }

@@ -102,8 +102,8 @@ func TestCompareContrasts(t *testing.T) {
 		if other.String() != "a, p, load full ÷ idle" || !other.Same {
 			t.Errorf("%s: %+v", other, other)
 		}
-		if len(got.Apart) != 2 || got.Apart[0].String() != "a, p, load busy ÷ full" || got.Apart[0].Reason != "not measured, in B" {
-			t.Errorf("%+v", got.Apart)
+		if len(got.Uncompared) != 2 || got.Uncompared[0].String() != "a, p, load busy ÷ full" || got.Uncompared[0].Reason != "not measured, in B" {
+			t.Errorf("%+v", got.Uncompared)
 		}
 	}
 	// A study that restricts the comparison to fewer networks or levels still states those that it has.

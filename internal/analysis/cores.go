@@ -18,11 +18,11 @@ import (
 // can move the CPUs, so only the reading before it says which trials of a block compare (see Steady): a choice by
 // the other one would depend on the network.
 type Cores struct {
-	Near  float64 `json:"near"`  // s, median of the readings below the gap between the distances
-	Far   float64 `json:"far"`   // s, of those above
-	Close int     `json:"close"` // trials near each other before and after
-	Apart int     `json:"apart"` // trials far from each other before and after
-	Moved int     `json:"moved"` // trials with one of each
+	Near        float64 `json:"near"`  // s, median of the readings below the gap between the distances
+	Far         float64 `json:"far"`   // s, of those above
+	NearTrials  int     `json:"close"` // trials near each other before and after
+	FarTrials   int     `json:"apart"` // trials far from each other before and after
+	MovedTrials int     `json:"moved"` // trials with one of each
 
 	bound float64 // s, between near and far
 }
@@ -69,11 +69,11 @@ func coresOf(trials []trial) *Cores {
 	for _, t := range trials {
 		switch c.saw(t.Result) {
 		case coresNear:
-			c.Close++
+			c.NearTrials++
 		case coresFar:
-			c.Apart++
+			c.FarTrials++
 		case coresMoved:
-			c.Moved++
+			c.MovedTrials++
 		}
 	}
 	return c
@@ -129,7 +129,7 @@ func (c *Cores) saw(r *record.Result) coreDistance {
 }
 
 // WereFar reports whether the CPUs were far apart in a trial; ok is false if they moved, or the run has one distance.
-func (c *Cores) WereFar(r *record.Result) (apart, ok bool) {
+func (c *Cores) WereFar(r *record.Result) (far, ok bool) {
 	d := c.saw(r)
 	return d == coresFar, d == coresNear || d == coresFar
 }

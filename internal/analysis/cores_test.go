@@ -69,7 +69,7 @@ func TestCores(t *testing.T) {
 		if got == nil {
 			got = &Cores{}
 		}
-		if got.Close != c.close || got.Apart != c.apart || got.Moved != c.moved {
+		if got.NearTrials != c.close || got.FarTrials != c.apart || got.MovedTrials != c.moved {
 			t.Errorf("%s: %+v, want %d close, %d apart, %d moved", name, got, c.close, c.apart, c.moved)
 		}
 		ratio := r.Tables[0].Rows[1].Ratio
@@ -144,7 +144,7 @@ func TestCoresLeaveAnInterval(t *testing.T) {
 		}
 	}
 	r := New(rs, Options{Baseline: "host"})
-	if ratio := r.Tables[0].Rows[1].Ratio; r.Cores == nil || r.Cores.Moved != 1 || ratio.N != 6 || !ratio.Bounded() {
+	if ratio := r.Tables[0].Rows[1].Ratio; r.Cores == nil || r.Cores.MovedTrials != 1 || ratio.N != 6 || !ratio.Bounded() {
 		t.Errorf("the ratio is %+v with %+v, want an interval of 6 blocks", ratio, r.Cores)
 	}
 }

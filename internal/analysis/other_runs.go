@@ -42,7 +42,7 @@ func (r *Run) Likely(ratio stat.Interval) stat.Interval {
 // Learn sets OtherRuns for every row whose spread is known, of tables and of contrasts. Ratio stays as it
 // is.
 func (r *Run) Learn(spread func(t *Table, row *Row) (Spread, bool), ofContrast func(c Contrast, row ContrastRow) (Spread, bool)) {
-	beyond := func(ratio stat.Interval, s Spread, known bool) *OtherRuns {
+	expected := func(ratio stat.Interval, s Spread, known bool) *OtherRuns {
 		if !known {
 			return nil
 		}
@@ -51,14 +51,14 @@ func (r *Run) Learn(spread func(t *Table, row *Row) (Spread, bool), ofContrast f
 	for t, row := range r.Rows() {
 		if row.Ratio.Center > 0 {
 			s, ok := spread(t, row)
-			row.OtherRuns = beyond(row.Ratio, s, ok)
+			row.OtherRuns = expected(row.Ratio, s, ok)
 		}
 	}
 	for _, c := range r.Contrasts {
 		for i := range c.Rows {
 			if row := &c.Rows[i]; row.Ratio.Center > 0 {
 				s, ok := ofContrast(c.Contrast, *row)
-				row.OtherRuns = beyond(row.Ratio, s, ok)
+				row.OtherRuns = expected(row.Ratio, s, ok)
 			}
 		}
 	}

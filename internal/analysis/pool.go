@@ -56,11 +56,11 @@ type CellRun struct {
 	// Busy is set if disturbed trials count in the run.
 	Busy *Disturbance `json:"busy,omitempty"`
 
-	window float64       // s, median of the trials
-	base   float64       // value of the baseline
-	per    bool          // the ratio is divided by another
-	own    stat.Interval // ratio of the own CPU cost
-	beyond *OtherRuns    // of the row
+	window    float64       // s, median of the trials
+	base      float64       // value of the baseline
+	per       bool          // the ratio is divided by another
+	own       stat.Interval // ratio of the own CPU cost
+	otherRuns *OtherRuns    // of the row
 }
 
 // A Verdict says how a network compares with the baseline over several runs.
@@ -121,7 +121,7 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 // add sets the numbers of run i, which divides its rows by a baseline or not.
 func (c *PooledCell) add(i int, t *Table, row *Row, divided bool) {
 	base, _ := t.baseline()
-	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: cmp.Or(row.Base.Center, base.Value.Center), own: row.Own.Ratio, beyond: row.OtherRuns}
+	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: cmp.Or(row.Base.Center, base.Value.Center), own: row.Own.Ratio, otherRuns: row.OtherRuns}
 	if w, ok := row.Get(record.Window); ok {
 		x.window = w.Median
 	}

@@ -85,7 +85,7 @@ func (c *PooledCell) addRow(i int, x ContrastRow) {
 		c.Metric, c.Unit = x.Metric, x.Unit
 	}
 	c.PerRun[i] = CellRun{Value: x.Value, Ratio: x.Ratio, Path: x.Path, Missing: x.Missing, Busy: x.Busy,
-		window: x.window, base: x.Base.Center, per: len(x.samples) == 4, beyond: x.OtherRuns}
+		window: x.window, base: x.Base.Center, per: len(x.samples) == 4, otherRuns: x.OtherRuns}
 }
 
 // sortRows orders the rows of contrasts as those of a run.

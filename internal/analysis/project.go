@@ -235,7 +235,7 @@ func (r *Run) Ratios() iter.Seq2[stat.Interval, float64] {
 		}
 		for _, row := range r.Rows() {
 			each(r.Each, row.Ratio, row.Path, row.Own.Ratio)
-			more = more && (!row.apart() || yield(row.Ratio, r.Each))
+			more = more && (!row.unshared() || yield(row.Ratio, r.Each))
 		}
 		for _, c := range r.Chains {
 			for _, s := range c.Spans {
@@ -245,7 +245,7 @@ func (r *Run) Ratios() iter.Seq2[stat.Interval, float64] {
 		for _, c := range r.Contrasts {
 			for _, x := range c.Rows {
 				each(r.Each, x.Ratio, x.Path)
-				more = more && (!x.Apart() || yield(x.Ratio, r.Each))
+				more = more && (!x.Unshared() || yield(x.Ratio, r.Each))
 			}
 		}
 		for _, g := range r.Gaps() {
@@ -260,15 +260,15 @@ func (r *Run) Ratios() iter.Seq2[stat.Interval, float64] {
 	}
 }
 
-// apart reports whether the row and its baseline were measured, but never in the same block.
-func (r *Row) apart() bool {
+// unshared reports whether the row and its baseline were measured, but never in the same block.
+func (r *Row) unshared() bool {
 	return r.base != nil && len(r.pairs.blocks) == 0 && r.series.Len() > 0 && r.base.whole().Values(r.metric).Len() > 0
 }
 
 const noCommonBlock = "shares no block with its divisor"
 
-// Apart reports whether both sides were measured, but never in the same block.
-func (x ContrastRow) Apart() bool { return x.Missing == noCommonBlock }
+// Unshared reports whether both sides were measured, but never in the same block.
+func (x ContrastRow) Unshared() bool { return x.Missing == noCommonBlock }
 
 // A grid is the tables of one probe that differ in one factor.
 type grid struct {

@@ -315,7 +315,7 @@ func (w *lines) compare(rs []record.Result, o analysis.Options) {
 		return []*analysis.Run{analysis.New(part[a], o), analysis.New(part[b], o)}
 	}
 	c := analysis.Compare(runs(1, 3), runs(0, 2), 0.05)
-	w.put("compare", c.Confidence, c.Each, c.Bound, len(c.OnlyA), len(c.OnlyB), len(c.Apart), c.Worse())
+	w.put("compare", c.Confidence, c.Each, c.Bound, len(c.OnlyA), len(c.OnlyB), len(c.Uncompared), c.Worse())
 	for _, x := range slices.Concat(c.Changes, c.Absolute) {
 		w.put("change", x.Cell, x.Metric, x.Unit, x.A.Interval, x.B.Interval, x.Ratio.Interval, x.Same, x.Worse, x.Better)
 	}

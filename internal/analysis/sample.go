@@ -29,7 +29,7 @@ type Sample struct {
 	ok             []*record.Result // those that count
 	busy           bool             // disturbed trials count
 	all            *Sample          // the same trials, busy; nil if none is disturbed
-	apart          *Sample          // the same trials, whose places have the distances of the CPUs; nil if the run has one
+	byDistance     *Sample          // the same trials, whose places have the distances of the CPUs; nil if the run has one
 	cores          *Cores           // nil: places have no distance
 	places         []place          // of ok, sorted
 	at             []int            // of each of ok, in places
@@ -106,8 +106,8 @@ func (r *Run) index(results []record.Result) {
 		}
 		for _, x := range []*Sample{s, s.all} {
 			if r.Cores != nil && x != nil {
-				x.apart = &Sample{config: x.config, probe: x.probe, network: x.network, trials: x.trials, busy: x.busy, cores: r.Cores}
-				x.apart.fill()
+				x.byDistance = &Sample{config: x.config, probe: x.probe, network: x.network, trials: x.trials, busy: x.busy, cores: r.Cores}
+				x.byDistance.fill()
 			}
 		}
 		r.samples = append(r.samples, s)
@@ -116,7 +116,7 @@ func (r *Run) index(results []record.Result) {
 
 // variants returns the samples of these trials that Steady can choose.
 func (s *Sample) variants() (all []*Sample) {
-	for _, x := range []*Sample{s, s.apart, s.all, s.whole().apart} {
+	for _, x := range []*Sample{s, s.byDistance, s.all, s.whole().byDistance} {
 		if x != nil && !slices.Contains(all, x) {
 			all = append(all, x)
 		}

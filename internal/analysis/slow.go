@@ -114,7 +114,7 @@ func (f *field) far(p part) bool {
 			others = append(others, m.mean())
 		}
 	}
-	i := stat.LogMean(others, f.apart)
+	i := stat.LogMean(others, f.eachPair)
 	if i.N < 3 || own.n == 0 || !i.Bounded() {
 		return true
 	}
@@ -229,7 +229,7 @@ func (f *field) standsOut(p part) bool {
 	if len(own) == 0 || len(others) == 0 || len(own) == 1 && p.as != either {
 		return false // one pair can be slow by itself
 	}
-	if i := stat.Unpaired(others, own, stat.ScatterOf(others), f.apart); i.Bounded() {
+	if i := stat.Unpaired(others, own, stat.ScatterOf(others), f.eachPair); i.Bounded() {
 		return !i.Contains(1)
 	}
 	// Too few to know how pairs differ, or nothing arrived.

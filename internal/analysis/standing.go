@@ -58,9 +58,9 @@ func (r *Run) standings(confidence float64) (out []Standing) {
 			intervals, hosts = intervals+3*len(f.Hosts), hosts+len(f.Hosts)
 		}
 	}
-	each, apart := stat.Adjust(confidence, intervals), stat.Adjust(confidence, 3*hosts)
+	each, pairs := stat.Adjust(confidence, intervals), stat.Adjust(confidence, 3*hosts)
 	for _, f := range fields {
-		f.Each, f.apart = each, apart
+		f.Each, f.eachPair = each, pairs
 		f.compare()
 		out = append(out, f.Standing)
 	}
@@ -78,13 +78,13 @@ type shot struct {
 // A field is the values of a row by hosts.
 type field struct {
 	Standing
-	shots  []shot
-	of     [][]int // shots by host
-	blocks int
-	kinds  int     // pairs of zones
-	apart  float64 // confidence of each comparison of pairs
-	busy   *Disturbance
-	slow   [][2]bool // by host: as sender, and as receiver
+	shots    []shot
+	of       [][]int // shots by host
+	blocks   int
+	kinds    int     // pairs of zones
+	eachPair float64 // confidence of each comparison of pairs
+	busy     *Disturbance
+	slow     [][2]bool // by host: as sender, and as receiver
 	// Of shots without a slow host in its role:
 	totals []amount // by spot
 	pairs  []pairOf

@@ -49,15 +49,15 @@ func Steady(confidence float64, samples ...*Sample) ([]*Sample, *Disturbance) {
 
 // sameDistance returns the samples so that Common pairs trials at the same distance of the CPUs, if enough blocks remain.
 func sameDistance(confidence float64, samples []*Sample) []*Sample {
-	apart := make([]*Sample, len(samples))
+	byDistance := make([]*Sample, len(samples))
 	for i, s := range samples {
-		if apart[i] = s.apart; s.apart == nil {
+		if byDistance[i] = s.byDistance; s.byDistance == nil {
 			return samples
 		}
 	}
-	remain, all := shared(apart), shared(samples)
+	remain, all := shared(byDistance), shared(samples)
 	if remain >= stat.MinPairs(confidence) && enough(confidence, all-remain, all, remain, all) {
-		return apart
+		return byDistance
 	}
 	return samples
 }

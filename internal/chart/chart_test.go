@@ -142,7 +142,7 @@ var charts = map[string]drawing{
 	"latency":      Latency{Lines: lines(), Axis: "response time, µs", Alt: "Latency."},
 	"latency-none": Latency{Axis: "response time, µs", Alt: "Nothing measured."},
 	"ladder":       Ladder{ladder, "thousand packets/s", "Ladder."},
-	"heat": Heat{Rows: names, Columns: names, Cells: [][]Cell{{{10, "10.0"}, {8, "8.0"}, {}}, {{4, "4.0"}, {0, "0.0"}, {9.9, "9.9"}}, {{1, "1.0"}, {5, "5.0"}, {2, "2.0"}}},
+	"heat": Heat{Rows: names, Columns: names, Cells: [][]Square{{{10, "10.0"}, {8, "8.0"}, {}}, {{4, "4.0"}, {0, "0.0"}, {9.9, "9.9"}}, {{1, "1.0"}, {5, "5.0"}, {2, "2.0"}}},
 		Axis: "throughput, Gbit/s", Alt: "From and to."},
 	"heat-many": manyCells(),
 	"sweep": Sweep{[]Curve{
@@ -155,7 +155,7 @@ var charts = map[string]drawing{
 		[]Link{{"host", "MTU 9001", 0, "ens3", "ens3"}, {"vxlan-overlay", "MTU 8951", 2, "eth0", "a-very-long-device, eth0"}, {"wg", "", 3, "", ""}}, "Machines."},
 	"grouped":       Grouped{twoGroups, "", "throughput, Gbit/s", "Grouped."},
 	"grouped-ratio": Grouped{twoGroups, "idle", "response time ÷ idle", "Grouped ratios."},
-	"heat-lines": Heat{Rows: names[:2], Columns: names[:2], Cells: [][]Cell{{{10, "10.0\n[9.1, 11.0]\n= 1"}, {8, "8.0\n[7.2, 8.8]\n0.80×\n[0.75, 0.86]"}}, {{4, "4.0"}, {}}},
+	"heat-lines": Heat{Rows: names[:2], Columns: names[:2], Cells: [][]Square{{{10, "10.0\n[9.1, 11.0]\n= 1"}, {8, "8.0\n[7.2, 8.8]\n0.80×\n[0.75, 0.86]"}}, {{4, "4.0"}, {}}},
 		Axis: "throughput, Gbit/s", Alt: "Lines."},
 	"trials":      trials,
 	"trials-busy": busyTrials, "overview": overview, "strips": strips,
@@ -175,7 +175,7 @@ func manyCells() Heat {
 	h := Heat{Axis: "µs", Alt: "Many."}
 	for i := range 24 {
 		h.Rows = append(h.Rows, "h"+strings.Repeat("0", i%3))
-		h.Cells = append(h.Cells, slices.Repeat([]Cell{{float64(i), "123456"}}, 24))
+		h.Cells = append(h.Cells, slices.Repeat([]Square{{float64(i), "123456"}}, 24))
 	}
 	h.Columns = h.Rows
 	return h
@@ -266,7 +266,7 @@ func TestNoNumberNoChart(t *testing.T) {
 		"cost":                Cost{Bars: []Bar{{"x", 0, []float64{nan}}}, Names: []string{"user"}},
 		"cost unnamed":        Cost{Bars: []Bar{{"x", 0, []float64{1, 2}}}, Names: []string{"user"}},
 		"sweep":               Sweep{Curves: []Curve{{Name: "x", Points: []CurvePoint{{X: nan}}}}},
-		"heat":                Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Cell{{{nan, "x"}}}},
+		"heat":                Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Square{{{nan, "x"}}}},
 		"over":                oneTime(1, nan),
 		"over too short":      oneTime(1),
 		"lanes back in time":  Lanes{Lanes: []string{"x"}, Panels: []LanePanel{{Stops: []Stop{{At: 1}, {At: 0.5}}}}},
@@ -274,7 +274,7 @@ func TestNoNumberNoChart(t *testing.T) {
 		"over nothing":        TimeSeries{Times: []float64{0, 1}},
 		"over back in time":   TimeSeries{Times: []float64{1, 0}, Panels: oneTime(1, 2).Panels},
 		"over a color":        TimeSeries{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Color: 6, Y: []float64{1, 2}}}}}},
-		"heat's shape":        Heat{Rows: []string{"x"}, Columns: []string{"y", "z"}, Cells: [][]Cell{{{1, "x"}}}},
+		"heat's shape":        Heat{Rows: []string{"x"}, Columns: []string{"y", "z"}, Cells: [][]Square{{{1, "x"}}}},
 	} {
 		if svg, err := c.SVG(); err == nil || svg != "" {
 			t.Errorf("%s: %d bytes and error %v", name, len(svg), err)
@@ -308,7 +308,7 @@ func FuzzAxes(f *testing.F) {
 			"sweep":     Sweep{Curves: []Curve{{Name: "x", Points: points}}, Reference: 1},
 			"waterfall": Waterfall{Fall: Fall{"x", rows, rows[1], ""}},
 			"cost":      Cost{Bars: []Bar{{"x", 0, []float64{a, b, c}}}, Names: []string{"", "", ""}},
-			"heat":      Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Cell{{{a, "x"}}}},
+			"heat":      Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Square{{{a, "x"}}}},
 			"over":      TimeSeries{Times: []float64{a, b}, Window: c, Panels: []Panel{{Top: a, Lines: []TimeLine{{Y: []float64{b, c}, Lo: []float64{a, a}, Hi: []float64{c, b}}}}}},
 			"trials":    Trials{[]TrialRow{{Name: "x", Median: a, Points: []TrialPoint{{Value: b, Has: true}, {At: 1, Value: c, Has: true}}}}, []string{"1", "2"}, "", "", "", "", "", ""},
 			"stack":     TimeSeries{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Y: []float64{a, b}}, {Y: []float64{b, c}}}}}},

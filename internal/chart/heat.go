@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Cell is one place of a heat map; without a Label it is empty.
-type Cell struct {
+// A Square is one place of a heat map; without a Label it is empty.
+type Square struct {
 	Value float64 // 0 or more
 	Label string  // its lines are printed where they fit
 }
@@ -15,7 +15,7 @@ type Cell struct {
 // Heat is a matrix: Cells[i][n] goes from Rows[i] to Columns[n]. Its color scale starts at zero.
 type Heat struct {
 	Rows, Columns []string
-	Cells         [][]Cell
+	Cells         [][]Square
 	Axis          string // the quantity with its unit
 	Alt           string // text alternative
 	From, To      string // name the sides; "" does in English

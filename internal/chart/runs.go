@@ -35,11 +35,11 @@ func (v Runs) SVG() (string, error) {
 	y := e.axis(grid{left: p.bottom, right: p.top})
 	p.side(y, p.left, p.right, v.Axis)
 	x := axis{lo: -0.5, hi: n - 0.5, from: p.left, to: p.right}
-	apart := 0.0 // of the dates
+	spacing := 0.0 // of the dates
 	for _, d := range v.Dates {
-		apart = max(apart, textWidth(d, smallSize)+8)
+		spacing = max(spacing, textWidth(d, smallSize)+8)
 	}
-	each := max(1, int(math.Ceil(apart/(x.pos(1)-x.pos(0)))))
+	each := max(1, int(math.Ceil(spacing/(x.pos(1)-x.pos(0)))))
 	for i := 0; i < len(v.Dates); i += each {
 		p.text(inkMuted, middle, smallSize, x.pos(float64(i)), p.bottom+14, v.Dates[i])
 	}

@@ -157,7 +157,7 @@ func (a *asker) settle(far *wire.Core) error {
 		return err
 	}
 	a.places[1] = *far
-	return sock.Apart(a.places[0], a.places[1])
+	return sock.DistinctCPUs(a.places[0], a.places[1])
 }
 
 // flags returns the flags for reading while there is nothing else to do.

@@ -46,7 +46,7 @@ type link struct {
 	engines        *trial.Engines
 	carried        bool          // has carried a packet
 	rtt            time.Duration // of the last packet that checked it
-	apart          error         // why it carries no packets
+	unreachable    error         // why it carries no packets
 	cut            bool          // what carries its packets cuts those of full size
 }
 
@@ -149,8 +149,8 @@ var errApart = errors.New("the network does not connect these ends")
 // connect checks that a new link carries packets in the unmodified network. Ends that the network
 // does not need to connect can fail with errApart.
 func (l *link) connect(ctx context.Context, p *path) error {
-	if l.carried || l.apart != nil {
-		return l.apart
+	if l.carried || l.unreachable != nil {
+		return l.unreachable
 	}
 	err := l.start(ctx, p)
 	if err != nil {
@@ -159,8 +159,8 @@ func (l *link) connect(ctx context.Context, p *path) error {
 	if err = l.reach(ctx, p, p.plan.On(l.client, l.server)); err == nil || ctx.Err() != nil || p.alive(ctx) != nil {
 		return err
 	}
-	l.apart = fmt.Errorf("%w, %v and %v: %w", errApart, l.client, l.server, err)
-	return errors.Join(l.apart, p.release(l))
+	l.unreachable = fmt.Errorf("%w, %v and %v: %w", errApart, l.client, l.server, err)
+	return errors.Join(l.unreachable, p.release(l))
 }
 
 // start starts the engines, also after a trial that one of them did not survive.

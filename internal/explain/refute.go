@@ -136,7 +136,7 @@ func Deciding(run *analysis.Run) iter.Seq2[stat.Interval, float64] {
 	return func(yield func(stat.Interval, float64) bool) {
 		for _, c := range run.Contrasts[:min(1, len(run.Contrasts))] {
 			for _, x := range c.Rows {
-				if (x.Apart() || x.Ratio.N > 0 && (x.Ratio.SE > 0 || !x.Ratio.Bounded())) && !yield(x.Ratio, run.Each) {
+				if (x.Unshared() || x.Ratio.N > 0 && (x.Ratio.SE > 0 || !x.Ratio.Bounded())) && !yield(x.Ratio, run.Each) {
 					return
 				}
 			}

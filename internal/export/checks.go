@@ -32,7 +32,7 @@ func Changes(c analysis.Comparison) (out []Case) {
 			add(x.Cell, Passed, "", change+"; "+sides)
 		}
 	}
-	for _, x := range c.Apart {
+	for _, x := range c.Uncompared {
 		s := Skipped
 		if x.Reason == analysis.NoOKTrial+", in B" {
 			s = Errored

@@ -312,10 +312,10 @@ func (r Result) matrix(g []Point, look Look) chart.Heat {
 	order(to)
 	c.Rows, c.Columns = from, to
 	for _, a := range from {
-		var row []chart.Cell
+		var row []chart.Square
 		for _, b := range to {
 			i := slices.IndexFunc(g, func(p Point) bool { return p.Levels[ends] == a+"-"+b })
-			row = append(row, chart.Cell{})
+			row = append(row, chart.Square{})
 			if i < 0 {
 				continue
 			}
@@ -333,7 +333,7 @@ func (r Result) matrix(g []Point, look Look) chart.Heat {
 			for _, m := range marks {
 				lines = append(lines, "◇ "+fixed(m, 2))
 			}
-			row[len(row)-1] = chart.Cell{Value: v.Value * factor, Label: strings.Join(lines, "\n")}
+			row[len(row)-1] = chart.Square{Value: v.Value * factor, Label: strings.Join(lines, "\n")}
 		}
 		c.Cells = append(c.Cells, row)
 	}

@@ -19,7 +19,7 @@ var cpusMoved = Rule{
 		}
 		return []Finding{{Severity: Note,
 			Text: lang.T("the CPUs were near each other in %d trials (a cache line took %s from one to the other and back), far apart in %d (%s), and moved during %d; ratios compare trials that began at the same distance, unless fewer than two thirds of their blocks remain",
-				c.Close, unit.Format(c.Near, "s"), c.Apart, unit.Format(c.Far, "s"), c.Moved),
+				c.NearTrials, unit.Format(c.Near, "s"), c.FarTrials, unit.Format(c.Far, "s"), c.MovedTrials),
 			Remedy: lang.T("absolute values mix both distances: give the virtual machine CPUs that share a cache (virsh vcpupin)")}}
 	},
 }

@@ -303,7 +303,7 @@ func mounted(root fs.FS, file string) map[uint32]string {
 
 // counted returns which devices moved how many packets for each request.
 func (x *traced) counted(ctx context.Context, r packettrace.Recording) (packettrace.Trace, error) {
-	t := packettrace.Trace{Format: packettrace.Format, Network: r.Network, Client: r.Client, Server: r.Server, Size: r.Size, Mode: r.Mode, Apart: x.at.Machines != nil}
+	t := packettrace.Trace{Format: packettrace.Format, Network: r.Network, Client: r.Client, Server: r.Server, Size: r.Size, Mode: r.Mode, TwoMachines: x.at.Machines != nil}
 	before, err := x.counters(ctx)
 	if err != nil {
 		return t, err

@@ -68,7 +68,7 @@ type ends struct{ client, server string }
 // Events of two clocks are matched by their marks alone.
 func transactions(events []Event, at ends) (all []transaction, drops []marked) {
 	if slices.ContainsFunc(events, func(e Event) bool { return e.Clock != "" }) {
-		return apart(events, at), nil
+		return acrossMachines(events, at), nil
 	}
 	ms := make([]marked, len(events))
 	for i, e := range events {

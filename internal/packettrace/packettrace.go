@@ -78,12 +78,12 @@ type Trace struct {
 	// Requests were traced; Usual of them, and their replies, took the paths below. The rest took others.
 	Requests int `json:"requests"`
 	Usual    int `json:"usual"`
-	// Apart says that client and server are machines with clocks of their own. No time is taken across two clocks:
+	// TwoMachines says that client and server are machines with clocks of their own. No time is taken across two clocks:
 	// Between, the median time between the machines there and back, is what passed between the client's devices by its
 	// clock, less what passed between the server's by that one. Path contains it.
-	Apart   bool    `json:"apart,omitempty"`
-	Between float64 `json:"between,omitempty"`
-	Lost    int     `json:"lost,omitempty"` // events that did not fit the buffer
+	TwoMachines bool    `json:"apart,omitempty"`
+	Between     float64 `json:"between,omitempty"`
+	Lost        int     `json:"lost,omitempty"` // events that did not fit the buffer
 	// Event is what recording one event costs; the mean of two machines. It is subtracted from every time below, except Traced.
 	Event   float64 `json:"event"`
 	Events  int     `json:"events"` // whose cost is in Traced

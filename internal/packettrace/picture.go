@@ -20,7 +20,7 @@ func colorOf(d Does) int {
 // Picture draws both ways, a lane per node, up to where the path ends.
 func (t Trace) Picture() chart.Lanes {
 	axis := lang.T("time since the first device, µs")
-	if t.Apart {
+	if t.TwoMachines {
 		axis = lang.T("time on the machines, without the time between them, µs")
 	}
 	v := chart.Lanes{Axis: string(axis),

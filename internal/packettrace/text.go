@@ -29,7 +29,7 @@ func (t Trace) Text(to io.Writer, l *lang.Language) error {
 			continue
 		}
 		head := lang.T("%s, %s", lang.Stored(x.name), micro(x.Path))
-		if t.Apart {
+		if t.TwoMachines {
 			head += lang.T(" on the two machines")
 		}
 		line("\n  " + head)
@@ -57,7 +57,7 @@ func (t Trace) Notes() (notes []lang.Text) {
 		}
 		notes = append(notes, lang.T("%d of %d requests and their replies took these paths. Times are their medians.", t.Usual, t.Requests))
 	}
-	if t.Apart && len(t.Request.Hops) > 0 {
+	if t.TwoMachines && len(t.Request.Hops) > 0 {
 		notes = append(notes, lang.T("Between the machines, there and back: %s, from when a packet leaves %s until the reply is back there by its clock, less what passes on %s by that one's. No time is taken across two clocks.",
 			micro(t.Between), t.Client, t.Server))
 	}
@@ -68,7 +68,7 @@ func (t Trace) Notes() (notes []lang.Text) {
 		notes = append(notes, lang.T("%d later events did not fit the buffer.", t.Lost))
 	}
 	missing := Missing
-	if t.Apart {
+	if t.TwoMachines {
 		missing = missingApart
 	}
 	if m := missing[t.Mode]; m != "" {

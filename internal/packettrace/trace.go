@@ -88,7 +88,7 @@ func New(r Recording) (Trace, error) {
 	for _, x := range same {
 		between = append(between, seconds(x.between()))
 	}
-	if t.Apart = same[0].request.crossing() > 0; t.Apart {
+	if t.TwoMachines = same[0].request.crossing() > 0; t.TwoMachines {
 		t.Between = max(0, stat.LowerMiddle(between)-2*t.Event) // one event on each machine: the last before a packet leaves it
 	}
 	t.Traced = stat.LowerMiddle(paths(same))

@@ -155,14 +155,14 @@ type Difference struct {
 // Agree returns the largest deviation of the engine's samples from its threads' clocks, as a share of the clocks: of
 // the baseline, the network, and the extra time unless that is a small difference of large numbers.
 func (d Difference) Agree() float64 {
-	off := max(apart(d.Engine.Base, d.Clock.Base), apart(d.Engine.Here, d.Clock.Here))
+	off := max(deviation(d.Engine.Base, d.Clock.Base), deviation(d.Engine.Here, d.Clock.Here))
 	if abs(d.Clock.Extra.Center) > d.Clock.Here/4 {
-		off = max(off, apart(d.Engine.Extra.Center, d.Clock.Extra.Center))
+		off = max(off, deviation(d.Engine.Extra.Center, d.Clock.Extra.Center))
 	}
 	return off
 }
 
-func apart(samples, clock float64) float64 {
+func deviation(samples, clock float64) float64 {
 	if clock == 0 {
 		return 0
 	}

@@ -124,7 +124,7 @@ func TestRecorded(t *testing.T) {
 	if b.String() != string(want) {
 		t.Errorf("differs from %s; look at it, then run the test with -update:\n%s", file, b.String())
 	}
-	if off := apart(d.Sampled.Client, d.Clocked.Client); off > 0.1 {
+	if off := deviation(d.Sampled.Client, d.Clocked.Client); off > 0.1 {
 		t.Errorf("the client's samples differ from its clock by %.0f %%", 100*off)
 	}
 	for _, r := range d.Rows {

@@ -118,7 +118,7 @@ func (c count) delivered(from count, name record.Quantity, p probe.Probe) record
 // state.
 func (c *Background) startTraffic(ctx context.Context, site *target.Site, client, server plan.End, usual int, l Load) error {
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
-	c.driver.cpus, c.counter.cpus = apart(cli, srv)
+	c.driver.cpus, c.counter.cpus = splitCPUs(cli, srv)
 	c.driver.env, c.counter.env = admitted(site), admitted(site)
 	var send []string
 	_, err := c.counter.listen(ctx, site, srv, usual, func(port uint16) (serve []string) {

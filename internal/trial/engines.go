@@ -47,8 +47,8 @@ type responder struct {
 // StartEngines starts both engines and returns when the server listens. The caller stops them. n
 // distinguishes concurrent engines with the same server node.
 func StartEngines(ctx context.Context, site *target.Site, client, server plan.End, n int) (*Engines, error) {
-	cli, srv := apart(site.Nodes[client.Node], site.Nodes[server.Node])
-	remote := apartFrom(site, client, server)
+	cli, srv := splitCPUs(site.Nodes[client.Node], site.Nodes[server.Node])
+	remote := onTwoMachines(site, client, server)
 	a := startAsker(ctx, site, client, cli, remote)
 	r, err := startResponder(ctx, site, server, srv, n, remote)
 	e := engines(site, client, server, a, r)
@@ -59,14 +59,14 @@ func StartEngines(ctx context.Context, site *target.Site, client, server plan.En
 	return e, nil
 }
 
-// apartFrom reports whether the ends are on two machines with agents of their own, which read their
+// onTwoMachines reports whether the ends are on two machines with agents of their own, which read their
 // counters at the marks of their own engines.
-func apartFrom(site *target.Site, client, server plan.End) bool {
+func onTwoMachines(site *target.Site, client, server plan.End) bool {
 	return site.Token != "" && !site.Private && site.Nodes[client.Node].Host().ID != site.Nodes[server.Node].Host().ID
 }
 
 func engines(site *target.Site, client, server plan.End, a *asker, r *responder) *Engines {
-	return &Engines{a, r, client, server, site.Ports, server.Dial(r.port), r.marks && apartFrom(site, client, server)}
+	return &Engines{a, r, client, server, site.Ports, server.Dial(r.port), r.marks && onTwoMachines(site, client, server)}
 }
 
 // startAsker starts the engine that takes orders. remote asks for the devices at its marks, too.

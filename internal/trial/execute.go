@@ -98,7 +98,7 @@ func (s *Setup) serve(ctx context.Context, x *execution) {
 	if s.native() != nil {
 		return
 	}
-	x.client.cpus, x.server.cpus = apart(s.Site.Nodes[s.Client.Node], s.Site.Nodes[s.Server.Node])
+	x.client.cpus, x.server.cpus = splitCPUs(s.Site.Nodes[s.Client.Node], s.Site.Nodes[s.Server.Node])
 	var server []string
 	if server, x.client.argv = s.commands(toolPort, 0, x.server.cpus); len(server) == 0 {
 		return

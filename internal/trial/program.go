@@ -144,10 +144,10 @@ func (p *program) runs(at time.Time) bool {
 	}
 }
 
-// apart gives client and server their own processors where they share a host with enough of them.
+// splitCPUs gives client and server their own processors where they share a host with enough of them.
 // On one processor a response does not wait for another to wake up, and the scheduler would decide
 // anew in each trial whether the ends share one.
-func apart(client, server target.Node) (cli, srv []int) {
+func splitCPUs(client, server target.Node) (cli, srv []int) {
 	cpus := client.CPUs()
 	if client.Host().ID != server.Host().ID || len(cpus) < 2 || !slices.Equal(cpus, server.CPUs()) {
 		return nil, nil

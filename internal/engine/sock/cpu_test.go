@@ -39,7 +39,7 @@ func TestSettle(t *testing.T) {
 		{wire.Core{Boot: "x", CPU: 0}, wire.Core{Boot: "y", CPU: 0}, true},
 		{wire.Core{Boot: "", CPU: 0}, wire.Core{Boot: "", CPU: 0}, true}, // not known to be one machine
 	} {
-		if err := Apart(tc.a, tc.b); (err == nil) != tc.ok {
+		if err := DistinctCPUs(tc.a, tc.b); (err == nil) != tc.ok {
 			t.Errorf("%v and %v: %v", tc.a, tc.b, err)
 		}
 	}

@@ -128,9 +128,9 @@ func Settle(last bool) (p wire.Core, restore func(), err error) {
 	return p, func() { _ = unix.SchedSetaffinity(0, &all) }, nil
 }
 
-// Apart returns an error if two spinning ends share a CPU: each would wait for the other's time
+// DistinctCPUs returns an error if two spinning ends share a CPU: each would wait for the other's time
 // slice to end.
-func Apart(client, server wire.Core) error {
+func DistinctCPUs(client, server wire.Core) error {
 	if client.Boot == server.Boot && client.Boot != "" && client.CPU == server.CPU {
 		return fmt.Errorf("spin: client and server can both use only CPU %d; give each a CPU of its own, or do not spin", client.CPU)
 	}

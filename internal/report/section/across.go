@@ -152,10 +152,10 @@ func (s source) heat(from, to []string, values map[[2]string]stat.Interval, more
 		centers = append(centers, v.Center)
 	}
 	factor, label, d := doc.InOneUnit(t.Unit, centers)
-	cells := make([][]chart.Cell, len(from))
+	cells := make([][]chart.Square, len(from))
 	var alt []string
 	for i, f := range from {
-		cells[i] = make([]chart.Cell, len(to))
+		cells[i] = make([]chart.Square, len(to))
 		for n, g := range to {
 			at := [2]string{f, g}
 			if v, ok := values[at]; ok {
@@ -163,7 +163,7 @@ func (s source) heat(from, to []string, values map[[2]string]stat.Interval, more
 				if more != nil {
 					lines = append(lines, more(at, factor, d)...)
 				}
-				cells[i][n] = chart.Cell{Value: v.Center * factor, Label: strings.Join(lines, "\n")}
+				cells[i][n] = chart.Square{Value: v.Center * factor, Label: strings.Join(lines, "\n")}
 				alt = append(alt, say("%s to %s %s", f, g, unit.Format(v.Center, t.Unit)))
 			}
 		}

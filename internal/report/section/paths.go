@@ -14,7 +14,7 @@ import (
 func pathSection(s source) []doc.Section {
 	t := doc.Table{ID: "paths-table", Columns: []doc.Column{{Head: say("network"), Left: true, Kind: "name", Keep: 9}, {Head: say("MTU"), Unit: "byte", Base: "byte"},
 		{Head: say("overhead"), Unit: "byte", Base: "byte"}, {Head: say("link")}, {Head: say("ceiling")}}}
-	apart := false
+	distant := false
 	for _, n := range s.p.Networks {
 		var mtu, overhead, link, ceilings, distance []string
 		for _, t := range s.p.Tables {
@@ -41,12 +41,12 @@ func pathSection(s source) []doc.Section {
 			ceilings = []string{"–"}
 		}
 		t.Rows = append(t.Rows, doc.Row{Network: n, Cells: doc.Texts(n, prose.List(mtu), prose.List(overhead), prose.List(link), strings.Join(ceilings, "\n"), strings.Join(distance, "\n"))})
-		apart = apart || distance != nil
+		distant = distant || distance != nil
 	}
 	if t.Rows == nil {
 		return nil
 	}
-	if apart {
+	if distant {
 		t.Columns = append(t.Columns, doc.Column{Head: say("distance")})
 	} else {
 		for i := range t.Rows {

@@ -95,7 +95,7 @@ func whatChanged(c analysis.Comparison) (out []string) {
 func costChanges(c analysis.Comparison) doc.Section {
 	x := doc.Section{ID: "compare", Title: say("What networks cost"), About: say("%s (A), %s (B).", prose.Count(c.RunsA, "run"), prose.Count(c.RunsB, "run"))}
 	switch {
-	case len(c.Absolute)+len(c.Apart) == 0:
+	case len(c.Absolute)+len(c.Uncompared) == 0:
 		x.About = prose.Sentences(x.About, say("They share no cell with an ok trial."))
 		return x
 	case c.Baseline() == "" && len(c.Changes) == 0:
@@ -261,7 +261,7 @@ func verdict(x analysis.Change) string {
 
 func uncompared(c analysis.Comparison) []string {
 	var out []string
-	for _, x := range c.Apart {
+	for _, x := range c.Uncompared {
 		out = append(out, say("%s: %s", x.String(), word(x.Reason)))
 	}
 	return append(append(out, only(say("only in A"), c.OnlyA)...), only(say("only in B"), c.OnlyB)...)

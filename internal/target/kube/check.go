@@ -40,7 +40,7 @@ func (t *Target) Check(ctx context.Context) []facts.Check {
 		detail, err := c.look(ctx)
 		f := facts.Check{Name: c.name, OK: err == nil, Detail: detail}
 		if err != nil {
-			f.Detail, f.Fix = apart(err)
+			f.Detail, f.Fix = detailAndFix(err)
 		}
 		found = append(found, f)
 		if err != nil && c.needed {
@@ -50,8 +50,8 @@ func (t *Target) Check(ctx context.Context) []facts.Check {
 	return found
 }
 
-// apart splits an error into what happened and the remedy.
-func apart(err error) (detail, fix string) {
+// detailAndFix splits an error into what happened and the remedy.
+func detailAndFix(err error) (detail, fix string) {
 	detail = err.Error()
 	var a *advised
 	var r *refusal

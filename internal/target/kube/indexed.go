@@ -156,9 +156,9 @@ func (t *Target) agents(g *group, addr string, takes time.Duration) job {
 	p.Spec.Volumes = append(p.Spec.Volumes, volume{Name: "order", Secret: &secretVolume{t.coordinatorName(), []secretItem{{tokenFile, tokenFile}}}})
 	p.Spec.HostNetwork = g.Host
 	p.Spec.Affinity = onNodes(g.Nodes...)
-	apart := apartTerm{Topology: "kubernetes.io/hostname"}
-	apart.Pods.Labels = map[string]string{labelRun: t.run, labelComponent: g.Name}
-	p.Spec.Affinity.Apart = &antiAffinity{[]apartTerm{apart}}
+	spread := spreadTerm{Topology: "kubernetes.io/hostname"}
+	spread.Pods.Labels = map[string]string{labelRun: t.run, labelComponent: g.Name}
+	p.Spec.Affinity.Spread = &antiAffinity{[]spreadTerm{spread}}
 	j := t.jobOf(t.meta(t.coordinatorName()+"-"+g.Name, g.Name), p, within(takes))
 	j.Spec.Mode, j.Spec.Completions, j.Spec.Parallelism, j.Spec.BackoffLimit = "Indexed", len(g.Nodes), len(g.Nodes), retries
 	return j

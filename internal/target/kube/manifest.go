@@ -90,7 +90,7 @@ type affinity struct {
 			Terms []nodeTerm `json:"nodeSelectorTerms"`
 		} `json:"requiredDuringSchedulingIgnoredDuringExecution"`
 	} `json:"nodeAffinity"`
-	Apart *antiAffinity `json:"podAntiAffinity,omitempty"`
+	Spread *antiAffinity `json:"podAntiAffinity,omitempty"`
 }
 
 // onNodes is the affinity to any of the nodes. A term can name only one (matchFields).
@@ -104,10 +104,10 @@ func onNodes(names ...string) *affinity {
 
 // An antiAffinity keeps pods with the same labels off each other's nodes.
 type antiAffinity struct {
-	Required []apartTerm `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+	Required []spreadTerm `json:"requiredDuringSchedulingIgnoredDuringExecution"`
 }
 
-type apartTerm struct {
+type spreadTerm struct {
 	Pods struct {
 		Labels map[string]string `json:"matchLabels"`
 	} `json:"labelSelector"`

@@ -49,7 +49,7 @@ func (m *machine) devices() string {
 	return strings.Join(all, ", ")
 }
 
-// distinct returns an error if two names lead to one machine. Network namespaces of one kernel are
+// distinctAddresses returns an error if two names lead to one machine. Network namespaces of one kernel are
 // different machines to a network, as containers with an SSH server are.
 func distinct(ms []*machine) error {
 	for i, b := range ms {
@@ -78,12 +78,12 @@ func find(ctx context.Context, ms []*machine, want topo.Find) (places []place, e
 	if err != nil {
 		return nil, err
 	}
-	return places, apart(ms, places)
+	return places, distinctAddresses(ms, places)
 }
 
-// apart returns an error if two machines have the same address, as machines behind the same kind of
+// distinctAddresses returns an error if two machines have the same address, as machines behind the same kind of
 // address translation do.
-func apart(ms []*machine, places []place) error {
+func distinctAddresses(ms []*machine, places []place) error {
 	for i, b := range places {
 		for j, a := range places[:i] {
 			if a.addr.Addr() == b.addr.Addr() {

@@ -73,7 +73,7 @@ func TestHosts(t *testing.T) {
 			return netip.Addr{}, errors.New("no route to " + to.String())
 		})
 		if err == nil {
-			err = apart(ms, places)
+			err = distinctAddresses(ms, places)
 		}
 		expect(t, c.name, places, err, c.want)
 	}

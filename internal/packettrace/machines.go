@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// apart is transactions for ends on two machines. Events are in order of time on each of them and not across, and
+// acrossMachines is transactions for ends on two machines. Events are in order of time on each of them and not across, and
 // all carry the engine's header (Tap of a shared machine). A request passes the client's machine and then the
 // server's, and its reply the other way.
-func apart(events []Event, at ends) (all []transaction) {
+func acrossMachines(events []Event, at ends) (all []transaction) {
 	ms := make([]marked, len(events))
 	for i, e := range events {
 		ms[i] = marked{e, markOf(e.Head)}
