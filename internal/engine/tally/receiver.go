@@ -135,7 +135,7 @@ func Received(m event.Mode, asked int, sent int64, r wire.UDPReport) (int64, err
 	}
 	received := r.Delivered + dropped
 	if extra := received - sent; extra > 0 {
-		if extra > int64(asked)+r.Duplicates {
+		if extra > int64(asked) && r.Duplicates == 0 { // where copies arrive, a full socket drops as many others
 			return 0, fmt.Errorf("impossible: %d datagrams delivered and %d dropped at the socket, of %d sent", r.Delivered, dropped, sent)
 		}
 		received = sent

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
@@ -36,6 +37,21 @@ func TestReceiverOrder(t *testing.T) {
 		}
 		if r.Bytes != 100*r.Delivered {
 			t.Errorf("%s: %d bytes in %d datagrams", tc.name, r.Bytes, r.Delivered)
+		}
+	}
+}
+
+// What a socket drops can be copies that the network made, if any arrived, and requests; nothing else beyond what was sent.
+func TestReceived(t *testing.T) {
+	for _, c := range []struct {
+		dropped, duplicates int64
+		want                int64 // -1: impossible
+	}{{0, 0, 90}, {10, 0, 100}, {12, 0, 100}, {13, 0, -1}, {13, 1, 100}, {20, 2, 100}} {
+		var r wire.UDPReport
+		r.Delivered, r.Bytes, r.Dropped, r.Duplicates = 90, 9000, c.dropped, c.duplicates
+		got, err := Received(event.Mode{Size: 100}, 2, 100, r)
+		if err == nil != (c.want >= 0) || err == nil && got != c.want {
+			t.Errorf("%+v: %d, %v", c, got, err)
 		}
 	}
 }
