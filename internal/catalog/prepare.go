@@ -90,11 +90,8 @@ func prepareNetwork(u study.Use, s topo.Spec, at network.Where) (n experiment.Ne
 	if n.Driver, err = entry.Driver(u); err != nil {
 		return n, err
 	}
-	if n.Topology, err = topo.New(entry.Spec(n.Driver, s)); err != nil {
+	if n.Topology, err = topology(u, entry.Spec(n.Driver, s), at); err != nil {
 		return n, fmt.Errorf("%s: %w", u.Name, err)
-	}
-	if at != network.InLab { // names and addresses are the target's to say
-		n.Topology.Exists, n.Topology.Segments = true, nil
 	}
 	n.Topology.Programs, err = programs(u, n, at)
 	return n, err

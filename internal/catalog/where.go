@@ -25,6 +25,7 @@ func (n Network) Driver(u study.Use) (network.Driver, error) {
 	u.Options = maps.Clone(u.Options)
 	delete(u.Options, study.AlsoKey)
 	delete(u.Options, study.ProgramsKey)
+	delete(u.Options, study.UnderKey)
 	if err := u.Decode(d); err != nil || len(steps) == 0 {
 		return d, err
 	}

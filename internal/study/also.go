@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/strictyaml"
@@ -39,6 +40,47 @@ func (u Use) Also() ([]plan.Step, error) {
 		}
 	}
 	return steps, d.Err()
+}
+
+// UnderKey is the option of every network that weir builds: conditions that hold for this network alone, in all trials.
+const UnderKey = "under"
+
+// Under returns the levels of the option under, by condition. Package catalog decides which conditions there are.
+func (u Use) Under() (map[string]string, error) {
+	value, has := u.Options[UnderKey]
+	if !has {
+		return nil, nil
+	}
+	d := strictyaml.Decoder{File: u.file}
+	n, bad := strictyaml.ParseFlow(value)
+	if bad == nil && n.Kind == strictyaml.Mapping {
+		levels := map[string]string{}
+		for _, e := range n.Keys {
+			var level string
+			d.Decode(e.Value, reflect.ValueOf(&level).Elem(), UnderKey+"."+e.Key)
+			levels[e.Key] = level
+		}
+		return levels, d.Err()
+	}
+	d.Fail(u.lines[UnderKey], "%s: %s must be levels by condition, as in {mtu: 9000}", u.Kind, UnderKey)
+	return nil, d.Err()
+}
+
+// WithUnder returns u under other conditions.
+func (u Use) WithUnder(levels map[string]string) Use {
+	u.Options = maps.Clone(u.Options)
+	if u.Options == nil {
+		u.Options = map[string]string{}
+	}
+	delete(u.Options, UnderKey)
+	if len(levels) > 0 {
+		n := &strictyaml.Node{Kind: strictyaml.Mapping}
+		for _, name := range slices.Sorted(maps.Keys(levels)) {
+			n.Add(name, strictyaml.NewText(levels[name]))
+		}
+		u.Options[UnderKey] = n.Flow()
+	}
+	return u
 }
 
 // itemKey is the key of a list's item in Use.lines.

@@ -20,10 +20,11 @@
 // Networks and probes are written in two forms: the kind alone, or a mapping with the kind under
 // "use", the name in results under "name" (default: the kind), and the options as further keys. The
 // second host of [host, host] is named host#2. Networks that weir builds also take the option also, a
-// list of steps (see package plan) that follow the network's own:
+// list of steps (see package plan) that follow the network's own, and the option under, conditions of this network alone:
 //
 //	networks:
 //	  - {use: vxlan-overlay, also: [{in: h1, offload: {dev: eth0, features: {tx-udp_tnl-segmentation: false}}}]}
+//	  - {use: vxlan-overlay, name: jumbo, under: {mtu: 9000}}
 //
 // What happens within a trial is an event (see plan.Event). Events are the levels of the factor event, beside none:
 //
