@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"github.com/weir-bench/weir", "claims", "figures", "schema", "internal/failure", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
 	{"internal/facts", "internal/evidence", "internal/prose", "internal/artifact"},
 	// Decisions: no I/O, no clock, no goroutine.
-	{"internal/bisect", "internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
+	{"internal/bisect", "internal/bisect/group", "internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally", "internal/engine/web"},
 	// The seam that all targets share.
 	{"internal/target"},
@@ -36,7 +36,7 @@ var layers = [][]string{
 	{"internal/target/remote"},
 	// Effects and their orchestration.
 	{"internal/target/vm", "internal/engine", "internal/finding", "internal/costmodel", "internal/figure", "internal/profile", "internal/packettrace"},
-	{"internal/explain"},
+	{"internal/explain", "internal/bisect/settings"},
 	{"internal/target/lab", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/history"},
 	{"internal/experiment", "internal/labtest"},
 	{"internal/catalog"},

@@ -6,16 +6,17 @@ import (
 
 func bisectCommand(version string) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "bisect commits|…",
-		Short: "Find what made it slower: which of many commits changed what a study measures",
+		Use:   "bisect commits|settings",
+		Short: "Find what made it slower: the commit or the setting that changed what a study measures",
 		Long: `Find what changed what a study measures. Each comparison is a run in which both sides
 alternate, and weir chooses the one that tells most.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return usage("missing what to search in: commits; see %s --help", c.CommandPath())
+			return usage("missing what to search in: commits or settings; see %s --help", c.CommandPath())
 		},
-		Example: `  weir bisect commits v0.25.0 v0.28.4 -n flannel-vxlan -p tcp-stream -- make flanneld`,
+		Example: `  weir bisect commits v0.25.0 v0.28.4 -n flannel-vxlan -p tcp-stream -- make flanneld
+  weir bisect settings before after`,
 	}
-	c.AddCommand(bisectCommits(version))
+	c.AddCommand(bisectCommits(version), bisectSettings(version))
 	return c
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/bisect"
+	"github.com/weir-bench/weir/internal/bisect/settings"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/facts"
@@ -55,6 +56,7 @@ var documents = map[string]struct {
 	"report":    {"The report of a run or of several: weir report --format json, weir pool --json", doc.Document{}},
 	"bisect":    {"A search among commits: weir bisect commits --json, and bisect.json", bisect.Outcome{}},
 	"compare":   {"A comparison of runs: weir compare --json", analysis.Comparison{}},
+	"settings":  {"Which setting explains a change: weir bisect settings --json, and bisect.json", settings.Result{}},
 	"reproduce": {"Published figures and what results say about them: weir reproduce --json", []claim.Outcome{}},
 	"explain":   {"What limits each network: weir explain --json", explain.Explanation{}},
 	"doctor":    {"What can run on a machine: weir doctor --json", []job.Diagnosis{}},
@@ -279,6 +281,7 @@ func TestSchemasRefuse(t *testing.T) {
 		"compare":   {`{}`, `[]`},
 		"reproduce": {`{}`, `[{"claim":{}}]`},
 		"explain":   {`{}`, `[]`},
+		"settings":  {`{}`, `[]`, `{"before":"a","after":"b","network":"n","probe":"p","settings":null,"unapplied":[],"kind":1,"comparisons":0}`},
 		"doctor":    {`{}`, `[{"ok":"yes"}]`},
 		"host":      {`{"cpus":"2"}`, `[]`},
 		"plan":      {`{}`, `[]`, `{"in":"h1","link":{"name":1}}`, `{"end":{}}`, `{"path":1450}`, `{"between":"Pod-Host"}`, `{"line":"h1"}`, `{"expect":{}}`, `{"ssh":"a"}`},

@@ -3,6 +3,7 @@ package job
 import (
 	"slices"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/lang"
@@ -29,8 +30,9 @@ func Compare(before, after []string, most float64, tell lang.Teller) (c analysis
 
 // A side is the runs before, or those after.
 type side struct {
-	runs  []*analysis.Run
-	facts []map[string][]byte // of each run
+	accounts []*account.Account
+	runs     []*analysis.Run
+	facts    []map[string][]byte // of each run
 }
 
 // loadSide reads the runs that dirs stand for.
@@ -44,7 +46,7 @@ func loadSide(dirs []string, tell lang.Teller) (s side, err error) {
 		if err != nil {
 			return s, err
 		}
-		s.runs, s.facts = append(s.runs, a.Analysis), append(s.facts, a.Conditions())
+		s.accounts, s.runs, s.facts = append(s.accounts, a), append(s.runs, a.Analysis), append(s.facts, a.Conditions())
 	}
 	return s, nil
 }

@@ -1,0 +1,167 @@
+package settings
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/plan"
+)
+
+// path compares what held on the path, apart from what the studies set.
+func (c *comparison) path() (all []change) {
+	if c.a.Path == nil || c.b.Path == nil {
+		return nil
+	}
+	for _, in := range union(c.a.Path.Places, c.b.Path.Places) {
+		a, had := c.a.Path.Places[in]
+		b, has := c.b.Path.Places[in]
+		if !had || !has {
+			c.cannot(c.place(in), "", "", lang.T("only one run recorded the settings of this place"))
+			continue
+		}
+		all = append(all, c.sysctls(in, a.Sysctl, b.Sysctl)...)
+		if !c.whole["bridge-nf"] {
+			all = append(all, c.sysctls(in, a.BridgeNF, b.BridgeNF)...)
+		}
+		c.rules(in, a, b)
+		for _, dev := range union(a.Devices, b.Devices) {
+			x, had := a.Devices[dev]
+			y, has := b.Devices[dev]
+			if had && has {
+				all = append(all, c.device(in, dev, x, y)...)
+			} else {
+				c.cannot(c.place(in)+" "+dev, x.Kind, y.Kind, lang.T("only one run has this device"))
+			}
+		}
+	}
+	return all
+}
+
+// place is the key of a place in the facts of a run.
+func (c *comparison) place(in string) string { return facts.Paths + "." + c.network + " " + in }
+
+func (c *comparison) sysctls(in string, a, b map[string]string) (all []change) {
+	for _, key := range union(a, b) {
+		x, y := words(a[key]), words(b[key])
+		switch {
+		case x == y || c.seen[placed{in, key}]:
+		case x == "" || y == "":
+			c.cannot(c.place(in)+".sysctl."+key, x, y, lang.T("only one run recorded it"))
+		case !ofNamespace(key):
+			c.cannot(c.place(in)+".sysctl."+key, x, y, lang.T("a setting of the whole machine, which weir does not change: set it with sysctl(8), run the study again, and compare"))
+		default:
+			all = append(all, change{in, key, x, y, []plan.Step{sysctl(in, key, x)}, []plan.Step{sysctl(in, key, y)}})
+		}
+	}
+	return all
+}
+
+func words(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// rules compares how many rules packets meet; the runs do not say which.
+func (c *comparison) rules(in string, a, b evidence.Place) {
+	x, y := count(a.Rules), count(b.Rules)
+	if x == y || c.seen[placed{in, "nft"}] {
+		return
+	}
+	c.cannot(c.place(in)+".rules", x, y, lang.T("a run records how many rules packets meet, and not which: add them to the study (also), and bisect that run"))
+}
+
+func count(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprint(*n)
+}
+
+// qdiscs are the queueing disciplines whose name says all: the kernel's defaults make the rest.
+var qdiscs = []string{"fq", "fq_codel", "noqueue", "pfifo", "pfifo_fast", "sfq"}
+
+// device compares one device of the path.
+func (c *comparison) device(in, dev string, a, b evidence.Device) (all []change) {
+	key := c.place(in) + " " + dev
+	add := func(what, x, y string, from, to plan.Step) {
+		all = append(all, change{in, dev + " " + what, x, y, []plan.Step{from}, []plan.Step{to}})
+	}
+	set := func(mtu int) plan.Step { return plan.Step{In: in, Set: &plan.Set{Dev: dev, MTU: mtu}} }
+	if a.MTU != b.MTU && !c.whole["mtu"] && !c.has("option mtu") && !c.anyMTU() {
+		add("mtu", fmt.Sprint(a.MTU), fmt.Sprint(b.MTU), set(a.MTU), set(b.MTU))
+	}
+	tc := func(kind string) plan.Step {
+		return plan.Step{In: in, Exec: &plan.Exec{Argv: []string{"tc", "qdisc", "replace", "dev", dev, "root", kind}}}
+	}
+	queueSeen := c.seen[placed{in, dev + " qdisc"}] || c.whole["link"] || c.whole["delay"] || c.whole["jitter"] || c.whole["loss"]
+	switch {
+	case queueSeen || a.Qdisc == b.Qdisc && a.Limit == b.Limit && a.Burst == b.Burst:
+	case slices.Contains(qdiscs, a.Qdisc) && slices.Contains(qdiscs, b.Qdisc):
+		add("qdisc", a.Qdisc, b.Qdisc, tc(a.Qdisc), tc(b.Qdisc))
+	default:
+		c.cannot(key+".qdisc", a.Qdisc, b.Qdisc, lang.T("a run does not record all parameters of this queueing discipline: add it to the study (also), and bisect that run"))
+	}
+	c.features(in, dev, a, b, add)
+	c.rest(key, a, b)
+	return all
+}
+
+// features compares offloads.
+func (c *comparison) features(in, dev string, a, b evidence.Device, add func(what, x, y string, from, to plan.Step)) {
+	feature := func(f string, on bool) plan.Step {
+		return plan.Step{In: in, Offload: &plan.Offload{Dev: dev, Features: map[string]bool{f: on}}}
+	}
+	for _, f := range union(a.Features, b.Features) {
+		was, had := a.Features[f]
+		is, has := b.Features[f]
+		switch {
+		case had && has && was == is || c.seen[placed{in, dev + " " + f}] || c.whole["offload"] || c.whole["gro"] || c.whole["nic"]:
+		case had && has:
+			add(f, onOff(was), onOff(is), feature(f, was), feature(f, is))
+		case len(a.Features) > 0 && len(b.Features) > 0: // not of a kernel that lacks it, if the other run recorded none
+			c.cannot(c.place(in)+" "+dev+"."+f, known(was, had), known(is, has), lang.T("only one run's kernel has this feature"))
+		}
+	}
+}
+
+func known(on, recorded bool) string {
+	if !recorded {
+		return ""
+	}
+	return onOff(on)
+}
+
+// union returns the keys of both maps, sorted.
+func union[V any](a, b map[string]V) []string {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]V{}
+	}
+	maps.Copy(all, b)
+	return slices.Sorted(maps.Keys(all))
+}
+
+// anyMTU reports whether a study sets an MTU somewhere: the MTUs of other devices can follow from it.
+func (c *comparison) anyMTU() bool {
+	return slices.ContainsFunc(c.out.Settings, func(s Setting) bool { return strings.HasSuffix(s.Name, " mtu") })
+}
+
+// rest compares what no step sets.
+func (c *comparison) rest(key string, a, b evidence.Device) {
+	for _, x := range []struct {
+		name, a, b string
+		also       string
+	}{
+		{".kind", a.Kind, b.Kind, ""},
+		{".gsoMax", fmt.Sprint(a.GSOMax), fmt.Sprint(b.GSOMax), ""},
+		{".groMax", fmt.Sprint(a.GROMax), fmt.Sprint(b.GROMax), ""},
+		{".rps", strings.Join(a.RPS, " "), strings.Join(b.RPS, " "), "rps"},
+		{".xps", strings.Join(a.XPS, " "), strings.Join(b.XPS, " "), ""},
+	} {
+		if x.a != x.b && !c.whole[x.also] {
+			c.cannot(key+x.name, x.a, x.b, lang.T("weir knows no step that sets it"))
+		}
+	}
+}

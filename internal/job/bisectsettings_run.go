@@ -1,0 +1,216 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/bisect/group"
+	"github.com/weir-bench/weir/internal/bisect/settings"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+)
+
+// Run measures in the lab, which has been entered, until the cause is found.
+func (b *SettingsBisection) Run(ctx context.Context) (*settings.Result, error) {
+	if err := b.try(ctx); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(b.Dir, 0o777); err != nil {
+		return nil, failure.Environment.Errorf("%w: give a directory that can be written (-o)", err)
+	}
+	r := &b.Result
+	if len(r.Settings) == 0 {
+		r.Kind = settings.CannotApply
+		return r, b.keep()
+	}
+	search := group.New(len(r.Settings), b.expected())
+	for n := 1; ; n++ {
+		step, more := search.Next()
+		if !more {
+			break
+		}
+		got, dir, err := b.measure(ctx, n, step, search.Outcome())
+		if err != nil {
+			return nil, err
+		}
+		search.Answer(step, got)
+		r.Add(dir, step, got)
+	}
+	r.Conclude(search.Outcome())
+	return r, b.keep()
+}
+
+func (b *SettingsBisection) expected() float64 {
+	if b.Result.Recorded > 0 {
+		return math.Log(b.Result.Recorded)
+	}
+	return 0
+}
+
+// SettingsFile holds the Result in the directory of a bisection.
+const SettingsFile = "bisect.json"
+
+func (b *SettingsBisection) keep() error {
+	all, err := json.MarshalIndent(b.Result, "", "  ")
+	if err == nil {
+		err = store.WriteFile(filepath.Join(b.Dir, SettingsFile), append(all, '\n'))
+	}
+	return failure.Environment.Of(err)
+}
+
+// try applies the steps of each setting once, and moves those that this machine refuses.
+func (b *SettingsBisection) try(ctx context.Context) (err error) {
+	if !slices.ContainsFunc(b.Result.Settings, func(s settings.Setting) bool { return len(s.Steps(true))+len(s.Steps(false)) > 0 }) {
+		return nil
+	}
+	s := b.Study
+	s.Networks, s.Compare, s.Baseline = []study.Use{b.common}, nil, b.common.Name
+	on, p, err := Plan(s)
+	if err != nil {
+		return err
+	}
+	site, err := place.Lab.Open(ctx, on, "")
+	if err != nil {
+		return failure.Environment.Of(err)
+	}
+	defer func() { err = errors.Join(err, failure.Environment.Of(site.Close())) }()
+	if err := site.Apply(ctx, p.Steps); err != nil {
+		return failure.Environment.Of(err)
+	}
+	b.Result.Differences = b.Result.Differences.Without(func(s settings.Setting) lang.Text {
+		for _, side := range []bool{true, false} {
+			if err := site.Apply(ctx, s.Steps(side)); err != nil {
+				return lang.T("this machine refuses it: %v", err)
+			}
+		}
+		return ""
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// measure makes the comparisons of a step, or reads them if they were made.
+func (b *SettingsBisection) measure(ctx context.Context, n int, step group.Step, so group.Outcome) (got []group.Estimate, dir string, err error) {
+	x, at, err := b.Result.Study(b.Study, b.common, b.of, step)
+	if err != nil {
+		return nil, "", failure.Usage.Of(err)
+	}
+	dir = fmt.Sprintf("%02d-%s", n, step.Stage)
+	b.Tell.Say(b.about(n, step))
+	a, err := b.one(ctx, filepath.Join(b.Dir, dir), b.precise(x, so))
+	if err != nil {
+		return nil, "", err
+	}
+	broken := lang.Text("")
+	for _, i := range at {
+		var e group.Estimate
+		if i < len(a.Analysis.Contrasts) && len(a.Analysis.Contrasts[i].Rows) > 0 {
+			row := a.Analysis.Contrasts[i].Rows[0]
+			e = group.Of(row.Ratio)
+			broken = cmp.Or(broken, lang.Text(row.Missing), lang.Text(row.Ratio.Reason()))
+		}
+		got = append(got, e)
+	}
+	if step.Stage == group.Change && got[0].SE == 0 {
+		return nil, "", failure.Environment.Errorf("AFTER's settings give no ratio in the lab: %s; %s has the run", cmp.Or(broken, "no trial has a value"), filepath.Join(b.Dir, dir))
+	}
+	return got, dir, nil
+}
+
+// about says what a step compares.
+func (b *SettingsBisection) about(n int, s group.Step) lang.Text {
+	switch s.Stage {
+	case group.Change:
+		return lang.T("run %d: do the %d settings together change it?", n, len(b.Result.Settings))
+	case group.Confirm:
+		var names []string
+		for _, m := range s.Cause.Members {
+			names = append(names, b.Result.Settings[m].String())
+		}
+		return lang.T("run %d: does %s change it alone, and is the change gone without it?", n, strings.Join(names, ", "))
+	}
+	return lang.T("run %d: %d settings against %d", n, len(s.Comparisons[0].To.Members()), len(s.Comparisons[0].From.Members()))
+}
+
+// Bounds of the precision that a run is for: relative half widths.
+const (
+	finest   = 0.005
+	usual    = 0.03
+	coarsest = 0.5
+)
+
+// precise gives a study the windows that were asked for, and as many blocks as the effect needs.
+func (b *SettingsBisection) precise(s study.Study, so group.Outcome) study.Study {
+	if b.Fast {
+		s = s.Faster()
+	}
+	s.Blocks, s.Precision, s.MaxTime = b.Blocks, 0, 0
+	s.KeepDisturbed = s.KeepDisturbed || b.Keep
+	if b.MaxTime == 0 {
+		return s
+	}
+	effect := so.Effect.Log
+	if effect == 0 {
+		effect = b.expected()
+	}
+	s.Precision, s.MaxTime = usual, b.MaxTime
+	if effect != 0 {
+		s.Precision = min(max(math.Expm1(0.6*math.Abs(effect)), finest), coarsest)
+	}
+	return s
+}
+
+// one completes the run in dir.
+func (b *SettingsBisection) one(ctx context.Context, dir string, s study.Study) (*account.Account, error) {
+	r := runner{RunOptions{Caller: b.Caller, At: place.Lab, Study: s, Dir: dir, ResumeCmd: b.Again, Ratios: allContrasts}}
+	other, err := another(dir, s)
+	switch {
+	case err != nil:
+		return nil, err
+	case other:
+		return nil, failure.Usage.Errorf("%s holds a run of another bisection: give this one another directory (-o)", dir)
+	case !started(dir):
+		return r.complete(ctx, b.Keep)
+	}
+	r.Resume = dir
+	if r.Study, err = StoredStudy(dir); err != nil {
+		return nil, err
+	}
+	if done, err := finished(dir); done || err != nil {
+		if err != nil {
+			return nil, failure.Environment.Of(err)
+		}
+		return Load(dir, b.Keep)
+	}
+	return r.complete(ctx, b.Keep)
+}
+
+// allContrasts yields the ratios that a study states.
+func allContrasts(run *analysis.Run) iter.Seq2[stat.Interval, float64] {
+	return func(yield func(stat.Interval, float64) bool) {
+		for _, c := range run.Contrasts {
+			for _, x := range c.Rows {
+				if x.Ratio.N > 0 && !yield(x.Ratio, run.Each) {
+					return
+				}
+			}
+		}
+	}
+}
