@@ -143,6 +143,7 @@ type Device struct {
 	// bytes; 0 if unknown.
 	Limit    float64         `json:"limit,omitempty"`
 	Burst    float64         `json:"burst,omitempty"`
+	Classes  []float64       `json:"classes,omitempty"`  // rates of a discipline's classes, bit/s and ascending, if they differ; Limit is the largest
 	Features map[string]bool `json:"features,omitempty"` // offloads, by the kernel's names
 	// Planned holds the features that the network's plan sets itself, such as checksums that a program cannot complete.
 	Planned map[string]bool `json:"planned,omitempty"`

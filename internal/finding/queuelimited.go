@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/prose"
@@ -32,7 +33,7 @@ var queueLimited = Rule{
 	ID:    "queue-limited",
 	Title: "A queueing discipline limits the rate",
 	Doc: "A queueing discipline that holds packets back to keep a rate counts an overlimit each time, but so does one that only smooths bursts. So it is the limit only of a stream that is slower than the baseline's, over the whole interval, and that the probe itself does not pace. " +
-		"Where the kernel says its rate (tbf, htb), the baseline must carry more than that, and the stream at least half of it; without a baseline, at least 80 % of it. Of others, more than 2 % of the packets must have been held back. " +
+		"Where the kernel says its rate (tbf, htb; of several classes, that of the slowest one that can carry as much), the baseline must carry more than that, and the stream at least half of it; without a baseline, at least 80 % of it. Of others, more than 2 % of the packets must have been held back. " +
 		"A link's rate that the study sets is left to link-limited." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if r.Wire.Link > 0 || !strings.HasSuffix(t.Unit, "/s") {
@@ -43,12 +44,24 @@ var queueLimited = Rule{
 				continue
 			}
 			d, _ := deviceOf(settings(r), h.In, h.Dev)
-			if f, ok := shaped(t, r, i, d.Limit, d.Burst); ok {
+			if f, ok := shaped(t, r, i, kept(d, r), d.Burst); ok {
 				return []Finding{f}
 			}
 		}
 		return nil
 	}),
+}
+
+// kept returns the rate that a device's queueing discipline keeps for a row: of several classes, that of the slowest one that can
+// carry what was carried. Which class the packets were in, no counter says.
+func kept(d evidence.Device, r *analysis.Row) float64 {
+	carried, _ := r.Get(record.Throughput)
+	for _, rate := range d.Classes {
+		if carried.Median <= exceeded*rate {
+			return rate
+		}
+	}
+	return d.Limit
 }
 
 // shaped returns the finding about the queue at hop i, whose rate and burst are 0 if unknown; false if it does not limit

@@ -20,6 +20,11 @@ func TestQueueLimitsTheRate(t *testing.T) {
 	with := func(f func(observed), more func(observed)) func(observed) {
 		return func(o observed) { f(o); more(o) }
 	}
+	classes := func(rates ...float64) func(observed) {
+		return with(queue(rates[len(rates)-1], 0), func(o observed) {
+			o.device("h1", "eth0", func(d *evidence.Device) { d.Classes = rates })
+		})
+	}
 	pace := func(o observed) { o.Observed["rate"] = "4e+08" }
 	// As in sound, the baseline carries 1 Gbit/s and the network half of that.
 	for _, c := range []struct {
@@ -31,6 +36,8 @@ func TestQueueLimitsTheRate(t *testing.T) {
 		{"a rate that it does not reach", queue(2e9, 0), ""},
 		{"a rate above what the baseline carries", queue(1.5e9, 0), ""},
 		{"a rate above the pace of the probe", with(queue(5.5e8, 0), pace), ""},
+		{"the class that it fills", classes(1e8, 5.5e8, 3e10), "limits the rate to 550 Mbit/s: it held packets back 36,000 times and dropped 0 of 120,000"},
+		{"no class that it fills", classes(1e8, 3e10), ""},
 		{"an unknown rate", queue(0, 0), "limits the rate: it held packets back 36,000 times and dropped 0 of 120,000"},
 		{"an unknown rate and a probe that paces itself", with(queue(0, 0), pace), ""},
 		{"a network as fast as the baseline", with(queue(5.5e8, 0), func(o observed) { o.Values[0].Value *= 2 }), ""},

@@ -3,6 +3,7 @@ package local
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -44,6 +45,7 @@ func shapers(devices map[string]evidence.Device, indices map[string]int) error {
 		default:
 			continue
 		}
+		var rates []float64
 		body := make([]byte, sizeofTcMsg)
 		binary.NativeEndian.PutUint32(body[4:], uint32(indices[name]))
 		err := n.ask(request, unix.NLM_F_DUMP, body, func(m syscall.NetlinkMessage) {
@@ -52,9 +54,14 @@ func shapers(devices map[string]evidence.Device, indices map[string]int) error {
 			}
 			rate, burst := shaperOf(m)
 			d.Limit, d.Burst = max(d.Limit, rate), max(d.Burst, burst)
+			rates = append(rates, rate)
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
+		}
+		slices.Sort(rates)
+		if rates = slices.Compact(rates); len(rates) > 1 {
+			d.Classes = rates
 		}
 		devices[name] = d
 	}
