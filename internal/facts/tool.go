@@ -39,6 +39,7 @@ func Tools() []ToolInfo {
 		{"etcdctl", "etcd-client", []string{"version"}, `etcdctl version: (\S+)`},
 		{"ethtool", "ethtool", []string{"--version"}, `ethtool version (\S+)`},
 		{"flanneld", "make flanneld", []string{"-version"}, `v(\d\S*)`},
+		{"haproxy", "haproxy", []string{"-v"}, `HAProxy version (\S+)`},
 		{"host-local", "containernetworking-plugins", []string{}, `plugin (?:version )?v?(\S+)`},
 		{"ip", "iproute2", []string{"-V"}, `iproute2-([^\s,]+)`},
 		{"ipset", "ipset", []string{"--version"}, `ipset v([^\s,]+)`},

@@ -57,6 +57,7 @@ func TestTool(t *testing.T) {
 		"host-local":                       {"CNI host-local plugin version unknown\nCNI protocol versions supported: 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0", "unknown"},
 		"ipset":                            {"ipset v7.17, protocol version: 7", "7.17"},
 		"iptables-legacy":                  {"iptables v1.8.9 (legacy)", "1.8.9"},
+		"haproxy":                          {"HAProxy version 2.6.12-1+deb12u4 2026/10/17 - https://haproxy.org/\nStatus: long-term supported branch", "2.6.12-1+deb12u4"},
 		"iptables-legacy-restore":          {"iptables-restore v1.8.9 (legacy)", "1.8.9"},
 		"iptables-nft":                     {"iptables v1.8.9 (nf_tables)", "1.8.9"},
 		"iptables-nft-restore":             {"iptables-nft-restore v1.8.9 (nf_tables)", "1.8.9"},

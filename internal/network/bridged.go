@@ -13,8 +13,10 @@ import (
 // and a prediction of that cost can be refuted.
 type Bridged struct{}
 
-func (Bridged) Plan(t topo.Topology) (plan.Plan, error) {
-	p, err := newPlan("bridged", t, 1, 0)
+func (Bridged) Plan(t topo.Topology) (plan.Plan, error) { return bridged("bridged", t) }
+
+func bridged(name string, t topo.Topology, bad ...error) (plan.Plan, error) {
+	p, err := newPlan(name, t, 1, 0, bad...)
 	if err != nil {
 		return plan.Plan{}, err
 	}

@@ -282,7 +282,8 @@ func try(t *testing.T, p plan.Plan) {
 			t.Errorf("%s in %s has MTU %d, expected %d", e.Dev, e.In, mtu, e.MTU)
 		}
 		// Two packets in each direction; the loopback device carries less than its MTU in each.
-		if sent := 4 * min(p.Path.MTU, 65507); e.MustCarry && e.Concerns(first, last) && bytes-before[i] < sent {
+		passed := p.Path.TCPOnly && e.Dev == "lo" // these packets pass proxies by
+		if sent := 4 * min(p.Path.MTU, 65507); e.MustCarry && !passed && e.Concerns(first, last) && bytes-before[i] < sent {
 			t.Errorf("%s in %s carried %d bytes, the probes sent %d", e.Dev, e.In, bytes-before[i], sent)
 		}
 	}

@@ -233,6 +233,8 @@ type Path struct {
 	Datapath string `json:"-"`
 	// Found: a target found the path, and Overhead and Outer are unknown.
 	Found bool `json:"found,omitempty"`
+	// TCPOnly: proxies are what the network is about, and other protocols pass them by.
+	TCPOnly bool `json:"tcpOnly,omitempty"`
 	// Passes is the largest packet that passes if a step after those of the network lowered an MTU
 	// below what MTU promises; otherwise 0.
 	Passes int `json:"passes,omitempty"`
