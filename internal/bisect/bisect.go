@@ -38,6 +38,7 @@ type Search struct {
 	logs     [][]float64 // by commit, 0 for none, and state
 	skipped  []bool      // by candidate
 	compared map[[2]int]bool
+	p        []float64 // Posterior; nil after what changes it
 }
 
 // usualTau is the spread that is expected of the ratio of two builds of one program in networks of one kind, beyond its
@@ -45,11 +46,11 @@ type Search struct {
 const usualTau = 0.01
 
 // New begins a search among n commits, 1 or more, for a change of at least the share least, such as 0.025. All commits
-// are equally probable. Sizes from least to a factor of 10, up and down, are so on a logarithmic scale; what is smaller
-// counts as none.
+// are equally probable. Sizes reach from least to a factor of 10, up and down, and one of half the size is twice as
+// probable, on a logarithmic scale: that there is none must be shown against small changes. Smaller ones count as none.
 func New(n int, least float64) *Search {
 	s := &Search{n: n, skipped: make([]bool, n+1), compared: map[[2]int]bool{}}
-	const sizes = 32
+	const sizes = 24
 	from, to := math.Log1p(least), math.Ln10
 	for i := range sizes {
 		size := from * math.Pow(to/from, float64(i)/(sizes-1))
@@ -67,7 +68,7 @@ func New(n int, least float64) *Search {
 		for i, x := range s.states {
 			// The scaled inverse chi-square distribution of tau² with two degrees of freedom, on a logarithmic scale.
 			v := usualTau * usualTau / (x.tau * x.tau)
-			s.logs[k][i] = math.Log(p) + math.Log(v) - v
+			s.logs[k][i] = math.Log(p) + math.Log(v) - v - math.Log(math.Abs(x.change))
 		}
 	}
 	return s
@@ -75,7 +76,7 @@ func New(n int, least float64) *Search {
 
 // Add learns from a comparison.
 func (s *Search) Add(c Comparison) {
-	s.compared[[2]int{c.Base, c.Other}] = true
+	s.compared[[2]int{c.Base, c.Other}], s.p = true, nil
 	df := math.Max(c.DF, 2)
 	for i, x := range s.states {
 		scale := math.Hypot(c.SE, x.tau)
@@ -96,8 +97,11 @@ func logT(t, df float64) float64 { return -(df + 1) / 2 * math.Log1p(t*t/df) }
 // Skip says that a candidate cannot be measured. Its commit is then told from the next only together with it.
 func (s *Search) Skip(candidate int) { s.skipped[candidate] = true }
 
-// Posterior returns the probability of every commit from 1 on; the first is that of none.
+// Posterior returns the probability of every commit from 1 on; the first is that of none. The caller must not change it.
 func (s *Search) Posterior() []float64 {
+	if s.p != nil {
+		return s.p
+	}
 	most := math.Inf(-1)
 	for _, logs := range s.logs {
 		for _, l := range logs {
@@ -115,6 +119,7 @@ func (s *Search) Posterior() []float64 {
 	for k := range p {
 		p[k] /= sum
 	}
+	s.p = p
 	return p
 }
 

@@ -107,3 +107,81 @@ func TestNonePlanted(t *testing.T) {
 		}
 	}
 }
+
+// A change a little above the smallest to find is found, or takes too many comparisons, but is rarely denied.
+func TestSmallIsNotDenied(t *testing.T) {
+	denied, times := 0, 100
+	rng := rand.New(rand.NewPCG(42, 3))
+	for range times {
+		if v, _ := (machine{rng, 1 + rng.IntN(16), 1.035, 0}).search(16); v.Last == 0 && v.First == 0 {
+			denied++
+		}
+	}
+	t.Logf("%d of %d denied", denied, times)
+	if denied > 10 {
+		t.Errorf("a change of 3.5 %% was denied in %d of %d searches", denied, times)
+	}
+}
+
+// A change among commits that cannot be measured is a range with the next that can.
+func TestSkippedIsARange(t *testing.T) {
+	skipped := []int{5, 6, 9}
+	answer := func(at int) Verdict {
+		switch at {
+		case 5, 6, 7:
+			return Verdict{First: 5, Last: 7}
+		case 9, 10:
+			return Verdict{First: 9, Last: 10}
+		}
+		return single(at)
+	}
+	if right, _ := repeat(t, 16, 1.05, 0, answer, skipped...); right < 95 {
+		t.Errorf("right in %.1f %%: want 95 %%", right)
+	}
+}
+
+// A comparison without an error cannot be weighed.
+func TestOf(t *testing.T) {
+	for name, i := range map[string]stat.Interval{"no error": {Center: 1.1, N: 3}, "ratio 0": {Center: 0, SE: 0.1}, "none": {}} {
+		if c, ok := Of(0, 1, i); ok {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	c, ok := Of(0, 1, stat.Interval{Center: math.E, SE: 0.1, DF: 7})
+	if want := (Comparison{0, 1, 1, 0.1, 7}); !ok || c != want {
+		t.Errorf("%+v, want %+v", c, want)
+	}
+}
+
+// An outcome that was stored leads to the same search, and says what it says.
+func TestOutcome(t *testing.T) {
+	o := Outcome{Good: "g", Bad: "d", Least: 0.025, Commits: []Commit{{Hash: "a"}, {Hash: "b"}, {Hash: "c", Skipped: "does not build"}, {Hash: "d"}}}
+	step := func(base, other string, ratio float64) {
+		o.Steps = append(o.Steps, Step{Base: base, Other: other, Ratio: stat.Interval{Center: ratio, SE: 0.01, DF: 9, N: 10}})
+	}
+	for _, x := range []struct {
+		base, other string
+		ratio       float64
+	}{{"g", "d", 1.2}, {"g", "b", 1.001}, {"b", "d", 1.19}} {
+		step(x.base, x.other, x.ratio)
+	}
+	s := o.Search()
+	base, other, done := s.Next(0.95)
+	o.Settle(s, done)
+	if !done || base != 2 || other != 4 || o.Verdict != Found || o.First != "c" || o.Last != "d" || o.Change.Center != 1.19 {
+		t.Errorf("%d with %d, done %v: %+v", base, other, done, o)
+	}
+	if o.Partly() {
+		t.Errorf("a change of 1.19 is not all of %g", o.Whole.Center)
+	}
+	if o.Whole.Center = 1.4; !o.Partly() {
+		t.Error("a change of 1.19 is all of 1.4")
+	}
+	sum := o.NoChange
+	for _, c := range o.Commits {
+		sum += c.P
+	}
+	if math.Abs(sum-1) > 1e-9 || o.Candidate("x") != -1 {
+		t.Errorf("probabilities add up to %g; candidate %d", sum, o.Candidate("x"))
+	}
+}

@@ -1,6 +1,8 @@
 package bisect
 
 import (
+	"math"
+
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -34,6 +36,7 @@ type Outcome struct {
 	Last  string `json:"last,omitempty"`
 	// Change is Last ÷ the candidate before First, in the run of these two.
 	Change stat.Interval   `json:"change,omitzero"`
+	Whole  stat.Interval   `json:"whole,omitzero"`   // Bad ÷ Good, in their run
 	Metric record.Quantity `json:"metric,omitempty"` // which value was compared
 	Unit   string          `json:"unit,omitempty"`
 
@@ -102,6 +105,11 @@ func (o *Outcome) Settle(s *Search, done bool) {
 		o.Commits[i].P = p[i+1]
 	}
 	o.P, o.Verdict, o.First, o.Last, o.Change = v.P, Open, "", "", stat.Interval{}
+	for _, step := range o.Steps {
+		if step.Base == o.Good && step.Other == o.Bad {
+			o.Whole = step.Ratio
+		}
+	}
 	if v.Last == 0 {
 		if done {
 			o.Verdict = None
@@ -117,4 +125,12 @@ func (o *Outcome) Settle(s *Search, done bool) {
 			o.Change = step.Ratio
 		}
 	}
+}
+
+// Partly reports whether the blamed commits explain less or more than the whole change from Good to Bad: the two ratios
+// are further apart than their errors let expect in one search of twenty, as where several commits changed the value.
+func (o *Outcome) Partly() bool {
+	c, ok := Of(0, 1, o.Change)
+	w, also := Of(0, 1, o.Whole)
+	return ok && also && math.Abs(c.Log-w.Log) > 2*math.Hypot(math.Hypot(c.SE, w.SE), math.Sqrt2*usualTau)
 }

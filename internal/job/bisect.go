@@ -198,16 +198,14 @@ func (b *bisection) loop(ctx context.Context) error {
 func (b *bisection) buildBoth(ctx context.Context, candidates ...int) (bool, error) {
 	for _, i := range candidates {
 		why, err := b.build(ctx, i)
+		if err == nil && why == "" {
+			why, err = b.unused(i)
+		}
 		if err != nil {
 			return false, err
 		}
 		if why != "" {
 			return false, b.skip(i, why)
-		}
-		if i == 0 {
-			if err := b.checkStarts(); err != nil {
-				return false, err
-			}
 		}
 	}
 	return true, nil

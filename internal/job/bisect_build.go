@@ -163,25 +163,33 @@ func (b *bisection) command(ctx context.Context, programs, logFile string) (why 
 	return strings.TrimSuffix(fmt.Sprintf("%v: %s", err, lastLine(said)), ": "), nil
 }
 
-// checkStarts returns an error if the study starts none of the programs of GOOD: then builds cannot differ.
-func (b *bisection) checkStarts() error {
+// unused returns why the programs of a candidate cannot stand for its commit; "" if they can. Where the study starts none
+// of those that GOOD makes, builds cannot differ, and where it starts others, it would measure installed ones.
+func (b *bisection) unused(candidate int) (why string, err error) {
 	starts, err := b.starts()
 	if err != nil {
-		return err
+		return "", err
 	}
-	made, err := os.ReadDir(b.programs(0))
-	if err != nil {
-		return failure.Environment.Of(err)
-	}
-	var names []string
-	for _, e := range made {
-		names = append(names, e.Name())
-		if slices.Contains(starts, e.Name()) {
-			return nil
+	made := [2][]string{}
+	for i, c := range []int{0, candidate} {
+		entries, err := os.ReadDir(b.programs(c))
+		if err != nil {
+			return "", failure.Environment.Of(err)
+		}
+		for _, e := range entries {
+			if candidate == 0 || slices.Contains(starts, e.Name()) {
+				made[i] = append(made[i], e.Name())
+			}
 		}
 	}
-	return failure.Usage.Errorf("the build makes %s, and the study starts no program of that name: %s and %s start %s", strings.Join(names, ", "),
-		b.out.Network, b.out.Probe, strings.Join(starts, ", "))
+	switch {
+	case candidate == 0 && !slices.ContainsFunc(made[0], func(name string) bool { return slices.Contains(starts, name) }):
+		return "", failure.Usage.Errorf("the build makes %s, and the study starts no program of that name: %s and %s start %s", strings.Join(made[0], ", "),
+			b.out.Network, b.out.Probe, strings.Join(starts, ", "))
+	case !slices.Equal(made[0], made[1]):
+		return fmt.Sprintf("of the programs that the study starts, it makes %q, and GOOD %q", made[1], made[0]), nil
+	}
+	return "", nil
 }
 
 // starts lists the programs that the network and the probe start, by name.

@@ -79,6 +79,9 @@ func bisected(o *bisect.Outcome) (out []string) {
 			out = append(out, say("%s, which is better.", text))
 		}
 	}
+	if o.Partly() {
+		out = append(out, say("The whole change from %s to %s is %s, so other commits changed it, too: search before and after this one.", brief(o.Good), brief(o.Bad), prose.Times(o.Whole)))
+	}
 	return out
 }
 
