@@ -14,7 +14,7 @@ alternate, and weir chooses the one that tells most.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return usage("missing what to search in: commits or settings; see %s --help", c.CommandPath())
 		},
-		Example: `  weir bisect commits v0.25.0 v0.28.4 -n flannel-vxlan -p tcp-stream -- make flanneld
+		Example: `  weir bisect commits v0.25.0 v0.28.4 -n flannel-udp -p tcp-stream -- go build -o {programs}/flanneld .
   weir bisect settings before after`,
 	}
 	c.AddCommand(bisectCommits(version), bisectSettings(version))
