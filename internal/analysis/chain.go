@@ -44,12 +44,12 @@ type Span struct {
 
 // chains finds the chains of the run. compare adds their ratios later, when their number is known.
 func chains(tables []Table) (out []Chain) {
-	type place struct{ probe, network, kind, levels string }
+	type slot struct{ probe, network, kind, levels string }
 	type group struct {
 		Chain
 		paths map[string]*Sample // by the hosts passed
 	}
-	at := map[place]*group{}
+	at := map[slot]*group{}
 	var groups []*group
 	for _, t := range tables {
 		for _, r := range slices.SortedFunc(slices.Values(t.Rows), func(a, b Row) int { return Natural(a.Network, b.Network) }) {
@@ -57,7 +57,7 @@ func chains(tables []Table) (out []Chain) {
 			if hosts == "" {
 				continue
 			}
-			p := place{t.Probe, r.Network, kind(t.Config[ends]), key(t.Config, ends)}
+			p := slot{t.Probe, r.Network, kind(t.Config[ends]), key(t.Config, ends)}
 			if at[p] == nil {
 				c := Chain{Probe: t.Probe, Network: r.Network, Levels: without(t.Levels, ends), Metric: t.Metric, Unit: t.Unit, Adds: t.Unit == "s"}
 				at[p] = &group{c, map[string]*Sample{}}
@@ -176,7 +176,7 @@ func (c *Chain) values(paths map[string]*Sample) map[*Sample]Series {
 
 // means returns the means of the histograms, false if a trial has none.
 func (s *Sample) means(name record.Quantity) (Series, bool) {
-	m := newMeans(s.places, s.at)
+	m := newMeans(s.slots, s.at)
 	for i, t := range s.ok {
 		v, ok := t.Get(name)
 		switch {

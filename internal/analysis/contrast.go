@@ -178,7 +178,7 @@ func (r *Run) cell(config, levels map[string]string) *Sample {
 
 // sortRows orders rows as tables are, and then by the levels compared.
 func (r *Run) sortRows(rows []ContrastRow) {
-	probe, network := places(r.probes), places(r.Networks)
+	probe, network := positions(r.probes), positions(r.Networks)
 	slices.SortStableFunc(rows, func(a, b ContrastRow) int {
 		return cmp.Or(cmp.Compare(probe(a.Probe), probe(b.Probe)), compareLevels(a.Config, b.Config),
 			cmp.Compare(network(a.Network), network(b.Network)), compareLevels(a.Of, b.Of))
@@ -232,7 +232,7 @@ func (x *ContrastRow) count(value record.Quantity, confidence float64) {
 		x.Missing = noCommonBlock
 	}
 	if len(all) == 2 && len(x.pairs.blocks) > 0 {
-		x.Value, x.Base = samples[0].estimate(x.Metric, all[0].at(all[1].places)), samples[1].estimate(of[1].name, all[1].at(all[0].places))
+		x.Value, x.Base = samples[0].estimate(x.Metric, all[0].at(all[1].slots)), samples[1].estimate(of[1].name, all[1].at(all[0].slots))
 		for i, v := range x.pairs.own {
 			x.differs = append(x.differs, v-x.pairs.base[i])
 		}

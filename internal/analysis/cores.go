@@ -134,9 +134,9 @@ func (c *Cores) WereFar(r *record.Result) (far, ok bool) {
 	return d == coresFar, d == coresNear || d == coresFar
 }
 
-// placeOf returns the place of a trial with the distance before its traffic; that of nil Cores has none.
-func (c *Cores) placeOf(r *record.Result) place {
-	p := placeOf(r)
+// slotOf returns the slot of a trial with the distance before its traffic; that of nil Cores has none.
+func (c *Cores) slotOf(r *record.Result) slot {
+	p := slotOf(r)
 	if c == nil {
 		return p
 	}

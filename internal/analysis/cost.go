@@ -133,7 +133,7 @@ func (r Row) Accounted() (share stat.Interval, ok bool) {
 // whether the complement of idle time measured them.
 func (s *Sample) time() (cores Series, baseline float64, byIdle bool) {
 	if used, idle := s.Values(record.CPUUsed), s.Values(record.CPUUsedBaseline); used.Len() > 0 && used.Len() == idle.Len() {
-		cores = Series{used.places, slices.Clone(used.v)}
+		cores = Series{used.slots, slices.Clone(used.v)}
 		for i := range cores.v {
 			cores.v[i] -= idle.v[i]
 		}
@@ -142,12 +142,12 @@ func (s *Sample) time() (cores Series, baseline float64, byIdle bool) {
 	return s.Values(record.CPUBusy), mean(s.Values(record.CPUIdleBaseline).v), false
 }
 
-// blockMeans returns the blocks in which both series share a place, and the means over the shared
+// blockMeans returns the blocks in which both series share a slot, and the means over the shared
 // ones.
 func blockMeans(a, b Series) (blocks []int, values [2][]float64) {
-	a = a.at(b.places)
-	b = b.at(a.places)
-	for _, p := range a.places {
+	a = a.at(b.slots)
+	b = b.at(a.slots)
+	for _, p := range a.slots {
 		blocks = append(blocks, p.block)
 	}
 	return slices.Compact(blocks), [2][]float64{a.perBlock(mean), b.perBlock(mean)}
@@ -208,7 +208,7 @@ var ownCosts = []struct{ name, of record.Quantity }{
 	{record.CPUOwnPerPacket, record.PacketRate}, {record.CPUOwnPerTransaction, record.Transactions}, {record.CPUOwnPerBit, record.Throughput},
 }
 
-// ownCost returns the sample's own cost, and its values by place in all trials that ran to their end, disturbed or not.
+// ownCost returns the sample's own cost, and its values by slot in all trials that ran to their end, disturbed or not.
 func (s *Sample) ownCost() (cost OwnCost, costs Series) {
 	var usable []*record.Result
 	for _, t := range s.trials {
@@ -216,9 +216,9 @@ func (s *Sample) ownCost() (cost OwnCost, costs Series) {
 			usable = append(usable, t.Result)
 		}
 	}
-	places, at := s.cores.placesOf(usable)
+	slots, at := s.cores.slotsOf(usable)
 	series := func(name record.Quantity, of func(*record.Result, record.Value) float64) (Series, named) {
-		m, n := newMeans(places, at), named{}
+		m, n := newMeans(slots, at), named{}
 		for i, r := range usable {
 			if v, ok := r.Get(name); ok {
 				m.add(i, of(r, v))
@@ -255,7 +255,7 @@ func (s *Sample) estimate(name record.Quantity, values Series) stat.Interval {
 // ownMean divides the time of all trials by their work, as Cost does. Where the work is unknown, all blocks count alike.
 func ownMean(costs, rates Series) stat.Interval {
 	if rates.Len() == 0 {
-		rates = Series{costs.places, slices.Repeat([]float64{1}, costs.Len())}
+		rates = Series{costs.slots, slices.Repeat([]float64{1}, costs.Len())}
 	}
 	_, v := blockMeans(costs, rates)
 	for i, rate := range v[1] {

@@ -189,7 +189,7 @@ func (s *Sample) outage(outages Series, open map[string]bool, each float64) (med
 	if len(open) == 0 {
 		return median, false
 	}
-	m := newMeans(s.cores.placesOf(s.ok))
+	m := newMeans(s.slots, s.at)
 	for i, t := range s.ok {
 		if v, ok := t.Get(record.Outage); open[t.Trial] {
 			m.add(i, math.Inf(1))

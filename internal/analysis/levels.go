@@ -28,8 +28,8 @@ func key(m map[string]string, but ...string) string {
 	return string(b)
 }
 
-// places returns a function from a name to its place in list, len(list) for other names.
-func places(list []string) func(string) int {
+// positions returns a function from a name to its place in list, len(list) for other names.
+func positions(list []string) func(string) int {
 	return func(s string) int {
 		if i := slices.Index(list, s); i >= 0 {
 			return i
@@ -40,9 +40,9 @@ func places(list []string) func(string) int {
 
 // order sorts names: those in first, in its order, then the others.
 func order(names, first []string) []string {
-	place := places(first)
+	position := positions(first)
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(place(a), place(b)), Natural(a, b))
+		return cmp.Or(cmp.Compare(position(a), position(b)), Natural(a, b))
 	})
 	return names
 }

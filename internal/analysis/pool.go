@@ -166,7 +166,7 @@ func (p *Pooled) sort(runs []*Run) {
 	for _, r := range runs {
 		names = append(names, r.probes...)
 	}
-	probe, network := places(names), places(p.Networks)
+	probe, network := positions(names), positions(p.Networks)
 	slices.SortStableFunc(p.Cells, func(a, b PooledCell) int {
 		return cmp.Or(cmp.Compare(probe(a.Probe), probe(b.Probe)), compareLevels(a.Config, b.Config), cmp.Compare(network(a.Network), network(b.Network)))
 	})

@@ -58,11 +58,11 @@ func (r *Run) layout(p Projection) []Table {
 	slices.SortFunc(all, func(a, b *Table) int {
 		return cmp.Or(cmp.Compare(slices.Index(r.probes, a.Probe), slices.Index(r.probes, b.Probe)), compareLevels(a.Config, b.Config))
 	})
-	place := places(append([]string{p.Baseline}, p.Order...))
+	position := positions(append([]string{p.Baseline}, p.Order...))
 	out := make([]Table, len(all))
 	for i, t := range all {
 		slices.SortFunc(t.Rows, func(a, b Row) int {
-			return cmp.Or(cmp.Compare(place(a.Level), place(b.Level)), Natural(a.Level, b.Level))
+			return cmp.Or(cmp.Compare(position(a.Level), position(b.Level)), Natural(a.Level, b.Level))
 		})
 		t.fill(p.Baseline)
 		out[i] = *t
@@ -142,7 +142,7 @@ func (r *Row) pairWith(base Series) {
 	r.Value, r.Base = stat.Median(r.pairs.own, single), stat.Median(r.pairs.base, single)
 	for i := range r.Values {
 		if v := &r.Values[i]; v.Key == r.metric.Whole() {
-			vs := r.counted.values[v.Key].at(base.places) // without those that no request answered
+			vs := r.counted.values[v.Key].at(base.slots) // without those that no request answered
 			medians, means := vs.medians(), vs.perBlock(mean)
 			v.Median, v.Mean, v.SD, v.N = stat.Middle(medians), mean(means), deviation(means), len(medians)
 		}

@@ -69,18 +69,18 @@ func TestProjectAnyFactor(t *testing.T) {
 }
 
 func TestCommon(t *testing.T) {
-	series := func(values map[place]float64) (s Series) {
+	series := func(values map[slot]float64) (s Series) {
 		for block := 1; block <= 3; block++ {
 			for _, pair := range []string{"a-b", "a-c", "b-c"} {
-				if v, ok := values[place{block: block, pair: pair}]; ok {
-					s.places, s.v = append(s.places, place{block: block, pair: pair}), append(s.v, v)
+				if v, ok := values[slot{block: block, pair: pair}]; ok {
+					s.slots, s.v = append(s.slots, slot{block: block, pair: pair}), append(s.v, v)
 				}
 			}
 		}
 		return s
 	}
-	a := series(map[place]float64{{1, "a-b", 0}: 1, {1, "a-c", 0}: 2, {1, "b-c", 0}: 9, {2, "a-b", 0}: 5, {3, "a-b", 0}: 7})
-	b := series(map[place]float64{{1, "a-b", 0}: 10, {1, "a-c", 0}: 20, {2, "a-c", 0}: 50, {3, "a-b", 0}: 70})
+	a := series(map[slot]float64{{1, "a-b", 0}: 1, {1, "a-c", 0}: 2, {1, "b-c", 0}: 9, {2, "a-b", 0}: 5, {3, "a-b", 0}: 7})
+	b := series(map[slot]float64{{1, "a-b", 0}: 10, {1, "a-c", 0}: 20, {2, "a-c", 0}: 50, {3, "a-b", 0}: 70})
 	blocks, v := Common(a, b)
 	// Block 1 has two pairs in common, block 2 none.
 	if len(blocks) != 2 || blocks[0] != 1 || blocks[1] != 3 || v[0][0] != 1.5 || v[1][0] != 15 || v[0][1] != 7 || v[1][1] != 70 {

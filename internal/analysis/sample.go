@@ -29,10 +29,10 @@ type Sample struct {
 	ok             []*record.Result // those that count
 	busy           bool             // disturbed trials count
 	all            *Sample          // the same trials, busy; nil if none is disturbed
-	byDistance     *Sample          // the same trials, whose places have the distances of the CPUs; nil if the run has one
-	cores          *Cores           // nil: places have no distance
-	places         []place          // of ok, sorted
-	at             []int            // of each of ok, in places
+	byDistance     *Sample          // the same trials, whose slots have the distances of the CPUs; nil if the run has one
+	cores          *Cores           // nil: slots have no distance
+	slots          []slot           // of ok, sorted
+	at             []int            // of each of ok, in slots
 	firsts         map[named]int
 	names          []valued // of ok trials' values, in order
 	values         map[record.Key]Series
@@ -138,7 +138,7 @@ func (s *Sample) fill() {
 			s.ok = append(s.ok, t.Result)
 		}
 	}
-	s.places, s.at = s.cores.placesOf(s.ok)
+	s.slots, s.at = s.cores.slotsOf(s.ok)
 	type sum struct {
 		means
 		last int // trial that gave a value: the first of a name counts
@@ -153,7 +153,7 @@ func (s *Sample) fill() {
 			k := v.Key()
 			c := sums[k]
 			if c == nil {
-				c = &sum{newMeans(s.places, s.at), -1}
+				c = &sum{newMeans(s.slots, s.at), -1}
 				sums[k] = c
 				s.names = append(s.names, valued{k, v.Unit})
 			}
@@ -168,36 +168,36 @@ func (s *Sample) fill() {
 	}
 }
 
-// placesOf returns the sorted places of results, and the index of each result's place.
-func (c *Cores) placesOf(results []*record.Result) (places []place, at []int) {
-	all, at := make([]place, len(results)), make([]int, len(results))
+// slotsOf returns the sorted slots of results, and the index of each result's slot.
+func (c *Cores) slotsOf(results []*record.Result) (slots []slot, at []int) {
+	all, at := make([]slot, len(results)), make([]int, len(results))
 	for i, t := range results {
-		all[i] = c.placeOf(t)
+		all[i] = c.slotOf(t)
 	}
-	places = slices.Compact(slices.Clone(all))
-	if !slices.IsSortedFunc(places, place.compare) { // they are where there are no pairs
-		slices.SortFunc(places, place.compare)
-		places = slices.Compact(places)
+	slots = slices.Compact(slices.Clone(all))
+	if !slices.IsSortedFunc(slots, slot.compare) { // they are where there are no pairs
+		slices.SortFunc(slots, slot.compare)
+		slots = slices.Compact(slots)
 	}
 	n := 0
 	for i, p := range all {
-		if n < len(places) && p != places[n] {
-			n, _ = slices.BinarySearchFunc(places, p, place.compare)
+		if n < len(slots) && p != slots[n] {
+			n, _ = slices.BinarySearchFunc(slots, p, slot.compare)
 		}
 		at[i] = n
 	}
-	return places, at
+	return slots, at
 }
 
-// means holds the means of one value by place.
+// means holds the means of one value by slot.
 type means struct {
-	places  []place
+	slots   []slot
 	at      []int // of each ok trial
 	mean, n []float64
 }
 
-func newMeans(places []place, at []int) means {
-	return means{places, at, make([]float64, len(places)), make([]float64, len(places))}
+func newMeans(slots []slot, at []int) means {
+	return means{slots, at, make([]float64, len(slots)), make([]float64, len(slots))}
 }
 
 func (m means) add(trial int, v float64) {
@@ -210,14 +210,14 @@ func (m means) add(trial int, v float64) {
 	m.mean[p] += v/m.n[p] - m.mean[p]/m.n[p] // a sum can overflow
 }
 
-// series omits the places without a value.
+// series omits the slots without a value.
 func (m means) series() (out Series) {
 	if !slices.Contains(m.n, 0) {
-		return Series{m.places, m.mean}
+		return Series{m.slots, m.mean}
 	}
-	for i, p := range m.places {
+	for i, p := range m.slots {
 		if m.n[i] > 0 {
-			out.places, out.v = append(out.places, p), append(out.v, m.mean[i])
+			out.slots, out.v = append(out.slots, p), append(out.v, m.mean[i])
 		}
 	}
 	return out
@@ -242,7 +242,7 @@ func (s *Sample) Values(q record.Quantity) Series {
 	if !q.ResponseTime() || series.Len() == 0 {
 		return series
 	}
-	m, silent := newMeans(s.places, s.at), false
+	m, silent := newMeans(s.slots, s.at), false
 	for i, t := range s.ok {
 		v, ok := t.Get(q)
 		if !ok && unanswered(t) {

@@ -11,34 +11,34 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A place is a block and, within it, a pair of hosts, "" if the study has no pairs, and how far apart the CPUs were.
-type place struct {
+// A slot is a block and, within it, a pair of hosts, "" if the study has no pairs, and how far apart the CPUs were.
+type slot struct {
 	block int
 	pair  string
 	cores coreDistance
 }
 
-func (a place) compare(b place) int {
+func (a slot) compare(b slot) int {
 	return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.pair, b.pair), cmp.Compare(a.cores, b.cores))
 }
 
-func placeOf(r *record.Result) place { return place{block: r.Block, pair: r.Config[hostPair]} }
+func slotOf(r *record.Result) slot { return slot{block: r.Block, pair: r.Config[hostPair]} }
 
 // A Series holds one value of a cell's ok trials by block and pair of hosts. Several trials of one
 // pair in one block are not replicates: it holds their mean.
 type Series struct {
-	places []place // sorted
-	v      []float64
+	slots []slot // sorted
+	v     []float64
 }
 
-// Len returns the number of places with a value.
+// Len returns the number of slots with a value.
 func (s Series) Len() int { return len(s.v) }
 
 // Positive omits values that are not above 0.
 func (s Series) Positive() (out Series) {
 	for i, v := range s.v {
 		if v > 0 {
-			out.places, out.v = append(out.places, s.places[i]), append(out.v, v)
+			out.slots, out.v = append(out.slots, s.slots[i]), append(out.v, v)
 		}
 	}
 	return out
@@ -48,7 +48,7 @@ func (s Series) Positive() (out Series) {
 func (s Series) perBlock(of func([]float64) float64) (out []float64) {
 	out = slices.Grow(out, len(s.v))
 	for i, j := 0, 0; i < len(s.v); i = j {
-		for j < len(s.v) && s.places[j].block == s.places[i].block {
+		for j < len(s.v) && s.slots[j].block == s.slots[i].block {
 			j++
 		}
 		out = append(out, of(s.v[i:j]))
@@ -58,39 +58,39 @@ func (s Series) perBlock(of func([]float64) float64) (out []float64) {
 
 func (s Series) medians() []float64 { return s.perBlock(stat.Middle) }
 
-// at returns the values at those of the places that the series has. A place whose distance is unknown is at every one.
-func (s Series) at(places []place) (out Series) {
-	if slices.Equal(s.places, places) { // mostly: every trial of a cell has the same values
+// at returns the values at those of the slots that the series has. A slot whose distance is unknown is at every one.
+func (s Series) at(slots []slot) (out Series) {
+	if slices.Equal(s.slots, slots) { // mostly: every trial of a cell has the same values
 		return s
 	}
-	for _, p := range places {
+	for _, p := range slots {
 		if i, ok := s.find(p); ok {
-			p.cores = max(p.cores, s.places[i].cores)
-			out.places, out.v = append(out.places, p), append(out.v, s.v[i])
+			p.cores = max(p.cores, s.slots[i].cores)
+			out.slots, out.v = append(out.slots, p), append(out.v, s.v[i])
 		}
 	}
 	return out
 }
 
-// find returns the index of a place: the same one, or one of the block and the pair if either's distance is unknown.
-func (s Series) find(p place) (i int, ok bool) {
-	if i, ok = slices.BinarySearchFunc(s.places, p, place.compare); ok {
+// find returns the index of a slot: the same one, or one of the block and the pair if either's distance is unknown.
+func (s Series) find(p slot) (i int, ok bool) {
+	if i, ok = slices.BinarySearchFunc(s.slots, p, slot.compare); ok {
 		return i, true
 	}
-	unknown := place{block: p.block, pair: p.pair} // before all others of the block and the pair
-	if i, ok = slices.BinarySearchFunc(s.places, unknown, place.compare); ok || p.cores != coresAny {
+	unknown := slot{block: p.block, pair: p.pair} // before all others of the block and the pair
+	if i, ok = slices.BinarySearchFunc(s.slots, unknown, slot.compare); ok || p.cores != coresAny {
 		return i, ok
 	}
-	return i, i < len(s.places) && s.places[i].block == p.block && s.places[i].pair == p.pair
+	return i, i < len(s.slots) && s.slots[i].block == p.block && s.slots[i].pair == p.pair
 }
 
 // Common pairs series within blocks. It returns, in order, the blocks in which all series share a
 // pair of hosts, and the medians of each series over the shared pairs: other pairs use other paths. The CPUs were as far
 // apart before all of them, as far as that is known. Every ratio uses it.
 func Common(all ...Series) (blocks []int, values [][]float64) {
-	common := all[0].places
+	common := all[0].slots
 	for _, s := range all[1:] {
-		common = s.at(common).places
+		common = s.at(common).slots
 	}
 	for _, s := range all {
 		values = append(values, s.at(common).medians())

@@ -62,7 +62,7 @@ func sameDistance(confidence float64, samples []*Sample) []*Sample {
 	return samples
 }
 
-// enough reports whether a comparison can leave lost of its places out: the rest represents the time measured, and its
+// enough reports whether a comparison can leave lost of its slots out: the rest represents the time measured, and its
 // remaining blocks suffice for an interval, or even all would not.
 func enough(confidence float64, lost, of, remain, all int) bool {
 	least := stat.MinPairs(confidence)
@@ -73,21 +73,21 @@ func enough(confidence float64, lost, of, remain, all int) bool {
 func shared(samples []*Sample) int {
 	var all []Series
 	for _, s := range samples {
-		all = append(all, Series{s.places, make([]float64, len(s.places))})
+		all = append(all, Series{s.slots, make([]float64, len(s.slots))})
 	}
 	blocks, _ := Common(all...)
 	return len(blocks)
 }
 
 func disturbance(samples []*Sample) (d Disturbance) {
-	all, dirty := map[place]bool{}, map[place]bool{}
+	all, dirty := map[slot]bool{}, map[slot]bool{}
 	trials := 0.0
 	for _, s := range samples {
 		for _, t := range s.trials {
 			if t.status != record.OK && t.status != record.Disturbed {
 				continue
 			}
-			p := placeOf(t.Result)
+			p := slotOf(t.Result)
 			d.Pairs = d.Pairs || p.pair != ""
 			all[p] = true
 			if t.status == record.Disturbed {

@@ -16,11 +16,11 @@ type Strip struct {
 	Name   string
 	Color  int
 	Sums   string // what was measured of the whole way
-	Places []Place
+	Places []Stretch
 }
 
-// A Place is a network namespace or a machine. Without stops, nothing is known of it but its name.
-type Place struct {
+// A Stretch is a network namespace or a machine. Without stops, nothing is known of it but its name.
+type Stretch struct {
 	Name  string
 	Stops []WayStop
 	Mark  Badge
@@ -58,7 +58,7 @@ func (s WayStop) width() float64 {
 	return max(w+12, 38)
 }
 
-func (p Place) width() float64 {
+func (p Stretch) width() float64 {
 	w := -stopGap
 	for _, s := range p.Stops {
 		w += s.width() + stopGap
@@ -141,12 +141,12 @@ func (s Strip) badges(width float64) (lines [][]placedBadge) {
 		}
 		ends[n], lines[n] = at+half+6, append(lines[n], placedBadge{b, at})
 	}
-	s.walk(width, func(p Place, left, wide float64) { put(p.Mark, left+wide/2) }, func(x WayStop, left, wide float64) { put(x.Mark, left+wide/2) })
+	s.walk(width, func(p Stretch, left, wide float64) { put(p.Mark, left+wide/2) }, func(x WayStop, left, wide float64) { put(x.Mark, left+wide/2) })
 	return lines
 }
 
 // walk visits the places and their stops from left to right, with their left edges and widths.
-func (s Strip) walk(width float64, place func(Place, float64, float64), stop func(WayStop, float64, float64)) {
+func (s Strip) walk(width float64, place func(Stretch, float64, float64), stop func(WayStop, float64, float64)) {
 	space := width
 	for _, p := range s.Places {
 		space -= p.width()
@@ -173,7 +173,7 @@ func (v Strips) strip(c *canvas, s Strip, top float64) {
 	y, bottom := top+placePad+14+stopHeight/2, top+stripPlace
 	before, known := -1.0, true // the right edge of the place before, and whether its devices are known
 	inside := -1.0
-	s.walk(c.width, func(p Place, left, wide float64) {
+	s.walk(c.width, func(p Stretch, left, wide float64) {
 		if before >= 0 {
 			v.between(c, before, left, y, known && len(p.Stops) > 0)
 		}

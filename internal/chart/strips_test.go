@@ -2,8 +2,8 @@ package chart
 
 // strips has a way of many devices with times and marks that would cover each other, one of names alone, and a failed one.
 var strips = Strips{[]Strip{
-	{"host", 0, "path 0.7 µs", []Place{{"h1: sender", []WayStop{{Name: "eth0", Kind: "veth"}}, Badge{}}, {"h2: receiver", []WayStop{{Name: "eth0"}}, Badge{"waits for a CPU", "It waits."}}}},
-	{"vxlan-overlay", 2, "", []Place{{"h1p1: sender", []WayStop{{Name: "eth0", Kind: "veth", Time: "94 ns", Mark: Badge{"12.5 % lost", "Lost."}}}, Badge{"a thread is full", "Full."}},
+	{"host", 0, "path 0.7 µs", []Stretch{{"h1: sender", []WayStop{{Name: "eth0", Kind: "veth"}}, Badge{}}, {"h2: receiver", []WayStop{{Name: "eth0"}}, Badge{"waits for a CPU", "It waits."}}}},
+	{"vxlan-overlay", 2, "", []Stretch{{"h1p1: sender", []WayStop{{Name: "eth0", Kind: "veth", Time: "94 ns", Mark: Badge{"12.5 % lost", "Lost."}}}, Badge{"a thread is full", "Full."}},
 		{"h1", []WayStop{{Name: "p1", Kind: "veth"}, {Name: "bridge", Plain: true}, {Name: "a-long-device-0", Kind: "vxlan", Time: "1.30 µs"}}, Badge{}}, {"h2p1: receiver", []WayStop{{Name: "eth0"}}, Badge{}}}},
-	{"failed", 9, "no result", []Place{{Name: "sender"}, {Name: "receiver"}}},
+	{"failed", 9, "no result", []Stretch{{Name: "sender"}, {Name: "receiver"}}},
 }, "not seen", "Ways."}

@@ -109,12 +109,12 @@ type Queue struct {
 
 // Settings is what held on the path during the trials of one condition.
 type Settings struct {
-	Format int              `json:"format"`
-	Places map[string]Place `json:"places"` // by node
+	Format int             `json:"format"`
+	Places map[string]Node `json:"places"` // by node
 }
 
-// Place is the settings of one network namespace or machine.
-type Place struct {
+// A Node is the settings of one network namespace or machine.
+type Node struct {
 	Devices map[string]Device `json:"devices"` // those of the path
 	// BridgeNF and Sysctl hold kernel settings by key, with dots.
 	BridgeNF map[string]string `json:"bridgeNF,omitempty"`

@@ -154,8 +154,8 @@ func (n fakeNode) Sample(ctx context.Context, sources ...string) (target.Reading
 	return r, nil
 }
 
-func (n fakeNode) Settings(context.Context, []string, []netip.Addr) (evidence.Place, error) {
-	return evidence.Place{}, n.site.hosts[n.name[:2]].gone()
+func (n fakeNode) Settings(context.Context, []string, []netip.Addr) (evidence.Node, error) {
+	return evidence.Node{}, n.site.hosts[n.name[:2]].gone()
 }
 
 func (f *fakeSite) start(engine string) {

@@ -32,17 +32,17 @@ var countedCases = []watchedCase{
 		o.fail(300)
 	}, want: "with a wrong checksum", place: "h2p1"},
 	{rule: "send-buffer", protocol: "tcp", name: "that holds no two packets", change: func(o observed) {
-		o.place("h1p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_wmem": "4096 16384 16384"} })
+		o.place("h1p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_wmem": "4096 16384 16384"} })
 	}, want: "h1p1 lets a TCP connection hold 16,384 bytes (net.ipv4.tcp_wmem), the baseline 4,194,304: less than two large packets; with it, throughput is 0.499×", place: "h1p1"},
 	{rule: "receive-window", protocol: "tcp", name: "that does not grow", change: func(o observed) {
 		o.Sender.TCP.RwndLimited = 0.03
-		o.place("h2p1", func(p *evidence.Place) {
+		o.place("h2p1", func(p *evidence.Node) {
 			p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 131072 33554432", "net.ipv4.tcp_moderate_rcvbuf": "0"}
 		})
 	}, want: "no receive buffer of its node grows (net.ipv4.tcp_moderate_rcvbuf is 0); let receive buffers adapt", place: "h2p1"},
 	{protocol: "tcp", name: "a window that a program closes which waits for a CPU now and then", change: func(o observed) {
 		o.Sender.TCP.RwndLimited, o.Receiver.Wait = 0.03, 0.011+0.02*float64(o.Block%2)
-		o.place("h2p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 131072 6291456"} })
+		o.place("h2p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 131072 6291456"} })
 		o.set(record.CPUUsed, "core", 1.3)
 	}},
 	{rule: "drop-on-path", protocol: "udp", name: "of a program whose socket is full", change: func(o observed) {

@@ -152,7 +152,7 @@ var pathCases = []watchedCase{
 	}},
 	{protocol: "tcp", name: "a driver whose settings are unknown", change: func(o observed) {
 		o.resize(3, 6, 1512)
-		o.place("h1", func(p *evidence.Place) { p.Devices = nil })
+		o.place("h1", func(p *evidence.Node) { p.Devices = nil })
 	}},
 	{protocol: "tcp", name: "small packets of others on a device", change: func(o observed) {
 		f := &o.hop("h1", "eth0").Data
@@ -210,34 +210,34 @@ var pathCases = []watchedCase{
 	}},
 	{protocol: "icmp", name: "echoes of unknown size", change: func(o observed) { o.Nodes["h1p1"]["ip.FragCreates"] = 2 * sentPackets }},
 	{rule: "learned-mtu", protocol: "tcp", change: func(o observed) {
-		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 1280} })
+		o.place("h1p1", func(p *evidence.Node) { p.PathMTU = map[string]int{"10.0.0.2": 1280} })
 		o.Observed["mss"] = "524"
 	}, want: "h1p1 learned a path MTU of 1280 to 10.0.0.2", place: "h1p1"},
 	{rule: "learned-mtu", protocol: "tcp", name: "of a route", change: func(o observed) {
-		o.place("h1p1", func(p *evidence.Place) { p.RouteMTU = map[string]int{"10.0.0.2": 1200} })
+		o.place("h1p1", func(p *evidence.Node) { p.RouteMTU = map[string]int{"10.0.0.2": 1200} })
 	}, want: "the route of h1p1 to 10.0.0.2 states an MTU of 1200: smaller than the plan's 1450; take", place: "h1p1"},
 	{protocol: "tcp", name: "a learned MTU above the plan's", change: func(o observed) {
-		o.place("h1p1", func(p *evidence.Place) { p.PathMTU = map[string]int{"10.0.0.2": 1450} })
+		o.place("h1p1", func(p *evidence.Node) { p.PathMTU = map[string]int{"10.0.0.2": 1450} })
 	}},
 	{rule: "many-rules", protocol: "udp", change: func(o observed) {
-		o.place("h2", func(p *evidence.Place) { n := 1000; p.PacketRules = &n })
+		o.place("h2", func(p *evidence.Node) { n := 1000; p.PacketRules = &n })
 		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
 	}, want: "h2 has 1,000 packet-filter rules, and with them packets take 1.296× the CPU time per bit", place: "h2"},
-	{protocol: "udp", name: "rules without effect", change: func(o observed) { o.place("h2", func(p *evidence.Place) { n := 1000; p.PacketRules = &n }) }},
+	{protocol: "udp", name: "rules without effect", change: func(o observed) { o.place("h2", func(p *evidence.Node) { n := 1000; p.PacketRules = &n }) }},
 	{protocol: "udp", name: "rules of NAT, which only a connection's first packet tries", change: func(o observed) {
-		o.place("h2", func(p *evidence.Place) { n := 1000; p.Rules = &n })
+		o.place("h2", func(p *evidence.Node) { n := 1000; p.Rules = &n })
 		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
 	}},
 	{protocol: "udp", name: "some rules", change: func(o observed) {
-		o.place("h2", func(p *evidence.Place) { n := 99; p.PacketRules = &n })
+		o.place("h2", func(p *evidence.Node) { n := 99; p.PacketRules = &n })
 		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
 	}},
 	{rule: "bridge-nf", protocol: "udp", change: func(o observed) {
-		o.place("h1", func(p *evidence.Place) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
+		o.place("h1", func(p *evidence.Node) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
 		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
 	}, want: "bridges pass packets to netfilter: that costs 1.296× the CPU time per bit", place: "h1"},
 	{protocol: "udp", name: "bridge-nf without effect", change: func(o observed) {
-		o.place("h1", func(p *evidence.Place) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
+		o.place("h1", func(p *evidence.Node) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
 	}},
 	{rule: "same-cpu", protocol: "udp", change: func(o observed) { o.Receiver.CPUs = []int{0}; o.Receiver.Wait = 0.02 }, want: "both ends could use CPU 0 only", place: "h1p1"},
 	{protocol: "udp", name: "one number on two machines", change: func(o observed) { o.Receiver.CPUs, o.Receiver.Host = []int{0}, "other" }},
@@ -266,15 +266,15 @@ var pathCases = []watchedCase{
 	}, want: "the receiver's window held TCP back", place: "h2p1", also: []string{"contention"}},
 	{rule: "receive-window", protocol: "tcp", name: "of a program that does not read", change: func(o observed) {
 		o.Sender.TCP.RwndLimited = 0.03
-		o.place("h2p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 131072 6291456"} })
+		o.place("h2p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 131072 6291456"} })
 	}, want: "although its buffer can grow to 6,291,456 bytes: whether its program reads too slowly, or something bounds its window, such as a route, is not known; look at", place: "h2p1"},
 	{rule: "receive-window", protocol: "tcp", name: "of a buffer that cannot grow", change: func(o observed) {
 		o.Sender.TCP.RwndLimited = 0.03
-		o.place("h2p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 8192 8192"} })
+		o.place("h2p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 8192 8192"} })
 	}, want: "held TCP back for 60 % [60, 60] of its busy time; raise the receiver's buffer", place: "h2p1"},
 	{rule: "receive-window", protocol: "tcp", name: "without scaling", change: func(o observed) {
 		o.Sender.TCP.RwndLimited = 0.03
-		o.place("h1p1", func(p *evidence.Place) { p.Sysctl = map[string]string{"net.ipv4.tcp_window_scaling": "0"} })
+		o.place("h1p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_window_scaling": "0"} })
 	}, want: "window scaling is off, so no window is larger than 64 kB; switch", place: "h2p1"},
 	{protocol: "tcp", name: "a window that closes now and then", change: func(o observed) { o.Sender.TCP.RwndLimited = 0.0145 }},
 	{protocol: "tcp", name: "a window that a full program closes", change: func(o observed) { o.Sender.TCP.RwndLimited, o.Receiver.CPU = 0.03, 0.049 }},
@@ -324,20 +324,20 @@ var pathCases = []watchedCase{
 	{protocol: "udp", name: "a daemon that manages", change: func(o observed) { o.uses("dockerd", 0.009) }},
 	{rule: "tool-limited", protocol: "tcp", change: func(observed) {}, want: "as fast as host, and the engine client is full in both", also: []string{"full-thread"}},
 	{rule: "unlike-plan", protocol: "udp", name: "of a device", change: func(o observed) {
-		o.place("h1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"p1 qdisc": {"tbf", "noqueue"}} })
+		o.place("h1", func(p *evidence.Node) { p.Unlike = map[string][2]string{"p1 qdisc": {"tbf", "noqueue"}} })
 	}, want: "h1 p1: queueing discipline tbf where the plan leaves queueing discipline noqueue", place: "h1 p1"},
 	{rule: "unlike-plan", protocol: "tcp", name: "of a node", change: func(o observed) {
-		o.place("h2p1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"rules": {"3", "0"}} })
+		o.place("h2p1", func(p *evidence.Node) { p.Unlike = map[string][2]string{"rules": {"3", "0"}} })
 	}, want: "h2p1: 3 packet-filter rules where the plan leaves no packet-filter rules", place: "h2p1"},
 	{rule: "unlike-plan", protocol: "tcp", name: "of several devices", change: func(o observed) {
 		for _, in := range []string{"h2", "h2p1"} {
-			o.place(in, func(p *evidence.Place) { p.Unlike = map[string][2]string{"eth0 rps": {"2", "off"}} })
+			o.place(in, func(p *evidence.Node) { p.Unlike = map[string][2]string{"eth0 rps": {"2", "off"}} })
 			o.device(in, "eth0", func(d *evidence.Device) { d.RPS = []string{"2"} })
 		}
 	}, want: "h2 eth0, h2p1 eth0: packet steering (RPS) to the CPUs of mask 2 where the plan leaves packet steering (RPS) off: something else changed it; find the program that changed it, and measure without it\n", place: "h2 eth0"},
 	{protocol: "udp", name: "a setting changed for a moment", change: func(o observed) {
 		if o.Block == 5 {
-			o.place("h1", func(p *evidence.Place) { p.Unlike = map[string][2]string{"p1 qdisc": {"tbf", "noqueue"}} })
+			o.place("h1", func(p *evidence.Node) { p.Unlike = map[string][2]string{"p1 qdisc": {"tbf", "noqueue"}} })
 		}
 	}},
 	{rule: "unlike-peer", protocol: "udp", change: func(o observed) {

@@ -18,7 +18,7 @@ import (
 type observed struct {
 	*record.Result
 	*evidence.Trial
-	places map[string]evidence.Place
+	places map[string]evidence.Node
 }
 
 // set replaces a value of the whole trial or adds it.
@@ -47,7 +47,7 @@ func (o observed) device(in, dev string, change func(*evidence.Device)) {
 }
 
 // place changes the settings of a node.
-func (o observed) place(in string, change func(*evidence.Place)) {
+func (o observed) place(in string, change func(*evidence.Node)) {
 	p := o.places[in]
 	change(&p)
 	o.places[in] = p
@@ -120,11 +120,11 @@ func healthy(protocol string) (*evidence.Trial, *evidence.Settings) {
 		delete(t.Nodes["h2p1"], "udp.InDatagrams")
 		t.Sender.TCP = &evidence.TCP{Busy: 0.05, RwndLimited: 0.005, SegmentsOut: 30 * sentPackets}
 	}
-	s := &evidence.Settings{Format: evidence.Format, Places: map[string]evidence.Place{}}
+	s := &evidence.Settings{Format: evidence.Format, Places: map[string]evidence.Node{}}
 	for _, h := range t.Path {
 		p, known := s.Places[h.In]
 		if !known {
-			p = evidence.Place{Devices: map[string]evidence.Device{}, BridgeNF: map[string]string{"net.bridge.bridge-nf-call-iptables": "0"}, Rules: new(int), PacketRules: new(int), Sysctl: map[string]string{"net.ipv4.tcp_wmem": "4096 16384 4194304"}}
+			p = evidence.Node{Devices: map[string]evidence.Device{}, BridgeNF: map[string]string{"net.bridge.bridge-nf-call-iptables": "0"}, Rules: new(int), PacketRules: new(int), Sysctl: map[string]string{"net.ipv4.tcp_wmem": "4096 16384 4194304"}}
 			s.Places[h.In] = p
 		}
 		d := evidence.Device{Kind: "veth", MTU: 1450, GSOMax: 65536, GROMax: 65536, Qdisc: "noqueue", Features: map[string]bool{"tx-checksum-ip-generic": true,

@@ -120,7 +120,7 @@ type Node interface {
 	Sample(ctx context.Context, sources ...string) (Reading, error)
 	// Settings reads the settings of the node and of its devices devs (those that exist), and the path
 	// MTU that it learned toward far addresses.
-	Settings(ctx context.Context, devs []string, far []netip.Addr) (evidence.Place, error)
+	Settings(ctx context.Context, devs []string, far []netip.Addr) (evidence.Node, error)
 }
 
 // A Cmd is a program to run, as in os/exec.

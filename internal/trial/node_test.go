@@ -46,14 +46,14 @@ func (n *node) Sample(_ context.Context, sources ...string) (target.Reading, err
 }
 
 // Settings counts its calls, and has a device per asked one.
-func (n *node) Settings(_ context.Context, devs []string, far []netip.Addr) (evidence.Place, error) {
+func (n *node) Settings(_ context.Context, devs []string, far []netip.Addr) (evidence.Node, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.asked++
 	if n.refuse != nil {
-		return evidence.Place{}, n.refuse
+		return evidence.Node{}, n.refuse
 	}
-	p := evidence.Place{Devices: map[string]evidence.Device{}, PathMTU: map[string]int{}}
+	p := evidence.Node{Devices: map[string]evidence.Device{}, PathMTU: map[string]int{}}
 	for _, dev := range devs {
 		p.Devices[dev] = evidence.Device{MTU: 1500}
 	}

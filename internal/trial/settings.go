@@ -46,11 +46,11 @@ func keepSettings(ctx context.Context, ss []Setup, xs []*execution) error {
 // readSettings reads the settings of the places on the path; whole is false if one did not answer.
 func (s *Setup) readSettings(ctx context.Context) (_ *evidence.Settings, whole bool) {
 	names := slices.DeleteFunc(s.observed(), func(name string) bool { return len(s.devices(name)) == 0 })
-	places, errs := make([]evidence.Place, len(names)), make([]error, len(names))
+	places, errs := make([]evidence.Node, len(names)), make([]error, len(names))
 	each(s.Site, len(names), func(i int) {
 		places[i], errs[i] = s.Site.Nodes[names[i]].Settings(ctx, s.devices(names[i]), s.far(names[i]))
 	})
-	found := &evidence.Settings{Format: evidence.Format, Places: map[string]evidence.Place{}}
+	found := &evidence.Settings{Format: evidence.Format, Places: map[string]evidence.Node{}}
 	whole = true
 	for i, name := range names {
 		if errs[i] != nil {
@@ -66,7 +66,7 @@ func (s *Setup) readSettings(ctx context.Context) (_ *evidence.Settings, whole b
 
 // planned adds the features that the plan of the network sets to the devices of a place. Steps that a study adds (also)
 // are not of the plan's own.
-func (s *Setup) planned(name string, p evidence.Place) {
+func (s *Setup) planned(name string, p evidence.Node) {
 	for _, e := range s.Plan.Expect {
 		d, ok := p.Devices[e.Dev]
 		if !ok || e.In != name || len(e.Offload) == 0 {

@@ -13,7 +13,7 @@ import (
 // unlike returns the settings of a place that the plan leaves to the kernel and something else has changed: by NAME, or
 // DEVICE NAME, the value and the kernel's. verify, bridges and queues check what a plan states. Nothing is known where
 // programs set up a part of the network.
-func (s *Setup) unlike(name string, p evidence.Place) map[string][2]string {
+func (s *Setup) unlike(name string, p evidence.Node) map[string][2]string {
 	some := func(is func(plan.Step) bool) bool { return slices.ContainsFunc(s.Plan.Steps, is) }
 	if s.Site.Topology.Exists || some(func(x plan.Step) bool {
 		return x.Exec != nil || x.Service != nil || x.Guest != nil || x.Adopt != nil || x.Delay != nil

@@ -64,7 +64,7 @@ func (c *comparison) sysctls(in string, a, b map[string]string) (all []change) {
 func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // rules compares how many rules packets meet; the runs do not say which.
-func (c *comparison) rules(in string, a, b evidence.Place) {
+func (c *comparison) rules(in string, a, b evidence.Node) {
 	x, y := count(a.Rules), count(b.Rules)
 	if x == y || c.seen[placed{in, "nft"}] {
 		return

@@ -24,10 +24,10 @@ func load(t *testing.T, network, more string) study.Study {
 }
 
 func path(sysctl map[string]string, d evidence.Device) *evidence.Settings {
-	place := func() evidence.Place {
-		return evidence.Place{Sysctl: sysctl, Devices: map[string]evidence.Device{"eth0": d}}
+	place := func() evidence.Node {
+		return evidence.Node{Sysctl: sysctl, Devices: map[string]evidence.Device{"eth0": d}}
 	}
-	return &evidence.Settings{Places: map[string]evidence.Place{"h1": place(), "h2": place()}}
+	return &evidence.Settings{Places: map[string]evidence.Node{"h1": place(), "h2": place()}}
 }
 
 func described(d Differences) (settings, unapplied []string) {

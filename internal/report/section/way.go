@@ -81,7 +81,7 @@ func (s source) strip(network string) (out chart.Strip, seen bool) {
 	out = chart.Strip{Name: network, Color: s.color(network), Sums: s.sums(network)}
 	all := s.seenOn(network)
 	if all == nil {
-		out.Places = []chart.Place{{Name: say("sender")}, {Name: say("receiver")}}
+		out.Places = []chart.Stretch{{Name: say("sender")}, {Name: say("receiver")}}
 		return out, false
 	}
 	first := all[0]
@@ -107,10 +107,10 @@ func (s source) strip(network string) (out chart.Strip, seen bool) {
 }
 
 // places groups devices by the namespace or machine that they are in.
-func places(hops []evidence.Hop, settings *evidence.Settings, times map[string]string) (out []chart.Place) {
+func places(hops []evidence.Hop, settings *evidence.Settings, times map[string]string) (out []chart.Stretch) {
 	for i, h := range hops {
 		if i == 0 || hops[i-1].In != h.In {
-			out = append(out, chart.Place{Name: h.In})
+			out = append(out, chart.Stretch{Name: h.In})
 		}
 		if h.Dev == "" {
 			continue
@@ -232,7 +232,7 @@ var atPlace = map[string]string{
 }
 
 // mark puts findings with a place onto the strip.
-func (s source) mark(network string, places []chart.Place) {
+func (s source) mark(network string, places []chart.Stretch) {
 	put := func(at, text, tip string) {
 		for i := range places {
 			p := &places[i]

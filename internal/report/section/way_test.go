@@ -23,7 +23,7 @@ func onPaths(t *testing.T) *account.Account {
 	}
 	veth := evidence.Device{Kind: "veth", MTU: 1500}
 	host := map[string]evidence.Device{"p1": veth, "br0": {Kind: "bridge"}, "vx0": {Kind: "vxlan"}, "eth0": {}}
-	settings := &evidence.Settings{Format: evidence.Format, Places: map[string]evidence.Place{"h1": {Devices: host}, "h2": {Devices: host}}}
+	settings := &evidence.Settings{Format: evidence.Format, Places: map[string]evidence.Node{"h1": {Devices: host}, "h2": {Devices: host}}}
 	r.Evidence, r.Settings = map[string]*evidence.Trial{}, map[string]*evidence.Settings{}
 	for _, x := range r.Results {
 		e := &evidence.Trial{Format: evidence.Format, Protocol: "udp", Seconds: 1, Window: 1, Sender: evidence.End{Node: "h1", Host: "a"}, Receiver: evidence.End{Node: "h2", Host: "a"}}

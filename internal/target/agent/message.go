@@ -108,7 +108,7 @@ type answer struct {
 	About   About          `json:"about,omitzero"`
 	File    []byte         `json:"file,omitempty"`
 	Reading target.Reading `json:"reading,omitzero"`
-	Place   evidence.Place `json:"place,omitzero"` // answers Asked
+	Place   evidence.Node  `json:"place,omitzero"` // answers Asked
 	Facts   facts.Facts    `json:"facts,omitzero"`
 	Path    string         `json:"path,omitempty"` // of a tool
 	Version string         `json:"version,omitempty"`

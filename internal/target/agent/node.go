@@ -118,7 +118,7 @@ func (n *Node) Sample(ctx context.Context, sources ...string) (target.Reading, e
 }
 
 // Settings reads the settings of the node, of its devices, and its path MTU toward far addresses.
-func (n *Node) Settings(ctx context.Context, devs []string, far []netip.Addr) (evidence.Place, error) {
+func (n *Node) Settings(ctx context.Context, devs []string, far []netip.Addr) (evidence.Node, error) {
 	a, err := n.ask(ctx, message{Asked: &settings{devs, far}})
 	if err != nil {
 		err = fmt.Errorf("%s: read settings: %w", n.name, err)

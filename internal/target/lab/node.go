@@ -111,7 +111,7 @@ func (p *place) Sample(ctx context.Context, sources ...string) (target.Reading, 
 }
 
 // Settings reads the settings of the place, of its devices, and its path MTU toward far addresses.
-func (p *place) Settings(ctx context.Context, devs []string, far []netip.Addr) (found evidence.Place, err error) {
+func (p *place) Settings(ctx context.Context, devs []string, far []netip.Addr) (found evidence.Node, err error) {
 	if p.guest != nil {
 		return p.guest.Settings(ctx, devs, far)
 	}

@@ -37,7 +37,7 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := func() evidence.Place {
+	settings := func() evidence.Node {
 		t.Helper()
 		p, err := s.Nodes["a"].Settings(t.Context(), []string{"e0", "none0"}, []netip.Addr{far})
 		if err != nil {

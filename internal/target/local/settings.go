@@ -28,15 +28,15 @@ var sysctls = []string{
 }
 
 // Settings is SettingsOf for this process.
-func Settings(devs []string, far []netip.Addr) evidence.Place {
+func Settings(devs []string, far []netip.Addr) evidence.Node {
 	return SettingsOf(os.DirFS("/"), devs, far)
 }
 
 // SettingsOf reads what holds in the calling thread's network namespace, whose files root shows: the
 // settings of devices (those that exist), and the path MTU that it learned toward far addresses. It changes
 // nothing, and it loads no kernel module.
-func SettingsOf(root fs.FS, devs []string, far []netip.Addr) evidence.Place {
-	p := evidence.Place{Devices: map[string]evidence.Device{}, BridgeNF: map[string]string{}, Sysctl: map[string]string{}}
+func SettingsOf(root fs.FS, devs []string, far []netip.Addr) evidence.Node {
+	p := evidence.Node{Devices: map[string]evidence.Device{}, BridgeNF: map[string]string{}, Sysctl: map[string]string{}}
 	unknown := func(what string, err error) {
 		if err != nil {
 			p.Unknown = append(p.Unknown, fmt.Sprintf("%s: %v", what, err))
