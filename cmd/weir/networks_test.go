@@ -35,7 +35,7 @@ var newer = []string{"netkit"}
 // elsewhere lists, by program, networks that a guest also builds if that program, which not every
 // distribution has, is installed.
 var elsewhere = map[string][]string{
-	"ipvsadm":                         {"service-ipvs"},
+	"ipvsadm":                         {"service-ipvs", "kube-proxy-ipvs"},
 	"weaver":                          {"weave", "weave-encrypted", "weave-sleeve"},
 	"/opt/calico/usr/bin/calico-node": {"calico-ipip"},
 }

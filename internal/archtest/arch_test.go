@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"github.com/weir-bench/weir", "claims", "figures", "schema", "internal/failure", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
 	{"internal/facts", "internal/evidence", "internal/prose", "internal/artifact"},
 	// Decisions: no I/O, no clock, no goroutine.
-	{"internal/bisect", "internal/bisect/group", "internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/distance", "internal/redirect", "internal/hostns"},
+	{"internal/bisect", "internal/bisect/group", "internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/kubeapi", "internal/distance", "internal/redirect", "internal/hostns"},
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally", "internal/engine/web"},
 	// The seam that all targets share.
 	{"internal/target"},
@@ -60,7 +60,7 @@ var only = map[string][]string{
 	"github.com/google/nftables":                {"internal/distance"},
 	"github.com/vishvananda/netns":              nil,
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
-	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/confine", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/distance", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local", "internal/profile", "internal/packettrace", "internal/redirect", "internal/xsk", "internal/foreign"},
+	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/confine", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/kubeapi", "internal/distance", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local", "internal/profile", "internal/packettrace", "internal/redirect", "internal/xsk", "internal/foreign"},
 	"github.com/google/pprof/profile":           {"internal/profile"},
 	"github.com/cilium/ebpf":                    {"internal/packettrace", "internal/redirect"},
 	"github.com/cilium/ebpf/asm":                {"internal/packettrace", "internal/redirect"},

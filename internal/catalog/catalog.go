@@ -68,6 +68,12 @@ var Networks = map[string]Network{
 		Properties{Routed, "static, a /24 per host", "none", "cluster addresses; Kubernetes adds names", "routed; kube-proxy adds node ports"}},
 	"service-ipvs": {func() network.Driver { return services(network.ServicesIPVS) }, 0, "a Service by IPVS", "routed pods behind the cluster addresses of Services, by IPVS as kube-proxy sets it up",
 		Properties{Routed, "static, a /24 per host", "none", "cluster addresses; Kubernetes adds names", "routed; kube-proxy adds node ports"}},
+	"kube-proxy-iptables": {func() network.Driver { return kubeProxy(network.ProxyIPTables) }, 0, "kube-proxy in iptables mode", "routed pods behind the cluster addresses of Services, by the real kube-proxy in iptables mode",
+		Properties{Routed, "static, a /24 per host", "none", "cluster addresses; Kubernetes adds names", "routed; kube-proxy adds node ports"}},
+	"kube-proxy-nftables": {func() network.Driver { return kubeProxy(network.ProxyNFTables) }, 0, "kube-proxy in nftables mode", "routed pods behind the cluster addresses of Services, by the real kube-proxy in nftables mode",
+		Properties{Routed, "static, a /24 per host", "none", "cluster addresses; Kubernetes adds names", "routed; kube-proxy adds node ports"}},
+	"kube-proxy-ipvs": {func() network.Driver { return kubeProxy(network.ProxyIPVS) }, 0, "kube-proxy in ipvs mode", "routed pods behind the cluster addresses of Services, by the real kube-proxy in ipvs mode",
+		Properties{Routed, "static, a /24 per host", "none", "cluster addresses; Kubernetes adds names", "routed; kube-proxy adds node ports"}},
 	"tc-redirect": {func() network.Driver { return &network.TCRedirect{} }, 0, "BPF forwarding at tcx hooks", "routed, forwarded by BPF programs at tcx hooks instead of the IP stack (Linux 6.6), as in Cilium; needs root",
 		Properties{Routed, "static, a /24 per host", "none", "none", "routed, where other routers know the pods' subnets"}},
 	"xdp-redirect": {func() network.Driver { return &network.XDPRedirect{} }, 0, "XDP forwarding", "routed, forwarded by an XDP program instead of the IP stack; needs root",
@@ -162,6 +168,10 @@ var Networks = map[string]Network{
 
 func calico(mode string) *network.CalicoNode {
 	return &network.CalicoNode{Mode: mode, Filter: network.CalicoIPTablesNFT, Dir: network.CalicoDir}
+}
+
+func kubeProxy(mode string) *network.KubeProxy {
+	return &network.KubeProxy{Mode: mode, Services: 10}
 }
 
 func services(mode string) *network.ServiceRules {

@@ -92,7 +92,7 @@ that is measured, cannot do it; 4 interrupted, can be resumed.`,
 	root.SetVersionTemplate("weir {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(runCommand(version), reproduceCommand(version), figureCommand(version), reportCommand(), citeCommand(), packageCommand(), indexCommand(), explainCommand(version), compareCommand(), poolCommand(), bisectCommand(version), importCommand(), planCommand(), labCommand(),
-		listCommand(), schemaCommand(), doctorCommand(), versionCommand(version), watchCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand(), coordinateCommand(version), samplerCommand(), redirectCommand(), outliveCommand())
+		listCommand(), schemaCommand(), doctorCommand(), versionCommand(version), watchCommand(), traceCommand(), engineCommand(), hostCommand(), relayCommand(), kubeAPICommand(), distanceCommand(), cniCommand(), guestCommand(), imageCommand(version), pauseCommand(), tapCommand(), sweepCommand(), agentCommand(), coordinateCommand(version), samplerCommand(), redirectCommand(), outliveCommand())
 	root.SetHelpCommand(helpCommand())
 	groupCommands(root)
 	decimals(root)

@@ -49,6 +49,7 @@ func Tools() []ToolInfo {
 		{"iptables-nft", "iptables", []string{"--version"}, `iptables v(\S+)`},
 		{"iptables-nft-restore", "iptables", []string{"--version"}, `iptables-nft-restore v(\S+)`},
 		{"ipvsadm", "ipvsadm", []string{"--version"}, `ipvsadm v(\S+)`},
+		{"kube-proxy", "make kube", []string{"--version"}, `Kubernetes v(\S+)`},
 		{"nft", "nftables", []string{"--version"}, `nftables v(\S+)`},
 		{"ovs-vsctl", "openvswitch-switch", []string{"--version"}, `\(Open vSwitch\) (\S+)`},
 		{"ovs-vswitchd", "openvswitch-switch", []string{"--version"}, `\(Open vSwitch\) (\S+)`},
@@ -141,8 +142,10 @@ func find(name string) (_ string, why error) {
 	servers, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // where Debian has those of PostgreSQL
 	dirs = append(dirs, servers...)
 	if cache, err := os.UserCacheDir(); err == nil {
-		if dir := filepath.Join(cache, "weir", "bin"); own(dir) {
-			dirs = append(dirs, dir)
+		for _, dir := range []string{filepath.Join(cache, "weir", "bin"), filepath.Join(cache, "weir", "bin", "kube")} {
+			if own(dir) {
+				dirs = append(dirs, dir)
+			}
 		}
 	}
 	for _, dir := range dirs {

@@ -64,6 +64,7 @@ func TestTool(t *testing.T) {
 		"ipvsadm":                          {"ipvsadm v1.31 2019/12/24 (compiled with popt and IPVS v1.2.1)", "1.31"},
 		"ip":                               {"ip utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
 		"iptables":                         {"iptables v1.8.9 (nf_tables)", "1.8.9"},
+		"kube-proxy":                       {"Kubernetes v1.33.13", "1.33.13"},
 		"nft":                              {"nftables v1.0.6 (Lester Gooch #5)", "1.0.6"},
 		"ovs-vsctl":                        {"ovs-vsctl (Open vSwitch) 3.1.0\nDB Schema 8.3.1", "3.1.0"},
 		"ovs-vswitchd":                     {"ovs-vswitchd (Open vSwitch) 3.1.0", "3.1.0"},

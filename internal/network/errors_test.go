@@ -98,6 +98,8 @@ func TestErrors(t *testing.T) {
 		{network.ServiceRules{Mode: "iptables-nft"}, two, "service-iptables: invalid services 0: want 1 to 10000"},
 		{network.ServiceRules{Mode: "ipvs", Services: 1 << 30}, two, "service-ipvs: invalid services 1073741824: want 1 to 10000"},
 		{network.ServiceRules{Mode: "nftables", Services: 1}, topology(t, topo.Spec{PodsIPv6: true}), "service-nftables: supports only IPv4, for pods and hosts; use routed"},
+		{network.KubeProxy{Mode: "ebpf", Services: 1}, two, `kube-proxy: invalid mode "ebpf": want iptables, nftables or ipvs`},
+		{network.KubeProxy{Mode: "nftables", Services: 10001}, two, "kube-proxy-nftables: invalid services 10001: want 1 to 10000"},
 		{network.Netkit{Mode: "l3", Program: true}, topology(t, topo.Spec{IPv6: true, PodsIPv6: true}), "netkit: forwards only IPv4; use IPv4 for pods and hosts, or routed"},
 		{network.XDPRedirect{}, topology(t, topo.Spec{IPv6: true}), "xdp-redirect: forwards only IPv4; use IPv4 for pods and hosts, or routed"},
 		{network.XDPRedirect{}, topology(t, topo.Spec{Rate: 1e9}), "xdp-redirect: cannot limit a link's rate: redirected frames bypass queueing disciplines; leave out link, or use routed"},

@@ -10,7 +10,7 @@ import (
 )
 
 // eventKinds are the kinds of steps of an event: they change settings of places that weir made, or services of the plan.
-var eventKinds = append(slices.Clone(alsoKinds), "command", "daemon", "fdb")
+var eventKinds = append(slices.Clone(alsoKinds), "command", "daemon", "endpoint", "fdb")
 
 // Happening returns e with the steps that undo it. An error says why it cannot happen in the network of p.
 func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
@@ -29,6 +29,9 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 		if err == nil && s.Daemon != nil {
 			err = checkDaemon(p, s)
 		}
+		if err == nil && s.Endpoint != nil {
+			err = checkEndpoint(t, p, s)
+		}
 		if err == nil && s.Command != nil {
 			err = checkCommand(*s.Command)
 		}
@@ -41,6 +44,26 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 	}
 	e.Undo = undo
 	return e, nil
+}
+
+// checkEndpoint returns an error unless the place has the stand-in for an API server, and the pod has a Service.
+func checkEndpoint(t topo.Topology, p plan.Plan, s plan.Step) error {
+	var there, pods []string
+	for _, x := range p.Steps {
+		if x.Service != nil && x.Service.Name == kubeAPIService {
+			there = append(there, x.In)
+		}
+	}
+	for _, e := range podEnds(t, podDev) {
+		pods = append(pods, e.Node)
+	}
+	switch {
+	case !slices.Contains(there, s.In):
+		return fmt.Errorf("nothing in %s tells a kube-proxy of endpoints: in the networks kube-proxy-iptables, kube-proxy-nftables and kube-proxy-ipvs, %s does", s.In, t.Hosts[0].Name)
+	case !slices.Contains(pods, s.Endpoint.Service):
+		return fmt.Errorf("no service %q that anyone calls: have %q", s.Endpoint.Service, pods)
+	}
+	return nil
 }
 
 // checkCommand returns an error for a command that cannot run or be undone in time.

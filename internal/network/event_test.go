@@ -66,6 +66,21 @@ func TestHappeningErrors(t *testing.T) {
 			t.Errorf("%v: %v, want %q", steps, err, want)
 		}
 	}
+	k, err := network.Build(network.KubeProxy{Mode: network.ProxyNFTables, Services: 10}, tp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := func(in, service string) plan.Event {
+		return plan.Event{Name: "x", Do: []plan.Step{{In: in, Endpoint: &plan.Endpoint{Service: service, Gone: true}}}}
+	}
+	if e, err := network.Happening(tp, k, gone("h1", "h2p1")); err != nil || len(e.Undo) != 1 || e.Undo[0].Endpoint.Gone {
+		t.Errorf("%+v, %v: want the endpoint again", e.Undo, err)
+	}
+	for want, e := range map[string]plan.Event{"nothing in h2 tells": gone("h2", "h2p1"), `no service "other-1" that anyone calls`: gone("h1", "other-1")} {
+		if _, err := network.Happening(tp, k, e); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
 	own := plan.Step{In: "h1", Command: &plan.Command{Argv: []string{"on"}, Undo: []string{"off"}}}
 	if e, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{own}}); err != nil || len(e.Undo) != 1 || e.Undo[0].Command.Argv[0] != "off" {
 		t.Errorf("%+v, %v: want the command that ends it", e.Undo, err)

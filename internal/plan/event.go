@@ -110,6 +110,10 @@ func (s Step) inverse() (Step, bool) {
 	case s.Daemon != nil:
 		again := map[string]string{Kill: Start, Terminate: Start, Stop: Continue}[s.Daemon.Do]
 		return Step{In: s.In, Daemon: &Daemon{Name: s.Daemon.Name, Do: again}}, again != ""
+	case s.Endpoint != nil:
+		e := *s.Endpoint
+		e.Gone = !e.Gone
+		return Step{In: s.In, Endpoint: &e}, true
 	case s.Command != nil:
 		return Step{In: s.In, Command: &Command{Argv: s.Command.Undo, Timeout: s.Command.Timeout}}, len(s.Command.Undo) > 0
 	}

@@ -28,28 +28,29 @@ type Plan struct {
 
 // A Step changes one place. Exactly one of the pointers is set.
 type Step struct {
-	In      string   `json:"in"` // host or pod
-	Link    *Link    `json:"link,omitempty"`
-	Set     *Set     `json:"set,omitempty"`
-	Addr    *Addr    `json:"addr,omitempty"`
-	Route   *Route   `json:"route,omitempty"`
-	Rule    *Rule    `json:"rule,omitempty"`
-	Proxy   *Proxy   `json:"proxy,omitempty"`
-	FDB     *FDB     `json:"fdb,omitempty"`
-	Sysctl  *Sysctl  `json:"sysctl,omitempty"`
-	Offload *Offload `json:"offload,omitempty"`
-	Rate    *Rate    `json:"rate,omitempty"`
-	Delay   *Delay   `json:"delay,omitempty"`
-	Move    *Move    `json:"move,omitempty"`
-	File    *File    `json:"file,omitempty"`
-	Exec    *Exec    `json:"exec,omitempty"`
-	Adopt   *Adopt   `json:"adopt,omitempty"`
-	Service *Service `json:"service,omitempty"`
-	Await   *Await   `json:"await,omitempty"`
-	Daemon  *Daemon  `json:"daemon,omitempty"`
-	Command *Command `json:"command,omitempty"`
-	Guest   *Guest   `json:"guest,omitempty"`
-	Inside  *Inside  `json:"inside,omitempty"`
+	In       string    `json:"in"` // host or pod
+	Link     *Link     `json:"link,omitempty"`
+	Set      *Set      `json:"set,omitempty"`
+	Addr     *Addr     `json:"addr,omitempty"`
+	Route    *Route    `json:"route,omitempty"`
+	Rule     *Rule     `json:"rule,omitempty"`
+	Proxy    *Proxy    `json:"proxy,omitempty"`
+	FDB      *FDB      `json:"fdb,omitempty"`
+	Sysctl   *Sysctl   `json:"sysctl,omitempty"`
+	Offload  *Offload  `json:"offload,omitempty"`
+	Rate     *Rate     `json:"rate,omitempty"`
+	Delay    *Delay    `json:"delay,omitempty"`
+	Move     *Move     `json:"move,omitempty"`
+	File     *File     `json:"file,omitempty"`
+	Exec     *Exec     `json:"exec,omitempty"`
+	Adopt    *Adopt    `json:"adopt,omitempty"`
+	Service  *Service  `json:"service,omitempty"`
+	Await    *Await    `json:"await,omitempty"`
+	Daemon   *Daemon   `json:"daemon,omitempty"`
+	Command  *Command  `json:"command,omitempty"`
+	Endpoint *Endpoint `json:"endpoint,omitempty"`
+	Guest    *Guest    `json:"guest,omitempty"`
+	Inside   *Inside   `json:"inside,omitempty"`
 	// Forwards change nothing: they say how packets pass the devices, as a Trace needs to know.
 	Forwards []Forwarding `json:"-" yaml:"-"`
 }

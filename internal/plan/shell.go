@@ -114,6 +114,12 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 		return s.Await.shell(s.In), nil
 	case s.Daemon != nil:
 		return []fmt.Stringer{text(fmt.Sprintf("# %s the daemon %s in %s", s.Daemon.Do, s.Daemon.Name, s.In))}, nil
+	case s.Endpoint != nil:
+		method := "PUT"
+		if s.Endpoint.Gone {
+			method = "DELETE"
+		}
+		return one("ip", "netns", "exec", s.In, "curl", "-sfX", method, fmt.Sprintf("http://127.0.0.1:%d/endpoints/%s", APIPort, s.Endpoint.Service))
 	case s.Command != nil:
 		return one(append([]string{"ip", "netns", "exec", s.In}, s.Command.Argv...)...)
 	case s.Guest != nil:

@@ -1,6 +1,7 @@
 package section
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -118,14 +119,17 @@ func (s source) downtime() (out []string) {
 	var events doc.Groups[happening, analysis.Downtime]
 	bounded, of, each := false, 0, 0.0
 	all := s.p.Downtimes()
+	calm := 0.0
 	for _, d := range all {
-		if d.Event != analysis.NoEvent {
+		if d.Event == analysis.NoEvent {
+			calm = max(calm, d.Worst)
+		} else {
 			events.Add(happening{d.Event, prose.Comma(s.Short(d.Probe), prose.Levels(d.Levels))}, d)
 			bounded, of, each = bounded || d.Outage.Bounded(), max(of, d.Of), d.Each
 		}
 	}
 	for _, e := range events.Keys {
-		out = append(out, s.stops(e.event, e.what, events.Of[e])...)
+		out = append(out, s.stops(e.event, e.what, events.Of[e], calm)...)
 	}
 	if out == nil {
 		return nil
@@ -137,8 +141,8 @@ func (s source) downtime() (out []string) {
 	return out
 }
 
-// stops tells what an event does to what a probe sends, over all networks.
-func (s source) stops(event, what string, all []analysis.Downtime) (out []string) {
+// stops tells what an event does to what a probe sends, over all networks. noise is the longest outage without an event.
+func (s source) stops(event, what string, all []analysis.Downtime, noise float64) (out []string) {
 	var stopped, calm, open []string
 	trials, lasted, limit, toEnd := 0, 0.0, 0.0, false
 	for _, d := range all {
@@ -176,9 +180,37 @@ func (s source) stops(event, what string, all []analysis.Downtime) (out []string
 		}
 		out = append(out, text)
 	}
-	out = append(out, s.reasons(all)...)
+	out = append(append(out, s.reasons(all)...), s.reacts(all, noise)...)
 	if calm != nil {
 		out = append(out, say("%s stops no %s over %s: no outage above %s in %s.", event, what, prose.And(calm), unit.Format(limit, "s"), prose.Count(trials, "trial")))
+	}
+	return out
+}
+
+// reacts ranks the networks by how long after the event, and after its end, traffic followed: where it stopped during the event,
+// and for longer than without one.
+func (s source) reacts(all []analysis.Downtime, noise float64) (out []string) {
+	rank := func(get func(analysis.Downtime) stat.Interval, tell func(network, time string) string) (times []string) {
+		var some []analysis.Downtime
+		for _, d := range all {
+			its := d.Stopped == d.Of && d.Open == 0 && !d.ToEnd && d.Outage.Center > noise && d.Delay.Center < d.Lasted
+			if its && d.Reasons() == nil && get(d).Center > d.Limit {
+				some = append(some, d)
+			}
+		}
+		slices.SortStableFunc(some, func(a, b analysis.Downtime) int { return cmp.Compare(get(a).Center, get(b).Center) })
+		for _, d := range some {
+			times = append(times, tell(s.Noun(d.Network), prose.Measured(get(d), "s")))
+		}
+		return times
+	}
+	flowed := rank(func(d analysis.Downtime) stat.Interval { return d.Delay }, func(network, time string) string { return say("over %s for %s", network, time) })
+	if flowed != nil {
+		out = append(out, say("After it began, traffic flowed on %s.", prose.And(flowed)))
+	}
+	again := rank(func(d analysis.Downtime) stat.Interval { return d.After }, func(network, time string) string { return say("over %s within %s", network, time) })
+	if again != nil {
+		out = append(out, say("After it was undone, traffic flowed again %s.", prose.And(again)))
 	}
 	return out
 }

@@ -161,6 +161,8 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 		return l.await(ctx, p, s.Await)
 	case s.Daemon != nil:
 		return l.daemon(ctx, p, s.Daemon)
+	case s.Endpoint != nil:
+		return l.endpoint(ctx, p, s.Endpoint)
 	case s.Command != nil:
 		return l.command(ctx, p, s.Command)
 	case s.Guest != nil:
