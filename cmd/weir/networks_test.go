@@ -32,17 +32,20 @@ var inGuest = []string{"geneve-overlay", "ipip", "ipvlan", "ipvlan-l3", "macvlan
 // newer lists networks that need a newer kernel than the guest's can be.
 var newer = []string{"netkit"}
 
+// heavy lists networks that this kernel might lack support for, and whose programs take minutes in an emulated guest.
+var heavy = []string{"kube-proxy-ipvs"}
+
 // elsewhere lists, by program, networks that a guest also builds if that program, which not every
 // distribution has, is installed.
 var elsewhere = map[string][]string{
-	"ipvsadm":                         {"service-ipvs", "kube-proxy-ipvs"},
+	"ipvsadm":                         {"service-ipvs"},
 	"weaver":                          {"weave", "weave-encrypted", "weave-sleeve"},
 	"/opt/calico/usr/bin/calico-node": {"calico-ipip"},
 }
 
 // mayLackKernel reports whether a guest builds the network because this kernel might lack support.
 func mayLackKernel(name string) bool {
-	if slices.Contains(inGuest, name) || slices.Contains(newer, name) {
+	if slices.Contains(inGuest, name) || slices.Contains(newer, name) || slices.Contains(heavy, name) {
 		return true
 	}
 	for _, networks := range elsewhere {

@@ -100,10 +100,19 @@ func (n KubeProxy) proxy(t topo.Topology, h topo.Host) []plan.Step {
 		// Those of the machine, which a namespace cannot change (net/netfilter/nf_conntrack_standalone.c).
 		"conntrack": map[string]any{"maxPerCore": 0, "min": 0}})
 	argv := []string{"kube-proxy", "--config", plan.Dir + "/" + file, "--master", fmt.Sprintf("http://%v:%d", t.Hosts[0].Addr.Addr(), plan.APIPort)}
-	return []plan.Step{
+	var needs []plan.Step // programs that it runs
+	switch n.Mode {
+	case ProxyNFTables:
+		needs = []plan.Step{find(h, "nft.version", "nft", "--version")}
+	case ProxyIPVS:
+		needs = []plan.Step{needIPVS(h), find(h, "ipset.version", "ipset", "--version"), find(h, "iptables.version", "iptables", "--version")}
+	default:
+		needs = []plan.Step{find(h, "iptables.version", "iptables", "--version")}
+	}
+	return append(needs, []plan.Step{
 		find(h, "kube-proxy.version", "kube-proxy", "--version"),
 		{In: h.Name, File: &plan.File{Name: file, Content: config}},
 		{In: h.Name, Service: &plan.Service{Name: "kube-proxy", Argv: argv,
 			Ready: plan.Ready{Argv: []string{"curl", "-sf", "http://127.0.0.1:10256/healthz"}, Timeout: proxyWait}}},
-	}
+	}...)
 }

@@ -12,14 +12,19 @@ import (
 // receives for itself.
 const ipvsDev = "kube-ipvs0"
 
+// needIPVS fails without IPVS in the kernel: ipvsadm loads its module.
+func needIPVS(h topo.Host) plan.Step {
+	version := find(h, "ipvsadm.version", "ipvsadm", "--version")
+	version.Exec.Remedy = "not supported by this kernel unless it has CONFIG_IP_VS; load its module as root (modprobe ip_vs), or boot a kernel built with it, as weir run --in-vm does"
+	return version
+}
+
 // ipvsServices gives h what kube-proxy's mode ipvs makes (kubernetes v1.33, pkg/proxy/ipvs/proxier.go):
 // a virtual server for every address, protocol and port. What a host itself sends has a cluster
 // address as its source there and must be masqueraded; one nftables rule does that, where kube-proxy has
 // iptables and sets.
 func ipvsServices(h topo.Host, services []clusterService) []plan.Step {
-	version := find(h, "ipvsadm.version", "ipvsadm", "--version") // it loads the module
-	version.Exec.Remedy = "not supported by this kernel unless it has CONFIG_IP_VS; load its module as root (modprobe ip_vs), or boot a kernel built with it, as weir run --in-vm does"
-	steps := []plan.Step{version,
+	steps := []plan.Step{needIPVS(h),
 		sysctl(h.Name, "net.ipv4.vs.conntrack", "1"),
 		{In: h.Name, Link: &plan.Link{Name: ipvsDev, Kind: "dummy"}}}
 	var servers strings.Builder
