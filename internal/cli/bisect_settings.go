@@ -150,7 +150,7 @@ func (f *settingsFlags) bisect(ctx context.Context) error {
 		return f.print(b)
 	}
 	return place.Lab.Enter(ctx, func() error {
-		tell.Say(lang.T("%s under %s: %d settings can be applied, %d differences cannot", r.Network, r.Probe, len(r.Settings), len(r.Unapplied)))
+		tell.Say(lang.T("%s under %s: settings that can be applied: %d; other differences: %d", r.Network, r.Probe, len(r.Settings), len(r.Unapplied)))
 		if _, err := b.Run(ctx); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -173,7 +174,7 @@ func (b *SettingsBisection) check(d settings.Differences) error {
 		step := group.Step{Stage: group.Change, Comparisons: []group.Comparison{{From: group.None(1), To: group.All(1)}}}
 		x, _, err := one.Study(b.Study, b.common, b.of, step)
 		if err == nil {
-			err = place.Check(x)
+			err = errors.Join(place.Check(x), CheckHere(x))
 		}
 		if err != nil {
 			first = cmp.Or(first, err)

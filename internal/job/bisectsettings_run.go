@@ -124,13 +124,16 @@ func (b *SettingsBisection) measure(ctx context.Context, n int, step group.Step,
 		if i < len(a.Analysis.Contrasts) && len(a.Analysis.Contrasts[i].Rows) > 0 {
 			row := a.Analysis.Contrasts[i].Rows[0]
 			e = group.Of(row.Ratio)
-			broken = cmp.Or(broken, lang.Text(row.Missing), lang.Text(row.Ratio.Reason()))
+			if e.SE == 0 {
+				broken = cmp.Or(broken, lang.Text(row.Missing), lang.Text(row.Ratio.Reason()))
+			}
 		}
 		got = append(got, e)
 	}
 	if step.Stage == group.Change && got[0].SE == 0 {
 		return nil, "", failure.Environment.Errorf("AFTER's settings give no ratio in the lab: %s; %s has the run", cmp.Or(broken, "no trial has a value"), filepath.Join(b.Dir, dir))
 	}
+	b.Result.Missing = broken
 	return got, dir, nil
 }
 

@@ -31,14 +31,18 @@ type Outcome struct {
 	Probability float64
 	Effect      Estimate // of all changes
 	Only        Estimate // of the cause alone
-	Without     Estimate // that is gone when all but the cause are made
+	Without     Estimate // that is gone when all but the cause are made; none if the cause is all changes
 	Alone       []Estimate
 	Comparisons int // that were made
+	Missing     int // steps with a comparison that has no estimate
 }
 
 // Share returns the share of the effect that the cause explains, and its interval with 95 % confidence. It is the mean of what
-// the cause adds alone and what lacks without it.
+// the cause adds alone and what lacks without it. A cause that is all changes explains all.
 func (o Outcome) Share() (share, lo, hi float64) {
+	if o.Without.SE <= 0 {
+		return 1, 1, 1
+	}
 	both := mean(o.Only, o.Without)
 	share = both.Log / o.Effect.Log
 	half := normal95 * math.Hypot(both.SE, share*o.Effect.SE) / math.Abs(o.Effect.Log)
@@ -63,6 +67,8 @@ const (
 	enough = 0.9
 	// certain likewise, for the statement that no one and no two changes are the cause, which no comparison confirms.
 	certain = 0.99
+	// most is how many steps can lack an estimate before a bisection ends.
+	most = 5
 	// slack is the standard error at least, as a share of the effect: causes are simpler than the world.
 	slack = 0.08
 )
@@ -101,7 +107,10 @@ func (b *Bisection) Next() (Step, bool) {
 		return Step{Stage: Halves, Comparisons: []Comparison{b.search.next(b.rng)}}, true
 	}
 	cause := Only(b.n, b.testing.Members...)
-	compare := []Comparison{{None(b.n), cause}, {cause.Without(), All(b.n)}}
+	compare := []Comparison{{None(b.n), cause}}
+	if !b.whole() {
+		compare = append(compare, Comparison{cause.Without(), All(b.n)})
+	}
 	if len(b.testing.Members) == 2 {
 		for _, m := range b.testing.Members {
 			compare = append(compare, Comparison{None(b.n), Only(b.n, m)})
@@ -109,6 +118,9 @@ func (b *Bisection) Next() (Step, bool) {
 	}
 	return Step{Confirm, compare, *b.testing}, true
 }
+
+// whole reports whether the cause that is tested is all changes: to be made on top of the others, there are none.
+func (b *Bisection) whole() bool { return len(b.testing.Members) == b.n }
 
 func (b *Bisection) differs() bool { return math.Abs(pool(b.change).z()) >= differs }
 
@@ -118,6 +130,10 @@ func (b *Bisection) Outcome() Outcome { return b.out }
 // Answer takes the estimates of the comparisons of a step, in their order.
 func (b *Bisection) Answer(s Step, got []Estimate) {
 	b.out.Comparisons += len(got)
+	if slices.ContainsFunc(got, func(e Estimate) bool { return e.SE <= 0 }) {
+		b.out.Missing++
+		b.done = s.Stage == Confirm || b.out.Missing >= most
+	}
 	for i, c := range s.Comparisons {
 		e := got[i]
 		if e.SE > 0 {
@@ -130,13 +146,22 @@ func (b *Bisection) Answer(s Step, got []Estimate) {
 		b.change = append(b.change, got[0])
 		b.noChange()
 	case Confirm:
+		if b.done { // a set without a value refutes nothing and confirms nothing
+			break
+		}
 		for i, e := range got {
+			if b.whole() && i > 0 {
+				i++
+			}
 			b.confirms[i] = append(b.confirms[i], e)
 		}
 		b.judge()
 	}
 	b.out.Effect = pool(b.change)
-	if !b.done && b.differs() && b.testing == nil {
+	if b.done {
+		return
+	}
+	if b.differs() && b.testing == nil {
 		b.propose()
 	}
 }
@@ -175,6 +200,9 @@ func (b *Bisection) judge() {
 	effect, only, without := pool(b.change), pool(b.confirms[0]), pool(b.confirms[1])
 	sign := math.Copysign(1, effect.Log)
 	both := mean(only, without)
+	if b.whole() {
+		both, without = only, only
+	}
 	passes := only.SE > 0 && without.SE > 0 && sign*both.z() >= confirmed &&
 		sign*only.Log >= least*math.Abs(effect.Log) && sign*without.Log >= least*math.Abs(effect.Log)
 	last := len(b.confirms[0]) >= looks
@@ -185,7 +213,9 @@ func (b *Bisection) judge() {
 	switch {
 	case passes && (last || kind >= enough*p):
 		b.out.Kind, b.out.Members, b.out.Probability, b.done = c.Kind, c.Members, p, true
-		b.out.Only, b.out.Without = only, without
+		if b.out.Only = only; !b.whole() {
+			b.out.Without = without
+		}
 		for _, alone := range b.confirms[2:] {
 			b.out.Alone = append(b.out.Alone, pool(alone))
 		}

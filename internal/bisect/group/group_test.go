@@ -120,6 +120,39 @@ func TestNone(t *testing.T) {
 	}
 }
 
+// A cause that is all changes has no others to be made on top of, and its confirmation is one comparison.
+func TestAllChanges(t *testing.T) {
+	o := bisect(1, func(s Set) float64 { return 4 * slower * is(s[0]) }, 1)
+	if share, lo, hi := o.Share(); o.Kind != One || o.Comparisons != 2 || o.Without.SE != 0 || share != 1 || lo != 1 || hi != 1 {
+		t.Errorf("one change: %+v", o)
+	}
+	o = bisect(2, func(s Set) float64 { return 4 * slower * is(s[0] && s[1]) }, 1)
+	if o.Kind != Both || len(o.Alone) != 2 || o.Alone[0].SE == 0 || o.Without.SE != 0 {
+		t.Errorf("two changes: %+v", o)
+	}
+}
+
+// Sets without a value end a search, and confirm nothing.
+func TestMissing(t *testing.T) {
+	b := New(8, 0)
+	for n := 0; ; n++ {
+		s, ok := b.Next()
+		if !ok {
+			break
+		}
+		got := make([]Estimate, len(s.Comparisons))
+		if s.Stage == Change {
+			got[0] = Estimate{-1, 0.01}
+		}
+		if b.Answer(s, got); n > 10 {
+			t.Fatal("the search goes on")
+		}
+	}
+	if o := b.Outcome(); o.Kind != "" || o.Missing != most || o.Members != nil {
+		t.Errorf("%+v", o)
+	}
+}
+
 // The simulated noise is what the other tests say.
 func TestNoise(t *testing.T) {
 	r := noise{rand.New(rand.NewPCG(1, 2))}

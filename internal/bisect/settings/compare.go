@@ -112,8 +112,11 @@ func (c *comparison) facts() {
 		}
 	}
 	for _, f := range union(c.a.Study.Factors, c.b.Study.Factors) {
-		x, y := strings.Join(c.a.Study.Factors[f], ", "), strings.Join(c.b.Study.Factors[f], ", ")
-		if x != y && !c.whole[f] {
+		p, q := c.a.Study.Factors[f], c.b.Study.Factors[f]
+		x, y := strings.Join(p, ", "), strings.Join(q, ", ")
+		if f == congestion && len(p) == 1 && len(q) == 1 && x != y {
+			c.out.Settings = append(c.out.Settings, congestionControl(x, y))
+		} else if x != y && !c.whole[f] {
 			c.cannot("factor "+f, x, y, lang.T("a factor of the study: bisect runs of the same factors"))
 		}
 	}
@@ -207,6 +210,17 @@ func ofNamespace(key string) bool {
 	return false
 }
 
+// congestion is the factor of TCP's probes that chooses the congestion control of their sockets. A network namespace takes few
+// of them as its default (tcp_set_default_congestion_control, net/ipv4/tcp_cong.c), and a socket all.
+const (
+	congestion    = "cc"
+	congestionKey = "net.ipv4.tcp_congestion_control"
+)
+
+func congestionControl(before, after string) Setting {
+	return Setting{Name: congestionKey, Before: before, After: after, factor: congestion, fromA: before, fromB: after}
+}
+
 // Defaults returns the settings of a machine that differ from the kernel's defaults, as BEFORE, at places.
 func Defaults(of facts.Facts, places []string) (d Differences) {
 	for _, name := range slices.Sorted(maps.Keys(of.Settings)) {
@@ -215,6 +229,10 @@ func Defaults(of facts.Facts, places []string) (d Differences) {
 		if name == plan.DefaultRPS || !ofNamespace(name) {
 			why := lang.T("a setting of the whole machine, which weir does not change: set it with sysctl(8), run the study again, and compare")
 			d.Unapplied = append(d.Unapplied, Unapplied{name, s.Default, s.Value, why})
+			continue
+		}
+		if name == congestionKey {
+			d.Settings = append(d.Settings, congestionControl(standard, s.Value))
 			continue
 		}
 		x := Setting{Name: name, Places: places, Before: standard, After: s.Value}

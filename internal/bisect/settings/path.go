@@ -54,6 +54,10 @@ func (c *comparison) sysctls(in string, a, b map[string]string) (all []change) {
 			c.cannot(c.place(in)+".sysctl."+key, x, y, lang.T("only one run recorded it"))
 		case !ofNamespace(key):
 			c.cannot(c.place(in)+".sysctl."+key, x, y, lang.T("a setting of the whole machine, which weir does not change: set it with sysctl(8), run the study again, and compare"))
+		case key == congestionKey: // of the ends, which are alike
+			if !c.has(key) && len(c.a.Study.Factors[congestion])+len(c.b.Study.Factors[congestion]) == 0 {
+				c.out.Settings = append(c.out.Settings, congestionControl(x, y))
+			}
 		default:
 			all = append(all, change{in, key, x, y, []plan.Step{sysctl(in, key, x)}, []plan.Step{sysctl(in, key, y)}})
 		}
@@ -103,27 +107,85 @@ func (c *comparison) device(in, dev string, a, b evidence.Device) (all []change)
 	default:
 		c.cannot(key+".qdisc", a.Qdisc, b.Qdisc, lang.T("a run does not record all parameters of this queueing discipline: add it to the study (also), and bisect that run"))
 	}
-	c.features(in, dev, a, b, add)
+	all = append(all, c.features(in, dev, a, b)...)
 	c.rest(key, a, b)
 	return all
 }
 
-// features compares offloads.
-func (c *comparison) features(in, dev string, a, b evidence.Device, add func(what, x, y string, from, to plan.Step)) {
-	feature := func(f string, on bool) plan.Step {
-		return plan.Step{In: in, Offload: &plan.Offload{Dev: dev, Features: map[string]bool{f: on}}}
+// features compares offloads. The kernel switches some off with others (netdev_fix_features, net/core/dev.c): those that depend
+// on each other are one setting, and what follows from a feature that a study sets is none.
+func (c *comparison) features(in, dev string, a, b evidence.Device) (all []change) {
+	if c.whole["offload"] || c.whole["gro"] || c.whole["nic"] {
+		return nil
 	}
+	stated := false
+	for p := range c.seen {
+		stated = stated || p.in == in && strings.HasPrefix(p.name, dev+" tx-")
+	}
+	var differ []string
 	for _, f := range union(a.Features, b.Features) {
 		was, had := a.Features[f]
 		is, has := b.Features[f]
 		switch {
-		case had && has && was == is || c.seen[placed{in, dev + " " + f}] || c.whole["offload"] || c.whole["gro"] || c.whole["nic"]:
+		case had && has && was == is || c.seen[placed{in, dev + " " + f}]:
+		case had && has && stated && strings.HasPrefix(f, "tx-"):
+			c.cannot(c.place(in)+" "+dev+"."+f, onOff(was), onOff(is), lang.T("it can follow from another feature of the device, which a study sets"))
 		case had && has:
-			add(f, onOff(was), onOff(is), feature(f, was), feature(f, is))
+			differ = append(differ, f)
 		case len(a.Features) > 0 && len(b.Features) > 0: // not of a kernel that lacks it, if the other run recorded none
 			c.cannot(c.place(in)+" "+dev+"."+f, known(was, had), known(is, has), lang.T("only one run's kernel has this feature"))
 		}
 	}
+	for _, together := range families(differ) {
+		x := change{in: in, name: dev + " " + strings.Join(together, ", ")}
+		from, to := map[string]bool{}, map[string]bool{}
+		for _, f := range together {
+			from[f], to[f] = a.Features[f], b.Features[f]
+		}
+		x.before, x.after = switches(together, from), switches(together, to)
+		x.from = []plan.Step{{In: in, Offload: &plan.Offload{Dev: dev, Features: from}}}
+		x.to = []plan.Step{{In: in, Offload: &plan.Offload{Dev: dev, Features: to}}}
+		all = append(all, x)
+	}
+	return all
+}
+
+// families joins features that depend on each other: a segmentation on checksums and scatter-gather, and the variant of TCP's
+// that mangles IDs on TCP's.
+func families(features []string) (out [][]string) {
+	of := func(f string) string {
+		base := slices.ContainsFunc(features, func(g string) bool { return strings.HasPrefix(g, "tx-checksum") || g == "tx-scatter-gather" })
+		switch {
+		case base && strings.HasPrefix(f, "tx-"):
+			return "tx"
+		case f == "tx-tcp-mangleid-segmentation":
+			return "tx-tcp-segmentation"
+		}
+		return f
+	}
+	at := map[string]int{}
+	for _, f := range features {
+		i, ok := at[of(f)]
+		if !ok {
+			i = len(out)
+			at[of(f)] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], f)
+	}
+	return out
+}
+
+// switches writes features that are all on or all off as one word.
+func switches(features []string, on map[string]bool) string {
+	var out []string
+	for _, f := range features {
+		out = append(out, onOff(on[f]))
+	}
+	if len(slices.Compact(slices.Clone(out))) == 1 {
+		return out[0]
+	}
+	return strings.Join(out, ", ")
 }
 
 func known(on, recorded bool) string {

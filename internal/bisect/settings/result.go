@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/weir-bench/weir/internal/bisect/group"
+	"github.com/weir-bench/weir/internal/lang"
 )
 
 // A Result is what a bisection of settings has found.
@@ -24,9 +25,11 @@ type Result struct {
 	Only        *Ratio  `json:"only,omitempty"`    // of BEFORE with the cause ÷ BEFORE
 	Without     *Ratio  `json:"without,omitempty"` // of AFTER ÷ AFTER without the cause
 	Alone       []Ratio `json:"alone,omitempty"`   // of two settings: BEFORE with one of them ÷ BEFORE
-	Share       *Share  `json:"share,omitempty"`   // of the effect that the cause explains
+	Share       *Share  `json:"share,omitempty"`   // of the effect that the cause explains; nil if it is all that was applied
 	Steps       []Step  `json:"steps,omitempty"`
-	Comparisons int     `json:"comparisons"`
+	// Missing says why a comparison of the last run has no ratio, such as settings that break the path together.
+	Missing     lang.Text `json:"missing,omitempty"`
+	Comparisons int       `json:"comparisons"`
 }
 
 // A Ratio is an estimate with an interval of 95 % confidence.
@@ -82,8 +85,10 @@ func (r *Result) Conclude(o group.Outcome) {
 			r.Alone = append(r.Alone, *x)
 		}
 	}
-	share, lo, hi := o.Share()
-	r.Share = &Share{share, lo, hi}
+	if r.Without != nil {
+		share, lo, hi := o.Share()
+		r.Share = &Share{share, lo, hi}
+	}
 }
 
 // Add adds a step that was measured.

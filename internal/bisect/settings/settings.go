@@ -36,7 +36,8 @@ type Setting struct {
 	from, to     []plan.Step
 	option       string // of the network
 	condition    string
-	hasA, hasB   bool // whether each side has the option or the condition at all
+	factor       string // of the probe
+	hasA, hasB   bool   // whether each side has the option or the condition at all
 	fromA, fromB string
 }
 

@@ -152,11 +152,55 @@ func TestFacts(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	d := Defaults(facts.Facts{Settings: map[string]facts.Setting{
-		"net.ipv4.tcp_congestion_control": {Value: "bbr", Default: "cubic"}, "net.core.rmem_max": {Value: "1", Default: "2 or 3"}, "net.core.rps_default_mask": {Value: "3", Default: "0"},
+		"net.ipv4.tcp_congestion_control": {Value: "bbr", Default: "cubic"}, "net.ipv4.tcp_ecn": {Value: "1", Default: "2"}, "net.core.rmem_max": {Value: "1", Default: "2 or 3"}, "net.core.rps_default_mask": {Value: "3", Default: "0"},
 	}}, []string{"h1", "h1p1"})
 	settings, unapplied := described(d)
-	if !slices.Equal(settings, []string{"net.ipv4.tcp_congestion_control (h1, h1p1): cubic → bbr"}) || len(unapplied) != 2 || len(d.Settings[0].Steps(true)) != 2 {
+	if !slices.Equal(settings, []string{"net.ipv4.tcp_congestion_control: cubic → bbr", "net.ipv4.tcp_ecn (h1, h1p1): 2 → 1"}) || len(unapplied) != 2 || len(d.Settings[1].Steps(true)) != 2 {
 		t.Errorf("settings %q, not applied %q", settings, unapplied)
+	}
+}
+
+// The congestion control is that of sockets: a factor of the probe, whose levels differ between the cells that are compared.
+func TestCongestionControl(t *testing.T) {
+	a, b := Run{Study: load(t, "vxlan-overlay", "factors: {cc: [cubic]}\n")}, Run{Study: load(t, "{use: vxlan-overlay, vni: 8}", "factors: {cc: [bbr]}\n")}
+	d, common := compare(t, a, b)
+	if settings, unapplied := described(d); !slices.Equal(settings, []string{"net.ipv4.tcp_congestion_control: cubic → bbr", "option vni:  → 8"}) || unapplied != nil {
+		t.Errorf("settings %q, not applied %q", settings, unapplied)
+	}
+	step := group.Step{Stage: group.Halves, Comparisons: []group.Comparison{{From: group.Only(2, 0), To: group.Only(2, 1)}}}
+	s, _, err := d.Study(a.Study, common, Cell{"vxlan-overlay", "tcp-stream", map[string]string{"cc": "cubic"}}, step)
+	if err != nil || len(s.Compare) != 1 || s.Compare[0].String() != "{of: {cc: cubic, network: group}, to: {cc: bbr, network: others}}" {
+		t.Errorf("%v %v", s.Compare, err)
+	}
+}
+
+// The kernel switches a segmentation off with what it needs: they are one setting, and what follows from a study's is none.
+func TestFeaturesThatDepend(t *testing.T) {
+	features := func(on bool, more ...string) evidence.Device {
+		d := evidence.Device{Features: map[string]bool{"rx-gro": on, "tx-tcp-segmentation": on, "tx-tcp-mangleid-segmentation": on, "tx-udp-segmentation": on}}
+		for _, f := range more {
+			d.Features[f] = on
+		}
+		return d
+	}
+	for _, c := range []struct {
+		network string
+		more    []string
+		want    []string
+	}{
+		{"vxlan-overlay", nil, []string{"eth0 rx-gro", "eth0 tx-tcp-mangleid-segmentation, tx-tcp-segmentation", "eth0 tx-udp-segmentation"}},
+		{"vxlan-overlay", []string{"tx-checksum-ip-generic"}, []string{"eth0 rx-gro", "eth0 tx-checksum-ip-generic, tx-tcp-mangleid-segmentation, tx-tcp-segmentation, tx-udp-segmentation"}},
+		{"{use: vxlan-overlay, also: [{in: h1, offload: {dev: eth0, features: {tx-tcp-segmentation: false}}}, {in: h2, offload: {dev: eth0, features: {tx-tcp-segmentation: false}}}]}", nil, []string{"eth0 rx-gro", "eth0 tx-tcp-segmentation"}},
+	} {
+		a, b := Run{Study: load(t, "vxlan-overlay", ""), Path: path(nil, features(true, c.more...))}, Run{Study: load(t, c.network, ""), Path: path(nil, features(false, c.more...))}
+		d, _ := compare(t, a, b)
+		var names []string
+		for _, s := range d.Settings {
+			names = append(names, s.Name)
+		}
+		if !slices.Equal(names, c.want) {
+			t.Errorf("%s with %v: %q, want %q", c.network, c.more, names, c.want)
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ func (d Differences) Study(found study.Study, common study.Use, of Cell, step gr
 	out.Probes = []study.Use{probe}
 	out.Factors = map[string][]string{}
 	for f, level := range of.Levels {
-		if !slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.condition == f }) {
+		if !slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.condition == f || s.factor == f }) {
 			out.Factors[f] = []string{level}
 		}
 	}
@@ -55,6 +55,12 @@ func (d Differences) Study(found study.Study, common study.Use, of Cell, step gr
 	for _, c := range step.Comparisons {
 		from, to := name(c.From), name(c.To)
 		one := study.Contrast{Of: study.Levels{"network": {to}}, To: map[string]string{"network": from}}
+		for i, s := range d.Settings {
+			if s.factor != "" { // its levels cross with the networks, and only these cells are compared
+				out.Factors[s.factor] = []string{s.fromA, s.fromB}
+				one.Of[s.factor], one.To[s.factor] = []string{s.level(c.To[i])}, s.level(c.From[i])
+			}
+		}
 		same := slices.IndexFunc(out.Compare, func(x study.Contrast) bool { return x.String() == one.String() })
 		if same < 0 {
 			same = len(out.Compare)
@@ -64,6 +70,14 @@ func (d Differences) Study(found study.Study, common study.Use, of Cell, step gr
 	}
 	out.Baseline = out.Networks[0].Name
 	return out, at, out.Validate()
+}
+
+// level is that of a factor on one side.
+func (s Setting) level(after bool) string {
+	if after {
+		return s.fromB
+	}
+	return s.fromA
 }
 
 // names gives every set of a step a name that readers of its study understand.

@@ -59,11 +59,19 @@ func settingsAnswer(r settings.Result) []string {
 	case group.NoCause:
 		return append([]string{say("None found: with all settings of %s that can be applied, %s is %s times what it is with those of %s.", after, under, effectOf(r.Effect), before)}, elsewhere(r)...)
 	case settings.Open:
+		if r.Missing != "" {
+			return []string{say("Open: the settings together make %s %s times what it was, but some of them do not work without the others: %s has a comparison without a ratio (%s).", under, effectOf(r.Effect), r.Steps[len(r.Steps)-1].Dir, r.Missing)}
+		}
 		return []string{say("Open: the settings together make %s %s times what it was, and %d comparisons did not decide which of them. Give it more --max-time, or --blocks.", under, effectOf(r.Effect), r.Comparisons)}
 	case group.Spread:
 		return []string{say("No one setting and no two explain it: all together make %s %s times what it was, and groups of them in proportion to their size.", under, effectOf(r.Effect))}
 	}
-	out := []string{all, say("This explains %s of the change of %s. All settings together make it %s times what it is with those of %s, this alone %s times, and this on top of all others %s times.", shareOf(*r.Share), under, effectOf(r.Effect), before, effectOf(r.Only), effectOf(r.Without))}
+	out := []string{all}
+	if r.Share != nil {
+		out = append(out, say("This explains %s of the change of %s. All settings together make it %s times what it is with those of %s, this alone %s times, and this on top of all others %s times.", shareOf(*r.Share), under, effectOf(r.Effect), before, effectOf(r.Only), effectOf(r.Without)))
+	} else {
+		out = append(out, say("This is all that could be applied. It makes %s %s times what it is with the settings of %s, and in a run of its own %s times.", under, effectOf(r.Effect), before, effectOf(r.Only)))
+	}
 	if len(r.Alone) == 2 {
 		out = append(out, pairSentence(r))
 	}
