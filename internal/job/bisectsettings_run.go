@@ -79,7 +79,7 @@ func (b *SettingsBisection) try(ctx context.Context) (err error) {
 		return nil
 	}
 	s := b.Study
-	s.Networks, s.Compare, s.Baseline = []study.Use{b.common}, nil, b.common.Name
+	s.Networks, s.Compare, s.Baseline, s.Target = []study.Use{b.common}, nil, b.common.Name, study.Target{}
 	on, p, err := Plan(s)
 	if err != nil {
 		return err

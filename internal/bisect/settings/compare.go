@@ -34,6 +34,9 @@ func Compare(before, after Run, network string) (d Differences, common study.Use
 	}
 	c.seen = seen
 	c.out.Settings = merged(changes)
+	for i := range c.out.Settings {
+		c.out.Settings[i].recall(before.Path, after.Path)
+	}
 	for _, option := range union(u.Options, v.Options) {
 		x, hasA := u.Options[option]
 		y, hasB := v.Options[option]

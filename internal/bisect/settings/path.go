@@ -12,6 +12,36 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
+// recall completes a setting that one study does not have by what held on the path there.
+func (s *Setting) recall(before, after *evidence.Settings) {
+	if len(s.from) == 0 {
+		s.Before = s.recorded(before)
+	}
+	if len(s.to) == 0 {
+		s.After = s.recorded(after)
+	}
+}
+
+// recorded returns the value that a run recorded at all places of s; "" if it did not, or if they differ.
+func (s *Setting) recorded(path *evidence.Settings) (value string) {
+	if path == nil {
+		return ""
+	}
+	dev, feature, _ := strings.Cut(s.Name, " ")
+	for i, in := range s.Places {
+		p := path.Places[in]
+		v := words(p.Sysctl[s.Name])
+		if on, ok := p.Devices[dev].Features[feature]; ok {
+			v = onOff(on)
+		}
+		if i > 0 && v != value {
+			return ""
+		}
+		value = v
+	}
+	return value
+}
+
 // path compares what held on the path, apart from what the studies set.
 func (c *comparison) path() (all []change) {
 	if c.a.Path == nil || c.b.Path == nil {

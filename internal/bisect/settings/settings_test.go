@@ -86,6 +86,38 @@ func TestStepsOfStudies(t *testing.T) {
 	}
 }
 
+// What only one study sets has in the other run the value that held there.
+func TestRecall(t *testing.T) {
+	a := Run{Study: load(t, "vxlan-overlay", ""), Path: path(map[string]string{"net.ipv4.tcp_rmem": "4096\t1\t2"}, evidence.Device{Features: map[string]bool{"rx-gro": true}})}
+	b := Run{Study: load(t, `{use: vxlan-overlay, also: [{in: h1, sysctl: {key: net.ipv4.tcp_rmem, value: 1 1 1}}, {in: h2, offload: {dev: eth0, features: {rx-gro: false}}}, {in: h1p1, sysctl: {key: net.ipv4.tcp_sack, value: 0}}]}`, "")}
+	for _, c := range []struct {
+		a, b Run
+		want []string
+	}{
+		{a, b, []string{"eth0 rx-gro (h2): on → off", "net.ipv4.tcp_rmem (h1): 4096 1 2 → 1 1 1", "net.ipv4.tcp_sack (h1p1):  → 0"}},
+		{b, a, []string{"eth0 rx-gro (h2): off → on", "net.ipv4.tcp_rmem (h1): 1 1 1 → 4096 1 2", "net.ipv4.tcp_sack (h1p1): 0 → "}},
+	} {
+		d, _ := compare(t, c.a, c.b)
+		if settings, _ := described(d); !slices.Equal(settings, c.want) {
+			t.Errorf("settings %q, want %q", settings, c.want)
+		}
+	}
+}
+
+// A run on machines is bisected in the lab.
+func TestStudyOfMachines(t *testing.T) {
+	s, err := study.Load([]byte("networks: [host]\nprobes: [tcp-stream]\ntarget: {ssh: [a, b]}\n"), "x.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, _ := s.Network("host")
+	out, _, err := Defaults(facts.Facts{Settings: map[string]facts.Setting{"net.ipv4.tcp_ecn": {Value: "1", Default: "2"}}}, []string{"h1"}).Study(s, host, Cell{Network: "host", Probe: "tcp-stream"},
+		group.Step{Stage: group.Change, Comparisons: []group.Comparison{{From: group.None(1), To: group.All(1)}}})
+	if err != nil || out.Target.Exists() {
+		t.Errorf("target %v, %v", out.Target, err)
+	}
+}
+
 func TestConditionsOfStudies(t *testing.T) {
 	a := Run{Study: load(t, "vxlan-overlay", "underlay: {mtu: 1500}\nfactors: {gro: [\"on\"]}\n")}
 	b := Run{Study: load(t, "{use: vxlan-overlay, under: {rps: \"on\"}}", "underlay: {mtu: 9000, link: 1gbit}\nfactors: {nic: [tso]}\n")}

@@ -22,13 +22,13 @@ const (
 	afterName  = "after"
 )
 
-// Study returns the study of one step: BEFORE's, with a network for every set that the step compares. common is the
+// Study returns the study of one step: BEFORE's in the lab, with a network for every set that the step compares. common is the
 // network without what differs. Comparisons that are the same are one; at says which contrast each comparison is.
 func (d Differences) Study(found study.Study, common study.Use, of Cell, step group.Step) (out study.Study, at []int, _ error) {
 	out = found
 	out.Name = "bisect-" + string(step.Stage)
 	out.Question = fmt.Sprintf("Which setting changed %s under %s?", of.Network, of.Probe)
-	out.Description, out.Compare, out.Networks = "", nil, nil
+	out.Description, out.Compare, out.Networks, out.Target = "", nil, nil, study.Target{}
 	out.AllPairs, out.Rounds, out.OneAtATime = false, 0, false
 	probe, ok := found.Probe(of.Probe)
 	if !ok {
