@@ -15,14 +15,17 @@ import (
 type Comparison struct {
 	Base, Other int     // Base < Other
 	Log         float64 // ln(Other ÷ Base)
-	SE          float64 // its standard error within the run, above 0
+	SE          float64 // its standard error within the run; 0 is unknown, as where all ratios are alike
 	DF          float64 // of SE
 }
 
-// Of returns the comparison that a ratio other ÷ base stands for; false if it has no error that can be weighed.
+// Of returns the comparison that a ratio other ÷ base stands for; false if the ratio has no interval, as of too few pairs.
 func Of(base, other int, ratio stat.Interval) (Comparison, bool) {
 	c := Comparison{base, other, math.Log(ratio.Center), ratio.LogSE(), ratio.DF}
-	return c, c.SE > 0 && !math.IsNaN(c.Log) && !math.IsInf(c.Log, 0) && !math.IsInf(c.SE, 0)
+	if c.SE == 0 {
+		c.DF = float64(ratio.N - 1)
+	}
+	return c, ratio.Bounded() && ratio.Center > 0 && !math.IsInf(c.Log, 0)
 }
 
 // none is the prior probability that no commit changed anything: who asks has seen a change, or has not.
@@ -34,6 +37,7 @@ type state struct{ change, tau float64 }
 // A Search is what is known about the commits. Every commit and none has a weight for each state.
 type Search struct {
 	n        int
+	least    float64 // smallest change, as a logarithm
 	states   []state
 	logs     [][]float64 // by commit, 0 for none, and state
 	skipped  []bool      // by candidate
@@ -49,9 +53,9 @@ const usualTau = 0.01
 // are equally probable. Sizes reach from least to a factor of 10, up and down, and one of half the size is twice as
 // probable, on a logarithmic scale: that there is none must be shown against small changes. Smaller ones count as none.
 func New(n int, least float64) *Search {
-	s := &Search{n: n, skipped: make([]bool, n+1), compared: map[[2]int]bool{}}
+	s := &Search{n: n, least: math.Log1p(least), skipped: make([]bool, n+1), compared: map[[2]int]bool{}}
 	const sizes = 24
-	from, to := math.Log1p(least), math.Ln10
+	from, to := s.least, math.Ln10
 	for i := range sizes {
 		size := from * math.Pow(to/from, float64(i)/(sizes-1))
 		for _, tau := range []float64{0.0025, 0.005, 0.01, 0.02, 0.04, 0.08} {
@@ -74,10 +78,14 @@ func New(n int, least float64) *Search {
 	return s
 }
 
-// Add learns from a comparison.
+// Add learns from a comparison. Ratios that are all alike can hide what is smaller than a step of the values, so their
+// error is taken to be the smallest change to find.
 func (s *Search) Add(c Comparison) {
 	s.compared[[2]int{c.Base, c.Other}], s.p = true, nil
 	df := math.Max(c.DF, 2)
+	if c.SE == 0 {
+		c.SE = s.least
+	}
 	for i, x := range s.states {
 		scale := math.Hypot(c.SE, x.tau)
 		without, with := logT(c.Log/scale, df)-math.Log(scale), logT((c.Log-x.change)/scale, df)-math.Log(scale)

@@ -140,16 +140,27 @@ func TestSkippedIsARange(t *testing.T) {
 	}
 }
 
-// A comparison without an error cannot be weighed.
+// A ratio without an interval cannot be weighed. One of ratios that are all alike can: it speaks against large changes.
 func TestOf(t *testing.T) {
-	for name, i := range map[string]stat.Interval{"no error": {Center: 1.1, N: 3}, "ratio 0": {Center: 0, SE: 0.1}, "none": {}} {
+	for name, i := range map[string]stat.Interval{"one pair": {Center: 1.1, N: 1, Lo: math.Inf(-1), Hi: math.Inf(1)}, "ratio 0": {Center: 0, Lo: 0, Hi: 1, SE: 0.1, N: 9}, "none": {}} {
 		if c, ok := Of(0, 1, i); ok {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	c, ok := Of(0, 1, stat.Interval{Center: math.E, SE: 0.1, DF: 7})
-	if want := (Comparison{0, 1, 1, 0.1, 7}); !ok || c != want {
-		t.Errorf("%+v, want %+v", c, want)
+	c, ok := Of(0, 1, stat.Ratio([]float64{1, 2, 3, 4, 5, 6, 7, 8}, []float64{1.5, 3.1, 4.4, 6.1, 7.5, 9.2, 10.3, 12}, 0.95))
+	if !ok || math.Abs(c.Log-math.Log(1.5)) > 0.02 || !(c.SE > 0) {
+		t.Errorf("%+v, %v", c, ok)
+	}
+	alike := []float64{3, 3, 4, 3, 3, 3, 4, 3}
+	if c, ok = Of(0, 1, stat.Ratio(alike, alike, 0.95)); !ok || c.Log != 0 || c.SE != 0 {
+		t.Fatalf("all alike: %+v, %v", c, ok)
+	}
+	s := New(2, 0.1)
+	s.Add(Comparison{0, 2, 0.5, 0.02, 9})
+	before := s.Posterior()
+	s.Add(c)
+	if after := s.Posterior(); !(after[1] < before[1]/2) || after[1] < 0.001 {
+		t.Errorf("commit 1 had %g and has %g after ratios that are all 1", before[1], after[1])
 	}
 }
 
@@ -157,7 +168,7 @@ func TestOf(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	o := Outcome{Good: "g", Bad: "d", Least: 0.025, Commits: []Commit{{Hash: "a"}, {Hash: "b"}, {Hash: "c", Skipped: "does not build"}, {Hash: "d"}}}
 	step := func(base, other string, ratio float64) {
-		o.Steps = append(o.Steps, Step{Base: base, Other: other, Ratio: stat.Interval{Center: ratio, SE: 0.01, DF: 9, N: 10}})
+		o.Steps = append(o.Steps, Step{Base: base, Other: other, Ratio: stat.Interval{Center: ratio, Lo: 0.97 * ratio, Hi: 1.03 * ratio, Confidence: 0.95, SE: 0.01, DF: 9, N: 10}})
 	}
 	for _, x := range []struct {
 		base, other string

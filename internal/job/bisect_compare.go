@@ -44,7 +44,7 @@ func (b *bisection) compare(ctx context.Context, base, other int) error {
 	}
 	c, ok := bisect.Of(base, other, row.Ratio)
 	if !ok {
-		return b.skip(other, "the error of its ratio is unknown, as where its trials are few or all alike: measure more --blocks, longer (--duration), or by a finer probe")
+		return b.skip(other, "its ratio has no interval, as of too few trials: measure more --blocks")
 	}
 	b.search.Add(c)
 	b.out.Metric, b.out.Unit = t.Metric, t.Unit

@@ -121,7 +121,7 @@ func probabilities(o *bisect.Outcome) doc.Section {
 		shown = append(shown[:len(shown)-1], 0)
 	}
 	for color, i := range shown {
-		c := chart.Curve{Name: say("no change"), Color: color}
+		c := chart.Curve{Name: say("no change"), Color: color + 1}
 		if i > 0 {
 			c.Name = brief(o.Hash(i))
 		}
@@ -176,7 +176,7 @@ func suspects(o *bisect.Outcome) doc.Section {
 	}
 	return doc.Section{ID: "commits", Title: say("The most probable commits"), Tables: []doc.Table{doc.Tabulate("commits-table",
 		doc.Names(say("commit"), rows, func(c bisect.Commit) string { return brief(c.Hash) }),
-		doc.Share(say("probability"), 9, rows, func(c bisect.Commit) (float64, bool) { return c.P, true }),
+		doc.Layout(doc.Column{Head: say("probability"), Keep: 9}, rows, func(c bisect.Commit) doc.Cell { return doc.Cell{Text: percent(c.P), Value: doc.Number(c.P)} }),
 		doc.Layout(doc.Column{Head: say("subject"), Left: true, Keep: 5}, rows, func(c bisect.Commit) doc.Cell { return doc.Cell{Text: c.Subject} }))}}
 }
 
