@@ -3,10 +3,12 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
@@ -46,7 +48,8 @@ the pair that tells most, and stops when a commit, or that there is none, has th
 probability --certainty. Before a commit is blamed, it is compared with the one
 before it. Commits that do not build, or whose trials fail, are skipped: the answer
 can then be a range. Every comparison is an ordinary results directory in -o, with a
-page of all in bisect.html. Interrupted, the same command or --resume continues.`,
+page of all in bisect.html. Interrupted, --resume or the same
+command with -o continues.`,
 		Example: `  weir bisect commits v0.25.0 v0.28.4 -n flannel-udp -p tcp-stream -- go build -o {programs}/flanneld .
   weir bisect commits HEAD~60 HEAD -n host -p tcp-rr -- go build -o {programs}/weir ./cmd/weir
   weir bisect commits --resume weir-results/bisect-20261127-101500`,
@@ -108,7 +111,12 @@ func (f *bisectFlags) options(c *cobra.Command, as []string, version string) (er
 		if len(as) > 0 {
 			return usage("--resume %s has the commits and the build command; leave out %s", f.o.Resume, strings.Join(as, " "))
 		}
-		return nil
+		c.Flags().Visit(func(g *pflag.Flag) {
+			if !slices.Contains([]string{"resume", "build-timeout", "json", "lang"}, g.Name) {
+				err = usage("--resume %s continues its search unchanged; leave out --%s", f.o.Resume, g.Name)
+			}
+		})
+		return err
 	}
 	if cut != 2 || len(as) == cut {
 		return usage("%s before -- and %s after it: want GOOD BAD -- BUILD COMMAND, as in: weir bisect commits v1 v2 -n host -p tcp-rr -- go build -o {programs}/weir ./cmd/weir", counted(cut, "argument"), counted(len(as)-cut, "word"))

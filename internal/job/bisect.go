@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/bisect"
@@ -30,11 +29,11 @@ type BisectOptions struct {
 	Good, Bad    string      // commits, as git names them
 	Build        []string    // command; {programs} in it is where the programs go
 	BuildTimeout time.Duration
-	Certainty    float64 // probability at which the search ends
-	Least        float64 // smallest change to find, a share
-	Dir          string  // for the state and the results; "": one named after the time
-	Resume       string  // directory of a search to continue, which has all of the above
-	Output       io.Writer
+	Certainty    float64   // probability at which the search ends
+	Least        float64   // smallest change to find, a share
+	Dir          string    // for the state and the results; "": one named after the time
+	Resume       string    // directory of a search to continue, which has all of the above
+	Output       io.Writer // what the runs tell meanwhile
 }
 
 // The files in the directory of a search.
@@ -253,5 +252,5 @@ func (b *bisection) names(candidates ...int) (out []string) {
 	for _, i := range candidates {
 		out = append(out, short(b.out.Hash(i)))
 	}
-	return slices.Clip(out)
+	return out
 }

@@ -194,7 +194,7 @@ func skipped(o *bisect.Outcome) doc.Section {
 // howSure states what the probabilities rest on.
 func howSure(o *bisect.Outcome) doc.Section {
 	return doc.Section{ID: "method", Title: say("How sure this is"), Notes: []string{
-		say("Before the first comparison, no change has a probability of 50 %, and each commit an equal part of the rest."),
+		say("Before the first comparison, no change has a probability of 50 %, and each commit an equal part of the rest; small changes are more probable than large ones."),
 		say("One commit is taken to make the whole change. Several smaller changes can each be missed, or the largest is blamed."),
 		say("The error of a comparison is that of its paired ratio, and a spread between runs: 1 % is expected, and the comparisons correct it."),
 		say("The search ends at a probability of %s, and blames a commit only after a run that compares it with the one before. Where the above holds, at most %s of blamed commits are wrong.",
