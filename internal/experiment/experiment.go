@@ -248,7 +248,7 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 	swap := r.Study.Swapped(cmp.Or(r.repeated[t.Block], t.Block))
 	rs, err = r.underAll(ctx, ts, swap, func(cs []changed) ([]record.Result, error) {
 		for _, c := range cs {
-			if err := trial.CanMeasure(pr, c.site, c.server); err != nil {
+			if err := trial.CanMeasure(pr, c.site, c.Plan.On(c.client, c.server).Path, c.server); err != nil {
 				return alike(len(cs), skipped(now, err)), nil
 			}
 		}

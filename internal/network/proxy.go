@@ -11,7 +11,7 @@ import (
 // Proxy is Bridged with a proxy beside the programs of every pod, as the sidecars of a service mesh: HAProxy, in the pod's
 // network namespace. Rules of nftables redirect the pod's TCP connections to it, those that begin in the pod (at the client's
 // end) and those that arrive (at the server's), so that a request passes two proxies. Each ends the connection and makes
-// another one to the original destination. UDP and ICMP pass by: weir refuses their trials.
+// another one to the original destination. UDP and ICMP pass by: weir skips their probes.
 //
 // A proxy copies bytes. With l7 it reads what looks like HTTP/1.1, request by request, and makes requests of its own; anything
 // else, TLS included, it still copies. A mesh also encrypts between its proxies, counts, retries and asks a control plane: it

@@ -15,7 +15,7 @@ type DNSRR struct {
 }
 
 func (p DNSRR) Info() Info {
-	i := Info{Title: "DNS query", Short: "DNS response time", Unit: "s", DeliveryUnit: "1/s", About: "DNS response time over UDP (native)",
+	i := Info{Title: "DNS query", Short: "DNS response time", Unit: "s", DeliveryUnit: "1/s", Datagrams: !p.TCP, About: "DNS response time over UDP (native)",
 		Method: "A query for one name that the server knows itself, over a socket that stays. " + lostMethod}
 	switch {
 	case p.Lookup:

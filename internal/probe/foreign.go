@@ -59,7 +59,7 @@ func bulkSize(udp bool, option int) int {
 }
 
 func streamBy(tool string, udp bool, differs [2]string) Info {
-	name, i := strings.ToUpper(protocol(udp)), Info{Unit: "bit/s", Measures: tcpThroughput, Differs: differs[0]}
+	name, i := strings.ToUpper(protocol(udp)), Info{Unit: "bit/s", Measures: tcpThroughput, Differs: differs[0], Datagrams: udp}
 	if udp {
 		i.Measures, i.Differs = udpThroughput, differs[1]
 	}
@@ -68,7 +68,7 @@ func streamBy(tool string, udp bool, differs [2]string) Info {
 }
 
 func responseBy(tool string, udp bool, differs string) Info {
-	name, i := strings.ToUpper(protocol(udp)), Info{Unit: "s", Measures: tcpResponse, Differs: differs}
+	name, i := strings.ToUpper(protocol(udp)), Info{Unit: "s", Measures: tcpResponse, Differs: differs, Datagrams: udp}
 	if udp {
 		i.Measures = udpResponse
 	}

@@ -33,10 +33,10 @@ func (p Fping) Info() Info {
 		Title: "Ping (fping)", Short: "ping by fping", Unit: "s", NoWarmup: true,
 		About:    "ICMP echo time, by fping",
 		Method:   "ICMP echo, answered by the kernel. Lost requests have no response time; loss is their share of all.",
-		Measures: echoTime,
-		Differs:  "median, in steps of 1 µs; the first request can wait for neighbor discovery; no warm-up",
-		Direct:   directICMP,
-		Tools:    []facts.ToolInfo{{Program: "fping", Package: "fping", VersionArgs: []string{"-v"}, Version: `Version (\S+)`}},
+		Measures: echoTime, Datagrams: true,
+		Differs: "median, in steps of 1 µs; the first request can wait for neighbor discovery; no warm-up",
+		Direct:  directICMP,
+		Tools:   []facts.ToolInfo{{Program: "fping", Package: "fping", VersionArgs: []string{"-v"}, Version: `Version (\S+)`}},
 	}
 }
 

@@ -206,8 +206,8 @@ func TestNativeFirstValue(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := m.Values[0]
-		if i := nativeProbes[name].Info(); i.Unit != first.Unit {
-			t.Errorf("%s: the first value is in %s, Info says %s", name, first.Unit, i.Unit)
+		if i := nativeProbes[name].Info(); i.Unit != first.Unit || i.Datagrams != (m.Protocol != "tcp") {
+			t.Errorf("%s: the first value is in %s over %s, Info says %s, and datagrams: %t", name, first.Unit, m.Protocol, i.Unit, i.Datagrams)
 		}
 		if got := string(first.Name) + " " + first.Unit; got != want {
 			t.Errorf("%s: %s first, want %s", name, got, want)

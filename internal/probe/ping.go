@@ -24,9 +24,9 @@ func (p Ping) Info() Info {
 		Title: "Ping", Short: "ping", Unit: "s",
 		About:    "ICMP echo time (native)",
 		Method:   "ICMP echo, answered by the kernel. Lost requests have no response time; loss is their share of all.",
-		Measures: echoTime,
-		Differs:  "median, after a warm-up",
-		Direct:   directICMP,
+		Measures: echoTime, Datagrams: true,
+		Differs: "median, after a warm-up",
+		Direct:  directICMP,
 	}
 }
 

@@ -57,6 +57,8 @@ type Info struct {
 	// StartsLate marks a tool whose traffic starts at an unknown time after its process. The CPU
 	// time is unknown, because no counters can be read around the window.
 	StartsLate bool `json:"-"`
+	// Datagrams marks a probe that sends UDP or ICMP, which proxies of TCP do not carry.
+	Datagrams bool `json:"-"`
 	// SecondPort marks a tool whose data go to a second port of the server: Window.DataPort.
 	SecondPort bool `json:"-"`
 	// Direct says why a tool needs the server's own address, after the tool's name; empty if it can

@@ -139,6 +139,9 @@ func TestRecorded(t *testing.T) {
 				if err == nil && m.Values[0].Unit != p.Info().Unit {
 					t.Errorf("%s: the first value is in %s, Info says %s", name, m.Values[0].Unit, p.Info().Unit)
 				}
+				if err == nil && (m.Protocol != "tcp") != p.Info().Datagrams {
+					t.Errorf("%s: over %s, Info says that it sends datagrams: %t", name, m.Protocol, p.Info().Datagrams)
+				}
 				if err != nil {
 					fmt.Fprintf(&b, "  error: %v\n", err)
 				}

@@ -52,7 +52,7 @@ func (p SockperfRR) Info() Info {
 }
 
 func (p SockperfLoad) Info() Info {
-	return sockperfInfo(Info{Title: "Requests under load (sockperf)", Short: "response time under load by sockperf",
+	return sockperfInfo(Info{Datagrams: !p.TCP, Title: "Requests under load (sockperf)", Short: "response time under load by sockperf",
 		About: "response time at a request rate with few answers, by sockperf's under-load"})
 }
 

@@ -36,7 +36,7 @@ const (
 
 func (p UDPCapacity) Info() Info {
 	return Info{
-		Title: "UDP capacity", Short: "UDP capacity", Unit: "packet/s", Takes: searchTakes, AtMost: searchTime,
+		Title: "UDP capacity", Short: "UDP capacity", Unit: "packet/s", Datagrams: true, Takes: searchTakes, AtMost: searchTime,
 		About:  "highest UDP packet rate with no more than a bounded loss, PDR or NDR, by search (native)",
 		Method: "The highest rate of datagrams at which no more than a bounded share is lost, by search. weir counts what arrived at that rate.",
 	}

@@ -19,7 +19,7 @@ type UDPOpen struct {
 
 func (p UDPOpen) Info() Info {
 	return Info{
-		Title: "UDP requests at a fixed rate", Short: "UDP response time at a fixed rate", Unit: "s", DeliveryUnit: "1/s",
+		Title: "UDP requests at a fixed rate", Short: "UDP response time at a fixed rate", Unit: "s", DeliveryUnit: "1/s", Datagrams: true,
 		About:  "UDP response time at a fixed request rate, corrected for coordinated omission (native)",
 		Method: "Requests at a fixed rate, whether or not earlier ones were answered. Time counts from when a request was due, so a stall shows in all the requests that it delayed. " + lostMethod,
 	}

@@ -17,7 +17,7 @@ type UDPOutage struct {
 
 func (p UDPOutage) Info() Info {
 	return Info{
-		Title: "Outages of UDP", Short: "UDP traffic", Unit: "s",
+		Title: "Outages of UDP", Short: "UDP traffic", Unit: "s", Datagrams: true,
 		About: "when and for how long the path delivers no UDP datagrams, each way (native)",
 		Method: "Requests at a fixed rate, each of which is answered. The kernels stamp what arrives, and every reply tells when its request arrived and what arrived before. " +
 			outageMethod + " The ways are told apart by what the server received. While no request reaches it, the way back carries nothing and shows nothing.",

@@ -21,7 +21,7 @@ type UDPRate struct {
 
 func (p UDPRate) Info() Info {
 	return Info{
-		Title: "UDP packet rate", Short: "UDP packet rate", Unit: "packet/s", DeliveryUnit: "packet/s",
+		Title: "UDP packet rate", Short: "UDP packet rate", Unit: "packet/s", DeliveryUnit: "packet/s", Datagrams: true,
 		About:  "UDP packets per second, small packets (native)",
 		Method: "Small datagrams, sent as fast as possible: the cost of a packet, whatever it carries.",
 	}

@@ -19,8 +19,8 @@ func (p UDPRR) Info() Info {
 		Title: "UDP request/response", Short: "UDP response time", Unit: "s", DeliveryUnit: "1/s",
 		About:    "UDP response time, and what it consists of (native)",
 		Method:   "Requests, one at a time unless the study says otherwise, and the time to each response. An overdue reply does not hold up the next request. " + lostMethod,
-		Measures: udpResponse,
-		Differs:  "median; blocking calls, so the time includes the wake-up of both ends",
+		Measures: udpResponse, Datagrams: true,
+		Differs: "median; blocking calls, so the time includes the wake-up of both ends",
 	}
 }
 

@@ -28,7 +28,7 @@ type UDPStream struct {
 
 func (p UDPStream) Info() Info {
 	i := Info{
-		Title: "UDP stream", Short: "UDP", Unit: "bit/s", DeliveryUnit: "bit/s",
+		Title: "UDP stream", Short: "UDP", Unit: "bit/s", DeliveryUnit: "bit/s", Datagrams: true,
 		About:    "UDP throughput at one datagram size, and where datagrams are lost (native)",
 		Method:   "Datagrams of one size, sent as fast as possible. weir counts what the application received.",
 		Measures: udpThroughput,

@@ -48,18 +48,6 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// Datagrams pass proxies by, so they say nothing of a network of proxies.
-func TestTCPOnly(t *testing.T) {
-	s := Setup{Plan: plan.Plan{Path: plan.Path{TCPOnly: true}}}
-	for protocol, refused := range map[string]bool{"tcp": false, "udp": true, "icmp": true} {
-		m := probe.Measured{Protocol: protocol, Values: []record.Value{{Name: record.RTT, Unit: "s", Value: 1}}}
-		err := s.judge(&record.Result{Values: m.Values, Observed: record.Observed{}}, m, &execution{})
-		if (err != nil) != refused || refused && !strings.Contains(err.Error(), protocol+" passes them by") {
-			t.Errorf("%s: %v", protocol, err)
-		}
-	}
-}
-
 // A device carries traffic in either direction. Where packets are merged, only bytes count.
 func TestCarried(t *testing.T) {
 	moved := sample.Counters{"dev.e.rx_bytes": 5000, "dev.e.tx_bytes": 100, "dev.e.rx_packets": 5, "dev.e.tx_packets": 2}

@@ -112,11 +112,13 @@ func dataPort(site *target.Site, node target.Node, port uint16) (uint16, error) 
 var ErrCannot = errors.New("the probe cannot measure these ends")
 
 // CanMeasure returns an error, wrapping ErrCannot, if p cannot measure to server: clients call
-// another address, where only the ports that a server listens on lead to it, one each.
-func CanMeasure(p probe.Probe, site *target.Site, server plan.End) error {
+// another address, where only the ports that a server listens on lead to it, one each, or proxies on the path carry TCP alone.
+func CanMeasure(p probe.Probe, site *target.Site, path plan.Path, server plan.End) error {
 	info := p.Info()
 	translated := server.Call.IsValid() || len(server.Ports) > 0
 	switch {
+	case path.TCPOnly && info.Datagrams:
+		return fmt.Errorf("%w: the proxies of this network carry TCP alone, and %s passes them by; use probes over TCP", ErrCannot, info.Short)
 	case translated && info.SecondPort:
 		return fmt.Errorf("%w: %s needs a second port, and clients call %v by another address or port (%v)", ErrCannot, info.Short, server, server.Dial(toolPort).Addr())
 	case translated && info.Direct != "":

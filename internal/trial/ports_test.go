@@ -174,6 +174,7 @@ func TestCanMeasure(t *testing.T) {
 		want string
 	}{
 		{probe.Netperf{}, &target.Site{}, plan.End{}, ""},
+		{probe.UDPRR{}, &target.Site{}, plan.End{}, ""},
 		{probe.Iperf3{UDP: true}, &target.Site{}, call, ""},
 		{probe.TCPStream{}, one, mapped, ""},
 		{probe.Netperf{}, &target.Site{}, call, "needs a second port"},
@@ -184,9 +185,15 @@ func TestCanMeasure(t *testing.T) {
 		{probe.Fping{}, &target.Site{}, mapped, "sends ICMP"},
 		{probe.MPI{}, &target.Site{}, call, "at their own addresses"},
 	} {
-		err := CanMeasure(c.p, c.site, c.end)
+		err := CanMeasure(c.p, c.site, plan.Path{}, c.end)
 		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrCannot) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%T to %+v: %v, want %q", c.p, c.end, err, c.want)
+		}
+	}
+	for p, refused := range map[probe.Probe]bool{probe.UDPRR{}: true, probe.DNSRR{}: true, probe.Fping{}: true, probe.DNSRR{TCP: true}: false, probe.HTTPRR{}: false, probe.Iperf3{}: false} {
+		err := CanMeasure(p, &target.Site{}, plan.Path{TCPOnly: true}, plan.End{})
+		if errors.Is(err, ErrCannot) != refused || refused && !strings.Contains(err.Error(), "carry TCP alone") {
+			t.Errorf("%T past proxies: %v", p, err)
 		}
 	}
 }
