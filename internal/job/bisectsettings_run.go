@@ -51,7 +51,11 @@ func (b *SettingsBisection) Run(ctx context.Context) (*settings.Result, error) {
 		search.Answer(step, got)
 		r.Add(dir, step, got)
 	}
-	r.Conclude(search.Outcome())
+	out := search.Outcome()
+	if out.Effect.SE == 0 {
+		return nil, failure.Environment.Errorf("AFTER's settings give no ratio in the lab: %s; %s has the last run; give it more --max-time, or --blocks", r.Missing, filepath.Join(b.Dir, r.Steps[len(r.Steps)-1].Dir))
+	}
+	r.Conclude(out)
 	return r, b.keep()
 }
 
@@ -123,15 +127,13 @@ func (b *SettingsBisection) measure(ctx context.Context, n int, step group.Step,
 		var e group.Estimate
 		if i < len(a.Analysis.Contrasts) && len(a.Analysis.Contrasts[i].Rows) > 0 {
 			row := a.Analysis.Contrasts[i].Rows[0]
-			e = group.Of(row.Ratio)
-			if e.SE == 0 {
-				broken = cmp.Or(broken, lang.Text(row.Missing), lang.Text(row.Ratio.Reason()))
+			if e = group.Of(row.Ratio); e.SE == 0 {
+				broken = cmp.Or(broken, lang.Text(row.Missing), lang.Text(row.Ratio.Reason()), lang.T("nothing bounds it, as too little arrived in some trials"))
 			}
+		} else {
+			broken = cmp.Or(broken, lang.T("no trial has a value"))
 		}
 		got = append(got, e)
-	}
-	if step.Stage == group.Change && got[0].SE == 0 {
-		return nil, "", failure.Environment.Errorf("AFTER's settings give no ratio in the lab: %s; %s has the run", cmp.Or(broken, "no trial has a value"), filepath.Join(b.Dir, dir))
 	}
 	b.Result.Missing = broken
 	return got, dir, nil

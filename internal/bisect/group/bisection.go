@@ -34,7 +34,7 @@ type Outcome struct {
 	Without     Estimate // that is gone when all but the cause are made; none if the cause is all changes
 	Alone       []Estimate
 	Comparisons int // that were made
-	Missing     int // steps with a comparison that has no estimate
+	Missing     int // steps at the end with a comparison that has no estimate
 }
 
 // Share returns the share of the effect that the cause explains, and its interval with 95 % confidence. It is the mean of what
@@ -67,7 +67,7 @@ const (
 	enough = 0.9
 	// certain likewise, for the statement that no one and no two changes are the cause, which no comparison confirms.
 	certain = 0.99
-	// most is how many steps can lack an estimate before a bisection ends.
+	// most is how many steps after each other can lack an estimate before a bisection ends.
 	most = 5
 	// slack is the standard error at least, as a share of the effect: causes are simpler than the world.
 	slack = 0.08
@@ -132,8 +132,10 @@ func (b *Bisection) Answer(s Step, got []Estimate) {
 	b.out.Comparisons += len(got)
 	if slices.ContainsFunc(got, func(e Estimate) bool { return e.SE <= 0 }) {
 		b.out.Missing++
-		b.done = s.Stage == Confirm || b.out.Missing >= most
+	} else {
+		b.out.Missing = 0
 	}
+	b.done = b.out.Missing >= most
 	for i, c := range s.Comparisons {
 		e := got[i]
 		if e.SE > 0 {
@@ -146,9 +148,6 @@ func (b *Bisection) Answer(s Step, got []Estimate) {
 		b.change = append(b.change, got[0])
 		b.noChange()
 	case Confirm:
-		if b.done { // a set without a value refutes nothing and confirms nothing
-			break
-		}
 		for i, e := range got {
 			if b.whole() && i > 0 {
 				i++
@@ -203,7 +202,8 @@ func (b *Bisection) judge() {
 	if b.whole() {
 		both, without = only, only
 	}
-	passes := only.SE > 0 && without.SE > 0 && sign*both.z() >= confirmed &&
+	measured := only.SE > 0 && without.SE > 0
+	passes := measured && sign*both.z() >= confirmed &&
 		sign*only.Log >= least*math.Abs(effect.Log) && sign*without.Log >= least*math.Abs(effect.Log)
 	last := len(b.confirms[0]) >= looks
 	c, p, kind := b.search.best()
@@ -219,7 +219,7 @@ func (b *Bisection) judge() {
 		for _, alone := range b.confirms[2:] {
 			b.out.Alone = append(b.out.Alone, pool(alone))
 		}
-	case last || both.SE > 0 && sign*both.Log+confirmed*both.SE < math.Abs(effect.Log)/2:
+	case last || measured && sign*both.Log+confirmed*both.SE < math.Abs(effect.Log)/2:
 		b.testing = nil
 	}
 }
