@@ -43,6 +43,7 @@ const (
 	bisectPage  = "bisect.html"
 
 	comparisonsDir = "comparisons"
+	programsDir    = "programs"
 )
 
 // mostSteps ends a search that its comparisons do not decide.
@@ -148,7 +149,13 @@ func (b *bisection) same(ctx context.Context, old bisect.Outcome) error {
 	what := func(o bisect.Outcome, src []byte) string {
 		return fmt.Sprintf("%q %s %s %q %g %g %s", o.Repo, o.Good, o.Bad, o.Build, o.Certainty, o.Least, src)
 	}
-	if what(old, stored) != what(asked, src) {
+	switch same := what(old, stored) == what(asked, src); {
+	case !same && len(old.Steps) == 0: // it compared nothing, as with a build command that was wrong
+		if err := errors.Join(os.RemoveAll(filepath.Join(b.Dir, programsDir)), os.RemoveAll(filepath.Join(b.Dir, comparisonsDir))); err != nil {
+			return failure.Environment.Of(err)
+		}
+		return b.create(ctx)
+	case !same:
 		return failure.Usage.Errorf("%s holds another search, of %.12s..%.12s in %s; use another -o, or continue it with %s", b.Dir, old.Good, old.Bad, old.Repo, b.again())
 	}
 	b.Repo, b.out = old.Repo, old

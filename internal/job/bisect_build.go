@@ -103,7 +103,7 @@ func (b *bisection) sweep() {
 
 // programs is the directory of a candidate's programs.
 func (b *bisection) programs(candidate int) string {
-	return filepath.Join(b.Dir, "programs", short(b.out.Hash(candidate)))
+	return filepath.Join(b.Dir, programsDir, short(b.out.Hash(candidate)))
 }
 
 // build makes the programs of a candidate, once. It returns why it cannot.
