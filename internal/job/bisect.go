@@ -243,7 +243,7 @@ func (b *bisection) save() error {
 		err = b.writePage()
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: make room, then %s", err, b.again())
+		err = fmt.Errorf("%w: %s, then %s", err, store.Remedy(err), b.again())
 	}
 	return failure.Environment.Of(err)
 }
