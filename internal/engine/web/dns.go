@@ -1,16 +1,19 @@
 package web
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
+	"strings"
 
-	"github.com/miekg/dns"
+	"golang.org/x/net/dns/dnsmessage"
 )
 
 // zone is the name that clients look up; the reserved top level domain belongs to nobody (RFC 6761, section 6.2).
-const zone = name + "."
+var zone = dnsmessage.MustNewName(name + ".")
 
 // The addresses that the server knows, of networks for documentation (RFC 5737, RFC 3849).
 var (
@@ -20,12 +23,11 @@ var (
 
 // Question returns the query for the addresses of one family of the server's name.
 func Question(six bool) ([]byte, error) {
-	kind := dns.TypeA
+	q := dnsmessage.Question{Name: zone, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}
 	if six {
-		kind = dns.TypeAAAA
+		q.Type = dnsmessage.TypeAAAA
 	}
-	m := new(dns.Msg).SetQuestion(zone, kind)
-	b, err := m.Pack()
+	b, err := (&dnsmessage.Message{Header: dnsmessage.Header{RecursionDesired: true}, Questions: []dnsmessage.Question{q}}).Pack()
 	if err != nil {
 		return nil, fmt.Errorf("query: %w", err)
 	}
@@ -33,24 +35,25 @@ func Question(six bool) ([]byte, error) {
 }
 
 // Number gives a query another number, by which its answer is known.
-func Number(query []byte, id uint16) { query[0], query[1] = byte(id>>8), byte(id) }
+func Number(query []byte, id uint16) { binary.BigEndian.PutUint16(query, id) }
 
 // Answer returns the answer to a query; nil if b is none.
 func Answer(b []byte) []byte {
-	var q dns.Msg
-	if q.Unpack(b) != nil || q.Response || len(q.Question) != 1 {
+	var m dnsmessage.Message
+	if m.Unpack(b) != nil || m.Response || m.OpCode != 0 || len(m.Questions) != 1 {
 		return nil
 	}
-	m := new(dns.Msg).SetReply(&q)
-	m.Authoritative = true
-	head := dns.RR_Header{Name: q.Question[0].Name, Rrtype: q.Question[0].Qtype, Class: dns.ClassINET, Ttl: 60}
+	m.Response, m.Authoritative = true, true
+	m.Answers, m.Authorities, m.Additionals = nil, nil, nil
+	q := m.Questions[0]
+	head := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: dnsmessage.ClassINET, TTL: 60}
 	switch {
-	case dns.CanonicalName(head.Name) != zone:
-		m.Rcode = dns.RcodeNameError
-	case head.Rrtype == dns.TypeA:
-		m.Answer = []dns.RR{&dns.A{Hdr: head, A: four.AsSlice()}}
-	case head.Rrtype == dns.TypeAAAA:
-		m.Answer = []dns.RR{&dns.AAAA{Hdr: head, AAAA: six.AsSlice()}}
+	case !strings.EqualFold(q.Name.String(), zone.String()):
+		m.RCode = dnsmessage.RCodeNameError
+	case q.Type == dnsmessage.TypeA:
+		m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AResource{A: four.As4()}}}
+	case q.Type == dnsmessage.TypeAAAA:
+		m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AAAAResource{AAAA: six.As16()}}}
 	}
 	out, err := m.Pack()
 	if err != nil {
@@ -59,23 +62,26 @@ func Answer(b []byte) []byte {
 	return out
 }
 
-// ServeDNS answers queries over a TCP connection until it ends. answered is called for each, with the bytes of the query.
+// ServeDNS answers queries over a TCP connection until it ends, each behind its length (RFC 1035, section 4.2.2). answered is called for
+// each, with the bytes of the query.
 func ServeDNS(c net.Conn, answered func(bytes int)) error {
-	conn := &dns.Conn{Conn: c}
-	b := make([]byte, dns.MaxMsgSize)
+	b := make([]byte, 1<<16)
 	for {
-		n, err := conn.Read(b)
-		if err != nil {
+		if _, err := io.ReadFull(c, b[:2]); err != nil {
 			return err
 		}
-		answer := Answer(b[:n])
+		query := b[:binary.BigEndian.Uint16(b)]
+		if _, err := io.ReadFull(c, query); err != nil {
+			return err
+		}
+		answer := Answer(query)
 		if answer == nil {
 			return errors.New("not a query")
 		}
-		if _, err := conn.Write(answer); err != nil {
+		if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
 			return err
 		}
-		answered(n)
+		answered(len(query))
 	}
 }
 
@@ -84,28 +90,28 @@ var ErrOther = errors.New("an answer to another query")
 
 // CheckAnswer returns an error unless b answers the query with an address.
 func CheckAnswer(b, query []byte) error {
-	var m dns.Msg
+	var m dnsmessage.Message
 	if err := m.Unpack(b); err != nil {
 		return fmt.Errorf("answer: %w", err)
 	}
-	if len(b) < 2 || b[0] != query[0] || b[1] != query[1] {
+	if m.ID != binary.BigEndian.Uint16(query) {
 		return ErrOther
 	}
-	if m.Rcode != dns.RcodeSuccess || m.Truncated {
-		return fmt.Errorf("answer: %s (truncated: %t), want %s", dns.RcodeToString[m.Rcode], m.Truncated, dns.RcodeToString[dns.RcodeSuccess])
+	if m.RCode != dnsmessage.RCodeSuccess || m.Truncated {
+		return fmt.Errorf("answer: %s (truncated: %t), want Success", strings.TrimPrefix(m.RCode.String(), "RCode"), m.Truncated)
 	}
-	if len(m.Answer) != 1 {
-		return fmt.Errorf("answer: %d records, want 1", len(m.Answer))
+	if len(m.Answers) != 1 {
+		return fmt.Errorf("answer: %d records, want 1", len(m.Answers))
 	}
-	switch r := m.Answer[0].(type) {
-	case *dns.A:
-		if got, _ := netip.AddrFromSlice(r.A); got.Unmap() == four {
+	switch r := m.Answers[0].Body.(type) {
+	case *dnsmessage.AResource:
+		if netip.AddrFrom4(r.A) == four {
 			return nil
 		}
-	case *dns.AAAA:
-		if got, _ := netip.AddrFromSlice(r.AAAA); got == six {
+	case *dnsmessage.AAAAResource:
+		if netip.AddrFrom16(r.AAAA) == six {
 			return nil
 		}
 	}
-	return fmt.Errorf("answer: %v, want %v or %v", m.Answer[0], four, six)
+	return fmt.Errorf("answer: %v, want %v or %v", m.Answers[0].Body.GoString(), four, six)
 }

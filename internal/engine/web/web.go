@@ -1,5 +1,5 @@
 // Package web speaks the protocols of applications, by the libraries that Go programs use: HTTP/1.1 and HTTP/2
-// (net/http), TLS 1.3 (crypto/tls) and DNS (miekg/dns).
+// (net/http), TLS 1.3 (crypto/tls) and DNS (x/net/dns/dnsmessage, which Go's own resolver uses).
 //
 // It gets connections, answers on them or asks over them, and checks what comes back. It opens no socket and
 // measures nothing: package engine does.
