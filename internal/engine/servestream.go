@@ -113,7 +113,8 @@ func (u *udpServer) count(x *streamReader) (others bool) {
 			rest = rest[len(d):]
 			h, ok := wire.ParseHeader(d)
 			switch {
-			case !ok:
+			case !ok: // of another run than the stream, which begins as soon as it has ended
+				others = others || u.ended
 			case h.Kind == wire.KindMeasure:
 				x.busy = x.last
 				if u.begun && h.Run == u.run && h.Seq >= u.from {
@@ -143,7 +144,10 @@ func (u *udpServer) others(x *streamReader) {
 			d := rest[:min(p.Segment, len(rest))]
 			rest = rest[len(d):]
 			h, ok := wire.ParseHeader(d)
-			if !ok || h.Kind == wire.KindMeasure || h.Kind == wire.KindWarmup {
+			switch {
+			case !ok && u.ended:
+				_ = u.receiveAs(wire.Params{}) // its requests come one by one; a socket that refuses to go back answers what it can
+			case !ok || h.Kind == wire.KindMeasure || h.Kind == wire.KindWarmup:
 				continue
 			}
 			u.msg.Name, u.msg.Hdr.Namelen = x.From(i)
