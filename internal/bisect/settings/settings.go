@@ -233,10 +233,10 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// A place's name is what a step sets where.
+// A placed name is what a step sets, and in which place.
 type placed struct{ in, name string }
 
-// steps returns what the option also of a network sets, by place and name, and the order of first ones.
+// stepsOf returns what the option also of a network sets, by place and name, and the order of first ones.
 func stepsOf(u study.Use) (by map[placed][]plan.Step, order []placed, _ error) {
 	all, err := u.Also()
 	by = map[placed][]plan.Step{}
