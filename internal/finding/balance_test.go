@@ -172,3 +172,22 @@ func TestFragmentsAreNoDatagrams(t *testing.T) {
 		}
 	}
 }
+
+// What an earlier trial's connection still sends in one trial hides the losses of no other trial.
+func TestForeignSizes(t *testing.T) {
+	at := func(packets, bytes float64) analysis.Observed {
+		return analysis.Observed{Evidence: &evidence.Trial{Path: []evidence.Hop{{In: "h1", Dev: "eth0", Data: evidence.Flow{Packets: packets, Bytes: bytes}}}}}
+	}
+	for _, c := range []struct {
+		all  []analysis.Observed
+		want float64
+	}{
+		{[]analysis.Observed{at(928, 4143087), at(500, 50000), at(1000, 100000)}, 100},
+		{[]analysis.Observed{at(100, 10000), at(100, 50000), at(200, 30000)}, 225},
+		{[]analysis.Observed{at(0, 0), at(0, 0), at(10, 640)}, 64},
+	} {
+		if got := meanSizes(c.all)[device{"h1", "eth0"}]; got != c.want {
+			t.Errorf("%v, want %v", got, c.want)
+		}
+	}
+}

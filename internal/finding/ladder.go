@@ -128,20 +128,33 @@ func entered(t *evidence.Trial) float64 {
 // device names a device of a path.
 type device struct{ in, name string }
 
+// foreignSize is how many times as large as in the middle trial the packets of a trial are that carried others too, such as what a
+// connection of the trial before still sent.
+const foreignSize = 10
+
 // meanSizes returns the mean packet size of each device over trials: in one short trial, the loss of a few large
 // packets changes it.
 func meanSizes(all []analysis.Observed) map[device]float64 {
-	sums, sizes := map[device]evidence.Flow{}, map[device]float64{}
+	flows, sizes := map[device][]evidence.Flow{}, map[device]float64{}
 	for _, o := range all {
 		for _, h := range o.Evidence.Path {
-			at := device{h.In, h.Dev}
-			f := sums[at]
-			f.Packets, f.Bytes = f.Packets+h.Data.Packets, f.Bytes+h.Data.Bytes
-			sums[at] = f
+			if at := (device{h.In, h.Dev}); h.Data.Packets > 0 {
+				flows[at] = append(flows[at], h.Data)
+			}
 		}
 	}
-	for at, f := range sums {
-		sizes[at] = f.Size()
+	for at, of := range flows {
+		var each []float64
+		for _, f := range of {
+			each = append(each, f.Size())
+		}
+		var sum evidence.Flow
+		for _, f := range of {
+			if f.Size() <= foreignSize*stat.Middle(each) {
+				sum.Packets, sum.Bytes = sum.Packets+f.Packets, sum.Bytes+f.Bytes
+			}
+		}
+		sizes[at] = sum.Size()
 	}
 	return sizes
 }

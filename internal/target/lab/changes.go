@@ -51,15 +51,19 @@ func (l *lab) changes(ctx context.Context) (stop func() ([]evidence.Change, erro
 	done.Go(func() {
 		defer closeAll()
 		failed = caught.Error(func() error {
-			for ctx.Err() == nil && len(all) < mostChanges {
+			for wait := lookFor; ctx.Err() == nil && len(all) < mostChanges; {
 				select {
 				case <-over:
-					return nil
+					wait = 0 // what has come until now is still heard
 				default:
 				}
-				if n, err := unix.Poll(polled, lookFor); err != nil && !errors.Is(err, unix.EINTR) {
+				n, err := unix.Poll(polled, wait)
+				switch {
+				case err != nil && !errors.Is(err, unix.EINTR):
 					return err
-				} else if n <= 0 {
+				case n <= 0 && wait == 0 && err == nil:
+					return nil
+				case n <= 0:
 					continue
 				}
 				at := clock()
