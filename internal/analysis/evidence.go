@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/stat"
@@ -82,16 +83,21 @@ func (r *Run) observe(all map[string]*evidence.Trial, settings map[string]*evide
 	}
 }
 
+// allAbove is how many blocks, all of them above a threshold, show by their number alone that the middle one is: by chance, one
+// run in 32. A few blocks far above the others make an interval of sums reach below all of them.
+const allAbove = 6
+
 // LeastBlocks is the fewest blocks with evidence for a conclusion: in two, a chance event can be the majority.
 const LeastBlocks = 3
 
 // Exceeds returns part ÷ whole, both summed over all blocks, with an interval over blocks, and whether it is
 // reliably above a threshold: more than half of at least LeastBlocks blocks are above it, and the interval
 // excludes 0. A block whose whole is 0 says nothing. Sums suit blocks in which little happened: a median of
-// shares would count them like the others. part must not be below 0, so the interval is not, either.
+// shares would count them like the others. part must not be below 0, so the interval is not, either. Where it reaches below the
+// threshold although all blocks, at least allAbove, are above, it begins at the smallest of them.
 func Exceeds(all []Observed, threshold float64, of func(Observed) (part, whole float64)) (stat.Interval, bool) {
 	var parts, wholes []float64
-	above := 0
+	above, least := 0, math.Inf(1)
 	for i, j := 0, 0; i < len(all); i = j {
 		part, whole := 0.0, 0.0
 		for ; j < len(all) && all[j].Block == all[i].Block; j++ {
@@ -102,12 +108,16 @@ func Exceeds(all []Observed, threshold float64, of func(Observed) (part, whole f
 			continue
 		}
 		parts, wholes = append(parts, part), append(wholes, whole)
+		least = min(least, part/whole)
 		if part/whole > threshold {
 			above++
 		}
 	}
 	v := stat.Sums(parts, wholes, single)
 	v.Lo = max(v.Lo, 0)
+	if v.Bounded() && v.Lo < threshold && above == len(parts) && above >= allAbove {
+		v.Lo = least
+	}
 	return v, len(parts) >= LeastBlocks && 2*above > len(parts) && (!v.Bounded() || v.Lo > 0)
 }
 

@@ -86,6 +86,8 @@ func TestExceeds(t *testing.T) {
 		{"half", []float64{3, 1, 3, 1, 3, 1}, false},
 		{"two blocks", []float64{3, 3}, false},
 		{"none of the others", []float64{3, 900, 3, 3}, false},
+		{"all, some far more", []float64{3, 900, 3, 3, 3, 3, 3}, true},
+		{"all but one, some far more", []float64{1, 900, 3, 3, 3, 3, 3}, false},
 	} {
 		var all []Observed
 		for i, p := range c.parts {
