@@ -66,10 +66,10 @@ func cost(i stat.Interval) string {
 }
 
 // more formats a difference, "120 µs more [110, 131]", of a response time, or of another value without
-// a ratio; "" without an interval.
+// a ratio; "" without an interval, and where it reaches 0, beside a ratio that differs.
 func more(r contrasted) string {
 	i := r.Difference
-	if !i.Bounded() || r.Same || r.Ratio.N > 0 && r.Unit != "s" {
+	if !i.Bounded() || r.Same || r.Ratio.N > 0 && (r.Unit != "s" || i.Contains(0)) {
 		return ""
 	}
 	if i.Center < 0 {

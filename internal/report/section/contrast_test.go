@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/render"
@@ -330,5 +331,19 @@ func TestTwoLevels(t *testing.T) {
 	}
 	if lines != 2 { // of the comparison, and of the probe
 		t.Errorf("%d charts with lines: want 2", lines)
+	}
+}
+
+// A difference in seconds stands beside its ratio only if both say that there is one.
+func TestMore(t *testing.T) {
+	of := func(lo, hi float64) contrasted {
+		i := stat.Interval{Center: 124e-6, Lo: lo, Hi: hi, N: 14, Confidence: 0.95}
+		return contrasted{ContrastRow: analysis.ContrastRow{Metric: "rtt", Unit: "s", Ratio: stat.Interval{Center: 1.15, Lo: 1.03, Hi: 1.29, N: 14, Confidence: 0.95}, Difference: i}}
+	}
+	if got := lang.Text(more(of(-5e-6, 254e-6))).String(); got != "" {
+		t.Errorf("%q, want nothing", got)
+	}
+	if got := lang.Text(more(of(20e-6, 254e-6))).String(); got != "124 µs more [20, 254]" {
+		t.Errorf("%q", got)
 	}
 }
