@@ -43,7 +43,7 @@ func Compare(before, after Run, network string) (d Differences, common study.Use
 		if option == study.AlsoKey || option == study.UnderKey || x == y && hasA == hasB {
 			continue
 		}
-		c.out.Settings = append(c.out.Settings, Setting{Name: "option " + option, Before: x, After: y, option: option, hasA: hasA, hasB: hasB, fromA: x, fromB: y})
+		c.out.Settings = append(c.out.Settings, Setting{Name: "option " + option, Before: x, After: y, option: option, hasA: hasA, hasB: hasB})
 	}
 	c.conditions(u, v)
 	c.out.Settings = append(c.out.Settings, merged(c.path())...)
@@ -64,7 +64,7 @@ func (c *comparison) conditions(u, v study.Use) {
 		}
 		c.whole[name] = true
 		if hasA && hasB || study.Neutral(name) != "" || name == "gro" || name == "bridge-nf" {
-			c.out.Settings = append(c.out.Settings, Setting{Name: name, Before: l, After: m, condition: name, hasA: hasA, hasB: hasB, fromA: l, fromB: m})
+			c.out.Settings = append(c.out.Settings, Setting{Name: name, Before: l, After: m, condition: name, hasA: hasA, hasB: hasB})
 		} else {
 			c.cannot(name, l, m, lang.T("only one run says what it is, and weir knows no level that leaves it as it was in the other"))
 		}
@@ -148,6 +148,12 @@ func (c *comparison) ofStudy(rest string, d facts.Difference) {
 	}
 }
 
+// Reasons that several differences have.
+var (
+	ofMachine = lang.T("a setting of the whole machine, which weir does not change: set it with sysctl(8), run the study again, and compare")
+	noStep    = lang.T("weir knows no step that sets it")
+)
+
 // reasons say by the beginning of a fact's key why a lab on this machine does not take it over.
 var reasons = []struct {
 	keys []string
@@ -172,7 +178,7 @@ func (c *comparison) ofHost(rest string, d facts.Difference) {
 			return
 		}
 	}
-	c.cannot(d.Key, d.Values[0], d.Values[1], lang.T("weir knows no step that sets it"))
+	c.cannot(d.Key, d.Values[0], d.Values[1], noStep)
 }
 
 // ofKernel sorts a kernel setting of a machine.
@@ -189,7 +195,7 @@ func (c *comparison) ofKernel(key string, d facts.Difference) {
 	}
 	switch namespaced := ofNamespace(key); {
 	case !namespaced:
-		c.cannot(d.Key, d.Values[0], d.Values[1], lang.T("a setting of the whole machine, which weir does not change: set it with sysctl(8), run the study again, and compare"))
+		c.cannot(d.Key, d.Values[0], d.Values[1], ofMachine)
 	case onPath(c.a) && onPath(c.b): // the values that held on the path are compared themselves
 		if !c.has(key) {
 			c.cannot(d.Key, d.Values[0], d.Values[1], lang.T("it did not reach the path, where it was the same in both runs"))
@@ -221,7 +227,7 @@ const (
 )
 
 func congestionControl(before, after string) Setting {
-	return Setting{Name: congestionKey, Before: before, After: after, factor: congestion, fromA: before, fromB: after}
+	return Setting{Name: congestionKey, Before: before, After: after, factor: congestion}
 }
 
 // Defaults returns the settings of a machine that differ from the kernel's defaults, as BEFORE, at places.
@@ -230,8 +236,7 @@ func Defaults(of facts.Facts, places []string) (d Differences) {
 		s := of.Settings[name]
 		standard, _, _ := strings.Cut(s.Default, " or ")
 		if name == plan.DefaultRPS || !ofNamespace(name) {
-			why := lang.T("a setting of the whole machine, which weir does not change: set it with sysctl(8), run the study again, and compare")
-			d.Unapplied = append(d.Unapplied, Unapplied{name, s.Default, s.Value, why})
+			d.Unapplied = append(d.Unapplied, Unapplied{name, s.Default, s.Value, ofMachine})
 			continue
 		}
 		if name == congestionKey {

@@ -83,7 +83,7 @@ func (c *comparison) sysctls(in string, a, b map[string]string) (all []change) {
 		case x == "" || y == "":
 			c.cannot(c.place(in)+".sysctl."+key, x, y, lang.T("only one run recorded it"))
 		case !ofNamespace(key):
-			c.cannot(c.place(in)+".sysctl."+key, x, y, lang.T("a setting of the whole machine, which weir does not change: set it with sysctl(8), run the study again, and compare"))
+			c.cannot(c.place(in)+".sysctl."+key, x, y, ofMachine)
 		case key == congestionKey: // of the ends, which are alike
 			if !c.has(key) && len(c.a.Study.Factors[congestion])+len(c.b.Study.Factors[congestion]) == 0 {
 				c.out.Settings = append(c.out.Settings, congestionControl(x, y))
@@ -253,7 +253,7 @@ func (c *comparison) rest(key string, a, b evidence.Device) {
 		{".xps", strings.Join(a.XPS, " "), strings.Join(b.XPS, " "), ""},
 	} {
 		if x.a != x.b && !c.whole[x.also] {
-			c.cannot(key+x.name, x.a, x.b, lang.T("weir knows no step that sets it"))
+			c.cannot(key+x.name, x.a, x.b, noStep)
 		}
 	}
 }

@@ -32,13 +32,12 @@ type Setting struct {
 	Places []string `json:"places,omitempty"` // hosts and pods; empty for those of the whole network
 	Before string   `json:"before"`           // "" where BEFORE sets nothing: the network's own
 	After  string   `json:"after"`
-	// Exactly one of these pairs is set.
-	from, to     []plan.Step
-	option       string // of the network
-	condition    string
-	factor       string // of the probe
-	hasA, hasB   bool   // whether each side has the option or the condition at all
-	fromA, fromB string
+	// It is set by steps, or its values are those of one of these.
+	from, to   []plan.Step
+	option     string // of the network
+	condition  string
+	factor     string // of the probe
+	hasA, hasB bool   // whether each side has the option or the condition at all
 }
 
 // String names s with its places.
@@ -108,13 +107,13 @@ func merged(all []change) (out []Setting) {
 
 // Apply returns u with the values that a setting has on one side.
 func (s Setting) Apply(u study.Use, after bool) study.Use {
-	steps, value, has := s.from, s.fromA, s.hasA
+	has := s.hasA
 	if after {
-		steps, value, has = s.to, s.fromB, s.hasB
+		has = s.hasB
 	}
 	switch {
 	case s.option != "":
-		return with(u, s.option, value, has)
+		return with(u, s.option, s.value(after), has)
 	case s.condition != "":
 		under, err := u.Under()
 		if err != nil {
@@ -125,13 +124,21 @@ func (s Setting) Apply(u study.Use, after bool) study.Use {
 		}
 		delete(under, s.condition)
 		if has {
-			under[s.condition] = value
+			under[s.condition] = s.value(after)
 		}
 		return u.WithUnder(under)
-	case len(steps) > 0:
-		return u.And(steps...)
+	case len(s.Steps(after)) > 0:
+		return u.And(s.Steps(after)...)
 	}
 	return u
+}
+
+// value returns that of an option, a condition or a factor on one side.
+func (s Setting) value(after bool) string {
+	if after {
+		return s.After
+	}
+	return s.Before
 }
 
 // Steps returns the steps of s on one side; nil for options and conditions.

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/bisect/group"
@@ -57,8 +56,8 @@ func (d Differences) Study(found study.Study, common study.Use, of Cell, step gr
 		one := study.Contrast{Of: study.Levels{"network": {to}}, To: map[string]string{"network": from}}
 		for i, s := range d.Settings {
 			if s.factor != "" { // its levels cross with the networks, and only these cells are compared
-				out.Factors[s.factor] = []string{s.fromA, s.fromB}
-				one.Of[s.factor], one.To[s.factor] = []string{s.level(c.To[i])}, s.level(c.From[i])
+				out.Factors[s.factor] = []string{s.Before, s.After}
+				one.Of[s.factor], one.To[s.factor] = []string{s.value(c.To[i])}, s.value(c.From[i])
 			}
 		}
 		same := slices.IndexFunc(out.Compare, func(x study.Contrast) bool { return x.String() == one.String() })
@@ -70,14 +69,6 @@ func (d Differences) Study(found study.Study, common study.Use, of Cell, step gr
 	}
 	out.Baseline = out.Networks[0].Name
 	return out, at, out.Validate()
-}
-
-// level is that of a factor on one side.
-func (s Setting) level(after bool) string {
-	if after {
-		return s.fromB
-	}
-	return s.fromA
 }
 
 // names gives every set of a step a name that readers of its study understand.
@@ -104,12 +95,4 @@ func (d Differences) names(step group.Step) map[string]string {
 		add(c.From, "others")
 	}
 	return names
-}
-
-// LevelsOf returns the levels of a cell of a run, without the network and the probe.
-func LevelsOf(config map[string]string) map[string]string {
-	l := maps.Clone(config)
-	delete(l, "network")
-	delete(l, "probe")
-	return l
 }
