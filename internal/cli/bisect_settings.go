@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -133,7 +132,7 @@ func (f *settingsFlags) again(c *cobra.Command, as []string) string {
 			words = append(words, "--"+flag.Name, plan.ShellWord(flag.Value.String()))
 		}
 	})
-	return strings.Join(slices.Compact(words), " ")
+	return strings.Join(words, " ")
 }
 
 func (f *settingsFlags) bisect(ctx context.Context) error {

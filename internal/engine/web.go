@@ -239,10 +239,13 @@ func (w *webRun) enter(x exchanged, start int64, measured bool) error {
 		return nil
 	}
 	err := w.book.Enter(slot, t)
-	for book, ns := range map[*tally.Ledger]int64{&w.connect: x.connect, &w.handshake: x.handshake} {
-		if ns > 0 && !x.renewed {
-			slot.Start = t - ns
-			err = errors.Join(err, book.Enter(slot, t))
+	for _, part := range [...]struct {
+		book *tally.Ledger
+		ns   int64
+	}{{&w.connect, x.connect}, {&w.handshake, x.handshake}} {
+		if part.ns > 0 && !x.renewed {
+			slot.Start = t - part.ns
+			err = errors.Join(err, part.book.Enter(slot, t))
 		}
 	}
 	return err

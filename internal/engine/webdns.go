@@ -64,14 +64,15 @@ func (a *dnsAsker) exchange() (x exchanged, err error) {
 		if err != nil {
 			return x, fmt.Errorf("answer: %w", err)
 		}
-		i := slices.IndexFunc(left, func(q []byte) bool { return !errors.Is(web.CheckAnswer(b, q), web.ErrOther) })
-		if i < 0 {
-			continue // to a query that was given up
+		for i, q := range left { // an answer to none is to a query that was given up
+			if err := web.CheckAnswer(b, q); errors.Is(err, web.ErrOther) {
+				continue
+			} else if err != nil {
+				return x, err
+			}
+			left = slices.Delete(left, i, i+1)
+			break
 		}
-		if err := web.CheckAnswer(b, left[i]); err != nil {
-			return x, err
-		}
-		left = slices.Delete(left, i, i+1)
 	}
 	if a.lookup {
 		a.close()
