@@ -36,6 +36,7 @@ func TestBridgeNFIsInForce(t *testing.T) {
 		t.Fatal(err)
 	}
 	from, to := packets(t, s, "a"), packets(t, s, "b")
+	forwards(t, from, to)
 	for _, c := range []struct {
 		value, want string
 		passes      bool // a packet with a wrong checksum
@@ -100,6 +101,29 @@ func packets(t *testing.T, s *target.Site, node string) (fd int) {
 	return fd
 }
 
+// forwards returns once the bridge passes packets: the kernel enables a port only when its work
+// queue has seen that the port's carrier came (net/core/link_watch.c), after the link is up.
+func forwards(t *testing.T, from, to int) {
+	t.Helper()
+	poll := []unix.PollFd{{Fd: int32(to), Events: unix.POLLIN}}
+	for try := 0; ; try++ {
+		if try == 100 {
+			t.Fatal("the bridge passed none of 100 packets in 10 s")
+		}
+		if _, err := unix.Write(from, ipv4(warmUp, true)); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := unix.Poll(poll, 100); n > 0 {
+			return
+		} else if err != nil && !errors.Is(err, unix.EINTR) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// warmUp is the identification of the packets of forwards.
+const warmUp = 255
+
 // ipv4 returns a frame to a station that nobody is, which a bridge sends out of every port.
 func ipv4(id int, good bool) []byte {
 	f := append(make([]byte, 0, 60), 2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 8, 8, 0)
@@ -116,13 +140,17 @@ func ipv4(id int, good bool) []byte {
 	return append(f, ip...)[:60]
 }
 
-// receive returns the identification of the next packet of ipv4.
+// receive returns the identification of the next packet of ipv4 that forwards has not sent.
 func receive(t *testing.T, fd int) int {
 	t.Helper()
 	b := make([]byte, 2048)
-	n, err := unix.Read(fd, b)
-	if err != nil || n < 34 {
-		t.Fatalf("%d bytes, %v", n, err)
+	for {
+		n, err := unix.Read(fd, b)
+		if err != nil || n < 34 {
+			t.Fatalf("%d bytes, %v", n, err)
+		}
+		if b[19] != warmUp {
+			return int(b[19])
+		}
 	}
-	return int(b[19])
 }
