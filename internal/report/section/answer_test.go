@@ -149,6 +149,8 @@ func TestTell(t *testing.T) {
 	saved := reply
 	saved.Ratio, saved.Difference = between(0.7, 0.66, 0.75), between(-16e-6, -19e-6, -14e-6)
 	none := rate("b", between(0.97, 0.8, 1.1))
+	noisy := rate("b", between(0.97, 0.0001, 9000))
+	noisy.Detectable = 16463
 	stalls := rate("a", between(0.0003, 0, 0.116))
 	stalls.At = "stalled in 5 of 10 trials"
 	for want, all := range map[string][]Effect{
@@ -159,6 +161,9 @@ func TestTell(t *testing.T) {
 		"Compared with host, a has 4.00 times [3.50, 4.50] the TCP throughput.":                                                  {rate("a", between(4, 3.5, 4.5))},
 		"Compared with host, a has 2.00 times [1.50, 2.50] the loss.":                                                            {{Network: "a", Of: late, Metric: record.Loss, Unit: "1", Ratio: between(2, 1.5, 2.5)}},
 		"No difference from host was seen in 1 comparison; one of 20 % would have shown.":                                        {none},
+		"Too noisy to tell, for not even a doubling would have shown: TCP throughput of b.":                                      {noisy},
+		"No difference from host was seen in 1 comparison; one of 20 % would have shown. Too noisy to tell, for not even a doubling would have shown: TCP throughput of b.": {none, noisy},
+		"5 of 5 comparisons are too noisy to tell: not even a doubling would have shown.": {noisy, noisy, noisy, noisy, noisy},
 		"Too few.": {rate("a", stat.Interval{Center: 0.3, N: 3})},
 		"Compared with host, a keeps 50 % [40, 60] of TCP throughput. No other difference was seen (1 of 3 comparisons); one of 20 % would have shown. Too few blocks for the other 1 of 3 comparisons.": {
 			rate("a", between(0.5, 0.4, 0.6)), none, rate("c", stat.Interval{Center: 0.3, N: 3})},

@@ -268,26 +268,33 @@ func Tell(all []Effect, against, few string, noun func(string) string) (out []st
 			out = append(out, say("No difference was seen of %s.", prose.And(same)))
 		}
 	}
-	return append(out, others(none, len(all)-len(none)-unknown, len(all), unknown, against)...)
+	return append(out, others(none, len(all)-len(none)-unknown, len(all), unknown, against, noun)...)
 }
 
 // Above mostNetworks, the answer names these many networks with the largest effects.
 const mostNetworks = 3
 
-// others says what the comparisons without a difference mean.
-func others(none []Effect, shown, of, unknown int, against string) (out []string) {
+// tooNoisy is the smallest difference that a comparison which tells nothing would have shown: a doubling.
+const tooNoisy = 1
+
+// others says what the comparisons without a difference mean. One that would not have shown a doubling is not among those
+// where none was seen.
+func others(all []Effect, shown, of, unknown int, against string, noun func(string) string) (out []string) {
+	var none, noisy []Effect
 	would, open := 0.0, 0
-	for _, e := range none {
-		if e.Ratio.Open() {
+	for _, e := range all {
+		switch {
+		case e.Ratio.Open():
 			open++
-		} else {
+			none = append(none, e)
+		case e.Detectable > tooNoisy:
+			noisy = append(noisy, e)
+		default:
 			would = max(would, e.Detectable)
+			none = append(none, e)
 		}
 	}
 	size := prose.Coarse(would)
-	if would >= manyTimes-1 {
-		size = say("%s times%s", prose.Fixed(1+would, 0), "")
-	}
 	seen := ""
 	switch {
 	case len(none) == 0:
@@ -303,6 +310,9 @@ func others(none []Effect, shown, of, unknown int, against string) (out []string
 	if seen != "" {
 		out = append(out, seen)
 	}
+	if len(noisy) > 0 {
+		out = append(out, tellsNothing(noisy, of, noun))
+	}
 	if open > 0 {
 		out = append(out, say("In %d of %d comparisons, nothing bounds the ratio from above: %s carried nothing in too many trials, or the network had no response.", open, of, against))
 	}
@@ -310,4 +320,20 @@ func others(none []Effect, shown, of, unknown int, against string) (out []string
 		out = append(out, say("Too few blocks for the other %d of %d comparisons.", unknown, of))
 	}
 	return out
+}
+
+// tellsNothing names the comparisons that are too noisy, or counts them.
+func tellsNothing(noisy []Effect, of int, noun func(string) string) string {
+	if len(noisy) > mostTold {
+		return say("%d of %d comparisons are too noisy to tell: not even a doubling would have shown.", len(noisy), of)
+	}
+	var names []string
+	for _, e := range noisy {
+		name := say("%s of %s", e.Of, noun(e.Network))
+		if e.At != "" {
+			name = say("%s (%s)", name, e.At)
+		}
+		names = append(names, name)
+	}
+	return say("Too noisy to tell, for not even a doubling would have shown: %s.", prose.And(names))
 }

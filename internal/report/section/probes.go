@@ -149,7 +149,11 @@ func (s source) notes(t analysis.Table) []string {
 			}
 		}
 		if r.Same && r.Detectable > 0 && !r.Ratio.Open() {
-			out.add(r.Network, say("~ a difference of %s or more would have shown", prose.Coarse(r.Detectable)))
+			would := say("~ a difference of %s or more would have shown", prose.Coarse(r.Detectable))
+			if r.Detectable > tooNoisy {
+				would = say("~ too noisy to tell: not even a doubling would have shown")
+			}
+			out.add(r.Network, would)
 		}
 		if b := r.OtherRuns; b != nil && b.Interval.Bounded() {
 			out.add(r.Network, otherRuns(r.Ratio, b))
