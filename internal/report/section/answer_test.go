@@ -231,3 +231,15 @@ func TestOften(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// The medians beside a ratio may differ from it where the machine changed; where they contradict it, the text says why.
+func TestContradicted(t *testing.T) {
+	for want, g := range map[bool]glanced{
+		true:  {base: 92.5, own: 62.3, ratio: between(1.02, 0.9, 1.2)},
+		false: {base: 92.5, own: 100, ratio: between(1.02, 1.01, 1.03)},
+	} {
+		if got := g.contradicted(); got != want {
+			t.Errorf("%+v: %v", g, got)
+		}
+	}
+}

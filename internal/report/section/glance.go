@@ -24,6 +24,7 @@ type glanced struct {
 	metric        record.Quantity
 	network       string
 	divides, row  string // what is divided, and the row's name below it
+	relative      bool   // the ratio divides ratios, not the values
 }
 
 // Of more rows, the table below the answer has those with the largest effects: it must fit a screen with the answer.
@@ -119,6 +120,16 @@ func (g glanced) size() float64 {
 	return size
 }
 
+// contradicted reports whether the medians of a row say something else than its ratio: they are a tenth away, and outside
+// its interval.
+func (g glanced) contradicted() bool {
+	if g.relative || g.base <= 0 || g.own <= 0 || g.ratio.Center <= 0 {
+		return false
+	}
+	medians := g.own / g.base
+	return math.Abs(math.Log(medians/g.ratio.Center)) > 0.1 && !g.ratio.Contains(medians)
+}
+
 // longestFrom is the longest name of a baseline in the head of a column.
 const longestFrom = 4
 
@@ -151,7 +162,7 @@ func (s source) glancedRows() (out []glanced) {
 					name = prose.Comma(name, c.ratio())
 				}
 				stated = append(stated, glanced{value: Value(s.Words, r.Probe, r.Metric), name: name, ratio: r.Ratio, same: r.Same, base: r.Base.Center, own: r.Value.Center, unit: r.Unit, metric: r.Metric, network: r.Network,
-					divides: c.ratio(), row: cmp.Or(c.name(r), r.Network)})
+					divides: c.ratio(), row: cmp.Or(c.name(r), r.Network), relative: c.relative() != ""})
 			}
 		}
 	}
