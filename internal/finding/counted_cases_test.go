@@ -64,6 +64,35 @@ var countedCases = []watchedCase{
 		o.hop("h1p1", "eth0").Queue = &evidence.Queue{Kind: "tbf", Drops: 300}
 		o.fail(300)
 	}, want: "the queue of h1p1 eth0 dropped", place: "h1p1 eth0"},
+	{rule: "congestion-marks", protocol: "tcp", change: func(o observed) {
+		c := o.Nodes["h2p1"]
+		c["netstat.InCEPkts"], c["netstat.InECT0Pkts"], c["netstat.InNoECTPkts"] = 1310, 11443, 10
+	}, want: "10 % [10, 10] of the packets reached h2p1 marked as having met congestion (ECN), and TCP sends less"},
+	{rule: "congestion-marks", protocol: "tcp", name: "over IPv6", change: func(o observed) {
+		c := o.Nodes["h2p1"]
+		c["ip6.InCEPkts"], c["ip6.InECT0Pkts"] = 937, 8817
+	}, want: "9.6 % [9.6, 9.6] of the packets reached h2p1 marked"},
+	{protocol: "tcp", name: "a sender that uses ECN, without marks", change: func(o observed) { o.Nodes["h2p1"]["netstat.InECT0Pkts"] = 107000 }},
+	{protocol: "tcp", name: "marks on packets of a sender that does not use ECN", change: func(o observed) { o.Nodes["h2p1"]["netstat.InCEPkts"] = 107000 }},
+	{protocol: "tcp", name: "marks in a third of the blocks", change: func(o observed) {
+		c := o.Nodes["h2p1"]
+		c["netstat.InCEPkts"], c["netstat.InECT0Pkts"] = 300*float64(o.Block%3/2), 107000
+	}},
+	{rule: "reordered", protocol: "tcp", change: func(o observed) { o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 600 },
+		want: "TCP in h1p1 saw 7,200 times in 120,000 packets (6 % [6, 6]) that later ones arrived first"},
+	{rule: "drop-on-path", protocol: "tcp", name: "of packets whose loss looks like reordering", change: func(o observed) {
+		o.lose(5, 300)
+		o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 300, 0
+		o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 1100
+	}, want: "vanished between h2 eth0 and h2 vx0", place: "h2 eth0"},
+	{protocol: "tcp", name: "losses that no counter shows and that look like reordering", change: func(o observed) {
+		o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 300, 100
+		o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 1100
+	}},
+	{protocol: "tcp", name: "hardly any packets that overtake others", change: func(o observed) { o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 14 }},
+	{protocol: "tcp", name: "packets that overtake others in a third of the blocks", change: func(o observed) {
+		o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 400 * float64(o.Block%3/2)
+	}},
 	{protocol: "udp", name: "few wrong checksums", change: func(o observed) {
 		o.Nodes["h2p1"]["udp.InCsumErrors"] = 5
 		o.fail(5)

@@ -7,28 +7,41 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// overtaken is the least share of datagrams that others overtook to count.
+// overtaken is the least share of packets that others overtook to count.
 const overtaken = 0.005
 
 var reordered = Rule{
 	ID:    "reordered",
-	Title: "Datagrams overtake each other",
-	Doc: "More than 0.5 % of the datagrams that arrived had a lower sequence number than one before them (RFC 4737, section 3): parts of the traffic take another way, or wait in another queue. Counters of devices do not see that, so no place is known. " +
+	Title: "Packets overtake each other",
+	Doc: "More than 0.5 % of the datagrams that arrived had a lower sequence number than one before them (RFC 4737, section 3), or the sender's TCP counted for more than 0.5 % of the packets that segments which it never sent again were acknowledged after later ones (TCPSACKReorder in /proc/net/netstat). Losses make that counter grow, too: where packets are lost, or the receiver got less than half of what TCP sent again twice (D-SACK), it shows nothing. " +
+		"Parts of the traffic take another way, or wait in another queue. Counters of devices do not see that, so no place is known. " +
 		"A network that keeps to one path and one CPU reorders nothing." + majority + certainly,
-	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
+	lossy: func(_ *analysis.Table, r *analysis.Row, found losses) []Finding {
+		var times, packets, again, twice float64 // of TCP
 		share, ok := analysis.ShareExceeds(r.Evidence(), overtaken, func(o analysis.Observed) (part, whole float64) {
-			v, known := o.Get(record.Reordered)
-			if !known {
-				return 0, 0
+			if v, known := o.Get(record.Reordered); known {
+				return v.Value, 1
 			}
-			return v.Value, 1
+			if e := o.Evidence; e.Protocol == "tcp" && len(e.Path) > 0 {
+				part, whole = e.Nodes[e.Sender.Node]["netstat.TCPSACKReorder"], e.Path[len(e.Path)-1].Data.Packets
+				times, packets = times+part, packets+whole
+				if t := e.Sender.TCP; t != nil {
+					again, twice = again+t.Retransmitted, twice+t.Duplicates
+				}
+			}
+			return part, whole
 		})
-		if !ok || !clearly(share, overtaken) {
+		if !ok || !clearly(share, overtaken) || packets > 0 && (len(found.steps) > 0 || twice < again/2) {
 			return nil
 		}
-		return []Finding{{Severity: Note, Number: &Number{lang.T("datagrams that others overtook"), "1", share},
+		f := Finding{Severity: Note, Number: &Number{lang.T("datagrams that others overtook"), "1", share},
 			Text:       lang.T("%s of the datagrams arrived after later ones, and no counter says where they were overtaken", prose.PercentWithin(share)),
 			Remedy:     lang.T("look for a second way through the network, or for packets that several CPUs process"),
-			Untestable: lang.T("no cause is known that a run could remove")}}
-	}),
+			Untestable: lang.T("no cause is known that a run could remove")}
+		if packets > 0 {
+			f.Number.Name = lang.T("times that TCP saw later packets arrive first, per packet")
+			f.Text = lang.T("TCP in %s saw %s times in %s packets (%s) that later ones arrived first, and no counter says where they overtook", last(r).Evidence.Sender.Node, prose.Thousands(times), prose.Thousands(packets), prose.PercentWithin(share))
+		}
+		return []Finding{f}
+	},
 }
