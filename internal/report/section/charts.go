@@ -68,7 +68,18 @@ func (s source) ratioChart(t analysis.Table) *doc.Figure {
 }
 
 func (s source) describe(what string, t analysis.Table, rows []string) string {
-	return say("%s, %s: %s.", what, s.Under(t.Probe, t.Levels), prose.Alternatives(rows))
+	return say("%s, %s: %s.", what, s.Under(t.Probe, t.Levels), alternative(rows))
+}
+
+// mostDescribed values are told to those who do not see a chart; the tables have all.
+const mostDescribed = 8
+
+// alternative tells the values of a chart in words.
+func alternative(values []string) string {
+	if n := len(values) - mostDescribed; n > 1 {
+		values = append(slices.Clone(values[:mostDescribed]), say("%d more in the tables", n))
+	}
+	return prose.Alternatives(values)
 }
 
 func (s source) valueChart(t analysis.Table) *doc.Figure {

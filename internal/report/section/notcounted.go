@@ -33,13 +33,13 @@ func notCountedSection(s source) []doc.Section {
 	if order == nil {
 		return nil
 	}
-	x := doc.Section{ID: "not-counted", Title: say("Trials not counted"), Fold: true, In: []doc.Medium{doc.Page}}
+	x := doc.Section{ID: "not-counted", Title: say("Disturbed, failed and skipped trials"), Fold: true, In: []doc.Medium{doc.Page}}
+	if n := len(order); len(s.Results) > manyTrials && n > mostGroups {
+		order = order[:mostGroups]
+		x.Notes = []string{say("The first %d of %d reasons; %s.", mostGroups, n, inCSV)}
+	}
 	each := len(rs)
-	if len(s.Results) > manyTrials {
-		if n := len(order); n > mostGroups {
-			order = order[:mostGroups]
-			x.Notes = []string{say("The first %d of %d reasons; %s.", mostGroups, n, inCSV)}
-		}
+	if each > mostNamed {
 		each = max(5, mostNamed/len(order))
 	}
 	t := doc.Table{ID: "not-counted-table", Prose: true, Columns: []doc.Column{{Head: say("trials")}, {Head: say("status")}, {Head: say("reason")}}}

@@ -36,7 +36,7 @@ func (s source) overviewChart() (f doc.Figure, ok bool) {
 	for _, name := range groups.Keys {
 		v.Groups = append(v.Groups, chart.RowGroup{Name: name, Rows: groups.Of[name]})
 	}
-	v.Alt = say("%s.", prose.Alternatives(alt))
+	v.Alt = say("%s.", alternative(alt))
 	f = doc.Figure{ID: "overview", Caption: say("All comparisons of this run"), Chart: v}
 	if s.cut.few {
 		f.Note = say("Pages with more than %d rows omit charts of ratios, medians and CPU time by probe; the tables have them.", manyRows)

@@ -53,9 +53,16 @@ func large(t testing.TB) *account.Account {
 
 // A page goes by mail, and opens at once.
 func TestPageIsSmall(t *testing.T) {
-	s := write(t, writers["html"], large(t))
-	if len(s) > 250e3 {
-		t.Errorf("a page of 12 networks and 8 probes has %d bytes: want 250 kB at most", len(s))
+	r := large(t)
+	s := write(t, writers["html"], r)
+	for i := range r.Results {
+		if r.Results[i].Status == record.OK {
+			r.Results[i].Status = record.Disturbed
+		}
+	}
+	busy := write(t, writers["html"], r)
+	if len(s) > 250e3 || len(busy) > 250e3 {
+		t.Errorf("a page of 12 networks and 8 probes has %d bytes, %d on a busy machine: want 250 kB at most", len(s), len(busy))
 	}
 	for _, what := range []string{"table", "svg", "style"} {
 		n := 0

@@ -20,7 +20,7 @@ const (
 	manyTrials = 2000 // larger reports are cut
 	mostCells  = 6000 // in all tables of trials
 	mostDots   = 6000 // in all charts
-	mostNamed  = 1000 // trials not counted, over all reasons
+	mostNamed  = 300  // trials that are not ok, over all reasons
 	mostGroups = 250  // reasons for not counting trials
 	manyRows   = 60   // of all tables of probes: larger pages have fewer charts
 )
@@ -134,6 +134,11 @@ func (s source) trialChart(t analysis.Table, order []place) doc.Figure {
 		v.Blocks = append(v.Blocks, p.String())
 	}
 	states := map[chart.TrialState]int{}
+	// A mark that all trials have marks none, and would be half of a large page.
+	all := allDisturbed(t)
+	if all {
+		f.Note = prose.Sentences(f.Note, say("Every trial that counts is disturbed, so no mark says so."))
+	}
 	for _, r := range t.Rows {
 		row := chart.TrialRow{Name: r.Network, Color: s.color(r.Network), Median: r.Value.Center * factor}
 		for n, p := range r.Points {
@@ -141,17 +146,11 @@ func (s source) trialChart(t analysis.Table, order []place) doc.Figure {
 			if !ok {
 				continue
 			}
+			states[state(p.Status)]++
+			p = drawn(p, all)
 			var c doc.Cell
 			addTrial(&c, p, factor, digits)
-			x := chart.TrialPoint{At: i, Value: p.Value * factor, Has: p.Has, Tip: c.Text}
-			switch p.Status {
-			case record.OK:
-			case record.Disturbed:
-				x.State = chart.TrialDisturbed
-			default:
-				x.State = chart.TrialNot
-			}
-			states[x.State]++
+			x := chart.TrialPoint{At: i, Value: p.Value * factor, Has: p.Has, State: state(p.Status), Tip: c.Text}
 			row.Points = append(row.Points, x)
 		}
 		v.Rows = append(v.Rows, row)
@@ -160,6 +159,37 @@ func (s source) trialChart(t analysis.Table, order []place) doc.Figure {
 		states[chart.TrialCounts], states[chart.TrialDisturbed], states[chart.TrialNot])
 	f.Chart = v
 	return f
+}
+
+func state(status record.Status) chart.TrialState {
+	switch status {
+	case record.OK:
+		return chart.TrialCounts
+	case record.Disturbed:
+		return chart.TrialDisturbed
+	}
+	return chart.TrialNot
+}
+
+// drawn is a trial without the mark that all have.
+func drawn(p analysis.Point, all bool) analysis.Point {
+	if all && p.Status == record.Disturbed {
+		p.Status = record.OK
+	}
+	return p
+}
+
+// allDisturbed reports whether no trial of a table is undisturbed.
+func allDisturbed(t analysis.Table) (disturbed bool) {
+	for _, r := range t.Rows {
+		for _, p := range r.Points {
+			if p.Status == record.OK {
+				return false
+			}
+			disturbed = disturbed || p.Status == record.Disturbed
+		}
+	}
+	return disturbed
 }
 
 // trials lists every trial of a table: a row per block and pair of hosts, a column per network.
@@ -179,6 +209,10 @@ func (s source) trials(t analysis.Table, order []place) doc.Section {
 		row[p] = i
 		blocks.Cells = append(blocks.Cells, doc.Cell{Text: p.String(), Value: doc.Number(float64(p.Block))})
 	}
+	all := allDisturbed(t)
+	if all {
+		out.Notes = append(out.Notes, say("Every trial that counts is disturbed, so no mark says so."))
+	}
 	factor, label, digits := inTrials(t)
 	blocks.Unit = prose.Comma(MetricName(t.Metric), label)
 	columns := []doc.Filled{blocks}
@@ -186,7 +220,7 @@ func (s source) trials(t analysis.Table, order []place) doc.Section {
 		c := doc.Filled{Column: doc.Column{Head: r.Network, Base: t.Unit, Network: r.Network}, Cells: make([]doc.Cell, len(order))}
 		for n, p := range r.Points {
 			if i, ok := row[s.at(n, p)]; ok {
-				addTrial(&c.Cells[i], p, factor, digits)
+				addTrial(&c.Cells[i], drawn(p, all), factor, digits)
 			}
 		}
 		columns = append(columns, c)
