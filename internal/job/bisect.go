@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,12 +55,14 @@ type bisection struct {
 	BisectOptions
 	out    bisect.Outcome
 	search *bisect.Search
+	lock   *os.File // keeps other searches out of Dir
 }
 
 // BisectCommits searches for the commit that changed what a study measures, and returns where its page is, too. It stores
 // every comparison; after an error, the same search can continue.
 func BisectCommits(ctx context.Context, o BisectOptions) (out bisect.Outcome, page string, err error) {
 	b := bisection{BisectOptions: o}
+	defer func() { b.lock.Close() }()
 	if err := b.begin(ctx); err != nil {
 		return out, "", err
 	}
@@ -78,21 +81,11 @@ func (b *bisection) again() string { return "weir bisect commits --resume " + pl
 
 // begin creates the directory of a search, or reads that of one to continue.
 func (b *bisection) begin(ctx context.Context) error {
-	if b.Dir == "" {
-		b.Dir = b.Resume
-	}
-	if b.Dir == "" {
-		b.Dir = NewDir("", "bisect")
-	}
-	var err error
-	if b.Dir, err = filepath.Abs(b.Dir); err != nil {
-		return failure.Environment.Of(err)
-	}
-	old, err := readBisection(b.Dir)
+	old, err := b.stored()
 	switch {
-	case b.Resume != "" && err != nil:
+	case b.Resume != "" && errors.Is(err, fs.ErrNotExist):
 		return failure.Usage.Errorf("nothing to resume: %w", err)
-	case b.Resume != "":
+	case b.Resume != "" && err == nil:
 		b.Repo, b.Build, b.Certainty, b.Least = old.Repo, old.Build, old.Certainty, old.Least
 		b.out = old
 	case err == nil:
@@ -109,6 +102,23 @@ func (b *bisection) begin(ctx context.Context) error {
 	b.sweep()
 	b.search = b.out.Search()
 	return b.save()
+}
+
+// stored reads the search that the directory holds, and locks it; fs.ErrNotExist without one.
+func (b *bisection) stored() (old bisect.Outcome, err error) {
+	if b.Dir = cmp.Or(b.Dir, b.Resume); b.Dir == "" {
+		return old, fs.ErrNotExist
+	}
+	if b.Dir, err = filepath.Abs(b.Dir); err != nil {
+		return old, err
+	}
+	if _, err = os.Stat(filepath.Join(b.Dir, bisectFile)); err != nil {
+		return old, err
+	}
+	if b.lock, err = store.Lock(b.Dir); err != nil {
+		return old, failure.Environment.Of(err)
+	}
+	return readBisection(b.Dir)
 }
 
 func (b *bisection) study() (study.Study, error) {
@@ -172,7 +182,18 @@ func (b *bisection) create(ctx context.Context) error {
 	if err != nil {
 		return failure.Usage.Of(err)
 	}
-	if err := os.MkdirAll(filepath.Join(b.Dir, comparisonsDir), 0o777); err != nil {
+	if b.Dir == "" {
+		if b.Dir, err = makeDir("bisect"); err == nil {
+			b.Dir, err = filepath.Abs(b.Dir)
+		}
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(b.Dir, comparisonsDir), 0o777)
+	}
+	if err == nil && b.lock == nil {
+		b.lock, err = store.Lock(b.Dir)
+	}
+	if err != nil {
 		return failure.Environment.Of(err)
 	}
 	return failure.Environment.Of(store.WriteFile(filepath.Join(b.Dir, bisectStudy), src))

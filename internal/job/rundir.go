@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -64,6 +65,21 @@ func (r *runner) newDir() string { return NewDir(r.Dir, r.Study.Name) }
 // time.
 func NewDir(chosen, name string) string {
 	return cmp.Or(chosen, filepath.Join(resultsDir, asFile(name)+"-"+time.Now().Format("20060102-150405")))
+}
+
+// makeDir makes a directory as NewDir names it without a choice, which no other process has made.
+func makeDir(name string) (string, error) {
+	first := NewDir("", name)
+	if err := os.MkdirAll(filepath.Dir(first), 0o777); err != nil {
+		return "", err
+	}
+	dir := first
+	for n := 2; ; n++ {
+		if err := os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) {
+			return dir, err
+		}
+		dir = fmt.Sprintf("%s-%d", first, n) // of the same second
+	}
 }
 
 // asFile makes a name that a study chose a plain file name: it can lead to no other directory.

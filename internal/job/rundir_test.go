@@ -34,6 +34,19 @@ func TestStudyIsLast(t *testing.T) {
 	}
 }
 
+// Searches that begin in one second get a directory each.
+func TestMakeDir(t *testing.T) {
+	t.Chdir(t.TempDir())
+	made := map[string]bool{}
+	for range 3 {
+		dir, err := makeDir("bisect")
+		if err != nil || made[dir] {
+			t.Fatalf("%s: %v, made before: %v", dir, err, made[dir])
+		}
+		made[dir] = true
+	}
+}
+
 func TestAsFile(t *testing.T) {
 	for name, want := range map[string]string{
 		"quick": "quick", "a b": "a_b", "../../../escaped/here": "_.._.._escaped_here", "..": "study", "": "study", "/etc": "_etc", "-rf": "rf", "\x1b[31m": "__31m",

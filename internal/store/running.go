@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -33,3 +34,20 @@ func Running(dir string) (bool, error) {
 	}
 	return false, nil
 }
+
+// Lock keeps other processes out of a directory that holds several runs, until the file that it returns is closed, or this
+// process ends.
+func Lock(dir string) (*os.File, error) {
+	f, err := foreign.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: another process is writing to it: %w; wait until it ends, or use another -o", dir, err)
+	}
+	return f, nil
+}
+
+// lockFile is what Lock locks, because NFS cannot lock directories.
+const lockFile = "lock"
