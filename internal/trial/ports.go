@@ -118,7 +118,7 @@ func CanMeasure(p probe.Probe, site *target.Site, path plan.Path, server plan.En
 	translated := server.Call.IsValid() || len(server.Ports) > 0
 	switch {
 	case path.TCPOnly && info.Datagrams:
-		return fmt.Errorf("%w: the proxies of this network carry TCP alone, and %s passes them by; use probes over TCP", ErrCannot, info.Short)
+		return fmt.Errorf("%w: the proxies of this network carry TCP alone; use probes over TCP", ErrCannot)
 	case translated && info.SecondPort:
 		return fmt.Errorf("%w: %s needs a second port, and clients call %v by another address or port (%v)", ErrCannot, info.Short, server, server.Dial(toolPort).Addr())
 	case translated && info.Direct != "":
