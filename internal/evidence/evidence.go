@@ -62,6 +62,7 @@ type TCP struct {
 	SegmentsOut   float64 `json:"segmentsOut"`          // tcpi_segs_out
 	Retransmitted float64 `json:"retransmitted"`        // segments (tcpi_total_retrans)
 	Duplicates    float64 `json:"duplicates,omitempty"` // segments that the other end received twice (tcpi_dsack_dups)
+	Window        float64 `json:"cwnd,omitempty"`       // segments: tcpi_snd_cwnd at the end of the window
 }
 
 // A Hop is a device on the path.

@@ -100,7 +100,8 @@ func (p *Parser) tcp(to **TCP) bool {
 		p.next(`,"sndbufLimited":`) && p.number(&t.SndbufLimited) &&
 		p.next(`,"segmentsOut":`) && p.number(&t.SegmentsOut) &&
 		p.next(`,"retransmitted":`) && p.number(&t.Retransmitted) &&
-		(!p.next(`,"duplicates":`) || p.number(&t.Duplicates)) && p.next("}")
+		(!p.next(`,"duplicates":`) || p.number(&t.Duplicates)) &&
+		(!p.next(`,"cwnd":`) || p.number(&t.Window)) && p.next("}")
 }
 
 func (p *Parser) hops(path *[]Hop) bool {

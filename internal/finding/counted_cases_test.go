@@ -78,6 +78,21 @@ var countedCases = []watchedCase{
 		c := o.Nodes["h2p1"]
 		c["netstat.InCEPkts"], c["netstat.InECT0Pkts"] = 300*float64(o.Block%3/2), 107000
 	}},
+	{rule: "congestion-window", protocol: "tcp", change: func(o observed) { o.Sender.TCP.Window = 4 },
+		want: "the congestion window in h1p1 stays at 4 segments per connection, and the baseline's is 120, although TCP sent less than 0.1 % of its segments again, and none was marked: something bounds it; look for a route", place: "h1p1"},
+	{protocol: "tcp", name: "a congestion window as small as one begins", change: func(o observed) { o.Sender.TCP.Window = 10 }},
+	{protocol: "tcp", name: "a congestion window that a loss made small", change: func(o observed) { o.Sender.TCP.Window, o.Nodes["h1p1"]["tcp.RetransSegs"] = 4, 400 }},
+	{rule: "congestion-marks", protocol: "tcp", name: "that make the congestion window small", change: func(o observed) {
+		c := o.Nodes["h2p1"]
+		o.Sender.TCP.Window, c["netstat.InCEPkts"], c["netstat.InECT0Pkts"] = 4, 1310, 11443
+	}, want: "10 % [10, 10] of the packets"},
+	{protocol: "tcp", name: "a small congestion window in few blocks", change: func(o observed) {
+		if o.Block%3 == 0 {
+			o.Sender.TCP.Window = 4
+		}
+	}},
+	{rule: "receive-window", protocol: "tcp", name: "with a small congestion window", change: func(o observed) { o.Sender.TCP.RwndLimited, o.Sender.TCP.Window = 0.03, 4 },
+		want: "the receiver's window held TCP back", place: "h2p1"},
 	{rule: "reordered", protocol: "tcp", change: func(o observed) { o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 600 },
 		want: "TCP in h1p1 saw 7,200 times in 120,000 packets (6 % [6, 6]) that later ones arrived first"},
 	{rule: "drop-on-path", protocol: "tcp", name: "of packets whose loss looks like reordering", change: func(o observed) {

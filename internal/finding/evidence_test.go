@@ -118,7 +118,7 @@ func healthy(protocol string) (*evidence.Trial, *evidence.Settings) {
 	}
 	if protocol == "tcp" {
 		delete(t.Nodes["h2p1"], "udp.InDatagrams")
-		t.Sender.TCP = &evidence.TCP{Busy: 0.05, RwndLimited: 0.005, SegmentsOut: 30 * sentPackets}
+		t.Sender.TCP = &evidence.TCP{Busy: 0.05, RwndLimited: 0.005, SegmentsOut: 30 * sentPackets, Window: 120}
 	}
 	s := &evidence.Settings{Format: evidence.Format, Places: map[string]evidence.Node{}}
 	for _, h := range t.Path {

@@ -107,7 +107,7 @@ func Rules() []Rule {
 		sameCPU, cpuLimit, contention,
 		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, noFit, filteredAtInput, checksumErrors, socketBuffer, unlocated, reordered, duplicates, congestionMarks,
 		linkLimited, queueLimited, directions, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU, smallSegments,
-		receiveWindow, sendBuffer, spurious, slowResponses, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
+		receiveWindow, sendBuffer, congestionWindow, spurious, slowResponses, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
 		oneCPU, fullThread, toolLimited, cpuModes, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
 }
 

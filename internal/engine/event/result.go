@@ -48,6 +48,7 @@ type TCP struct {
 	SegmentsOut   float64 `json:"segmentsOut"`          // retransmitted ones included
 	Retransmitted float64 `json:"retransmitted"`        // segments
 	Duplicates    float64 `json:"duplicates,omitempty"` // segments that the other end received twice, by its D-SACKs (RFC 2883)
+	Window        float64 `json:"cwnd,omitempty"`       // segments: the congestion window at the end of the window
 }
 
 // TCPStream is the result of tcp-stream. The window is the server's.

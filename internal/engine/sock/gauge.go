@@ -86,5 +86,5 @@ func timers(info *unix.TCPInfo, size uint32) wire.Timers {
 // TCPReading returns the part of TCP_INFO that results have. A kernel before 4.10 has no times, one before 4.20 no duplicates.
 func TCPReading(info *unix.TCPInfo) wire.TCP {
 	return wire.TCP{Busy: int64(info.Busy_time), RwndLimited: int64(info.Rwnd_limited), SndbufLimited: int64(info.Sndbuf_limited),
-		SegmentsOut: int64(info.Segs_out), Retransmitted: int64(info.Total_retrans), Duplicates: int64(info.Dsack_dups)}
+		SegmentsOut: int64(info.Segs_out), Retransmitted: int64(info.Total_retrans), Duplicates: int64(info.Dsack_dups), Window: int64(info.Snd_cwnd)}
 }
