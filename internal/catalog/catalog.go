@@ -88,6 +88,8 @@ var Networks = map[string]Network{
 		Properties{Underlay, "static", "pods cannot reach their own host", "none", "an address on the hosts' Ethernet"}},
 	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{} }, 0, "a BGP data path as of Calico", "pods behind veth, proxy ARP and routes that BIRD announces over BGP, as in Calico",
 		Properties{Routed, "static, in a /26 block per host, as Calico's", "none; without Calico's policies", "none; Calico leaves it to Kubernetes", "routed, where other routers know the pods' subnets; Calico can also translate"}},
+	"two-paths": {func() network.Driver { return &network.TwoPaths{Routes: network.StaticRoutes, Hold: 9} }, 2, "a routed network with two links", "routed between two hosts with a second link, by one route with two next hops (ECMP) or by BGP, with or without BFD",
+		Properties{Routed, "static, a /24 per host", "none", "none", "routed, where other routers know the pods' subnets"}},
 	"calico": {func() network.Driver { return calico(network.CalicoBGPMode) }, 0, "Calico", "Calico: pods behind veth and Felix's rules, routes that its BIRD announces over BGP; needs the files of its images",
 		Properties{Routed, "calico-ipam, a /26 block per host", "Felix's rules; the policy allows all traffic", "none; Calico leaves it to Kubernetes", "routed; natOutgoing is off, Calico's default is on"}},
 	"calico-ipip": {func() network.Driver { return calico(network.CalicoIPIP) }, 0, "Calico with IPIP", "calico with IPv4 in IPv4 between hosts",

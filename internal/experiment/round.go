@@ -89,6 +89,9 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 	// Undo a condition even when canceled: later trials need the network as built.
 	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
 	applied := p.site.Apply(ctx, change.Do)
+	if applied == nil && p.broken { // what the network waited for when it was built, an event can have undone
+		applied = p.site.Apply(ctx, change.Plan.Awaits())
+	}
 	cs, err = still(ctx, cs, rs, func(c changed) error {
 		switch {
 		case applied != nil:

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,7 +11,7 @@ import (
 )
 
 // eventKinds are the kinds of steps of an event: they change settings of places that weir made, or services of the plan.
-var eventKinds = append(slices.Clone(alsoKinds), "command", "daemon", "endpoint", "fdb")
+var eventKinds = append(slices.Clone(alsoKinds), "announce", "command", "daemon", "endpoint", "fdb", "flush", "reload")
 
 // Happening returns e with the steps that undo it. An error says why it cannot happen in the network of p.
 func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
@@ -25,16 +26,7 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 		}
 	}
 	for i, s := range slices.Concat(e.Do, e.Undo) {
-		err := checkStep(t, p, s, eventKinds)
-		if err == nil && s.Daemon != nil {
-			err = checkDaemon(p, s)
-		}
-		if err == nil && s.Endpoint != nil {
-			err = checkEndpoint(t, p, s)
-		}
-		if err == nil && s.Command != nil {
-			err = checkCommand(*s.Command)
-		}
+		err := cmp.Or(checkStep(t, p, s, eventKinds), checkHappening(t, p, s))
 		switch n := i - len(e.Do); {
 		case err != nil && n < 0:
 			return e, fmt.Errorf("event %s: do: step %d: %w", e.Name, i+1, err)
@@ -44,6 +36,25 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 	}
 	e.Undo = undo
 	return e, nil
+}
+
+// checkHappening checks the kinds that only events have.
+func checkHappening(t topo.Topology, p plan.Plan, s plan.Step) error {
+	switch {
+	case s.Daemon != nil:
+		return checkDaemon(p, s)
+	case s.Endpoint != nil:
+		return checkEndpoint(t, p, s)
+	case s.Command != nil:
+		return checkCommand(*s.Command)
+	case s.Announce != nil && !s.Announce.Addr.Is4():
+		return fmt.Errorf("announce: %v is no IPv4 address, and only those are announced by ARP", s.Announce.Addr)
+	case s.Flush != nil:
+		return checkOneOf("flush", "table", s.Flush.Table, plan.Conntrack)
+	case s.Reload != nil:
+		return checkOneOf("reload", "rules", s.Reload.Rules, plan.NFT, plan.IPTables)
+	}
+	return nil
 }
 
 // checkEndpoint returns an error unless the place has the stand-in for an API server, and the pod has a Service.

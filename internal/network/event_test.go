@@ -55,6 +55,9 @@ func TestHappeningErrors(t *testing.T) {
 		"do: step 2: 0 kinds":      {down("h1", "eth0"), {In: "h1"}},
 		`"reboot -f" is not allow`: {command("h1", "reboot", "-f")},
 		"say how (undo)":           {{In: "h1", Command: &plan.Command{Argv: []string{"true"}}}},
+		"no IPv4 address":          {{In: "h1p1", Announce: &plan.Announce{Dev: "eth0", Addr: netip.MustParseAddr("::1")}}},
+		`table "nat": want conntr`: {{In: "h1", Flush: &plan.Flush{Table: "nat"}}},
+		"want nft or iptables":     {{In: "h1", Reload: &plan.Reload{Rules: "pf"}}},
 		"no program":               {{In: "h1", Command: &plan.Command{}}},
 		"want 1 to 25 seconds":     {{In: "h1", Command: &plan.Command{Argv: []string{"true"}, Timeout: 26}}},
 	} {
@@ -80,6 +83,10 @@ func TestHappeningErrors(t *testing.T) {
 		if _, err := network.Happening(tp, k, e); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+	again := []plan.Step{{In: "h1", Flush: &plan.Flush{Table: plan.Conntrack}}, {In: "h1", Reload: &plan.Reload{Rules: plan.NFT}}}
+	if e, err := network.Happening(tp, p, plan.Event{Name: "x", Do: again}); err != nil || len(e.Undo) != 0 {
+		t.Errorf("%+v, %v: nothing is left to undo", e.Undo, err)
 	}
 	own := plan.Step{In: "h1", Command: &plan.Command{Argv: []string{"on"}, Undo: []string{"off"}}}
 	if e, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{own}}); err != nil || len(e.Undo) != 1 || e.Undo[0].Command.Argv[0] != "off" {

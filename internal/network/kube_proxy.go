@@ -38,8 +38,8 @@ const kubeAPIService = "kube-api"
 // that it is 0.
 const proxySynced = `kubeproxy_sync_proxy_rules_last_timestamp_seconds{ip_family="IPv4"} 1.`
 
-// proxyWait is how long a kube-proxy can take to be ready, s, with thousands of Services on a busy machine.
-const proxyWait = 300
+// wait is how long a kube-proxy can take to be ready on a busy machine, s: with iptables it writes 10,000 Services in minutes.
+func (n KubeProxy) wait() int { return 300 + n.Services/20 }
 
 func (n KubeProxy) Plan(t topo.Topology) (plan.Plan, error) {
 	name := "kube-proxy-" + n.Mode
@@ -58,7 +58,7 @@ func (n KubeProxy) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps, n.proxy(t, h)...)
 	}
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Timeout: proxyWait, Output: plan.Output{
+		p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Timeout: n.wait(), Output: plan.Output{
 			Argv: []string{"curl", "-sf", "http://127.0.0.1:10249/metrics"}, Lines: []string{proxySynced}}}})
 	}
 	for i, e := range p.Ends {
@@ -113,6 +113,6 @@ func (n KubeProxy) proxy(t topo.Topology, h topo.Host) []plan.Step {
 		find(h, "kube-proxy.version", "kube-proxy", "--version"),
 		{In: h.Name, File: &plan.File{Name: file, Content: config}},
 		{In: h.Name, Service: &plan.Service{Name: "kube-proxy", Argv: argv,
-			Ready: plan.Ready{Argv: []string{"curl", "-sf", "http://127.0.0.1:10256/healthz"}, Timeout: proxyWait}}},
+			Ready: plan.Ready{Argv: []string{"curl", "-sf", "http://127.0.0.1:10256/healthz"}, Timeout: n.wait()}}},
 	}...)
 }

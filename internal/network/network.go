@@ -74,7 +74,11 @@ func checkOneOf(name, key, v string, values ...string) error {
 		return nil
 	}
 	last := len(values) - 1
-	return fmt.Errorf("%s: invalid %s %q: want %s or %s", name, key, v, strings.Join(values[:last], ", "), values[last])
+	want := values[last]
+	if last > 0 {
+		want = strings.Join(values[:last], ", ") + " or " + want
+	}
+	return fmt.Errorf("%s: invalid %s %q: want %s", name, key, v, want)
 }
 
 // toJSON encodes maps, structs, slices, strings, numbers and addresses, which cannot fail.

@@ -40,6 +40,7 @@ var drivers = func() map[string]network.Driver {
 		{"type": "tuning", "sysctl": {"net.core.somaxconn": "500"}}]}`}
 	ds["calico-rules"] = &network.CalicoNode{Mode: "vxlan", Filter: "nftables", Dir: "/opt/calico", Rules: 2}
 	ds["service-iptables-legacy"] = &network.ServiceRules{Mode: "iptables-legacy", Services: 1}
+	ds["two-paths-bfd"] = &network.TwoPaths{Routes: "bgp", Hold: 9, BFD: true}
 	ds["routed-rules"] = &network.Routed{Rules: 3}
 	ds["flannel-vxlan-masq"] = &network.FlannelVXLAN{VNI: 7, Port: 4789, Masq: true}
 	ds["vm-vlan-bridge"] = &network.VMVLAN{Switch: "bridge", Tag: 42, VM: network.VM{CPUs: 2, Queues: 2, VHost: "off", Memory: 1 << 30}}

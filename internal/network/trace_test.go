@@ -21,6 +21,7 @@ func TestTrace(t *testing.T) {
 		"vxlan-overlay":       "h1p1:eth0 h1:p1 h1:br0 h1:vx0 vxlan h1:eth0 h2:eth0 vxlan h2:vx0 h2:br0 h2:p1 h2p1:eth0",
 		"bridged":             "h1p1:eth0 h1:p1 h1:br0 h1:eth0 h2:eth0 h2:br0 h2:p1 h2p1:eth0",
 		"routed":              "h1p1:eth0 h1:p1 route h1:eth0 h2:eth0 route h2:p1 h2p1:eth0",
+		"two-paths":           "h1p1:eth0 h1:p1 route h1:eth0 h2:eth0 route h2:p1 h2p1:eth0",
 		"netkit":              "h1p1:eth0 h1:p1 route h1:eth0 h2:eth0 route h2:p1 h2p1:eth0",
 		"service-nftables":    "h1p1:eth0 h1:p1 route h1:eth0 h2:eth0 route h2:p1 h2p1:eth0",
 		"service-ipvs":        "h1p1:eth0 h1:p1 route h1:eth0 h2:eth0 route h2:p1 h2p1:eth0",

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 )
@@ -45,6 +46,30 @@ type Command struct {
 	Timeout int `json:"timeout,omitempty"`
 }
 
+// An Announce tells all neighbors on Dev which device has an address now: an ARP announcement, also called gratuitous ARP
+// (RFC 5227, section 3). Without one, they send to the device that had it until they ask again.
+type Announce struct {
+	Dev  string     `json:"dev"`
+	Addr netip.Addr `json:"addr"` // IPv4
+}
+
+// A Flush empties a table of the place's namespace.
+type Flush struct {
+	Table string `json:"table"` // conntrack: every connection that the kernel tracks, with its translation of addresses
+}
+
+// A Reload replaces the packet filter of the place by the same rules, all in one transaction, as firewalls and agents do.
+type Reload struct {
+	Rules string `json:"rules"` // nft (nft -f) or iptables (iptables-nft-restore)
+}
+
+// What a Flush and a Reload can name.
+const (
+	Conntrack = "conntrack"
+	NFT       = "nft"
+	IPTables  = "iptables"
+)
+
 // How many seconds a Command can take, and can be allowed to take: undoing an event has 30 s.
 const (
 	CommandTime    = 10
@@ -69,6 +94,9 @@ func (e Event) Commands() (all []Command) {
 // inverse depends on what it replaced.
 func (p Plan) Inverse(steps []Step) (undo []Step, err error) {
 	for i, s := range slices.Backward(steps) {
+		if s.Flush != nil || s.Reload != nil {
+			continue // traffic fills the table again; the rules are the same
+		}
 		inverse, ok := s.inverse()
 		if !ok {
 			return nil, fmt.Errorf("step %d: what it replaces is not known, so weir cannot undo it; say how (undo)", i+1)
@@ -118,4 +146,30 @@ func (s Step) inverse() (Step, bool) {
 		return Step{In: s.In, Command: &Command{Argv: s.Command.Undo, Timeout: s.Command.Timeout}}, len(s.Command.Undo) > 0
 	}
 	return Step{}, false
+}
+
+// eventShell is Step.shell for the kinds that only events have; nil for others.
+func (s Step) eventShell() []fmt.Stringer {
+	inside := command{"ip", "netns", "exec", s.In}
+	switch {
+	case s.Daemon != nil:
+		return []fmt.Stringer{text(fmt.Sprintf("# %s the daemon %s in %s", s.Daemon.Do, s.Daemon.Name, s.In))}
+	case s.Endpoint != nil:
+		method := "PUT"
+		if s.Endpoint.Gone {
+			method = "DELETE"
+		}
+		return []fmt.Stringer{append(inside, "curl", "-sfX", method, fmt.Sprintf("http://127.0.0.1:%d/endpoints/%s", APIPort, s.Endpoint.Service))}
+	case s.Command != nil:
+		return []fmt.Stringer{append(inside, s.Command.Argv...)}
+	case s.Announce != nil:
+		return []fmt.Stringer{append(inside, "arping", "-U", "-c", "1", "-I", s.Announce.Dev, s.Announce.Addr.String())}
+	case s.Flush != nil:
+		return []fmt.Stringer{append(inside, "conntrack", "-F")}
+	case s.Reload != nil && s.Reload.Rules == IPTables:
+		return []fmt.Stringer{append(inside, "sh", "-c", "iptables-nft-save | iptables-nft-restore")}
+	case s.Reload != nil:
+		return []fmt.Stringer{append(inside, "sh", "-c", "{ echo flush ruleset; nft list ruleset; } | nft -f -")}
+	}
+	return nil
 }

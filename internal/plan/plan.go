@@ -49,6 +49,9 @@ type Step struct {
 	Daemon   *Daemon   `json:"daemon,omitempty"`
 	Command  *Command  `json:"command,omitempty"`
 	Endpoint *Endpoint `json:"endpoint,omitempty"`
+	Announce *Announce `json:"announce,omitempty"`
+	Flush    *Flush    `json:"flush,omitempty"`
+	Reload   *Reload   `json:"reload,omitempty"`
 	Guest    *Guest    `json:"guest,omitempty"`
 	Inside   *Inside   `json:"inside,omitempty"`
 	// Forwards change nothing: they say how packets pass the devices, as a Trace needs to know.

@@ -121,6 +121,16 @@ type Await struct {
 	Timeout int `json:"timeout,omitempty"` // seconds; 0 is DefaultTimeout
 }
 
+// Awaits returns the steps that wait.
+func (p Plan) Awaits() (steps []Step) {
+	for _, s := range p.Steps {
+		if s.Await != nil {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
 // A File is a file in the state directory of a place.
 type File struct {
 	Name    string `json:"name"` // below Dir; missing directories are made

@@ -112,21 +112,14 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 		return s.Service.shell(s.In), nil
 	case s.Await != nil:
 		return s.Await.shell(s.In), nil
-	case s.Daemon != nil:
-		return []fmt.Stringer{text(fmt.Sprintf("# %s the daemon %s in %s", s.Daemon.Do, s.Daemon.Name, s.In))}, nil
-	case s.Endpoint != nil:
-		method := "PUT"
-		if s.Endpoint.Gone {
-			method = "DELETE"
-		}
-		return one("ip", "netns", "exec", s.In, "curl", "-sfX", method, fmt.Sprintf("http://127.0.0.1:%d/endpoints/%s", APIPort, s.Endpoint.Service))
-	case s.Command != nil:
-		return one(append([]string{"ip", "netns", "exec", s.In}, s.Command.Argv...)...)
 	case s.Guest != nil:
 		return []fmt.Stringer{text(fmt.Sprintf("# %s is a guest from here on; weir reaches it through %s", s.In, Expand(shellValues(s.Guest.Host), s.Guest.Socket)[0]))}, nil
 	}
 	if s.Inside != nil {
 		return []fmt.Stringer{text(fmt.Sprintf("# %s is a network namespace inside the guest %s from here on", s.In, s.Inside.Guest))}, nil
+	}
+	if lines := s.eventShell(); lines != nil {
+		return lines, nil
 	}
 	return nil, fmt.Errorf("the step is empty")
 }

@@ -165,6 +165,12 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 		return l.endpoint(ctx, p, s.Endpoint)
 	case s.Command != nil:
 		return l.command(ctx, p, s.Command)
+	case s.Announce != nil:
+		return p.announce(s.Announce)
+	case s.Flush != nil:
+		return p.flush()
+	case s.Reload != nil:
+		return l.reload(ctx, p, s.Reload)
 	case s.Guest != nil:
 		return l.enter(ctx, p, s.Guest)
 	}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/record"
+)
+
+// Every kind of step that only events have and that any machine can do, on a network that goes on over its second link.
+const eventStudy = `networks: [two-paths]
+probes: [udp-outage]
+events:
+- name: all
+  at: 50ms
+  do:
+  - {in: h1, exec: {argv: [nft, add table ip t]}}
+  - {in: h1, reload: {rules: nft}}
+  - {in: h1, flush: {table: conntrack}}
+  - {in: h1, announce: {dev: eth1, addr: 192.0.2.1}}
+  - {in: h2, set: {dev: eth0, down: true}}
+  - {in: h1, command: {argv: [echo, begun]}}
+  undo:
+  - {in: h1, exec: {argv: [nft, delete table ip t]}}
+  - {in: h2, set: {dev: eth0, up: true}}
+  - {in: h1, command: {argv: [echo, undone]}}
+blocks: 1
+duration: LENGTH
+`
+
+// An event happens and is undone in its trial, and when the run is interrupted in it. Of one that is killed nothing is left.
+func TestEventEnds(t *testing.T) {
+	needLab(t)
+	for _, name := range []string{"nft", "ip"} {
+		if _, _, err := facts.Tool(t.Context(), name); err != nil {
+			t.Skip(err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		length string
+		signal syscall.Signal
+		want   int
+	}{"by itself": {"1s", 0, 0}, "interrupted": {"50s", syscall.SIGINT, 4}, "killed": {"50s", syscall.SIGKILL, 128 + 9}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tmp := t.TempDir()
+			dir, file := filepath.Join(tmp, "out"), filepath.Join(tmp, "study.yaml")
+			if err := os.WriteFile(file, []byte(strings.Replace(eventStudy, "LENGTH", tc.length, 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p := start(t, nil, "run", file, "-f", "event=all", "--allow-commands", "--keep-disturbed", "-o", dir)
+			said := func() string {
+				b, _ := os.ReadFile(filepath.Join(dir, "logs", "two-paths", "h1-command.log"))
+				return string(b)
+			}
+			if tc.signal != 0 {
+				eventually(t, "the event begins: "+p.stderr.String(), func() bool { return strings.Contains(said(), "\nbegun") })
+				if err := p.Process.Signal(tc.signal); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := p.status(t); got != tc.want { // waits until all processes are gone
+				t.Fatalf("status %d, want %d\n%s", got, tc.want, &p.stderr)
+			}
+			if undone := strings.Contains(said(), "\nundone"); undone != (tc.signal != syscall.SIGKILL) {
+				t.Errorf("undone %v: %s", undone, said())
+			}
+			if tc.signal != 0 {
+				return
+			}
+			for _, r := range results(t, dir) {
+				if lasted, ok := r.Get(record.EventLasted); r.Status != record.OK || !ok || lasted.Value < 0.5 {
+					t.Errorf("%s: %s %s: the event lasted %v", r.Trial, r.Status, r.Reason, lasted)
+				}
+			}
+		})
+	}
+}
