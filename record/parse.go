@@ -104,7 +104,8 @@ func (p *parser) labels(to **About) bool {
 		(!p.next(`,"place":`) || p.shared(&p.about.Place)) &&
 		(!p.next(`,"end":`) || p.shared(&p.about.End)) &&
 		(!p.next(`,"program":`) || p.shared(&p.about.Program)) &&
-		(!p.next(`,"thread":`) || p.shared(&p.about.Thread))
+		(!p.next(`,"thread":`) || p.shared(&p.about.Thread)) &&
+		(!p.next(`,"goal":`) || p.shared(&p.about.Goal))
 	if *to = p.abouts[p.about]; *to == nil {
 		one := p.about
 		if *to = &one; len(p.abouts) < maxKept {

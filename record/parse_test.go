@@ -28,7 +28,7 @@ func checkParser(t *testing.T, p *parser, line string) (fast bool) {
 func TestParserReadsWhatWriteWrites(t *testing.T) {
 	r := &Result{Trial: "b001-höst", Block: 1, Status: OK, Start: time.Unix(5, 7).UTC(), Elapsed: 1e-9, Config: map[string]string{},
 		Observed: Observed{"a": ")", "b": ""}, Notes: []Note{NoteText.With("w]}"), NoteStalled.With()},
-		Values: []Value{{Name: "x", Unit: "s", Value: -1.5e300}, {Name: "y", About: &About{"a.b", "p", "client", "q", "t/1"}, Hist: "HIST"}}}
+		Values: []Value{{Name: "x", Unit: "s", Value: -1.5e300}, {Name: "y", About: &About{"a.b", "p", "client", "q", "t/1", "0.5%"}, Hist: "HIST"}}}
 	var b bytes.Buffer
 	if err := Write(&b, r); err != nil {
 		t.Fatal(err)

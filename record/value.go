@@ -10,6 +10,7 @@ type About struct {
 	End     string `json:"end,omitempty"`     // client, server, sender or receiver
 	Program string `json:"program,omitempty"` // name of a process, without its arguments
 	Thread  string `json:"thread,omitempty"`  // name of a thread in it
+	Goal    string `json:"goal,omitempty"`    // largest share lost that a search tolerates, such as 0.5%
 }
 
 // A Key identifies a value of a trial.
@@ -26,6 +27,9 @@ func (q Quantity) At(end string) Key { return Key{q, About{End: end}} }
 
 // On is the key of a value of a machine; the whole trial's for "".
 func (q Quantity) On(host string) Key { return Key{q, About{Host: host}} }
+
+// Goal is the key of what a search found for a goal on loss.
+func (q Quantity) Goal(loss string) Key { return Key{q, About{Goal: loss}} }
 
 // Thread is the key of a value of a thread, or of a program without one.
 func (q Quantity) Thread(place, program, thread string) Key {
@@ -48,7 +52,7 @@ func (k Key) about() *About {
 // String prints a key as Prometheus does: cpu.own{end=client}.
 func (k Key) String() string {
 	var labels []string
-	for _, l := range [][2]string{{"host", k.Host}, {"place", k.Place}, {"end", k.End}, {"program", k.Program}, {"thread", k.Thread}} {
+	for _, l := range [][2]string{{"host", k.Host}, {"place", k.Place}, {"end", k.End}, {"program", k.Program}, {"thread", k.Thread}, {"goal", k.Goal}} {
 		if l[1] != "" {
 			labels = append(labels, l[0]+"="+l[1])
 		}

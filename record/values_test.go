@@ -43,6 +43,7 @@ units. ` + "`name`" + ` says what was measured. What it is about stands in field
 | end | client, server, sender or receiver |
 | program | the name of a process, without its arguments |
 | thread | the name of a thread in it |
+| goal | the largest share lost that a search tolerates |
 
     {"name":"cpu.own","end":"client","unit":"core","value":0.93}
     {"name":"cpu.thread","place":"h1","program":"ovs-vswitchd","thread":"handler","unit":"core","value":0.41}

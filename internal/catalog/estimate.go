@@ -82,6 +82,7 @@ func cell(s study.Study, c study.Cell) time.Duration {
 	if err != nil {
 		return 0
 	}
+	_ = u.Decode(p) // Prepare reports an error
 	t := runs(s, p)
 	if s.Duration >= longWindow {
 		t += beforeLong

@@ -36,7 +36,7 @@ type config struct {
 	resume  bool // http-connect over TLS: sessions
 	overTCP bool // dns-rr, dns-lookup
 
-	goal goal // of udp-search
+	aim aim // of udp-search
 
 	stampEvery time.Duration // shortest time between two stamped requests; 0: none
 }

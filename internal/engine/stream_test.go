@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,12 +59,16 @@ func TestUDPSearch(t *testing.T) {
 		t.Skip("slow: run without -short")
 	}
 	for _, loopback := range loopbacks {
-		for _, flags := range []string{"", "--loss 0 --size 1400 --width 10%", "--send gso", "--send mmsg --recv single --nap 0 --phase 5ms"} {
+		for _, flags := range []string{"", "--loss 0 --size 1400 --width 10%", "--send gso", "--send mmsg --recv single --nap 0 --phase 5ms", "--loss 0,1%,5%"} {
 			t.Run(loopback+" "+flags, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
 				var r event.UDPSearch
 				measure(t, &r, append([]string{"run", "udp-search", addr, "--duration", "200ms"}, strings.Fields(flags)...)...)
-				s := tally.Search{Loss: r.Loss, Width: r.Width, Floor: tally.Slowest(r.Width, time.Duration(r.Length*1e9))}
+				var losses []float64
+				for _, g := range r.Goals {
+					losses = append(losses, g.Loss)
+				}
+				s := tally.NewGoals(losses, r.Width, tally.Slowest(r.Width, time.Duration(r.Length*1e9)))
 				for i, p := range r.Phases {
 					if rate, done := s.Next(); done || rate != p.Asked {
 						t.Fatalf("phase %d is at %g packet/s, next %g, done %v", i, p.Asked, rate, done)
@@ -74,8 +79,10 @@ func TestUDPSearch(t *testing.T) {
 					s.Add(p)
 				}
 				_, done := s.Next()
-				if len(r.Phases) == 0 || r.Found != s.Found(done) || done != (r.Limit != event.LimitTime) {
-					t.Errorf("%+v does not follow from its phases: %+v", r, s.Found(done))
+				_, first := s[0].Next()
+				if goals := s.Found(r.Length); len(r.Phases) == 0 || r.Found != s[0].Found(first) || first != (r.Limit != event.LimitTime) ||
+					!slices.Equal(r.Goals, goals) || done && slices.ContainsFunc(goals, func(g event.Goal) bool { return g.Limit == event.LimitTime }) {
+					t.Errorf("%+v does not follow from its phases: %+v", r, goals)
 				}
 				if r.SndBuf <= 0 || r.RcvBuf <= 0 || r.Send == "" || r.Recv == "" || r.Batch < 1 {
 					t.Errorf("%+v", r)

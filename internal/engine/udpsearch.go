@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
@@ -26,10 +27,10 @@ func runUDPSearch(ctx context.Context, c config, s *sock.Stopper, out events) (a
 	return result, nil
 }
 
-// A goal is the aim of a udp-search; its duration bounds the time.
-type goal struct {
-	loss  float64 // largest loss to tolerate, share of the offered datagrams, 0..1
-	width float64 // how close the bounds of the rate are to be
+// An aim is that of a udp-search; its duration bounds the time.
+type aim struct {
+	loss  []float64 // largest losses to tolerate, shares of the offered datagrams, 0..1; nil is defaultLoss
+	width float64   // how close the bounds of the rate are to be
 	phase time.Duration
 }
 
@@ -49,19 +50,28 @@ const (
 )
 
 func (c *config) searchFlags(fs *flag.FlagSet) {
-	c.goal = goal{loss: defaultLoss, width: defaultWidth}
-	share := func(to *float64) func(string) error {
-		return func(s string) (err error) { *to, err = unit.ParsePercent(s); return err }
-	}
-	fs.Func("loss", "udp-search: largest loss to tolerate, such as 0.5%; 0 finds the no-drop rate (default 0.5%)", share(&c.goal.loss))
-	fs.Func("width", "udp-search: how close to bring the bounds of the rate (default 2%)", share(&c.goal.width))
-	fs.DurationVar(&c.goal.phase, "phase", 0, "udp-search: how long to try a rate at a time (default 100ms, or a 40th of the duration)")
+	c.aim.width = defaultWidth
+	fs.Func("loss", "udp-search: largest loss to tolerate, such as 0.5%; 0 finds the no-drop rate; several goals, with commas, in one search (default 0.5%)", func(s string) error {
+		for one := range strings.SplitSeq(s, ",") {
+			loss, err := unit.ParsePercent(one)
+			if err != nil {
+				return err
+			}
+			c.aim.loss = append(c.aim.loss, loss)
+		}
+		return nil
+	})
+	fs.Func("width", "udp-search: how close to bring the bounds of the rate (default 2%)", func(s string) (err error) {
+		c.aim.width, err = unit.ParsePercent(s)
+		return err
+	})
+	fs.DurationVar(&c.aim.phase, "phase", 0, "udp-search: how long to try a rate at a time (default 100ms, or a 40th of the duration)")
 }
 
 func (c *config) finishSearch() error {
-	g := &c.goal
+	g := &c.aim
 	if c.Workload != "udp-search" {
-		if *g != (goal{loss: defaultLoss, width: defaultWidth}) {
+		if g.loss != nil || g.width != defaultWidth || g.phase != 0 {
 			return fmt.Errorf("%s: --loss, --width and --phase are only for udp-search", c.Workload)
 		}
 		return nil
@@ -69,9 +79,13 @@ func (c *config) finishSearch() error {
 	if g.phase == 0 {
 		g.phase = max(min(defaultPhase, c.Duration/defaultPhases), minPhase)
 	}
+	if g.loss == nil {
+		g.loss = []float64{defaultLoss}
+	}
+	if err := event.CheckGoals(g.loss); err != nil {
+		return err
+	}
 	switch {
-	case g.loss < 0 || g.loss >= 1:
-		return fmt.Errorf("loss %g%% is outside 0%%..100%%", 100*g.loss)
 	case g.width < minWidth || g.width > 1:
 		return fmt.Errorf("width %g%% is outside %g%%..100%%", 100*g.width, 100*minWidth)
 	case g.phase < minPhase || g.phase > c.Duration:
@@ -92,12 +106,12 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (r event.U
 	if err != nil {
 		return r, err
 	}
-	s := tally.Search{Loss: c.goal.loss, Width: c.goal.width, Floor: tally.Slowest(c.goal.width, c.goal.phase)}
+	s := tally.NewGoals(c.aim.loss, c.aim.width, tally.Slowest(c.aim.width, c.aim.phase))
 	out.begin()
 	begin, before := sock.Now(), gauge.Read()
 	var phases []event.Phase
 	rate, done := s.Next()
-	for !done && (len(phases) == 0 || sock.Now()-begin+int64(c.goal.phase) < int64(c.Duration)) {
+	for !done && (len(phases) == 0 || sock.Now()-begin+int64(c.aim.phase) < int64(c.Duration)) {
 		p, err := u.phase(ctx, c, tx, rate)
 		if err != nil {
 			return r, err
@@ -112,9 +126,11 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (r event.U
 	if far = last.Since(far); err == nil && far.Check() != nil {
 		err = fmt.Errorf("impossible: the server's %w", far.Check())
 	}
+	length := seconds(int64(c.aim.phase))
+	goals := s.Found(length)
 	return event.UDPSearch{
 		Head: event.NewHead(c.Workload, c.server.String(), c.Size, time.Duration(window)),
-		Loss: s.Loss, Width: s.Width, Length: seconds(int64(c.goal.phase)), Found: s.Found(done), Phases: phases,
+		Loss: c.aim.loss[0], Width: c.aim.width, Length: length, Found: s[0].Found(goals[0].Limit != event.LimitTime), Goals: goals, Phases: phases,
 		Send: c.Send, Batch: c.Batch, Recv: c.Recv, Nap: u.far.Nap.Seconds(),
 		DSCP: u.dscp, SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf, Own: own(used, far, false),
 	}, err
@@ -129,14 +145,14 @@ func (u *udpClient) phase(ctx context.Context, c config, tx *sock.Sender, rate f
 		tx.Interval = float64(time.Second) / rate
 	}
 	tx.First += uint64(tx.Sent)
-	if err := send(c, tx, wire.KindWarmup, time.Duration(settling*float64(c.goal.phase))); err != nil {
+	if err := send(c, tx, wire.KindWarmup, time.Duration(settling*float64(c.aim.phase))); err != nil {
 		return p, err
 	}
 	u.first = tx.First
 	if err := u.ask(ctx, wire.KindBegin, nil, nil); err != nil {
 		return p, fmt.Errorf("begin: %w", err)
 	}
-	if err := send(c, tx, wire.KindMeasure, c.goal.phase); err != nil {
+	if err := send(c, tx, wire.KindMeasure, c.aim.phase); err != nil {
 		return p, err
 	}
 	var r wire.UDPReport

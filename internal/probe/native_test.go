@@ -117,6 +117,7 @@ func TestNativeCommands(t *testing.T) {
 		{UDPRate{Send: "gso"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send gso --batch 64 --recv gro --nap 200µs"},
 		{UDPRate{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send single --batch 1 --recv mmsg --nap 50µs"},
 		{UDPCapacity{}, serve, "run udp-search 10.64.1.1:5201 --duration 5s --warmup 200ms --size 18 --loss 0.5% --width 2% --phase 100ms --send single --batch 1 --recv mmsg --nap 50µs"},
+		{UDPCapacity{Goals: []string{"0", "0.001"}}, serve, "run udp-search 10.64.1.1:5201 --duration 8s --warmup 200ms --size 18 --loss 0%,0.1% --width 2% --phase 100ms --send single --batch 1 --recv mmsg --nap 50µs"},
 		{UDPCapacity{Size: 1400, MaxLoss: "0", Send: "gso"}, serve, "run udp-search 10.64.1.1:5201 --duration 5s --warmup 200ms --size 1400 --loss 0% --width 2% --phase 100ms --send gso --batch 46 --recv gro --nap 200µs"},
 		{Ping{}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 56 --interval 10ms"},
 		{Ping{Size: 1000, Interval: time.Second}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 1000 --interval 1s"},

@@ -189,3 +189,19 @@ func (m Mode) Check() error {
 	}
 	return nil
 }
+
+// MaxGoals bounds the goals of one search, which takes a second or more for each.
+const MaxGoals = 8
+
+// CheckGoals checks the largest losses, 0..1, that a search tolerates.
+func CheckGoals(losses []float64) error {
+	for i, loss := range losses {
+		switch {
+		case loss < 0 || loss >= 1:
+			return fmt.Errorf("loss %g%% is outside 0%%..100%%", 100*loss)
+		case slices.Contains(losses[:i], loss):
+			return fmt.Errorf("loss %g%% is a goal twice", 100*loss)
+		}
+	}
+	return Within("goals:", len(losses), 1, MaxGoals, "")
+}

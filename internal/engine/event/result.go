@@ -122,6 +122,7 @@ type UDPSearch struct {
 	Width  float64 `json:"width"` // asked for
 	Length float64 `json:"phase"` // s
 	Found
+	Goals  []Goal  `json:"goals,omitempty"` // the first is that of Loss
 	Phases []Phase `json:"phases"`
 	Send   string  `json:"send"`  // one of SendModes
 	Batch  int     `json:"batch"` // datagrams per call, at most
@@ -147,6 +148,16 @@ type Found struct {
 	Upper    float64 `json:"upper"`    // the lowest rate offered at which more was lost; 0: none was
 	Limit    string  `json:"limit"`    // why Lower is no higher
 	Inverted float64 `json:"inverted"` // the highest rate above Upper that was carried all the same; 0: none
+}
+
+// A Goal is the result of a search for one goal, in the terms of draft-ietf-bmwg-mlrsearch. Rates are packet/s; 0 is one
+// that the phases do not show.
+type Goal struct {
+	Loss       float64 `json:"loss"`       // goal loss ratio
+	Lower      float64 `json:"lower"`      // relevant lower bound, a rate asked for
+	Upper      float64 `json:"upper"`      // relevant upper bound
+	Throughput float64 `json:"throughput"` // conditional throughput
+	Limit      string  `json:"limit"`      // why Lower is no higher
 }
 
 // A Phase is a short run of datagrams at one rate.

@@ -172,8 +172,10 @@ func (s *Search) bounds() bounds {
 
 // Next returns the rate of the next phase, packet/s (0 is flat out), or that the search is done.
 func (s *Search) Next() (rate float64, done bool) {
+	// A search with another goal can leave loads undecided that matter no longer.
+	known := s.bounds()
 	for _, l := range s.loads {
-		if s.class(l) == undecided {
+		if s.class(l) == undecided && (l.asked == 0 || l.asked > known.from && l.asked < known.to) {
 			return l.asked, false
 		}
 	}
@@ -181,7 +183,7 @@ func (s *Search) Next() (rate float64, done bool) {
 		s.restart()
 		return 0, false
 	}
-	switch b := s.bounds(); {
+	switch b := known; {
 	case len(s.loads) == 1:
 		for _, p := range s.loads[0].phases {
 			rate = max(rate, p.Carried())
@@ -208,6 +210,9 @@ func (s *Search) restart() { s.stride = (1 + s.Width) * (1 + s.Width) }
 
 // step is the factor to the next rate while only one bound is near, the square of the previous one.
 func (s *Search) step() float64 {
+	if s.stride == 0 { // another goal's search began
+		s.restart()
+	}
 	step := s.stride
 	s.stride *= step
 	return step

@@ -32,7 +32,7 @@ func CSV(w io.Writer, results []record.Result) error {
 	for _, k := range more {
 		head = append(head, "asked."+k)
 	}
-	fields(out, append(head, "name", "unit", "value", "missing", "host", "place", "end", "program", "thread")...)
+	fields(out, append(head, "name", "unit", "value", "missing", "host", "place", "end", "program", "thread", "goal")...)
 	for _, x := range results {
 		line := []string{x.Trial, strconv.Itoa(x.Block), string(x.Status), x.Reason, x.Config[analysis.Network], x.Config[analysis.Probe]}
 		for _, k := range more {
@@ -52,7 +52,7 @@ func CSV(w io.Writer, results []record.Result) error {
 				number = strconv.FormatFloat(v.Value, 'g', -1, 64)
 			}
 			k := v.Key()
-			fields(out, append(slices.Clip(line), string(v.Name), v.Unit, number, missing, k.Host, k.Place, k.End, k.Program, k.Thread)...)
+			fields(out, append(slices.Clip(line), string(v.Name), v.Unit, number, missing, k.Host, k.Place, k.End, k.Program, k.Thread, k.Goal)...)
 		}
 	}
 	out.Flush()
