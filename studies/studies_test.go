@@ -24,7 +24,7 @@ func TestShipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"applications", "cluster", "cni-comparison", "cni-comparison-load", "cni-comparison-mpi", "cni-comparison-one-host", "cni-comparison-sizes",
+		"applications", "bmwg-latency", "bmwg-resources", "bmwg-scaling", "bmwg-throughput", "cluster", "cni-comparison", "cni-comparison-load", "cni-comparison-mpi", "cni-comparison-one-host", "cni-comparison-sizes",
 		"data-paths", "direction-matrix", "docker-overlay-throughput", "fragmentation", "gro", "guest-queues", "ladder", "latency-under-load", "link-limited", "macvlan-veth-ipvlan", "macvlan-veth-ipvlan-one-host",
 		"message-size", "mpi", "mtu", "multihop", "multihop-far", "offload", "overlay-cost", "overlay-hook", "overlay-in-guests", "overlay-vs-ovs", "overlay-vs-ovs-one-host", "policy-rules", "quick", "scaling", "services",
 		"spread-flows", "star", "terway-zones",
