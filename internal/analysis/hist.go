@@ -61,13 +61,11 @@ func (r *Row) tails(blocks []block) {
 	}
 }
 
-// A block is the response times of one block, of one trial after the other.
+// A block is the response times of the trials of one block, ns.
 type block struct {
 	number int
-	counts []count
+	trials []*hdrhistogram.PackedHistogram
 }
-
-type count struct{ time, n int64 } // ns
 
 // beyondIn returns, by block, how many responses are beyond the time that a share of all exceeds,
 // and how many there are. Responses at that time count by the fraction that makes the share exact.
@@ -81,14 +79,19 @@ func beyondIn(blocks []block, all []hdrhistogram.Bar, total int64, share float64
 	fraction := (want - beyond) / float64(max(all[at].Count, 1))
 	part, whole = make([]float64, len(blocks)), make([]float64, len(blocks))
 	for i, b := range blocks {
-		for _, c := range b.counts {
-			n := float64(c.n)
-			whole[i] += n
-			switch {
-			case c.time > all[at].To:
-				part[i] += n
-			case c.time >= all[at].From:
-				part[i] += fraction * n
+		for _, h := range b.trials {
+			for time, count := range h.ForEachBucket {
+				n := float64(count)
+				if time > LongestTime {
+					break
+				}
+				whole[i] += n
+				switch {
+				case time > all[at].To:
+					part[i] += n
+				case time >= all[at].From:
+					part[i] += fraction * n
+				}
 			}
 		}
 	}
@@ -137,12 +140,7 @@ func (s *Sample) merged() (all *hdrhistogram.Histogram, blocks []block, unreadab
 			blocks = append(blocks, block{number: t.Block})
 		}
 		b := &blocks[len(blocks)-1]
-		b.counts = slices.Grow(b.counts, int(h.Populated()))
-		for time, n := range h.ForEachBucket {
-			if time <= LongestTime {
-				b.counts = append(b.counts, count{time, n})
-			}
-		}
+		b.trials = append(b.trials, h)
 	}
 	return all, blocks, unreadable, tooLong
 }

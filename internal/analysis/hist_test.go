@@ -58,17 +58,13 @@ func TestPercentileIntervals(t *testing.T) {
 			r, level := Row{}, rng.NormFloat64()
 			all, bs := hdrhistogram.New(1, LongestTime, 3), []block(nil)
 			for b := range blocks {
-				h := hdrhistogram.New(1, 1e6, 3)
+				h := hdrhistogram.NewPacked(1, 1e6, 3)
 				for range requests { // log-normal, with a level of its own for each block
 					_ = h.RecordValue(int64(20_000 * math.Exp(0.1*level+0.3*rng.NormFloat64())))
 				}
 				level = rho*level + math.Sqrt(1-rho*rho)*rng.NormFloat64()
-				all.Merge(h)
-				one := block{number: b}
-				for _, bar := range h.Distribution() {
-					one.counts = append(one.counts, count{bar.From, bar.Count})
-				}
-				bs = append(bs, one)
+				h.MergeInto(all)
+				bs = append(bs, block{b, []*hdrhistogram.PackedHistogram{h}})
 			}
 			r.Hist = all
 			r.tails(bs)

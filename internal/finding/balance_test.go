@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,6 +171,15 @@ func TestFragmentsAreNoDatagrams(t *testing.T) {
 		if f.Rule == "loss-not-located" {
 			t.Errorf("%s", f.Text)
 		}
+	}
+}
+
+// The mean sizes of a long run take memory for its trials once, not once for each of them.
+func TestSizesOfManyTrials(t *testing.T) {
+	hop := evidence.Hop{In: "h1", Dev: "eth0", Data: evidence.Flow{Packets: 10, Bytes: 640}}
+	all := slices.Repeat([]analysis.Observed{{Evidence: &evidence.Trial{Path: []evidence.Hop{hop}}}}, 1000)
+	if n := testing.AllocsPerRun(1, func() { meanSizes(all) }); n > 100 {
+		t.Errorf("%v allocations for %d trials of one device", n, len(all))
 	}
 }
 

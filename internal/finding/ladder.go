@@ -144,13 +144,14 @@ func meanSizes(all []analysis.Observed) map[device]float64 {
 		}
 	}
 	for at, of := range flows {
-		var each []float64
-		for _, f := range of {
-			each = append(each, f.Size())
+		each := make([]float64, len(of))
+		for i, f := range of {
+			each[i] = f.Size()
 		}
 		var sum evidence.Flow
-		for _, f := range of {
-			if f.Size() <= foreignSize*stat.Middle(each) {
+		most := foreignSize * stat.Middle(each)
+		for i, f := range of {
+			if each[i] <= most {
 				sum.Packets, sum.Bytes = sum.Packets+f.Packets, sum.Bytes+f.Bytes
 			}
 		}
