@@ -97,7 +97,7 @@ func (k kubectl) call(ctx context.Context, stdin []byte, args ...string) ([]byte
 		what, _, _ = strings.Cut(what, " -")
 		return nil, &refusal{what, words(said.buf.String()), err}
 	}
-	return out.buf.Bytes(), nil
+	return out.buf, nil
 }
 
 // get decodes what `kubectl get ARGS -o json` prints.
@@ -163,20 +163,25 @@ func decodeStored(b []byte) (all []stored, err error) {
 
 var errTooMuch = errors.New("printed more")
 
-// A limited buffer refuses what would exceed max bytes. Then the program that prints it ends. It must not embed its
-// buffer, whose ReadFrom io.Copy prefers to Write.
+// A limited buffer refuses what would exceed max bytes. Then the program that prints it ends. It never takes more than max,
+// where a bytes.Buffer would double beyond it.
 type limited struct {
-	buf bytes.Buffer
+	buf []byte
 	max int
 	err error
 }
 
 func (l *limited) Write(b []byte) (int, error) {
-	if l.buf.Len()+len(b) > l.max {
-		l.err = errTooMuch
+	need := len(l.buf) + len(b)
+	if need > l.max {
+		l.buf, l.err = nil, errTooMuch
 		return 0, errTooMuch
 	}
-	return l.buf.Write(b)
+	if need > cap(l.buf) {
+		l.buf = append(make([]byte, 0, min(l.max, max(need, 2*cap(l.buf)))), l.buf...)
+	}
+	l.buf = append(l.buf, b...)
+	return len(b), nil
 }
 
 // A capped buffer keeps the last half of max bytes or more. Its writer never blocks.

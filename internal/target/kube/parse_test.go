@@ -107,11 +107,24 @@ func TestCapped(t *testing.T) {
 func TestCallIsBounded(t *testing.T) {
 	const much = 100_000
 	l, c := &limited{max: 10}, &capped{max: 10}
-	if _, err := io.Copy(l, strings.NewReader(strings.Repeat("x", much))); !errors.Is(err, errTooMuch) || !errors.Is(l.err, errTooMuch) || l.buf.Len() > 10 {
-		t.Errorf("%d bytes, %v", l.buf.Len(), err)
+	if _, err := io.Copy(l, strings.NewReader(strings.Repeat("x", much))); !errors.Is(err, errTooMuch) || !errors.Is(l.err, errTooMuch) || l.buf != nil {
+		t.Errorf("%d bytes, %v", len(l.buf), err)
 	}
 	if n, err := io.Copy(c, strings.NewReader(strings.Repeat("x", much))); n != much || err != nil || c.buf.Len() > 10 {
 		t.Errorf("%d bytes, %v", c.buf.Len(), err)
+	}
+}
+
+// What a call keeps takes no more memory than its bound, also just below it.
+func TestCallTakesItsBound(t *testing.T) {
+	l := limited{max: 1000}
+	for range 99 {
+		if n, err := l.Write(make([]byte, 10)); n != 10 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if len(l.buf) != 990 || cap(l.buf) > 1000 {
+		t.Errorf("%d bytes take %d, want at most 1000", len(l.buf), cap(l.buf))
 	}
 }
 
