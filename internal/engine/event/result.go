@@ -157,7 +157,7 @@ type Goal struct {
 	Lower      float64 `json:"lower"`      // relevant lower bound, a rate asked for
 	Upper      float64 `json:"upper"`      // relevant upper bound
 	Throughput float64 `json:"throughput"` // conditional throughput
-	Limit      string  `json:"limit"`      // why Lower is no higher
+	Limit      string  `json:"limit"`      // what keeps Lower from being higher
 }
 
 // A Phase is a short run of datagrams at one rate.

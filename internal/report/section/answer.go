@@ -259,7 +259,7 @@ func (s source) reach() string {
 		text = say("All %d intervals [ ] hold with %s %% confidence.", n, prose.Trim(100*s.p.Confidence))
 	}
 	if slices.ContainsFunc(s.glancedRows(), glanced.contradicted) {
-		text = prose.Sentences(text, say("A ratio compares trials of the same block, so it can differ from the medians beside it: the machine changed between blocks."))
+		text = prose.Sentences(text, say("A ratio compares trials of the same block, so it can differ from the medians beside it where values vary between blocks."))
 	}
 	if other := s.otherRun(); other != "" {
 		return prose.Sentences(text, other, say("Another machine differs more, and no NIC was part of this."))

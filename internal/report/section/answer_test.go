@@ -163,7 +163,9 @@ func TestTell(t *testing.T) {
 		"No difference from host was seen in 1 comparison; one of 20 % would have shown.":                                                                                   {none},
 		"Too noisy to tell, for not even a doubling would have shown: TCP throughput of b.":                                                                                 {noisy},
 		"No difference from host was seen in 1 comparison; one of 20 % would have shown. Too noisy to tell, for not even a doubling would have shown: TCP throughput of b.": {none, noisy},
-		"5 of 5 comparisons are too noisy to tell: not even a doubling would have shown.":                                                                                   {noisy, noisy, noisy, noisy, noisy},
+		"Of 5 networks, 4 differ from host. The largest effects: a keeps 10.0 % [9.0, 11.0] of TCP throughput; c keeps 20.0 % [19.0, 21.0] of TCP throughput; d keeps 30.0 % [29.0, 31.0] of TCP throughput. Too noisy to tell, for not even a doubling would have shown: TCP throughput of b.": {
+			rate("e", between(0.9, 0.88, 0.93)), rate("d", between(0.3, 0.29, 0.31)), noisy, rate("c", between(0.2, 0.19, 0.21)), rate("a", between(0.1, 0.09, 0.11))},
+		"5 of 5 comparisons are too noisy to tell: not even a doubling would have shown.": {noisy, noisy, noisy, noisy, noisy},
 		"Too few.": {rate("a", stat.Interval{Center: 0.3, N: 3})},
 		"Compared with host, a keeps 50 % [40, 60] of TCP throughput. No other difference was seen (1 of 3 comparisons); one of 20 % would have shown. Too few blocks for the other 1 of 3 comparisons.": {
 			rate("a", between(0.5, 0.4, 0.6)), none, rate("c", stat.Interval{Center: 0.3, N: 3})},

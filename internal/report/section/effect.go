@@ -260,7 +260,7 @@ func Tell(all []Effect, against, few string, noun func(string) string) (out []st
 		out = append(out, text)
 		var same []string
 		for _, name := range none0.Keys {
-			if by.Of[name] == nil {
+			if by.Of[name] == nil && slices.ContainsFunc(none, func(e Effect) bool { return e.Network == name && !e.noisy() }) {
 				same = append(same, noun(name))
 			}
 		}
@@ -277,6 +277,8 @@ const mostNetworks = 3
 // tooNoisy is the smallest difference that a comparison which tells nothing would have shown: a doubling.
 const tooNoisy = 1
 
+func (e Effect) noisy() bool { return e.Detectable > tooNoisy }
+
 // others says what the comparisons without a difference mean. One that would not have shown a doubling is not among those
 // where none was seen.
 func others(all []Effect, shown, of, unknown int, against string, noun func(string) string) (out []string) {
@@ -287,7 +289,7 @@ func others(all []Effect, shown, of, unknown int, against string, noun func(stri
 		case e.Ratio.Open():
 			open++
 			none = append(none, e)
-		case e.Detectable > tooNoisy:
+		case e.noisy():
 			noisy = append(noisy, e)
 		default:
 			would = max(would, e.Detectable)

@@ -137,7 +137,7 @@ func (s source) trialChart(t analysis.Table, order []place) doc.Figure {
 	// A mark that all trials have marks none, and would be half of a large page.
 	all := allDisturbed(t)
 	if all {
-		f.Note = prose.Sentences(f.Note, say("Every trial that counts is disturbed, so no mark says so."))
+		f.Note = prose.Sentences(f.Note, say("No trial is undisturbed, so no mark says so."))
 	}
 	for _, r := range t.Rows {
 		row := chart.TrialRow{Name: r.Network, Color: s.color(r.Network), Median: r.Value.Center * factor}
@@ -211,7 +211,7 @@ func (s source) trials(t analysis.Table, order []place) doc.Section {
 	}
 	all := allDisturbed(t)
 	if all {
-		out.Notes = append(out.Notes, say("Every trial that counts is disturbed, so no mark says so."))
+		out.Notes = append(out.Notes, say("No trial is undisturbed, so no mark says so."))
 	}
 	factor, label, digits := inTrials(t)
 	blocks.Unit = prose.Comma(MetricName(t.Metric), label)

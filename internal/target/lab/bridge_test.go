@@ -84,7 +84,7 @@ func packets(t *testing.T, s *target.Site, node string) (fd int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proto := binary.BigEndian.Uint16(binary.NativeEndian.AppendUint16(nil, unix.ETH_P_IP))
+	proto := hostOrder(unix.ETH_P_IP)
 	err = p.ns.Do(func() (err error) {
 		if fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, int(proto)); err != nil {
 			return err
