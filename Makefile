@@ -15,7 +15,7 @@ PACKAGES += chromium
 PACKAGES += strace
 PACKAGES += librsvg2-bin
 PACKAGES += openmpi-bin netpipe-openmpi netpipe-tcp
-PACKAGES += redis-server redis-tools nginx-light wrk nghttp2-client unbound dnsperf postgresql haproxy
+PACKAGES += redis-server redis-tools nginx-light wrk nghttp2-client unbound dnsperf postgresql haproxy openssl
 
 export CGO_ENABLED := 0
 
@@ -156,6 +156,11 @@ provoke: ## provoke every fault of docs/faults.md five times, and measure 150 so
 
 planted: ## plant the effects of cmd/weir/testdata/planted.yaml beside a sound network, and judge what weir says; 20 minutes, needs root and an idle machine
 	go test ./cmd/weir -run 'TestPlanted$$' -count=1 -timeout 2h -v -planted -planted-page $(CURDIR)/docs/planted.md
+
+.PHONY: agreement
+agreement: ## compare the engine with wrk, h2load and dnsperf at one request in flight; 2 minutes, needs an idle machine with two CPUs
+	./scripts/install-tools $(PACKAGES)
+	go test ./internal/engine/agreetest -count=1 -timeout 1h -v -agree 15 -page $(CURDIR)/docs/agreement.md
 
 .PHONY: documents
 documents: build ## repeat every figure of the documents, in fast forms, with the results of `make results` where they exist; an hour, needs an idle machine

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/engine/web"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/labtest"
 	"github.com/weir-bench/weir/internal/network"
@@ -205,5 +208,51 @@ func TestSharedENINeeds(t *testing.T) {
 				t.Error(err) // something else is wrong
 			}
 		})
+	}
+}
+
+// Two proxies with mtls carry what programs say, and the server's refuses who has no certificate. One that has expired ends a
+// trial with the reason.
+func TestMutualTLSInTheLab(t *testing.T) {
+	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
+	tp, p := labtest.Plan(t, &network.Proxy{L7: true, At: network.ProxyBoth, MTLS: true, Threads: 2}, topo.Spec{})
+	for _, program := range p.Programs() {
+		if _, _, err := facts.Tool(t.Context(), program); facts.Find(program) == "" {
+			t.Skip(err)
+		}
+	}
+	built := labtest.Up(t, tp, p, "")
+	for _, pr := range []probe.Probe{&probe.TCPRR{}, &probe.HTTPRR{}, &probe.HTTPRR{Connect: true}, &probe.HTTPRR{TLS: true}, &probe.TCPStream{}} {
+		succeeds(t, built, pr)
+	}
+	for _, mtls := range []bool{false, true} {
+		tp, p := labtest.Plan(t, &network.Proxy{At: network.ProxyBoth, MTLS: mtls, Threads: 2}, topo.Spec{})
+		beside := plan.End{Label: plan.Host, Node: built.Server.Host, Host: built.Server.Host, Addr: tp.Hosts[1].Addr.Addr(), Dev: "br0"}
+		r := labtest.Run(t, labtest.Ends(t, labtest.Build(t, tp, p), p, beside, built.Server), &probe.TCPCRR{})
+		if refused := r.Status == record.Failed; refused != mtls {
+			t.Errorf("mtls %t: a client without a certificate: %s %s", mtls, r.Status, r.Reason)
+		}
+	}
+
+	old, err := web.Identify(time.Unix(0, 0), time.Now().Add(-time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(old.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: old.Certificate[0]}))
+	content := map[string]string{plan.CA: certificate, plan.Identity: certificate + string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))}
+	for i, s := range p.Steps {
+		if s.File != nil && content[s.File.Content] != "" {
+			p.Steps[i].File = &plan.File{Name: s.File.Name, Content: content[s.File.Content]}
+		}
+	}
+	if r := labtest.Run(t, labtest.Up(t, tp, p, ""), &probe.HTTPRR{}); r.Status == record.OK || !strings.Contains(r.Reason, "certificate has expired") {
+		t.Errorf("an expired certificate: %s %s", r.Status, r.Reason)
 	}
 }

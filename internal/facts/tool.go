@@ -51,6 +51,7 @@ func Tools() []ToolInfo {
 		{"ipvsadm", "ipvsadm", []string{"--version"}, `ipvsadm v(\S+)`},
 		{"kube-proxy", "make kube", []string{"--version"}, `Kubernetes v(\S+)`},
 		{"nft", "nftables", []string{"--version"}, `nftables v(\S+)`},
+		{"openssl", "openssl", []string{"version"}, `OpenSSL (\S+)`},
 		{"ovs-vsctl", "openvswitch-switch", []string{"--version"}, `\(Open vSwitch\) (\S+)`},
 		{"ovs-vswitchd", "openvswitch-switch", []string{"--version"}, `\(Open vSwitch\) (\S+)`},
 		{"ovsdb-server", "openvswitch-switch", []string{"--version"}, `\(Open vSwitch\) (\S+)`},

@@ -66,6 +66,7 @@ func TestTool(t *testing.T) {
 		"iptables":                         {"iptables v1.8.9 (nf_tables)", "1.8.9"},
 		"kube-proxy":                       {"Kubernetes v1.33.13", "1.33.13"},
 		"nft":                              {"nftables v1.0.6 (Lester Gooch #5)", "1.0.6"},
+		"openssl":                          {"OpenSSL 3.0.19 27 Jan 2026 (Library: OpenSSL 3.0.19 27 Jan 2026)", "3.0.19"},
 		"ovs-vsctl":                        {"ovs-vsctl (Open vSwitch) 3.1.0\nDB Schema 8.3.1", "3.1.0"},
 		"ovs-vswitchd":                     {"ovs-vswitchd (Open vSwitch) 3.1.0", "3.1.0"},
 		"ovsdb-server":                     {"ovsdb-server (Open vSwitch) 3.1.0", "3.1.0"},

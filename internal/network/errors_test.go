@@ -50,6 +50,7 @@ func TestErrors(t *testing.T) {
 		{network.GeneveOverlay{VNI: 1, Port: 6081}, one, "geneve-overlay: needs exactly 2 hosts, topology has 1"},
 		{network.WireGuard{Port: 0}, two, "wireguard: invalid port 0: want 1 to 65535"},
 		{network.IPIP{}, topology(t, topo.Spec{IPv6: true}), "ipip: supports only IPv4, for pods and hosts; use vxlan-overlay or wireguard"},
+		{network.Proxy{MTLS: true, At: network.ProxyServer, Threads: 2}, two, "proxy-l4: mtls needs a proxy at both ends, not at: server; leave one of them out"},
 		{network.OVS{Datapath: "dpdk", Interface: "veth"}, one, `ovs: invalid datapath "dpdk": want auto, system or netdev`},
 		{network.OVS{Datapath: "auto", Interface: "tap"}, one, `ovs: invalid interface "tap": want veth or internal`},
 		{network.OVS{Datapath: "auto", Interface: "veth"}, two, "ovs: needs exactly 1 host, topology has 2"},

@@ -133,10 +133,20 @@ func (p Plan) Awaits() (steps []Step) {
 
 // A File is a file in the state directory of a place.
 type File struct {
-	Name    string `json:"name"` // below Dir; missing directories are made
-	Content string `json:"content"`
+	Name    string `json:"name"`           // below Dir; missing directories are made
+	Content string `json:"content"`        // {ca} or {identity} alone stands for certificates, see CA
 	Mode    uint32 `json:"mode,omitempty"` // permission bits; 0 is 0644
 }
+
+// A plan holds no keys: they are made when it is applied. As the content of a File, CA stands for the certificate of the
+// network's own authority, and Identity for a new key and its certificate by that authority, for TLS at either end, both
+// in the form of PEM. The authority's key is nowhere in a file.
+const (
+	CA       = "{ca}"
+	Identity = "{identity}"
+	// IdentityName is the name in the certificates: an address can change on the path.
+	IdentityName = "weir.test"
+)
 
 // Perm returns the mode in force.
 func (f File) Perm() uint32 { return cmp.Or(f.Mode, 0o644) }

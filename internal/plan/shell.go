@@ -291,11 +291,25 @@ func (a Adopt) shell(in string) []fmt.Stringer {
 
 func (f File) shell(in string) []fmt.Stringer {
 	name := path.Join(shellDir(in), f.Name)
+	if f.Content == CA || f.Content == Identity {
+		return f.certificates(name)
+	}
 	content := command{"printf", "%s", Expand(shellValues(in), f.Content)[0]}
 	return []fmt.Stringer{
 		command{"mkdir", "-p", path.Dir(name)},
 		text(fmt.Sprintf("%s > %s", content, quote(name))),
 		command{"chmod", strconv.FormatUint(uint64(f.Perm()), 8), name}}
+}
+
+// certificates writes what CA or Identity stands for. It uses openssl(1) from 3.0 on, and keeps the authority's key in /run.
+func (f File) certificates(name string) []fmt.Stringer {
+	const ca, newKey = "/run/weir/ca", "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc"
+	lines := []fmt.Stringer{command{"sh", "-c", fmt.Sprintf("umask 077; test -s %[1]s.pem || %[2]s -subj /CN=weir -keyout %[1]s.key -out %[1]s.pem", ca, newKey)}}
+	if f.Content == CA {
+		return append(lines, command{"cp", ca + ".pem", name})
+	}
+	return append(lines, command{"sh", "-c", fmt.Sprintf("umask 077; %[1]s -CA %[2]s.pem -CAkey %[2]s.key -subj /CN=%[3]s -addext subjectAltName=DNS:%[3]s -keyout - > %[4]s",
+		newKey, ca, IdentityName, quote(name))})
 }
 
 // shell starts the service in the background and waits for Ready. The reader has to stop it.

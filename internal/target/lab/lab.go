@@ -39,6 +39,7 @@ type lab struct {
 	found    map[string]string
 	values   map[string]string         // replacements for names in braces
 	keys     map[[2]string]wgtypes.Key // WireGuard keys by place and device
+	ca       *authority                // nil until a file needs a certificate
 	devices  int32                     // number of numbered devices (see number)
 	delayBy  string                    // byNetem or byQueue, once a step has delayed a bridge's port
 	dir      *os.File                  // shared by places without their own file tree; nil when the kernel is too old

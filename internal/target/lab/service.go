@@ -53,6 +53,12 @@ func (l *lab) file(p *place, f *plan.File) error {
 		return fmt.Errorf("file %q is outside the state directory", f.Name)
 	}
 	content := plan.Expand(l.values, f.Content)[0]
+	if f.Content == plan.CA || f.Content == plan.Identity {
+		var err error
+		if content, err = l.certificates(f.Content); err != nil {
+			return fmt.Errorf("certificate %s: %w", f.Name, err)
+		}
+	}
 	return p.host.Do(func() error {
 		name := filepath.Join(hostns.Dir, f.Name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
