@@ -24,7 +24,7 @@ import (
 const (
 	width      = 352.0
 	wide       = 460.0 // of charts with more text than fits, which scroll on a phone
-	nameMax    = 122.0 // of the column of names
+	nameMax    = 150.0 // of the column of names
 	textSize   = 12.5
 	smallSize  = 11.0
 	gap        = 10.0
@@ -115,6 +115,22 @@ func clip(s string, w, size float64) string {
 		}
 	}
 	return "…"
+}
+
+// wrapped breaks a name into lines as wide as w, behind a comma, a hyphen or a space.
+func wrapped(name string, w, size float64) []string {
+	if textWidth(name, size) <= w {
+		return []string{name}
+	}
+	for _, behind := range []string{", ", "，", "-", " "} {
+		for at := strings.LastIndex(name, behind); at > 0; at = strings.LastIndex(name[:at], behind) {
+			line, rest := strings.TrimSpace(name[:at+len(behind)]), strings.TrimSpace(name[at+len(behind):])
+			if rest != "" && textWidth(line, size) <= w {
+				return append([]string{line}, wrapped(rest, w, size)...)
+			}
+		}
+	}
+	return []string{clip(name, w, size)}
 }
 
 // nameColumn returns the width of a column of names, and the names clipped to it.

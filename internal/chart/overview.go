@@ -1,8 +1,10 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Overview has all ratios of a run on one logarithmic axis: groups of rows, each a dot with its interval, and a line at 1.
@@ -21,13 +23,16 @@ const (
 	// headHeight, rowHeight and tightHeight are those of a heading, of a row, and of one among many.
 	headHeight, rowHeight, tightHeight = 20.0, 20.0, 15.0
 	manyOverview                       = 20
+	// nextLine is from a line of a name to the next one.
+	nextLine = 13.0
 )
 
 func (v Overview) SVG() (string, error) {
 	lo, hi := 1.0, 1.0
 	var all []Row
+	names := [][]string{}
 	for _, g := range v.Groups {
-		all = append(all, Row{Name: g.Name})
+		all, names = append(all, Row{}), append(names, nil)
 		for _, r := range g.Rows {
 			if err := finite(r.Name, r.numbers()...); err != nil {
 				return "", err
@@ -38,12 +43,14 @@ func (v Overview) SVG() (string, error) {
 			if r.Value > 0 {
 				lo, hi = min(lo, r.Value), max(hi, r.Value)
 			}
-			r.Name = "  " + r.Name
-			all = append(all, r)
+			lines := wrapped(r.Name, nameMax, textSize)
+			r.Name = slices.MaxFunc(lines, func(a, b string) int { return cmp.Compare(textWidth(a, textSize), textWidth(b, textSize)) })
+			all, names = append(all, r), append(names, lines)
 		}
 	}
 	lo, hi = v.reach(lo/roomy, hi*roomy)
 	g := newGrid(all, 18)
+	g.left += gap // rows are indented
 	height := rowHeight
 	if len(all) > manyOverview {
 		height = tightHeight
@@ -54,8 +61,9 @@ func (v Overview) SVG() (string, error) {
 		ys[n] = y - 6
 		for range v.Groups[i].Rows {
 			n++
-			ys[n] = y + height/2
-			y += height
+			high := height + nextLine*float64(len(names[n])-1)
+			ys[n] = y + high/2
+			y += high
 		}
 		n++
 	}
@@ -72,7 +80,9 @@ func (v Overview) SVG() (string, error) {
 		for _, r := range group.Rows {
 			n++
 			c.mark("", group.Name+", "+r.tip())
-			c.text(inkMuted, start, textSize, gap, ys[n]+4, g.names[n])
+			for i, line := range names[n] {
+				c.text(inkMuted, start, textSize, gap, ys[n]+4+nextLine*(float64(i)-float64(len(names[n])-1)/2), line)
+			}
 			c.text(inkFG, end, textSize, width, ys[n]+4, r.Label)
 			c.clipped(a, r, ys[n])
 			c.shut()

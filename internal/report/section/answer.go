@@ -40,30 +40,29 @@ func Answers(r *account.Account) []string {
 	return s.answer()
 }
 
-// answer tells the networks without a result, then what the study compares: its own comparisons, in its order, and the
-// networks with the baseline.
+// answer begins with what the study asks about: its own comparisons, in its order, the steps from UDP to TCP, hops or tools,
+// and else what networks cost. What was not measured comes last: the rest answers without it, or there is no rest.
 func (s source) answer() (out []string) {
-	out = append(s.without(), s.downtime()...)
-	networks := s.compared()
-	if len(s.Contrasts) > 0 && s.Contrasts[0].Baseline() != "" { // the study asks about networks first
-		out = slices.Concat(out, networks, s.sentences())
-	} else {
-		out = slices.Concat(out, s.sentences(), networks)
+	stated, missing := s.sentences()
+	missing = append(missing, s.without()...)
+	networks, out := s.compared(), s.downtime()
+	switch {
+	case len(s.Contrasts) > 0 && s.Contrasts[0].Baseline() != "": // the study asks about networks first
+		out = slices.Concat(out, networks, stated, s.overHops())
+	case len(s.Contrasts) > 0 || s.Question == custom || s.p.Unpaired:
+		out = slices.Concat(out, stated, networks, s.overHops())
+	default:
+		out = slices.Concat(out, s.steps(), s.overHops(), s.toolsAgree(), networks)
 	}
 	for i := len(out) - 1; i > 0; i-- {
 		if slices.Contains(out[:i], out[i]) { // too few blocks, of both kinds of comparisons
 			out = slices.Delete(out, i, i+1)
 		}
 	}
-	for _, n := range s.p.Networks {
-		if text := s.hopClause(n); text != "" {
-			out = append(out, say("%s: %s", n, text))
-		}
-	}
 	for _, l := range s.standingLines(false) {
 		out = append(out, l.Text)
 	}
-	if len(s.p.Networks) == 1 && len(s.p.Contrasts) == 0 && len(out) == 0 {
+	if out = append(out, missing...); len(s.p.Networks) == 1 && len(s.p.Contrasts) == 0 && len(out) == 0 {
 		out = append(out, s.alone()...)
 	}
 	if len(out) == 0 {
@@ -163,82 +162,6 @@ func (s source) ratios() (out []stat.Interval) {
 	return out
 }
 
-// longestReason is the longest reason of a failed trial in the answer, in characters: programs print what they like.
-const longestReason = 100
-
-// without names the networks that have no result at all, and those that lack one under some probe, with the most frequent
-// reason.
-func (s source) without() (out []string) {
-	type lack struct{ probe, reason string } // probe is "": of all
-	type place struct{ networks, reason string }
-	var by doc.Groups[lack, string]
-	var probes doc.Groups[place, string]
-	for _, n := range s.p.Networks {
-		tables, empty := 0, []analysis.Table{}
-		all := map[string]int{}
-		for _, t := range s.p.Tables {
-			r, ok := t.Row(n)
-			if !ok || len(r.Points) == 0 {
-				continue
-			}
-			if tables++; r.Counted() > 0 {
-				continue
-			}
-			empty = append(empty, t)
-			for _, p := range r.Points {
-				all[p.Reason]++
-			}
-		}
-		switch {
-		case len(empty) == 0:
-		case len(empty) == tables:
-			by.Add(lack{"", often(all)}, n)
-		default:
-			for _, t := range empty {
-				r, _ := t.Row(n)
-				all := map[string]int{}
-				for _, p := range r.Points {
-					all[p.Reason]++
-				}
-				of := prose.Comma(Value(s.Words, t.Probe, t.Metric), prose.Levels(t.Levels))
-				by.Add(lack{of, often(all)}, n)
-			}
-		}
-	}
-	for _, k := range by.Keys {
-		if k.probe != "" {
-			probes.Add(place{prose.And(by.Of[k]), k.reason}, k.probe)
-			continue
-		}
-		out = append(out, because(say("%s: no result", prose.And(by.Of[k])), k.reason))
-	}
-	for _, k := range probes.Keys {
-		all := probes.Of[k]
-		if n := len(all); n > mostTold {
-			all = append(all[:mostTold-1:mostTold-1], say("%d more", n-mostTold+1))
-		}
-		out = append(out, because(say("%s: no %s", k.networks, prose.And(all)), k.reason))
-	}
-	return out
-}
-
-// because adds a reason to a sentence, and ends it.
-func because(text, reason string) string {
-	if reason != "" {
-		text = say("%s (%s)", text, word(reason))
-	}
-	return say("%s.", text)
-}
-
-func often(all map[string]int) (reason string) {
-	for r, n := range all {
-		if m := all[reason]; r != "" && (reason == "" || n > m || n == m && r < reason) {
-			reason = r
-		}
-	}
-	return prose.Reason(reason, longestReason)
-}
-
 // reach says how sure the answer is, and what another run or machine may change.
 func (s source) reach() string {
 	if s.p.Unpaired {
@@ -295,11 +218,11 @@ func (s source) otherRun() string {
 		if !usual.shown() {
 			return say("If runs differ by the usual %.0f %%, %s of %s is not shown to differ over others.", 100*stat.UsualTau, usual.Of, s.Noun(usual.Network))
 		}
-		return say("If runs differ by the usual %.0f %%, %s %s over others.", 100*stat.UsualTau, s.Noun(usual.Network), predicate([]Effect{usual}))
+		return say("If runs differ by the usual %.0f %%, %s %s over others.", 100*stat.UsualTau, s.Noun(usual.Network), predicate([]Effect{usual}, 1))
 	case !far.shown():
 		return say("Over other runs on this machine, %s of %s is not shown to differ.", far.Of, s.Noun(far.Network))
 	}
-	return say("Over other runs on this machine, %s %s.", s.Noun(far.Network), predicate([]Effect{far}))
+	return say("Over other runs on this machine, %s %s.", s.Noun(far.Network), predicate([]Effect{far}, 1))
 }
 
 // lead is the one warning that could change the answer, with its remedy; "" without one. The page has the others.

@@ -1,13 +1,19 @@
 package section
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"flag"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,8 +30,9 @@ import (
 )
 
 var (
-	pageFile = flag.String("page", "", "file of a page of which to take pictures, instead of the synthetic run's")
-	pictures = flag.String("pictures", "", "directory for pictures of the page")
+	pageFile = flag.String("page", "", "file of a page to test, instead of the synthetic run's")
+	pageDir  = flag.String("pages", "", "directory with pages of which to take pictures")
+	pictures = flag.String("pictures", "", "directory for the pictures")
 )
 
 // A tab is a page in headless Chromium.
@@ -240,28 +247,69 @@ func TestAccessible(t *testing.T) {
 	}
 }
 
-// TestPictures takes the pictures of the docs (make screenshots). Without -pictures nobody keeps them.
+// TestPictures takes the pictures of the docs (make screenshots), of every page in the directory -pages: the ends of what readers
+// have. Without -pictures nobody keeps them.
 func TestPictures(t *testing.T) {
-	dir := *pictures
-	if dir == "" {
-		dir = t.TempDir()
+	dir, pages := cmp.Or(*pictures, t.TempDir()), []string{cmp.Or(*pageFile, synthetic(t))}
+	if *pageDir != "" {
+		var err error
+		if pages, err = filepath.Glob(filepath.Join(*pageDir, "*.html")); err != nil || pages == nil {
+			t.Fatalf("no page in %s: %v", *pageDir, err)
+		}
 	}
-	file := *pageFile
-	if file == "" {
-		file = synthetic(t)
-	}
-	file, err := filepath.Abs(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range screens {
-		x := open(t, file, s)
-		png, err := chromedp.Run(x.ctx, chromedp.CaptureScreenshot())
+	for _, page := range pages {
+		file, err := filepath.Abs(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "report-"+s.String()+".png"), png, 0o644); err != nil {
-			t.Fatal(err)
+		name := strings.TrimSuffix(filepath.Base(page), ".html")
+		for _, s := range []screen{{1280, 1100, "light"}, {400, 1100, "dark"}} {
+			shot, err := chromedp.Run(open(t, file, s).ctx, chromedp.CaptureScreenshot())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, name+"-"+s.String()+".png"), fewColors(t, shot), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+}
+
+// fewColors makes a picture a third as large: each pixel has the nearest of the most frequent colors.
+func fewColors(t *testing.T, file []byte) []byte {
+	t.Helper()
+	from, err := png.Decode(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[color.RGBA]int{}
+	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(from.At(x, y)).(color.RGBA) }
+	area := from.Bounds()
+	for y := range area.Dy() {
+		for x := range area.Dx() {
+			count[at(x, y)]++
+		}
+	}
+	colors := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
+		return cmp.Or(count[b]-count[a], cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)))
+	})
+	palette := color.Palette{}
+	for _, c := range colors[:min(256, len(colors))] {
+		palette = append(palette, c)
+	}
+	nearest := map[color.RGBA]uint8{}
+	for _, c := range colors {
+		nearest[c] = uint8(palette.Index(c))
+	}
+	out := image.NewPaletted(area, palette)
+	for y := range area.Dy() {
+		for x := range area.Dx() {
+			out.SetColorIndex(x, y, nearest[at(x, y)])
+		}
+	}
+	var b bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, out); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

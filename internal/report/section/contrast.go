@@ -59,11 +59,9 @@ func Stated(w account.Words, stated []analysis.Contrasted, many bool) (out []str
 		if !c.answered() {
 			continue
 		}
-		text := clauseOf(w, c)
-		if c.text != "" {
-			text = prose.Capital(text)
+		for _, text := range clausesOf(w, c) {
+			out = append(out, c.begin(text))
 		}
-		out = append(out, text)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package section
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -30,26 +31,45 @@ func stallsOf(r contrasted) string {
 	return ""
 }
 
-// changeOf formats a ratio in a sentence: "+30 % [26, 35]", "no difference seen [−3, 5] %".
+// changeOf formats a ratio in a sentence: "+30 % [26, 35]", "no difference shown: between −3 and +5 %".
 func changeOf(r contrasted) string {
 	switch {
 	case r.Ratio.N == 0:
 		return ""
 	case !r.Ratio.Bounded():
 		return say("unknown") + stallsOf(r)
+	case tellsNothingOf(r):
+		return say("too noisy to tell: %s", percentRange(r.Ratio)) + stallsOf(r)
 	case r.Same:
-		return say("no difference seen %s", strings.TrimSpace(within(r.Ratio))) + stallsOf(r)
+		return say("no difference shown: %s", percentRange(r.Ratio)) + stallsOf(r)
 	}
 	return change(r.Ratio) + stallsOf(r)
 }
 
-// within is the interval of a change, in percent: "[−3, +5] %".
-func within(i stat.Interval) string {
+// tellsNothingOf reports whether not even a doubling would have shown.
+func tellsNothingOf(r contrasted) bool { return r.Same && (r.Detectable > tooNoisy || r.Ratio.Open()) }
+
+// percentRange says how large a change can be that was not shown: "between −3 and +5 %". An end at 0 is none.
+func percentRange(i stat.Interval) string {
 	end := func(v float64) string {
 		text, _, _ := strings.Cut(percents(stat.Interval{Center: v - 1, N: 1}, true), " ")
+		if strings.Trim(text, "+−0.") == "" {
+			return ""
+		}
 		return text
 	}
-	return prose.Brackets(i, end) + " %"
+	lo, hi := end(i.Lo), end(i.Hi)
+	switch {
+	case i.Open():
+		return say("%s %% or more", cmp.Or(lo, "0"))
+	case lo+hi == "":
+		return say("less than 0.1 %% either way")
+	case lo == "":
+		return say("between none and %s %%", hi)
+	case hi == "":
+		return say("between %s %% and none", lo)
+	}
+	return say("between %s and %s %%", lo, hi)
 }
 
 // cost formats a ratio below 1 as a share: "48 % [46, 51]".

@@ -15,23 +15,30 @@ import (
 // mostListed is the number of ratios that a sentence gives one by one. Of more, it gives the extremes.
 const mostListed = 3
 
-// sentences answers the comparisons that the study states.
-func (s source) sentences() (out []string) {
+// sentences answers the comparisons that the study states. Those without an answer are missing.
+func (s source) sentences() (out, missing []string) {
 	few := s.few()
 	for _, c := range s.comparisons() {
-		text := sentenceOf(s.Words, c)
-		if c.text != "" {
-			text = prose.Capital(text)
-		}
-		if c.answered() && !c.bounded() {
-			if !slices.Contains(out, few) { // once
-				out = append(out, few)
+		switch {
+		case !c.answered():
+			missing = append(missing, say("%s.", c.begin(c.nothing())))
+		case c.bounded():
+			for _, text := range clausesOf(s.Words, c) {
+				out = append(out, say("%s.", c.begin(text)))
 			}
-			continue
+		case !slices.Contains(out, few): // once
+			out = append(out, few)
 		}
-		out = append(out, text)
 	}
-	return out
+	return out, missing
+}
+
+// begin has a capital, unless the text begins with the name of a factor.
+func (c comparison) begin(text string) string {
+	if c.text == "" {
+		return text
+	}
+	return prose.Capital(text)
 }
 
 // answered reports whether a comparison has a ratio, bounded whether one has an interval.
@@ -43,31 +50,63 @@ func (c comparison) bounded() bool {
 // known reports whether a row has something to say.
 func (r contrasted) known() bool { return r.Ratio.N > 0 || r.Difference.Bounded() }
 
-// sentence answers a comparison. Each ratio has its interval.
-func sentenceOf(w account.Words, c comparison) string { return say("%s.", clauseOf(w, c)) }
-
-// clause is a sentence without its full stop.
-func clauseOf(w account.Words, c comparison) string {
-	if !c.answered() {
-		return c.nothing()
-	}
+// clausesOf answer a comparison, in sentences without their full stop. Each ratio has its interval. What does not fit one
+// sentence is in the next.
+func clausesOf(w account.Words, c comparison) (out []string) {
 	c.rows = slices.DeleteFunc(slices.Clone(c.rows), func(r contrasted) bool { return !r.known() })
 	rows, probes, text := c.rows, c.byProbe(), c.subject()
 	switch {
 	case len(c.of[0].Per) > 0 && len(rows) == 1 && rows[0].Ratio.Bounded() && c.of[0].Per[analysis.Network] != "":
-		return say("%s is %s as large on %s as on %s (%s)", text, factorOf(rows[0]), rows[0].Network, c.relative(), w.Short(rows[0].Probe))
+		return []string{say("%s is %s as large on %s as on %s (%s)", text, factorOf(rows[0]), rows[0].Network, c.relative(), w.Short(rows[0].Probe))}
 	case c.text != "" && len(probes.Keys) == 1 && len(c.of[0].Per) == 0:
-		return say("%s %s", text, c.verbs(rows))
+		whole := say("%s %s", text, c.verbs(rows))
+		if long(whole) && len(rows) > 1 {
+			whole = say("%s %s", text, c.span(rows))
+		}
+		return []string{whole}
 	}
+	told := largestProbes(probes)
 	var parts []string
-	for _, p := range probes.Keys {
+	for _, p := range told {
 		amounts := c.amounts(probes.Of[p])
 		if rows[0].by.To[analysis.Probe] == "" {
 			amounts = say("%s %s", Value(w, p, probes.Of[p][0].Metric), amounts)
 		}
 		parts = append(parts, amounts)
 	}
-	return say("%s: %s", prose.Comma(text, c.relativeText()), prose.Alternatives(parts))
+	if len(told) < len(probes.Keys) {
+		parts = append(parts, say("the others below"))
+	}
+	about := func(parts []string) string {
+		return say("%s: %s", prose.Comma(text, c.relativeText()), prose.Alternatives(parts))
+	}
+	for len(parts) > 0 {
+		n := len(parts)
+		for n > 1 && long(about(parts[:n])) {
+			n--
+		}
+		out, parts = append(out, about(parts[:n])), parts[n:]
+	}
+	return out
+}
+
+// largestProbes are at most mostTold, those with the largest effects, in the order of the study.
+func largestProbes(probes doc.Groups[string, contrasted]) []string {
+	if len(probes.Keys) <= mostTold {
+		return probes.Keys
+	}
+	most := func(p string) (size float64) {
+		for _, r := range probes.Of[p] {
+			if !r.Same && r.Ratio.Bounded() {
+				size = max(size, Effect{Ratio: r.Ratio}.size())
+			}
+		}
+		return size
+	}
+	order := slices.Clone(probes.Keys)
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(most(b), most(a)) })
+	order = order[:mostTold]
+	return slices.DeleteFunc(slices.Clone(probes.Keys), func(p string) bool { return !slices.Contains(order, p) })
 }
 
 // nothing says why a comparison has no ratio.
@@ -105,6 +144,9 @@ func withMore(ratio, difference string) string {
 
 // amounts sums up the rows of one probe: each, or the extremes.
 func (c comparison) amounts(rows []contrasted) string {
+	if len(rows) > 1 && !slices.ContainsFunc(rows, func(r contrasted) bool { return !r.Same || tellsNothingOf(r) }) {
+		return noDifference(rows, true)
+	}
 	if len(rows) <= mostListed {
 		var parts []string
 		for _, r := range rows {
@@ -152,7 +194,7 @@ func extremes(rows []contrasted) (lo, hi contrasted, shown, same int) {
 	return slices.MinFunc(differ, order), slices.MaxFunc(differ, order), len(differ), same
 }
 
-// noDifference says so, with the word seen unless the verb is to show.
+// noDifference says so, with the word shown unless the verb is to show.
 func noDifference(rows []contrasted, shown bool) string {
 	lo, hi := math.Inf(1), 0.0
 	for _, r := range rows {
@@ -160,17 +202,17 @@ func noDifference(rows []contrasted, shown bool) string {
 			lo, hi = min(lo, r.Ratio.Lo), max(hi, r.Ratio.Hi)
 		}
 	}
-	all := within(stat.Interval{Lo: lo, Hi: hi})
+	all := percentRange(stat.Interval{Lo: lo, Hi: hi, N: len(rows)})
 	if !shown {
-		return say("no difference under any of %d conditions (intervals within %s)", len(rows), all)
+		return say("no difference under %d conditions: all %s", len(rows), all)
 	}
-	return say("no difference seen under any of %d conditions (intervals within %s)", len(rows), all)
+	return say("no difference shown under %d conditions: all %s", len(rows), all)
 }
 
 // someSame says how many of the conditions show no difference, and how many have no ratio.
 func someSame(shown, same, of int) (text string) {
 	if same > 0 {
-		text = say(", no difference seen under %d of %d conditions", same, of)
+		text = say(", no difference shown under %d of %d conditions", same, of)
 	}
 	if without := of - shown - same; without > 0 {
 		text += say(", without a ratio under %d of %d", without, of)
@@ -218,7 +260,7 @@ func (v verb) of(object string) string {
 	case has:
 		return say("has %s", object)
 	}
-	return say("shows no difference %s", object)
+	return say("shows no difference: %s", object)
 }
 
 func verbOf(r contrasted) verb {
@@ -249,10 +291,10 @@ func amountOf(v verb, r contrasted, whole bool) string {
 	}
 	the := func(amount string) string { return say("%s the %s", amount, MetricName(r.Metric)) }
 	share := func(amount string) string { return say("%s of %s", amount, MetricName(r.Metric)) }
-	times := say("%s times%s", prose.Centered(r.Ratio, prose.Digits(r.Ratio)), prose.RatioInterval(r.Ratio))
+	times := timesOf(r.Ratio)
 	switch {
 	case v == shows:
-		return within(r.Ratio)
+		return percentRange(r.Ratio)
 	case v == has && r.Ratio.N == 0:
 		return MetricName(r.Metric)
 	case v == costs:

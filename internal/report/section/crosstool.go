@@ -8,15 +8,66 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// toolSection compares tools that measure the same quantity.
-func toolSection(s source) []doc.Section {
+// agreements are the quantities that several tools measure.
+func (s source) agreements() []analysis.Agreement {
 	measures := map[string]string{}
 	for probe, t := range s.Words {
 		measures[probe] = t.Measures
 	}
+	return s.p.Agreements(measures)
+}
+
+// toolsAgree tells about which costs of a network the tools agree, if most probes measure what another one does, and what
+// those say that do not.
+func (s source) toolsAgree() (out []string) {
+	all, tables := s.agreements(), 0
+	var agree, not, how doc.Groups[string, string] // by network
+	for _, a := range all {
+		tables += len(a.Tables)
+		for _, c := range a.Ratios {
+			if len(c.Clusters) == 1 {
+				agree.Add(c.Network, toolQuantity(a))
+				continue
+			}
+			not.Add(c.Network, toolQuantity(a))
+			how.Add(c.Network, say("%s.", prose.Capital(clusters(c, say("%s, %s ÷ %s", toolQuantity(a), c.Network, s.p.Baseline), timesText))))
+		}
+	}
+	if 2*tables <= len(s.p.Tables) {
+		return nil
+	}
+	for _, n := range s.p.Networks {
+		yes, no := prose.And(agree.Of[n]), prose.And(not.Of[n])
+		switch {
+		case yes == "" && no == "":
+		case no == "":
+			out = append(out, say("The tools agree about what %s costs: %s.", s.Noun(n), yes))
+		case yes == "":
+			out = append(out, say("The tools disagree about what %s costs: %s.", s.Noun(n), no))
+		default:
+			out = append(out, say("The tools agree about what %s costs in %s, and disagree in %s.", s.Noun(n), yes, no))
+		}
+		out = append(out, how.Of[n]...)
+	}
+	return out
+}
+
+// toolQuantity is what several tools measure.
+func toolQuantity(a analysis.Agreement) string {
+	s := word(a.Measures)
+	if a.Datagram != "" {
+		s += say(", datagrams of %s bytes", a.Datagram)
+	}
+	return prose.Comma(s, prose.Levels(a.Levels))
+}
+
+func timesText(v float64) string { return prose.Fixed(v, 3) + "×" }
+
+// toolSection compares tools that measure the same quantity.
+func toolSection(s source) []doc.Section {
 	x := doc.Section{ID: "tools", Title: say("Tools side by side"),
 		About: say("These probes measure the same quantity with different programs. They agree where their intervals overlap.")}
-	for _, a := range s.p.Agreements(measures) {
+	for _, a := range s.agreements() {
 		id := "tools " + a.Measures + " " + a.Datagram + " " + prose.Levels(a.Levels)
 		part := doc.Section{ID: id, Title: toolTitle(a), Tables: []doc.Table{doc.Tabulate(id+" table", toolColumns(a, s.p)...)}, Notes: agreement(a, s.p.Baseline)}
 		var why []string
@@ -67,7 +118,7 @@ func toolColumns(a analysis.Agreement, p *analysis.Run) []doc.Filled {
 func agreement(a analysis.Agreement, baseline string) []string {
 	var out []string
 	for _, c := range a.Ratios {
-		out = append(out, clusters(c, c.Network+" ÷ "+baseline, func(v float64) string { return prose.Fixed(v, 3) + "×" }))
+		out = append(out, clusters(c, c.Network+" ÷ "+baseline, timesText))
 	}
 	for _, c := range a.Values {
 		out = append(out, clusters(c, c.Network, func(v float64) string { return unit.Format(v, a.Unit) }))

@@ -143,7 +143,7 @@ func (s source) downtime() (out []string) {
 
 // stops tells what an event does to what a probe sends, over all networks. noise is the longest outage without an event.
 func (s source) stops(event, what string, all []analysis.Downtime, noise float64) (out []string) {
-	var stopped, calm, open []string
+	var stopped, brief, calm, open []string // brief without the worst of each
 	trials, lasted, limit, toEnd := 0, 0.0, 0.0, false
 	for _, d := range all {
 		over, amount, worst := s.Noun(d.Network), prose.Measured(d.Outage, "s"), unit.Format(d.Worst, "s")
@@ -163,6 +163,7 @@ func (s source) stops(event, what string, all []analysis.Downtime, noise float64
 			stopped = append(stopped, say("up to %s in %d of %s over %s", worst, d.Stopped, prose.Count(d.Of, "trial"), over))
 		default:
 			stopped = append(stopped, say("%s over %s (worst of %d: %s)", amount, over, d.Of, worst))
+			brief = append(brief, say("%s over %s", amount, over))
 		}
 		lasted, toEnd = max(lasted, d.Lasted), toEnd || d.ToEnd
 		if d.Open > 0 {
@@ -175,6 +176,9 @@ func (s source) stops(event, what string, all []analysis.Downtime, noise float64
 			until = say("until the measurement ends")
 		}
 		text := say("%s, which lasts %s, stops %s for %s.", event, until, what, prose.And(stopped))
+		if long(text) && len(brief) == len(stopped) {
+			text = say("%s, which lasts %s, stops %s for %s.", event, until, what, prose.And(brief))
+		}
 		if open != nil {
 			text = prose.Sentences(text, say("It had not recovered when the measurement ended %s.", prose.And(open)))
 		}

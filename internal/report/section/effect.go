@@ -84,7 +84,7 @@ func percents(i stat.Interval, difference bool) string {
 // change formats a ratio as people say it: "+30 % [26, 35]", "4.4 times [3.9, 4.9]".
 func change(i stat.Interval) string {
 	if i.Center >= manyTimes {
-		return say("%s times%s", prose.Centered(i, prose.Digits(i)), prose.RatioInterval(i))
+		return timesOf(i)
 	}
 	i.Center, i.Lo, i.Hi = i.Center-1, i.Lo-1, i.Hi-1
 	return percents(i, true)
@@ -154,7 +154,7 @@ func (e Effect) object() string {
 	case savesTime:
 		text = say("%s of the %s", e.amount(), e.Of)
 	default:
-		text = say("%s the %s", say("%s times%s", prose.Centered(e.Ratio, prose.Digits(e.Ratio)), prose.RatioInterval(e.Ratio)), e.Of)
+		text = say("%s the %s", timesOf(e.Ratio), e.Of)
 	}
 	if e.At != "" {
 		text = say("%s (%s)", text, e.At)
@@ -179,14 +179,15 @@ func (e Effect) differs() bool {
 // Above mostTold, a sentence gives the largest effects and counts the others.
 const mostTold = 4
 
-// predicate tells the effects on one network: "keeps 65 % [62, 68] of TCP throughput, and adds …".
-func predicate(all []Effect) string {
+// predicate tells the effects on one network, the largest of more than most: "keeps 65 % [62, 68] of TCP throughput, and
+// adds …".
+func predicate(all []Effect, most int) string {
 	all = slices.Clone(all)
 	more := 0
-	if len(all) > mostTold {
+	if len(all) > most {
 		order := slices.Clone(all)
 		slices.SortStableFunc(order, func(a, b Effect) int { return cmp.Compare(b.size(), a.size()) })
-		least := order[mostTold-1].size()
+		least := order[most-1].size()
 		all = slices.DeleteFunc(all, func(e Effect) bool { return e.size() < least })
 		more = len(order) - len(all)
 	}
@@ -241,23 +242,28 @@ func Tell(all []Effect, against, few string, noun func(string) string) (out []st
 	case n == 0:
 	case n <= mostNetworks:
 		for i, name := range by.Keys {
-			text := lang.T("%s %s.", noun(name), predicate(by.Of[name]))
-			if i == 0 {
-				text = lang.T("Compared with %s, %s", against, text)
-			}
-			out = append(out, string(prose.Sentence(text)))
+			text := shortest(mostTold, func(n int) string {
+				text := lang.T("%s %s.", noun(name), predicate(by.Of[name], n))
+				if i == 0 {
+					text = lang.T("Compared with %s, %s", against, text)
+				}
+				return string(prose.Sentence(text))
+			})
+			out = append(out, text)
 		}
 	default:
 		var parts []string
 		for _, name := range by.Keys[:mostNetworks] {
 			largest := slices.MaxFunc(by.Of[name], func(a, b Effect) int { return cmp.Compare(a.size(), b.size()) })
-			parts = append(parts, fmt.Sprintf("%s %s", noun(name), predicate([]Effect{largest})))
+			parts = append(parts, fmt.Sprintf("%s %s", noun(name), predicate([]Effect{largest}, 1)))
 		}
-		text := say("All %d networks differ from %s. The largest effects: %s.", n, against, prose.Alternatives(parts))
-		if all := len(none0.Keys); n < all {
-			text = say("Of %d networks, %d differ from %s. The largest effects: %s.", all, n, against, prose.Alternatives(parts))
-		}
-		out = append(out, text)
+		out = append(out, shortest(mostNetworks, func(most int) string {
+			parts := prose.Alternatives(parts[:most])
+			if all := len(none0.Keys); n < all {
+				return say("Of %d networks, %d differ from %s. The largest effects: %s.", all, n, against, parts)
+			}
+			return say("All %d networks differ from %s. The largest effects: %s.", n, against, parts)
+		}))
 		var same []string
 		for _, name := range none0.Keys {
 			if by.Of[name] == nil && slices.ContainsFunc(none, func(e Effect) bool { return e.Network == name && !e.noisy() }) {

@@ -15,16 +15,16 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// sendModes names each send mode and what the step to it changes.
+// sendModes names each send mode and what the step to it changes; by is that in the answer.
 var sendModes = map[string]struct {
-	name, short, step string
-	color             int // of the step, common to all networks
+	name, short, step, by string
+	color                 int // of the step, common to all networks
 }{
-	analysis.Single: {say("UDP, one send per datagram"), say("one send each"), "", 0},
-	analysis.Mmsg:   {say("UDP, sendmmsg"), "sendmmsg", say("system calls of the sender"), 4},
-	analysis.GSO:    {say("UDP, GSO"), "GSO", say("passes through the stack"), 0},
-	analysis.GSOGRO: {say("UDP, GSO and GRO"), "GRO", say("the receiver's work per datagram"), 2},
-	analysis.TCP:    {say("TCP with offload"), "TCP", say("the rest: protocol, acknowledgements, copies"), 5},
+	analysis.Single: {say("UDP, one send per datagram"), say("one send each"), "", "", 0},
+	analysis.Mmsg:   {say("UDP, sendmmsg"), "sendmmsg", say("system calls of the sender"), say("fewer system calls"), 4},
+	analysis.GSO:    {say("UDP, GSO"), "GSO", say("passes through the stack"), say("shared passes through the kernel"), 0},
+	analysis.GSOGRO: {say("UDP, GSO and GRO"), "GRO", say("the receiver's work per datagram"), say("datagrams joined at the receiver"), 2},
+	analysis.TCP:    {say("TCP with offload"), "TCP", say("the rest: protocol, acknowledgements, copies"), say("the protocol itself"), 5},
 }
 
 // gapSection splits the gap between UDP and TCP, with a part for each measured network.
@@ -91,6 +91,51 @@ func gapAnswer(g analysis.Gap) string {
 		parts = append(parts, say("%s %s", times(w.Step), changes(g, i+1)))
 	}
 	return say("TCP with segmentation offload carries %s of what UDP carries with one send per datagram: %s.", timesWithin(g.Total), prose.Alternatives(parts))
+}
+
+// steps tells for each network which step from UDP to TCP gains how much, and then what the protocol alone does: both pass
+// one by one without offload.
+func (s source) steps() (out []string) {
+	var protocol []string
+	for _, g := range s.p.Gaps() {
+		over := prose.Comma(s.Noun(g.Network), prose.Levels(g.Levels))
+		if !g.Total.Bounded() {
+			if g.Total.N > 0 {
+				out = append(out, say("Over %s, too few blocks to tell the steps from UDP to TCP: %d of at least %d (--blocks %[3]d).", over, g.Blocks, stat.MinPairs(g.Each)))
+			}
+			continue
+		}
+		var parts, none []string
+		for i, m := range g.Modes[1:] {
+			var by []string
+			for _, kind := range analysis.Between(g.Modes[i].Kind, m.Kind) {
+				by = append(by, sendModes[kind].by)
+			}
+			if m.Step.Contains(1) {
+				none = append(none, by...)
+			} else {
+				parts = append(parts, say("%s from %s", change(m.Step), prose.And(by)))
+			}
+		}
+		if none != nil {
+			parts = append(parts, say("%s from %s", say("no difference shown"), prose.And(none)))
+		}
+		out = append(out, say("Over %s, TCP has %s the throughput of UDP: %s.", over, timesOf(g.Total), prose.Alternatives(parts)))
+		for _, c := range g.Checks {
+			if c.Name == analysis.CheckProtocol && c.Ratio.Bounded() {
+				protocol = append(protocol, say("%s (%s)", timesOf(c.Ratio), over))
+			}
+		}
+	}
+	if protocol != nil {
+		out = append(out, say("Without segmentation offload, where every packet passes alone, TCP has %s the throughput of UDP.", prose.And(protocol)))
+	}
+	return out
+}
+
+// timesOf is a ratio in a sentence: "1.57 times [1.32, 1.98]".
+func timesOf(i stat.Interval) string {
+	return say("%s times%s", prose.Centered(i, prose.Digits(i)), prose.RatioInterval(i))
 }
 
 // inexact is how far the product of the steps can be from the total without a note.

@@ -37,6 +37,16 @@ func hopSection(s source) []doc.Section {
 	return []doc.Section{x}
 }
 
+// overHops sums up the longest paths of every network that has several hops.
+func (s source) overHops() (out []string) {
+	for _, n := range s.p.Networks {
+		if text := s.hopClause(n); text != "" {
+			out = append(out, say("%s: %s", n, text))
+		}
+	}
+	return out
+}
+
 // hopClause sums up a network's longest paths, without chains measured under several conditions.
 func (s source) hopClause(network string) string {
 	var parts []string

@@ -2,10 +2,12 @@ package section
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/record"
 )
@@ -57,3 +59,84 @@ func notCountedSection(s source) []doc.Section {
 	x.Tables = []doc.Table{t}
 	return []doc.Section{x}
 }
+
+// longestReason is the longest reason of a failed trial in the answer, in characters: programs print what they like.
+const longestReason = 100
+
+// without names the networks that have no result at all, and those that lack one under some probe, with the most frequent
+// reason.
+func (s source) without() (out []string) {
+	type lack struct{ probe, reason string } // probe is "": of all
+	type place struct{ networks, reason string }
+	var by doc.Groups[lack, string]
+	var probes doc.Groups[place, string]
+	for _, n := range s.p.Networks {
+		tables, empty := 0, []analysis.Table{}
+		all := map[string]int{}
+		for _, t := range s.p.Tables {
+			r, ok := t.Row(n)
+			if !ok || len(r.Points) == 0 {
+				continue
+			}
+			if tables++; r.Counted() > 0 {
+				continue
+			}
+			empty = append(empty, t)
+			for _, p := range r.Points {
+				all[p.Reason]++
+			}
+		}
+		switch {
+		case len(empty) == 0:
+		case len(empty) == tables:
+			by.Add(lack{"", withoutStep(often(all))}, n)
+		default:
+			for _, t := range empty {
+				r, _ := t.Row(n)
+				all := map[string]int{}
+				for _, p := range r.Points {
+					all[p.Reason]++
+				}
+				of := prose.Comma(Value(s.Words, t.Probe, t.Metric), prose.Levels(t.Levels))
+				by.Add(lack{of, withoutStep(often(all))}, n)
+			}
+		}
+	}
+	for _, k := range by.Keys {
+		if k.probe != "" {
+			probes.Add(place{prose.And(by.Of[k]), k.reason}, k.probe)
+			continue
+		}
+		out = append(out, because(say("%s: no result", prose.And(by.Of[k])), k.reason))
+	}
+	for _, k := range probes.Keys {
+		all := probes.Of[k]
+		if n := len(all); n > mostTold {
+			all = append(all[:mostTold-1:mostTold-1], say("%d more", n-mostTold+1))
+		}
+		out = append(out, because(say("%s: no %s", k.networks, prose.And(all)), k.reason))
+	}
+	return out
+}
+
+// because adds a reason to a sentence, and ends it.
+func because(text, reason string) string {
+	if reason != "" {
+		text = say("%s (%s)", text, word(reason))
+	}
+	return say("%s.", text)
+}
+
+func often(all map[string]int) (reason string) {
+	for r, n := range all {
+		if m := all[reason]; r != "" && (reason == "" || n > m || n == m && r < reason) {
+			reason = r
+		}
+	}
+	return prose.Reason(reason, longestReason)
+}
+
+// withoutStep leaves out which step of a plan failed: networks of one kind fail alike at different steps.
+func withoutStep(reason string) string { return step.ReplaceAllString(reason, "") }
+
+var step = regexp.MustCompile(`^step \d+ of \d+, `)

@@ -1,7 +1,11 @@
 package section
 
 import (
+	"regexp"
+	"strings"
+
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -14,4 +18,23 @@ func Better(q record.Quantity, unit string) string {
 		return say("lower is better")
 	}
 	return say("higher is better")
+}
+
+// mostWords is the length of a sentence that people read at once. An interval belongs to its number.
+const mostWords = 40
+
+var intervals = regexp.MustCompile(`\[[^\]]*[\])]`)
+
+func words(text string) int {
+	return len(strings.Fields(intervals.ReplaceAllString(doc.English(text), "")))
+}
+
+func long(text string) bool { return words(text) > mostWords }
+
+// shortest tells as much as fits a sentence, one thing at least.
+func shortest(most int, tell func(most int) string) string {
+	for most > 1 && long(tell(most)) {
+		most--
+	}
+	return tell(most)
 }
