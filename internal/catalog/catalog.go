@@ -80,9 +80,13 @@ var Networks = map[string]Network{
 		Properties{Routed, "static, a /24 per host", "none", "none", "routed, where other routers know the pods' subnets"}},
 	"af-xdp": {func() network.Driver { return &network.AFXDP{} }, 0, "an AF_XDP switch", "bridged with a switch in user space behind AF_XDP sockets, as of Open vSwitch and VPP; needs root",
 		Properties{Underlay, "static", "none", "none", "an address on the hosts' Ethernet"}},
-	"proxy-l4": {func() network.Driver { return &network.Proxy{At: network.ProxyBoth, Threads: 2} }, 0, "a pair of proxies", "bridged with a proxy at both ends that copies TCP, as the sidecars of a mesh",
+	"proxy-l4": {func() network.Driver {
+		return &network.Proxy{Program: network.HAProxy, At: network.ProxyBoth, Threads: 2}
+	}, 0, "a pair of proxies", "bridged with a proxy at both ends that copies TCP, as the sidecars of a mesh",
 		Properties{Underlay, "static", "none", "none; a mesh has its registry", "an address on the hosts' Ethernet"}},
-	"proxy-l7": {func() network.Driver { return &network.Proxy{L7: true, At: network.ProxyBoth, Threads: 2} }, 0, "a pair of HTTP proxies", "bridged with a proxy at both ends that reads HTTP/1.1, as the sidecars of a mesh",
+	"proxy-l7": {func() network.Driver {
+		return &network.Proxy{Program: network.HAProxy, L7: true, At: network.ProxyBoth, Threads: 2}
+	}, 0, "a pair of HTTP proxies", "bridged with a proxy at both ends that reads HTTP/1.1, as the sidecars of a mesh",
 		Properties{Underlay, "static", "none", "none; a mesh has its registry", "an address on the hosts' Ethernet"}},
 	"macvlan": {func() network.Driver { return &network.Macvlan{} }, 0, "a macvlan device", "pods on macvlan devices of the host's NIC, in bridge mode",
 		Properties{Underlay, "static", "pods cannot reach their own host", "none", "an address on the hosts' Ethernet"}},

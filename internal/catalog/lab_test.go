@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -211,32 +212,48 @@ func TestSharedENINeeds(t *testing.T) {
 	}
 }
 
-// Two proxies with mtls carry what programs say, and the server's refuses who has no certificate. One that has expired ends a
-// trial with the reason.
-func TestMutualTLSInTheLab(t *testing.T) {
+// Two proxies carry what programs say, whichever program they are. With mtls the server's refuses who has no certificate, and one
+// that has expired ends a trial with the reason.
+func TestProxiesInTheLab(t *testing.T) {
 	nstest.Need(t)
 	if testing.Short() {
 		t.Skip("slow: run without -short")
 	}
-	tp, p := labtest.Plan(t, &network.Proxy{L7: true, At: network.ProxyBoth, MTLS: true, Threads: 2}, topo.Spec{})
-	for _, program := range p.Programs() {
-		if _, _, err := facts.Tool(t.Context(), program); facts.Find(program) == "" {
-			t.Skip(err)
+	for _, program := range []string{network.HAProxy, network.Envoy} {
+		for _, d := range []network.Proxy{{}, {L7: true}, {MTLS: true}, {L7: true, MTLS: true}, {L7: true, At: network.ProxyServer}, {At: network.ProxyClient}} {
+			d.Program, d.Threads, d.At = program, 2, cmp.Or(d.At, network.ProxyBoth)
+			t.Run(fmt.Sprintf("%s, l7 %t, mtls %t, at %s", program, d.L7, d.MTLS, d.At), func(t *testing.T) {
+				tp, p := labtest.Plan(t, &d, topo.Spec{})
+				for _, program := range p.Programs() {
+					if _, _, err := facts.Tool(t.Context(), program); facts.Find(program) == "" {
+						t.Skip(err)
+					}
+				}
+				built := labtest.Up(t, tp, p, "")
+				for _, pr := range []probe.Probe{&probe.TCPRR{}, &probe.HTTPRR{}, &probe.HTTPRR{Connect: true}, &probe.HTTPRR{TLS: true}, &probe.HTTPRR{H2: true}, &probe.TCPStream{}} {
+					succeeds(t, built, pr)
+				}
+				if d.At == network.ProxyBoth {
+					testPlain(t, tp, p, built.Server, d.MTLS)
+				}
+				if d.MTLS {
+					testExpired(t, tp, p)
+				}
+			})
 		}
 	}
-	built := labtest.Up(t, tp, p, "")
-	for _, pr := range []probe.Probe{&probe.TCPRR{}, &probe.HTTPRR{}, &probe.HTTPRR{Connect: true}, &probe.HTTPRR{TLS: true}, &probe.TCPStream{}} {
-		succeeds(t, built, pr)
-	}
-	for _, mtls := range []bool{false, true} {
-		tp, p := labtest.Plan(t, &network.Proxy{At: network.ProxyBoth, MTLS: mtls, Threads: 2}, topo.Spec{})
-		beside := plan.End{Label: plan.Host, Node: built.Server.Host, Host: built.Server.Host, Addr: tp.Hosts[1].Addr.Addr(), Dev: "br0"}
-		r := labtest.Run(t, labtest.Ends(t, labtest.Build(t, tp, p), p, beside, built.Server), &probe.TCPCRR{})
-		if refused := r.Status == record.Failed; refused != mtls {
-			t.Errorf("mtls %t: a client without a certificate: %s %s", mtls, r.Status, r.Reason)
-		}
-	}
+}
 
+// testPlain has the server's own host, which no proxy redirects, connect to the server.
+func testPlain(t *testing.T, tp topo.Topology, p plan.Plan, server plan.End, refuses bool) {
+	beside := plan.End{Label: plan.Host, Node: server.Host, Host: server.Host, Addr: tp.Hosts[1].Addr.Addr(), Dev: "br0"}
+	r := labtest.Run(t, labtest.Ends(t, labtest.Build(t, tp, p), p, beside, server), &probe.TCPCRR{})
+	if refused := r.Status == record.Failed; refused != refuses {
+		t.Errorf("a client without a certificate: %s %s", r.Status, r.Reason)
+	}
+}
+
+func testExpired(t *testing.T, tp topo.Topology, p plan.Plan) {
 	old, err := web.Identify(time.Unix(0, 0), time.Now().Add(-time.Minute))
 	if err != nil {
 		t.Fatal(err)

@@ -35,6 +35,7 @@ func Tools() []ToolInfo {
 		{"curl", "curl", []string{"--version"}, `curl (\S+)`},
 		{"docker", "docker.io", []string{"--version"}, `Docker version ([^\s,]+)`},
 		{"dockerd", "docker.io", []string{"--version"}, `Docker version ([^\s,]+)`},
+		{"envoy", "make envoy", []string{"--version"}, `version: \w+/([^/]+)/`},
 		{"etcd", "etcd-server", []string{"--version"}, `etcd Version: (\S+)`},
 		{"etcdctl", "etcd-client", []string{"version"}, `etcdctl version: (\S+)`},
 		{"ethtool", "ethtool", []string{"--version"}, `ethtool version (\S+)`},

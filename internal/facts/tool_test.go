@@ -50,6 +50,7 @@ func TestTool(t *testing.T) {
 		"curl":                             {"curl 7.88.1 (x86_64-pc-linux-gnu) libcurl/7.88.1\nRelease-Date: 2023-02-20", "7.88.1"},
 		"docker":                           {"Docker version 20.10.24+dfsg1, build 297e128", "20.10.24+dfsg1"},
 		"dockerd":                          {"Docker version 20.10.24+dfsg1, build 5d6db84", "20.10.24+dfsg1"},
+		"envoy":                            {"\nenvoy  version: 9e5580933739775e8bce696a57a2e1bc99368f23/1.40.0/Clean/RELEASE/BoringSSL\n", "1.40.0"},
 		"etcd":                             {"etcd Version: 3.4.23\nGit SHA: Not provided (use ./build instead of go build)\nGo Version: go1.19.8\nGo OS/Arch: linux/amd64", "3.4.23"},
 		"etcdctl":                          {"etcdctl version: 3.4.23\nAPI version: 3.4", "3.4.23"},
 		"ethtool":                          {"ethtool version 6.1", "6.1"},

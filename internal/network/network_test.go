@@ -43,7 +43,9 @@ var drivers = func() map[string]network.Driver {
 	ds["two-paths-bfd"] = &network.TwoPaths{Routes: "bgp", Hold: 9, BFD: true}
 	ds["routed-rules"] = &network.Routed{Rules: 3}
 	ds["flannel-vxlan-masq"] = &network.FlannelVXLAN{VNI: 7, Port: 4789, Masq: true}
-	ds["proxy-l7-mtls"] = &network.Proxy{L7: true, At: network.ProxyBoth, MTLS: true, Threads: 2}
+	ds["proxy-l7-mtls"] = &network.Proxy{Program: network.HAProxy, L7: true, At: network.ProxyBoth, MTLS: true, Threads: 2}
+	ds["proxy-l4-envoy"] = &network.Proxy{Program: network.Envoy, At: network.ProxyBoth, Threads: 2}
+	ds["proxy-l7-envoy-mtls"] = &network.Proxy{Program: network.Envoy, L7: true, At: network.ProxyBoth, MTLS: true, Threads: 2}
 	ds["vm-vlan-bridge"] = &network.VMVLAN{Switch: "bridge", Tag: 42, VM: network.VM{CPUs: 2, Queues: 2, VHost: "off", Memory: 1 << 30}}
 	return ds
 }()

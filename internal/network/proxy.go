@@ -8,8 +8,8 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Proxy is Bridged with a proxy beside the programs of every pod, as the sidecars of a service mesh: HAProxy, in the pod's
-// network namespace. Rules of nftables redirect the pod's TCP connections to it, those that begin in the pod (at the client's
+// Proxy is Bridged with a proxy beside the programs of every pod, as the sidecars of a service mesh: HAProxy or Envoy, in
+// the pod's network namespace. Rules of nftables redirect the pod's TCP connections to it, those that begin in the pod (at the client's
 // end) and those that arrive (at the server's), so that a request passes two proxies. Each ends the connection and makes
 // another one to the original destination. UDP and ICMP pass by: weir skips their probes.
 //
@@ -20,8 +20,10 @@ import (
 // nothing. The certificates are by an authority that the run makes, and are checked around every trial.
 //
 // Note: the server sees connections from its own pod's address. HAProxy connects from ports 50001 to 65535, by which the
-// rules know its connections; others of the pod get lower ones.
+// rules know its connections; others of the pod get lower ones. Envoy marks its connections. It has no control plane here, and
+// no filters but those that find the destination and read HTTP; nothing can administer it.
 type Proxy struct {
+	Program string `yaml:"proxy"`   // haproxy or envoy
 	L7      bool   `yaml:"l7"`      // read HTTP/1.1, instead of copying bytes
 	At      string `yaml:"at"`      // both: at the client's and the server's end; client or server: there alone
 	MTLS    bool   `yaml:"mtls"`    // encrypt between the two proxies, each with a certificate that the other checks
@@ -35,6 +37,12 @@ const (
 	ProxyServer = "server"
 )
 
+// Programs that can be the proxy.
+const (
+	HAProxy = "haproxy"
+	Envoy   = "envoy"
+)
+
 func (n Proxy) name() string {
 	if n.L7 {
 		return "proxy-l7"
@@ -44,7 +52,7 @@ func (n Proxy) name() string {
 
 func (n Proxy) Plan(t topo.Topology) (plan.Plan, error) {
 	name := n.name()
-	p, err := bridged(name, t, checkOneOf(name, "at", n.At, ProxyBoth, ProxyClient, ProxyServer), checkRange(name, "threads", n.Threads, 1, 64),
+	p, err := bridged(name, t, checkOneOf(name, "proxy", n.Program, HAProxy, Envoy), checkOneOf(name, "at", n.At, ProxyBoth, ProxyClient, ProxyServer), checkRange(name, "threads", n.Threads, 1, 64),
 		refuse(n.MTLS && n.At != ProxyBoth, fmt.Sprintf("%s: mtls needs a proxy at both ends, not at: %s; leave one of them out", name, n.At)),
 		refuse(any6(t), name+": supports only IPv4, for pods and hosts; use bridged"))
 	if err != nil {
@@ -68,10 +76,17 @@ func (n Proxy) Plan(t topo.Topology) (plan.Plan, error) {
 const (
 	proxyOut, proxyIn         = 15001, 15006
 	proxyFirst, proxyLast     = 50001, 65535
-	proxyConf, proxyRules     = "haproxy.cfg", "redirect.nft"
+	proxyRules                = "redirect.nft"
 	proxyCA, proxyPEM         = "ca.pem", "proxy.pem"
 	podFirstPort, podLastPort = 32768, proxyFirst - 1
 )
+
+// A proxyProgram is how a proxy is started: its configuration, and the command that prints its version.
+type proxyProgram struct {
+	conf, content string
+	service       plan.Service
+	version       []string
+}
 
 // sidecar gives a pod its proxy, and then the rules that lead to it. A connection that the server's program ended waits on the
 // pod's own side for a minute, and there are more of them than ports: tcp_tw_reuse lets a new one have the port.
@@ -84,66 +99,30 @@ func (n Proxy) sidecar(pod topo.Pod) []plan.Step {
 		steps = append(steps, plan.Step{In: pod.Name, File: &plan.File{Name: proxyCA, Content: plan.CA}},
 			plan.Step{In: pod.Name, File: &plan.File{Name: proxyPEM, Content: plan.Identity, Mode: 0o600}})
 	}
+	is := n.haproxy(pod)
+	if n.Program == Envoy {
+		is = n.envoy()
+	}
+	is.service.Carries = true
 	return append(steps, []plan.Step{
-		{In: pod.Name, File: &plan.File{Name: proxyConf, Content: n.conf(pod)}},
-		{In: pod.Name, Service: &plan.Service{Name: "haproxy", Argv: []string{"haproxy", "-db", "-f", plan.Dir + "/" + proxyConf},
-			Ready: plan.Ready{File: plan.Dir + "/haproxy.sock"}, Carries: true}},
-		{In: pod.Name, Exec: &plan.Exec{Argv: []string{"haproxy", "-v"}, Found: "haproxy.version"}},
+		{In: pod.Name, File: &plan.File{Name: is.conf, Content: is.content}},
+		{In: pod.Name, Service: &is.service},
+		{In: pod.Name, Exec: &plan.Exec{Argv: is.version, Found: n.Program + ".version"}},
 		{In: pod.Name, File: &plan.File{Name: proxyRules, Content: n.rules()}},
 		{In: pod.Name, Exec: &plan.Exec{Argv: []string{"nft", "-f", plan.Dir + "/" + proxyRules}}},
 	}...)
 }
 
-func (n Proxy) conf(pod topo.Pod) string {
-	to := fmt.Sprintf("\tserver original 0.0.0.0 source %v:%d-%d", pod.Addr.Addr(), proxyFirst, proxyLast)
-	backends := n.backends("original", "http", to)
-	out, in := n.read("original", "http"), n.read("original", "http")
-	accept := ""
-	if n.MTLS {
-		const tls = "ssl crt {dir}/" + proxyPEM + " ca-file {dir}/" + proxyCA + " verify required ssl-min-ver TLSv1.3"
-		accept = " " + tls
-		out = n.read("peer", "peer-http")
-		backends += n.backends("peer", "peer-http", fmt.Sprintf("%s %s sni str(%[3]s) verifyhost %[3]s", to, tls, plan.IdentityName))
-	}
-	return fmt.Sprintf(`global
-	nbthread %d
-	maxconn 4000
-	stats socket {dir}/haproxy.sock
-defaults
-	mode tcp
-	timeout connect 5s
-	timeout client 1h
-	timeout server 1h
-frontend out
-	bind :%d
-%sfrontend in
-	bind :%d%s
-%s%s`, n.Threads, proxyOut, out, proxyIn, accept, in, backends)
-}
-
-// read returns the lines of a frontend that say which backend gets its connections: bytes, or what it reads as HTTP.
-func (n Proxy) read(bytes, http string) string {
-	read := ""
-	if n.L7 {
-		read = fmt.Sprintf("\ttcp-request inspect-delay 5s\n\ttcp-request content switch-mode http if HTTP\n\tuse_backend %s if HTTP\n", http)
-	}
-	return read + fmt.Sprintf("\tdefault_backend %s\n", bytes)
-}
-
-func (n Proxy) backends(bytes, http, server string) string {
-	b := fmt.Sprintf("backend %s\n%s\n", bytes, server)
-	if n.L7 {
-		b += fmt.Sprintf("backend %s\n\tmode http\n%s\n", http, server)
-	}
-	return b
-}
-
 // rules redirect TCP, except what a proxy sends, and what stays in the pod.
 func (n Proxy) rules() string {
+	own := fmt.Sprintf("tcp sport %d-%d", proxyFirst, proxyLast)
+	if n.Program == Envoy {
+		own = fmt.Sprintf("meta mark %d", envoyMark)
+	}
 	var b strings.Builder
 	b.WriteString("table ip proxy {\n")
 	if n.At != ProxyServer {
-		fmt.Fprintf(&b, "\tchain output {\n\t\ttype nat hook output priority -100\n\t\toif lo return\n\t\ttcp sport %d-%d return\n\t\tmeta l4proto tcp redirect to :%d\n\t}\n", proxyFirst, proxyLast, proxyOut)
+		fmt.Fprintf(&b, "\tchain output {\n\t\ttype nat hook output priority -100\n\t\toif lo return\n\t\t%s return\n\t\tmeta l4proto tcp redirect to :%d\n\t}\n", own, proxyOut)
 	}
 	if n.At != ProxyClient {
 		fmt.Fprintf(&b, "\tchain prerouting {\n\t\ttype nat hook prerouting priority -100\n\t\tiif lo return\n\t\tmeta l4proto tcp redirect to :%d\n\t}\n", proxyIn)
