@@ -17,6 +17,7 @@ probes: [udp-outage]
 events:
 - name: all
   at: 50ms
+  traffic: moves
   do:
   - {in: h1, exec: {argv: [nft, add table ip t]}}
   - {in: h1, reload: {rules: nft}}
@@ -78,5 +79,37 @@ func TestEventEnds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An event that leads traffic over other devices without saying so fails its trial, which would tell of another path; one that
+// does not is held to the devices of its network.
+func TestEventStrays(t *testing.T) {
+	needLab(t)
+	file := filepath.Join(t.TempDir(), "study.yaml")
+	const twoPaths = "{use: two-paths, also: [{in: h1, sysctl: {key: net.ipv4.conf.eth0.ignore_routes_with_linkdown, value: 1}}]}"
+	for name, tc := range map[string]struct{ network, traffic, reason string }{
+		"strays":           {twoPaths, "", "the traffic took another path; if the event link-down is meant to lead it there, say so in the study (traffic: moves)"},
+		"says so":          {twoPaths, "traffic: moves, ", ""},
+		"has only one way": {"routed", "", ""},
+	} {
+		study := "networks: [" + tc.network + "]\nprobes: [udp-outage]\nblocks: 1\nduration: 1s\n" +
+			"events: [{name: link-down, at: 50ms, " + tc.traffic + "do: [{in: h2, set: {dev: eth0, down: true}}]}]\n"
+		if err := os.WriteFile(file, []byte(study), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "out")
+		p := start(t, nil, "run", file, "--keep-disturbed", "-o", dir)
+		p.status(t)
+		all := results(t, dir)
+		if len(all) != 2 {
+			t.Fatalf("%s: %d trials, want 2\n%s", name, len(all), &p.stderr)
+		}
+		for _, r := range all {
+			strays := tc.reason != "" && r.Config["event"] != "none"
+			if want := map[bool]record.Status{true: record.Invalid, false: record.OK}[strays]; r.Status != want || strays && !strings.Contains(r.Reason, tc.reason) {
+				t.Errorf("%s: %s: %s: %s, want %s with %q", name, r.Trial, r.Status, r.Reason, want, tc.reason)
+			}
+		}
 	}
 }

@@ -53,6 +53,15 @@ type Downtime struct {
 	// undone until traffic flowed again, in the trials where it stopped and flowed again.
 	Delay stat.Interval `json:"delay,omitzero"`
 	After stat.Interval `json:"after,omitzero"`
+	// Noticed and UndoNoticed are the medians of the time from the event, and from the moment that it was undone, until a kernel
+	// told of a change of routes or rules, in the trials in which one did.
+	Noticed     stat.Interval `json:"noticed,omitzero"`
+	UndoNoticed stat.Interval `json:"undoNoticed,omitzero"`
+	// Passed and PassedFor are the medians of how many replies came, and for how long, although the event was to stop them; N is
+	// 0 for other events. PassedMost is the most of a trial.
+	Passed     stat.Interval `json:"passed,omitzero"`
+	PassedFor  stat.Interval `json:"passedFor,omitzero"`
+	PassedMost float64       `json:"passedMost,omitempty"`
 	// Lost is the median of requests lost in a trial.
 	Lost float64 `json:"lost,omitempty"`
 	// Told is what the kernel told of while the event happened, in order of time.
@@ -155,6 +164,14 @@ func (d *Downtime) fill(row, base *Row, each float64) {
 	d.Lost = stat.Middle(s.Values(record.LostRequests).medians())
 	d.Delay = stat.Median(s.Values(record.OutageDelay).medians(), each)
 	d.After = stat.Median(s.Values(record.Recovery).medians(), each)
+	d.Noticed = stat.Median(s.Values(record.Noticed).medians(), each)
+	d.UndoNoticed = stat.Median(s.Values(record.UndoNoticed).medians(), each)
+	d.Passed = stat.Median(s.Values(record.Passed).medians(), each)
+	d.PassedFor = stat.Median(s.Values(record.PassedFor).medians(), each)
+	for _, t := range s.ok {
+		v, _ := t.Get(record.Passed)
+		d.PassedMost = max(d.PassedMost, v.Value)
+	}
 	d.Told, d.Limit = told(s.observed), leastOutage
 	for _, o := range s.observed {
 		if e := o.Evidence.Event; e != nil && e.Bin > 0 {

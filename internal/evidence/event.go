@@ -40,7 +40,7 @@ type Change struct {
 	In    string `json:"in"` // host or pod
 	What  string `json:"what"`
 	Dev   string `json:"dev,omitempty"`
-	To    string `json:"to,omitempty"` // of a route the prefix, of a neighbor or address the address
+	To    string `json:"to,omitempty"` // of a route the prefix, of a neighbor or address the address, of rules the program that changed them
 	State string `json:"state"`
 }
 
@@ -50,6 +50,7 @@ const (
 	OfNeighbor = "neighbor"
 	OfRoute    = "route"
 	OfAddress  = "address"
+	OfRules    = "rules" // of nf_tables, a transaction
 
 	Up        = "up"
 	NoCarrier = "no carrier"

@@ -18,6 +18,40 @@ type Event struct {
 	For  time.Duration // how long after Do began Undo begins; 0: when the window has ended
 	// Networks limits it to these of a study; none: all.
 	Networks []string
+	// Traffic is what the event is meant to do to it, beside stopping it for a while: Moves, Stops, or nothing.
+	Traffic string
+}
+
+// What an Event does to traffic.
+const (
+	// Moves leads it over other devices: those of the plan then need not have carried it.
+	Moves = "moves"
+	// Stops lets nothing through from the moment that its steps have ended until it is undone: what comes through is counted.
+	Stops = "stops"
+)
+
+// Server is the place of the server's end, as a step of an event in a cluster names it.
+const Server = "server"
+
+// In returns e with the name of the place that Server is.
+func (e Event) In(server string) Event {
+	name := func(steps []Step) []Step {
+		steps = slices.Clone(steps)
+		for i := range steps {
+			if steps[i].In == Server {
+				steps[i].In = server
+			}
+		}
+		return steps
+	}
+	e.Do, e.Undo = name(e.Do), name(e.Undo)
+	return e
+}
+
+// Replaces reports whether the event can replace devices of a place, whose counters then begin anew: a daemon that ends takes
+// those with it that it has made.
+func (e Event) Replaces(place string) bool {
+	return slices.ContainsFunc(slices.Concat(e.Do, e.Undo), func(s Step) bool { return s.Daemon != nil && s.In == place })
 }
 
 // A Daemon does something to a Service of the plan, in the place where it runs.
@@ -142,6 +176,10 @@ func (s Step) inverse() (Step, bool) {
 		e := *s.Endpoint
 		e.Gone = !e.Gone
 		return Step{In: s.In, Endpoint: &e}, true
+	case s.Policy != nil:
+		p := *s.Policy
+		p.Gone = !p.Gone
+		return Step{In: s.In, Policy: &p}, true
 	case s.Command != nil:
 		return Step{In: s.In, Command: &Command{Argv: s.Command.Undo, Timeout: s.Command.Timeout}}, len(s.Command.Undo) > 0
 	}

@@ -35,7 +35,17 @@ func (s KubeService) EachPort(f func(name, protocol string, port int)) {
 }
 
 // An Endpoint changes the endpoint of a Service, in an event: the stand-in for an API server in the place tells those who watch.
+// In a cluster, the place is the pod behind the Service, whose selector it no longer matches.
 type Endpoint struct {
-	Service string `json:"service"`        // named like the pod behind it
+	Service string `json:"service"`        // named like the pod behind it; none in a cluster
 	Gone    bool   `json:"gone,omitempty"` // remove it, instead of adding it again
 }
+
+// A Policy is a NetworkPolicy of Kubernetes for the pod of the place, in an event in a cluster.
+type Policy struct {
+	Deny string `json:"deny"`           // Ingress
+	Gone bool   `json:"gone,omitempty"` // remove it instead
+}
+
+// Ingress is everything that others send to the pod.
+const Ingress = "ingress"

@@ -49,6 +49,7 @@ type Step struct {
 	Daemon   *Daemon   `json:"daemon,omitempty"`
 	Command  *Command  `json:"command,omitempty"`
 	Endpoint *Endpoint `json:"endpoint,omitempty"`
+	Policy   *Policy   `json:"policy,omitempty"`
 	Announce *Announce `json:"announce,omitempty"`
 	Flush    *Flush    `json:"flush,omitempty"`
 	Reload   *Reload   `json:"reload,omitempty"`

@@ -57,6 +57,8 @@ func (s Study) checkEvents(c *checker) {
 		c.that(e.At >= 0 && e.For >= 0, at, where+"happens at %v for %v: want no negative time", e.At, e.For)
 		c.that(e.At+e.For < s.Duration, at, where+"ends %v after the window's begin: want less than its duration of %v", e.At+e.For, s.Duration)
 		c.that(e.At+e.For < s.Fast.Duration || s.Fast.Duration == s.Duration, at, where+"ends %v after the window's begin: want less than the fast duration of %v (fast)", e.At+e.For, s.Fast.Duration)
+		c.that(e.Traffic == "" || e.Traffic == plan.Moves || e.Traffic == plan.Stops, at,
+			where+"has traffic: %q: want %s, if it leads traffic over other devices, or %s, if nothing may pass until it is undone", e.Traffic, plan.Moves, plan.Stops)
 		for _, n := range e.Networks {
 			_, ok := s.Network(n)
 			c.that(ok, at, where+"happens in %q, which is not one of the networks (%s)", n, strings.Join(Names(s.Networks), ", "))
@@ -89,6 +91,9 @@ func eventLine(e plan.Event) string {
 	line += fmt.Sprintf(", at: %s, for: %s", ascii(e.At), ascii(e.For))
 	if len(e.Networks) > 0 {
 		line += ", networks: " + strictyaml.NewList(e.Networks).Flow()
+	}
+	if e.Traffic != "" {
+		line += ", traffic: " + strictyaml.Quote(e.Traffic)
 	}
 	return line + "}"
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 )
 
@@ -19,6 +20,7 @@ const undoTime = 30 * time.Second
 type happening struct {
 	plan.Event
 	site  *target.Site
+	near  target.Node   // of the client, whose clock stamps what the probe saw
 	over  chan struct{} // closed when the window is over
 	ended chan struct{} // closed when the event is undone
 	// When its steps began and ended: ns of CLOCK_MONOTONIC of this machine; 0: they did not.
@@ -33,7 +35,7 @@ func (s *Setup) happen(ctx context.Context) *happening {
 	if s.Event.Name == "" {
 		return nil
 	}
-	h := &happening{Event: s.Event, site: s.Site, over: make(chan struct{}), ended: make(chan struct{})}
+	h := &happening{Event: s.Event, site: s.Site, near: s.Site.Nodes[s.Client.Node], over: make(chan struct{}), ended: make(chan struct{})}
 	due := time.NewTimer(h.At)
 	go func() {
 		defer close(h.ended)
@@ -65,7 +67,7 @@ func (h *happening) run(ctx context.Context, due *time.Timer) error {
 		}()
 	}
 	begun := time.Now()
-	err := apply(ctx, h.site, h.Do, &h.did)
+	err := h.apply(ctx, h.Do, &h.did)
 	if err == nil {
 		var end <-chan time.Time // nil: never
 		if h.For > 0 {
@@ -79,17 +81,31 @@ func (h *happening) run(ctx context.Context, due *time.Timer) error {
 	}
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
-	if bad := apply(undo, h.site, h.Undo, &h.undid); bad != nil {
+	if bad := h.apply(undo, h.Undo, &h.undid); bad != nil {
 		err = errors.Join(err, fmt.Errorf("undo: %w", bad))
 	}
 	return err
 }
 
-func apply(ctx context.Context, site *target.Site, steps []plan.Step, when *[2]int64) error {
-	when[0] = site.Clock()
-	err := site.Apply(ctx, steps)
-	when[1] = site.Clock()
-	return err
+// apply applies steps, and stamps when they began and had ended.
+func (h *happening) apply(ctx context.Context, steps []plan.Step, when *[2]int64) (err error) {
+	before, late := h.now(ctx)
+	if late == nil {
+		err = h.site.Apply(ctx, steps)
+		when[0] = before
+		when[1], late = h.now(ctx)
+	}
+	return errors.Join(err, late)
+}
+
+// now is CLOCK_MONOTONIC of the client's machine, ns. Where that is another one, it is the moment at which it was asked: a step began
+// after the moment before it, and had ended by the moment after it.
+func (h *happening) now(ctx context.Context) (int64, error) {
+	if h.site.Clock != nil {
+		return h.site.Clock(), nil
+	}
+	r, err := h.near.Sample(ctx, sample.OfSoftnet)
+	return int64(r.At), err
 }
 
 // finish returns when the event is undone; the window is over.

@@ -68,6 +68,7 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 		packets = 0 // messages that waited share segments
 	}
 	bytes, packets = max(bytes, m.Moved), max(packets, m.Messages)
+	arrived := bytes > 0 || m.Messages > 0 || m.Outages == nil || m.Outages.Answered > 0
 	for _, e := range s.Plan.Expect {
 		if s.Site.Nodes[e.In] == nil {
 			continue // a target need not reach the machine of every pod
@@ -75,8 +76,8 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 		from, to := x.readings.First.Nodes[e.In], x.readings.Last.Nodes[e.In]
 		switch {
 		case e.MustCarry && e.Concerns(s.Client, s.Server):
-			if s.Event.Name == "" { // an event can replace a device, or lead traffic over another
-				errs = append(errs, carried(e, to.Sub(from), bytes, packets))
+			if arrived && s.Event.Traffic != plan.Moves && !s.Event.Replaces(e.In) {
+				errs = append(errs, s.elsewhere(carried(e, to.Sub(from), bytes, packets)))
 			}
 		case e.Below && e.Concerns(s.Client, s.Server):
 			errs = append(errs, below(e, to.Sub(from), bytes, packets))
@@ -154,6 +155,14 @@ func carried(e plan.Expect, d sample.Counters, bytes, packets float64) error {
 			e.Dev, e.In, b, p, bytes, packets)
 	}
 	return nil
+}
+
+// elsewhere adds to an error of carried what to do if an event led the traffic over other devices on purpose.
+func (s *Setup) elsewhere(err error) error {
+	if err == nil || s.Event.Name == "" {
+		return err
+	}
+	return fmt.Errorf("%w; if the event %s is meant to lead it there, say so in the study (traffic: %s)", err, s.Event.Name, plan.Moves)
 }
 
 // largestForwarded is the most bytes that the IP stack counts as one forwarded packet: segments of TCP, or datagrams,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
@@ -19,6 +20,17 @@ func (s *Setup) outages(r *record.Result, m probe.Measured, h *happening) {
 		r.Values = append(r.Values, q.Whole().Value("s", time.Duration(max(0, ns)).Seconds()))
 	}
 	add(record.EventLasted, h.undid[1]-h.did[0])
+	if at := noticed(h.changes, h.did[0]); at > 0 && at < h.undid[0] {
+		add(record.Noticed, at-h.did[0])
+	}
+	if at := noticed(h.changes, h.undid[1]); at > 0 {
+		add(record.UndoNoticed, at-h.undid[1])
+	}
+	if h.Traffic == plan.Stops {
+		n, last := replies(m.Outages.Timeline, h.did[1], h.undid[0])
+		r.Values = append(r.Values, record.Passed.Whole().Value("1", float64(n)))
+		add(record.PassedFor, last-h.did[1])
+	}
 	g, ok := after(m.Outages.RoundTrip.List, h.did[0])
 	if !ok {
 		return
@@ -27,6 +39,27 @@ func (s *Setup) outages(r *record.Result, m probe.Measured, h *happening) {
 	if !g.After {
 		add(record.Recovery, g.End-h.undid[1])
 	}
+}
+
+// noticed returns when a kernel first told of a change of routes or rules after a moment; 0 if none did.
+func noticed(all []evidence.Change, moment int64) int64 {
+	for _, c := range all {
+		if c.At >= moment && (c.What == evidence.OfRoute || c.What == evidence.OfRules) {
+			return c.At
+		}
+	}
+	return 0
+}
+
+// replies returns how many replies came in whole bins between two moments, and the end of the last bin that has any; from without one.
+func replies(t event.Timeline, from, to int64) (n, last int64) {
+	last = from
+	for i, replies := range t.Replies {
+		if begin := t.Begin + int64(i)*t.Bin; begin >= from && begin+t.Bin <= to && replies > 0 {
+			n, last = n+replies, begin+t.Bin
+		}
+	}
+	return n, last
 }
 
 // after returns the longest gap that ended after a moment.

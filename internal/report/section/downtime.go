@@ -184,7 +184,7 @@ func (s source) stops(event, what string, all []analysis.Downtime, noise float64
 		}
 		out = append(out, text)
 	}
-	out = append(append(out, s.reasons(all)...), s.reacts(all, noise)...)
+	out = slices.Concat(out, s.notices(all), s.passes(all), s.reasons(all), s.reacts(all, noise))
 	if calm != nil {
 		out = append(out, say("%s stops no %s over %s: no outage above %s in %s.", event, what, prose.And(calm), unit.Format(limit, "s"), prose.Count(trials, "trial")))
 	}

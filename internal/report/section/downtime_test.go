@@ -31,12 +31,19 @@ func TestStops(t *testing.T) {
 		want  []string
 		not   string
 	}{
-		"ranked":       {[]analysis.Downtime{slow, fast}, 0.01, []string{"flowed on over the host network for 20", "ms and over", "for 200", "again over the host network within 10"}, "at least"},
-		"like noise":   {[]analysis.Downtime{slow, fast}, 2, []string{"off, which lasts 1"}, "After it"},
-		"later":        {[]analysis.Downtime{cell("host", 0.5, 3, 2.5, nil)}, 0.01, []string{"stops UDP traffic for 500"}, "After it"},
-		"some open":    {[]analysis.Downtime{cell("host", 2, 0.02, 0, some)}, 0, []string{"for at least 2", "in the worst of 2 of 4 trials", "in 1 of 4 trials"}, "up to"},
-		"some":         {[]analysis.Downtime{cell("host", 2, 0.02, 0, func(d *analysis.Downtime) { d.Stopped = 2 })}, 0, []string{"for up to 2", "in 2 of 4 trials"}, "at least"},
-		"to the end":   {[]analysis.Downtime{cell("host", 2, 0.02, 0, func(d *analysis.Downtime) { d.ToEnd, d.Open, d.AtLeast = true, 4, true })}, 0, []string{"which lasts until the measurement ends", "for at least 2"}, "After it"},
+		"ranked":     {[]analysis.Downtime{slow, fast}, 0.01, []string{"flowed on over the host network for 20", "ms and over", "for 200", "again over the host network within 10"}, "at least"},
+		"like noise": {[]analysis.Downtime{slow, fast}, 2, []string{"off, which lasts 1"}, "After it"},
+		"later":      {[]analysis.Downtime{cell("host", 0.5, 3, 2.5, nil)}, 0.01, []string{"stops UDP traffic for 500"}, "After it"},
+		"some open":  {[]analysis.Downtime{cell("host", 2, 0.02, 0, some)}, 0, []string{"for at least 2", "in the worst of 2 of 4 trials", "in 1 of 4 trials"}, "up to"},
+		"some":       {[]analysis.Downtime{cell("host", 2, 0.02, 0, func(d *analysis.Downtime) { d.Stopped = 2 })}, 0, []string{"for up to 2", "in 2 of 4 trials"}, "at least"},
+		"to the end": {[]analysis.Downtime{cell("host", 2, 0.02, 0, func(d *analysis.Downtime) { d.ToEnd, d.Open, d.AtLeast = true, 4, true })}, 0, []string{"which lasts until the measurement ends", "for at least 2"}, "After it"},
+		"held": {[]analysis.Downtime{cell("host", 2, 0.02, 0, func(d *analysis.Downtime) {
+			d.Passed, d.Noticed = stat.Interval{N: 4}, stat.Interval{Center: 0.05, N: 4}
+		})}, 0,
+			[]string{"told of other routes or rules over the host network within 50", "nothing passed over the host network in 4 trials"}, "still answered"},
+		"leaks": {[]analysis.Downtime{cell("host", 2, 0.02, 0, func(d *analysis.Downtime) {
+			d.Passed, d.PassedFor, d.PassedMost = stat.Interval{Center: 12, N: 4}, stat.Interval{Center: 0.03, N: 4}, 31
+		})}, 0, []string{"still answered: 12.0 over the host network for 30", "(most: 31)"}, "nothing passed"},
 		"exact median": {[]analysis.Downtime{cell("host", 2, 0.02, 0, func(d *analysis.Downtime) { d.Open = 1 })}, 0, []string{"for 2", "worst of 4: at least 2"}, "for at least"},
 	} {
 		text := strings.Join(lang.In(nil, s.stops("off", "UDP traffic", tc.all, tc.noise)), " ")

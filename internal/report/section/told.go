@@ -5,6 +5,7 @@ import (
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -33,6 +34,8 @@ func kernelTold(t analysis.Told) string {
 		return say("%s lost the route to %s (%s)", t.In, t.To, t.Dev)
 	case evidence.OfAddress + " " + evidence.Set:
 		return say("%s got the address %s (%s)", t.In, t.To, t.Dev)
+	case evidence.OfRules + " " + evidence.Set:
+		return say("%s changed the packet filter of %s", t.To, t.In)
 	}
 	return say("%s lost the address %s (%s)", t.In, t.To, t.Dev)
 }
@@ -83,6 +86,47 @@ func (s source) reasons(all []analysis.Downtime) (out []string) {
 			over, after = append(over, s.Noun(d.Network)), max(after, d.After.Center)
 		}
 		out = append(out, say("Over %s, traffic flowed again when %s, up to %s after the event was undone.", prose.And(over), what, unit.Format(after, "s")))
+	}
+	return out
+}
+
+// notices tells how long it took until a kernel had other routes or rules: the part of a control plane.
+func (s source) notices(all []analysis.Downtime) (out []string) {
+	within := func(get func(analysis.Downtime) stat.Interval) (times []string) {
+		for _, d := range all {
+			if i := get(d); i.N > 0 && i.N == d.Outage.N {
+				times = append(times, say("over %s within %s", s.Noun(d.Network), prose.Measured(i, "s")))
+			}
+		}
+		return times
+	}
+	if times := within(func(d analysis.Downtime) stat.Interval { return d.Noticed }); times != nil {
+		out = append(out, say("After it began, a kernel told of other routes or rules %s.", prose.And(times)))
+	}
+	if times := within(func(d analysis.Downtime) stat.Interval { return d.UndoNoticed }); times != nil {
+		out = append(out, say("After it was undone, a kernel told of other routes or rules %s.", prose.And(times)))
+	}
+	return out
+}
+
+// passes tells what came through an event that was to stop it.
+func (s source) passes(all []analysis.Downtime) (out []string) {
+	var none, some []string
+	trials := 0
+	for _, d := range all {
+		switch over := s.Noun(d.Network); {
+		case d.Passed.N == 0:
+		case d.PassedMost == 0:
+			none, trials = append(none, over), trials+d.Of
+		default:
+			some = append(some, say("%s over %s for %s (most: %s)", prose.Measured(d.Passed, "1"), over, prose.Measured(d.PassedFor, "s"), prose.Trim(d.PassedMost)))
+		}
+	}
+	if some != nil {
+		out = append(out, say("Once its steps had ended, and nothing was to pass, requests were still answered: %s.", prose.And(some)))
+	}
+	if none != nil {
+		out = append(out, say("Once its steps had ended, nothing passed over %s in %s.", prose.And(none), prose.Count(trials, "trial")))
 	}
 	return out
 }

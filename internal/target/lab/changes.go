@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/netip"
@@ -23,7 +24,7 @@ const (
 	mostChanges = 1000
 )
 
-// changes begins to watch what the kernel changes in all places outside guests: devices, neighbors, addresses and routes.
+// changes begins to watch what the kernel changes in all places outside guests: devices, neighbors, addresses, routes and rules.
 // The function it returns ends the watch and returns the changes in time order.
 func (l *lab) changes(ctx context.Context) (stop func() ([]evidence.Change, error), err error) {
 	var ears []*ear
@@ -37,12 +38,14 @@ func (l *lab) changes(ctx context.Context) (stop func() ([]evidence.Change, erro
 		if p.guest != nil {
 			continue
 		}
-		e, err := listenIn(p)
-		if err != nil {
-			closeAll()
-			return nil, err
+		for _, listen := range []func(*place) (*ear, error){listenIn, listenToRules} {
+			e, err := listen(p)
+			if err != nil {
+				closeAll()
+				return nil, err
+			}
+			ears, polled = append(ears, e), append(polled, unix.PollFd{Fd: int32(e.fd), Events: unix.POLLIN})
 		}
-		ears, polled = append(ears, e), append(polled, unix.PollFd{Fd: int32(e.fd), Events: unix.POLLIN})
 	}
 	var all []evidence.Change
 	var failed error
@@ -109,6 +112,38 @@ func listenIn(p *place) (*ear, error) {
 	return e, err
 }
 
+// newRules is the type of the message that ends a transaction of nf_tables (nf_tables_gen_notify, net/netfilter/nf_tables_api.c).
+const newRules = unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_NEWGEN
+
+// nfgenmsg is the size of what precedes the attributes of a message of nfnetlink (struct nfgenmsg, include/uapi/linux/netfilter/nfnetlink.h).
+const nfgenmsg = 4
+
+// listenToRules hears of transactions of nf_tables, and of nothing else: a filter keeps the rules themselves, which can be many
+// thousands, out of the socket's buffer.
+func listenToRules(p *place) (*ear, error) {
+	e := &ear{place: p.name}
+	kind := make([]byte, 2)
+	native.PutUint16(kind, newRules)
+	only := []unix.SockFilter{ // a program of classic BPF reads numbers as the network sends them
+		{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, K: 4}, // nlmsg_type
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: uint32(kind[0])<<8 | uint32(kind[1])},
+		{Code: unix.BPF_RET | unix.BPF_K, K: bufferSize},
+		{Code: unix.BPF_RET | unix.BPF_K},
+	}
+	err := p.ns.Do(func() (err error) {
+		e.fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_NETFILTER)
+		return err
+	})
+	if err == nil {
+		err = cmp.Or(unix.SetsockoptSockFprog(e.fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(only)), Filter: &only[0]}),
+			unix.Bind(e.fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: 1 << (unix.NFNLGRP_NFTABLES - 1)}))
+	}
+	if err != nil && e.fd > 0 {
+		unix.Close(e.fd)
+	}
+	return e, err
+}
+
 // heard reads all messages that wait, which came by the time at.
 func (e *ear) heard(at int64) (all []evidence.Change) {
 	buf := buffers.Get().(*[bufferSize]byte)
@@ -143,6 +178,8 @@ func (e *ear) changeOf(kind uint16, b []byte) (c evidence.Change, ok bool) {
 		return a.String()
 	}
 	switch {
+	case kind == newRules && len(b) >= nfgenmsg:
+		c = evidence.Change{What: evidence.OfRules, To: string(trimZero(attribute(b[nfgenmsg:], unix.NFTA_GEN_PROC_NAME))), State: evidence.Set}
 	case (kind == unix.RTM_NEWLINK || kind == unix.RTM_DELLINK) && len(b) >= unix.SizeofIfInfomsg:
 		attrs := b[unix.SizeofIfInfomsg:]
 		c = evidence.Change{What: evidence.OfDevice, Dev: string(trimZero(attribute(attrs, unix.IFLA_IFNAME))), State: evidence.Down}

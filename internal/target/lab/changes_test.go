@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
 )
 
@@ -31,7 +32,11 @@ func TestChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := s.Clock()
-	if err := s.Apply(t.Context(), []plan.Step{route(true), {In: "h2", Set: &plan.Set{Dev: "eth0", Down: true}}, {In: "h2", Set: &plan.Set{Dev: "eth0", Up: true}}}); err != nil {
+	rules := plan.Step{In: "h2", Exec: &plan.Exec{Argv: []string{"nft", "add table ip watched"}}}
+	if _, _, err := facts.Tool(t.Context(), "nft"); err != nil {
+		rules = plan.Step{In: "h2", Sysctl: &plan.Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}}
+	}
+	if err := s.Apply(t.Context(), []plan.Step{rules, route(true), {In: "h2", Set: &plan.Set{Dev: "eth0", Down: true}}, {In: "h2", Set: &plan.Set{Dev: "eth0", Up: true}}}); err != nil {
 		t.Fatal(err)
 	}
 	all, err := stop()
@@ -47,6 +52,9 @@ func TestChanges(t *testing.T) {
 	}
 	if !slices.Contains(got, "h1 route eth0 10.9.0.0/16 gone") {
 		t.Errorf("no route is gone in %q", got)
+	}
+	if rules.Exec != nil && !slices.Contains(got, "h2 rules  nft set") {
+		t.Errorf("no rules are set in %q", got)
 	}
 	at := -1
 	for _, want := range []string{"h2 device eth0  down", "h2 device eth0  up"} { // on a busy machine, places are heard one after the other
