@@ -197,7 +197,7 @@ func (l *link) reach(ctx context.Context, p *path, pl plan.Plan) error {
 		return err
 	}
 	rtt, err := l.engines.Reach(ctx, pl.Path.Reach(), reachTime)
-	for until := time.Now().Add(serviceTime); err != nil && l.new(p) && time.Now().Before(until) && p.alive(ctx) == nil; {
+	for until := time.Now().Add(serviceTime); err != nil && (l.new(p) || p.broken && !p.site.Private) && time.Now().Before(until) && p.alive(ctx) == nil; {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -15,9 +15,6 @@ var eventKinds = append(slices.Clone(alsoKinds), "announce", "command", "daemon"
 
 // Happening returns e with the steps that undo it. An error says why it cannot happen in the network of p.
 func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
-	if t.Exists {
-		return e, errors.New("events: weir breaks nothing on machines that it finds; measure in the lab (without --ssh or --kube)")
-	}
 	undo := e.Undo
 	if len(undo) == 0 {
 		var err error
@@ -26,7 +23,12 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 		}
 	}
 	for i, s := range slices.Concat(e.Do, e.Undo) {
-		err := cmp.Or(checkStep(t, p, s, eventKinds), checkHappening(t, p, s))
+		var err error
+		if t.Exists {
+			err = checkFound(t.Find.Kind, s)
+		} else {
+			err = cmp.Or(checkStep(t, p, s, eventKinds), checkHappening(t, p, s))
+		}
 		switch n := i - len(e.Do); {
 		case err != nil && n < 0:
 			return e, fmt.Errorf("event %s: do: step %d: %w", e.Name, i+1, err)
@@ -36,6 +38,29 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 	}
 	e.Undo = undo
 	return e, nil
+}
+
+// foundKinds are the kinds of steps of an event in a cluster: they change objects that weir has made there.
+var foundKinds = []string{"endpoint", "policy"}
+
+// checkFound returns an error for a step that could touch what weir has not made, in a network of a kind that exists.
+func checkFound(kind topo.Kind, s plan.Step) error {
+	wrong := checkKind(s, foundKinds)
+	switch {
+	case kind == topo.Hosts || kind == topo.Via:
+		return errors.New("weir breaks nothing on machines that it finds; measure in the lab (without --ssh or --kube), or, in a cluster, in the networks pod, service and nodeport")
+	case wrong != nil:
+		return fmt.Errorf("weir changes only what it has made in a cluster: %w", wrong)
+	case s.In != plan.Server:
+		return fmt.Errorf("unknown place %q: in a cluster, events happen to the server's pod; write in: %s", s.In, plan.Server)
+	case s.Endpoint != nil && kind == topo.PodNet:
+		return errors.New("endpoint: clients call the pod itself, not a Service; use the network service or nodeport")
+	case s.Endpoint != nil && s.Endpoint.Service != "":
+		return errors.New("endpoint: in a cluster, the Service is that of the server's pod; leave out service")
+	case s.Policy != nil:
+		return checkOneOf("policy", "deny", s.Policy.Deny, plan.Ingress)
+	}
+	return nil
 }
 
 // checkHappening checks the kinds that only events have.

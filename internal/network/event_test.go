@@ -84,6 +84,7 @@ func TestHappeningErrors(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+	checkFound(t)
 	again := []plan.Step{{In: "h1", Flush: &plan.Flush{Table: plan.Conntrack}}, {In: "h1", Reload: &plan.Reload{Rules: plan.NFT}}}
 	if e, err := network.Happening(tp, p, plan.Event{Name: "x", Do: again}); err != nil || len(e.Undo) != 0 {
 		t.Errorf("%+v, %v: nothing is left to undo", e.Undo, err)
@@ -98,5 +99,32 @@ func TestHappeningErrors(t *testing.T) {
 	tp.Exists = true
 	if _, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{down("h1", "eth0")}}); err == nil || !strings.Contains(err.Error(), "measure in the lab") {
 		t.Errorf("machines that exist: %v", err)
+	}
+}
+
+// In a cluster, events change what weir has made there, and nothing else.
+func checkFound(t *testing.T) {
+	gone, deny := &plan.Endpoint{Gone: true}, &plan.Policy{Deny: plan.Ingress}
+	for _, c := range []struct {
+		kind topo.Kind
+		step plan.Step
+		want string
+	}{
+		{topo.Service, plan.Step{In: plan.Server, Endpoint: gone}, ""},
+		{topo.PodNet, plan.Step{In: plan.Server, Policy: deny}, ""},
+		{topo.PodNet, plan.Step{In: plan.Server, Endpoint: gone}, "use the network service or nodeport"},
+		{topo.Service, plan.Step{In: plan.Server, Endpoint: &plan.Endpoint{Service: "other", Gone: true}}, "leave out service"},
+		{topo.Service, plan.Step{In: "node1", Policy: deny}, "write in: server"},
+		{topo.Service, plan.Step{In: plan.Server, Policy: &plan.Policy{Deny: "all"}}, `invalid deny "all": want ingress`},
+		{topo.Service, down(plan.Server, "eth0"), "only what it has made in a cluster"},
+		{topo.Hosts, plan.Step{In: plan.Server, Policy: deny}, "breaks nothing on machines that it finds"},
+	} {
+		e, err := network.Happening(topo.Topology{Exists: true, Find: topo.Find{Kind: c.kind}}, plan.Plan{}, plan.Event{Name: "x", Do: []plan.Step{c.step}})
+		switch {
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%v in %q: %v, want %q", c.step, c.kind, err, c.want)
+		case c.want == "" && (err != nil || len(e.Undo) != 1 || e.In("node2-p1").Undo[0].In != "node2-p1" || e.Undo[0].In != plan.Server):
+			t.Errorf("%v in %q: %+v, %v", c.step, c.kind, e, err)
+		}
 	}
 }

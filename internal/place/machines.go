@@ -46,7 +46,10 @@ func (c Cluster) Want(s study.Study) error {
 	if err != nil {
 		return failure.Usage.Of(err)
 	}
-	c.Wants = nil
+	if c.InCluster && len(s.Events) > 0 {
+		return failure.Usage.Errorf("events in a cluster need kubectl, which a coordinator in it does not have: leave out --in-cluster")
+	}
+	c.Wants, c.Events = nil, s.Events
 	for _, u := range s.Networks {
 		c.Wants = append(c.Wants, prepared.Networks[u.Name].Topology)
 	}

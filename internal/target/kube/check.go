@@ -217,6 +217,7 @@ func (t *Target) permissions() (all []permission) {
 		add("", "pods", "attach", "create", "get")
 	}
 	add("", "services", "", "create", "get", "list", "watch", "delete")
+	t.changes(add)
 	if t.Namespace == "" {
 		all = append(all, permission{Verb: "create", Resource: "namespaces"}, permission{Verb: "delete", Resource: "namespaces"})
 	}

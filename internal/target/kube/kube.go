@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/remote"
@@ -40,6 +41,7 @@ type Target struct {
 	// HostNetwork also starts a pod in the network of every host where only pods are measured, for the
 	// ends pod-host and host-pod. Networks of hosts need no HostNetwork.
 	HostNetwork bool
+	Events      []plan.Event    // of the study: weir needs permission for what they do
 	Programs    remote.Programs // for clusters without Image
 	// Warn gets sentences about what differs from what was asked for; nil: nobody.
 	Warn func(string)

@@ -68,6 +68,7 @@ func (t *Target) site(want topo.Topology) (*target.Site, error) {
 	if k := want.Find.Kind; k == topo.Service || k == topo.NodePort {
 		site.Ports.First, site.Ports.Last = t.servicePorts()
 	}
+	site.Apply = t.changing(site.Apply)
 	site.Close = func() error { return nil } // other sites use the same agents
 	return site, nil
 }

@@ -270,6 +270,8 @@ func (s *State) call(c call) (out []byte, program []string, err error) {
 	case "delete":
 		s.delete(c)
 		return nil, nil, nil
+	case "label":
+		err = s.label(strings.TrimPrefix(c.words[2], "pod/"), c.words[3])
 	case "attach":
 		program, err = s.attach(strings.TrimPrefix(c.words[1], "pod/"))
 		return nil, program, err

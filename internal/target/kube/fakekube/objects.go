@@ -156,9 +156,9 @@ func (s *State) create(c call) (out []byte, err error) {
 				return nil, fmt.Errorf(`%s (AlreadyExists): error when creating "STDIN": services %q already exists`, server, name)
 			}
 			o = s.service(o)
-		case "Secret":
+		case "Secret", "NetworkPolicy":
 			o = object(o)
-			s.Objects["Secret/"+name] = o
+			s.Objects[kind+"/"+name] = o
 		}
 		b, err := json.Marshal(o)
 		if err != nil {
@@ -250,6 +250,21 @@ func (s *State) delete(c call) {
 			delete(s.Objects, key)
 		}
 	}
+}
+
+// label gives a pod a label, as KEY=VALUE, or takes it away, as KEY-.
+func (s *State) label(pod, label string) error {
+	o, ok := s.Objects["Pod/"+pod]
+	if !ok {
+		return fmt.Errorf("%s (NotFound): pods %q not found", server, pod)
+	}
+	labels := o.at("metadata", "labels").(map[string]any)
+	if key, value, ok := strings.Cut(label, "="); ok {
+		labels[key] = value
+	} else {
+		delete(labels, strings.TrimSuffix(label, "-"))
+	}
+	return nil
 }
 
 // attach returns the name of a pod and its program.
