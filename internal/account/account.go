@@ -65,6 +65,7 @@ type judgement struct {
 	models   []costmodel.Model
 	bounds   []costmodel.Bound
 	hooks    []costmodel.Hook
+	applied  []costmodel.Prediction
 	why      explain.Explanation
 }
 
@@ -76,7 +77,8 @@ func Of(c Contents) *Account {
 }
 
 func (a *Account) judge() judgement {
-	j := judgement{findings: finding.Check(a.Analysis), models: costmodel.Fit(a.Analysis), bounds: costmodel.WhatIf(a.Analysis), hooks: costmodel.Hooks(a.Analysis)}
+	j := judgement{findings: finding.Check(a.Analysis), models: costmodel.Fit(a.Analysis), bounds: costmodel.WhatIf(a.Analysis), hooks: costmodel.Hooks(a.Analysis),
+		applied: costmodel.Predict(a.Analysis, a.Words)}
 	for _, t := range a.Traces {
 		for _, d := range t.Drops { // a trace saw the kernel's reason for a loss
 			finding.Because(j.findings, t.Network, d.Node, d.Dev, d.Reason, d.Packets)
@@ -98,6 +100,9 @@ func (a *Account) Bounds() []costmodel.Bound { return a.judged().bounds }
 
 // Hooks are the costs of passing packets of bridges to netfilter.
 func (a *Account) Hooks() []costmodel.Hook { return a.judged().hooks }
+
+// Predictions are the times of applications' requests as the price of each path predicts them.
+func (a *Account) Predictions() []costmodel.Prediction { return a.judged().applied }
 
 // Why explains the networks.
 func (a *Account) Why() explain.Explanation { return a.judged().why }

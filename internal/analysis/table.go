@@ -263,6 +263,14 @@ func (r Row) Counted() int {
 	return r.OK
 }
 
+// Measured returns q of the trials that count.
+func (r Row) Measured(q record.Quantity) (s Series) {
+	if r.counted != nil {
+		s = r.counted.Values(q)
+	}
+	return s
+}
+
 // Get returns q of the whole trial over the blocks.
 func (r Row) Get(q record.Quantity) (Summary, bool) { return r.Summary(q.Whole()) }
 

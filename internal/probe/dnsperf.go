@@ -20,8 +20,8 @@ type DNSPerf struct {
 
 const dnsInFlight, dnsMostInFlight = 16, 1000
 
-func (DNSPerf) Info() Info {
-	return Info{Title: "DNS (dnsperf)", Short: "DNS", Unit: "1/s", NoWarmup: true, StartsLate: true, Datagrams: true,
+func (p DNSPerf) Info() Info {
+	return Info{Asks: Asks{1, or(p.InFlight, dnsInFlight), dnsQuery}, Title: "DNS (dnsperf)", Short: "DNS", Unit: "1/s", NoWarmup: true, StartsLate: true, Datagrams: true,
 		About:  "DNS queries per second of unbound over UDP, by dnsperf",
 		Method: "One thread of unbound answers queries for one name that it knows itself; one thread of dnsperf asks: the busier of the two is a limit.",
 		Tools: []facts.ToolInfo{{Program: "unbound", Package: "unbound", VersionArgs: []string{"-V"}, Version: `Version (\S+)`},

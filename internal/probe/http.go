@@ -27,7 +27,7 @@ const (
 var nginxTool = facts.ToolInfo{Program: "nginx", Package: "nginx-light", VersionArgs: []string{"-v"}, Version: `nginx/(\S+)`}
 
 func (p HTTP) Info() Info {
-	i := Info{Title: "HTTP/1.1 (wrk)", Short: "HTTP/1.1", Unit: "1/s", NoWarmup: true,
+	i := Info{Asks: Asks{1, or(p.InFlight, httpInFlight), or(p.Size, httpSize)}, Title: "HTTP/1.1 (wrk)", Short: "HTTP/1.1", Unit: "1/s", NoWarmup: true,
 		About:  "HTTP/1.1 requests per second of nginx, by wrk",
 		Method: "One process of nginx serves a file from memory, over connections that stay open, with one request in flight each. One thread of wrk asks: the busier of the two is a limit. wrk corrects its response times for coordinated omission: a slow one also counts for the requests that it held up.",
 		Tools:  []facts.ToolInfo{nginxTool, {Program: "wrk", Package: "wrk", VersionArgs: []string{"-v"}, Version: `wrk \S*?(\d\S*)`}}}

@@ -30,6 +30,14 @@ func (p HTTPRR) Info() Info {
 	i := Info{Title: "HTTP/1.1 request/response", Short: "HTTP/1.1 response time", Unit: "s", DeliveryUnit: "1/s",
 		About:  "HTTP/1.1 response time over connections that stay open (native)",
 		Method: "A GET and its response over HTTP/1.1. " + webMethod}
+	if inFlight := or(p.InFlight, 1); p.Rate == 0 && inFlight == 1 { // response times of more are not those of a busy server alone
+		i.Asks = Asks{1, inFlight, or(p.Size, defaultMessage)}
+		for _, more := range []bool{p.Connect, p.Connect && p.TLS} { // TCP, TLS 1.3
+			if more {
+				i.Asks.RoundTrips++
+			}
+		}
+	}
 	switch {
 	case p.H2:
 		i.Title, i.Short, i.About = "HTTP/2 request/response", "HTTP/2 response time", "HTTP/2 response time over the streams of one connection with TLS 1.3 (native)"

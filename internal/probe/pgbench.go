@@ -25,14 +25,16 @@ const (
 )
 
 func (p PGBench) Info() Info {
+	const row, seven = 100, 7 // bytes of an answer; BEGIN, five statements and END
 	pkg := "postgresql"
-	i := Info{Title: "PostgreSQL SELECT (pgbench)", Short: "PostgreSQL SELECT", Unit: "1/s", NoWarmup: true, StartsLate: true,
+	i := Info{Asks: Asks{1, or(p.Connections, pgConnections), row}, Title: "PostgreSQL SELECT (pgbench)", Short: "PostgreSQL SELECT", Unit: "1/s", NoWarmup: true, StartsLate: true,
 		About:  "SELECTs per second of PostgreSQL, by pgbench",
 		Method: "Each connection reads a random row by its key, again and again, with one thread of pgbench for all. Connecting and filling the tables is not counted.",
 		Tools: []facts.ToolInfo{{Program: "initdb", Package: pkg, VersionArgs: []string{"--version"}, Version: `\(PostgreSQL\) (\S+)`},
 			{Program: "postgres", Package: pkg, VersionArgs: []string{"--version"}, Version: `\(PostgreSQL\) (\S+)`},
 			{Program: "pgbench", Package: pkg, VersionArgs: []string{"--version"}, Version: `\(PostgreSQL\) (\S+)`}}}
 	if p.Write {
+		i.Asks.RoundTrips = seven
 		i.Title, i.Short = "PostgreSQL TPC-B-like (pgbench)", "PostgreSQL TPC-B"
 		i.About = "TPC-B-like transactions per second of PostgreSQL, by pgbench"
 		i.Method = "A transaction has three UPDATEs, a SELECT and an INSERT, each a round trip, and a BEGIN and an END; connections wait for each other's rows. Data are in memory, so a commit waits for no disk. Connecting and filling the tables is not counted."

@@ -42,6 +42,9 @@ type Info struct {
 	// Differs says why numbers can still differ within the group. System calls are as strace(1)
 	// counted them, for the versions in testdata.
 	Differs string `json:"differs,omitempty"`
+	// Asks is what a request asks of the path, from which the path's own price predicts the application's; the zero value is no
+	// application's.
+	Asks Asks `json:"asks,omitzero"`
 
 	Tools []facts.ToolInfo `json:"-"` // programs it needs besides weir, the client's last
 	// DeliveryUnit is the unit of the server's running count: bit/s of payload, packet/s, or 1/s of
@@ -67,6 +70,13 @@ type Info struct {
 	// Takes is the approximate duration and AtMost the limit of a tool that ignores the window;
 	// else 0.
 	Takes, AtMost time.Duration `json:"-"`
+}
+
+// Asks describes a closed loop of requests.
+type Asks struct {
+	RoundTrips int `json:"roundTrips"` // per request, one after the other
+	InFlight   int `json:"inFlight"`   // requests at a time
+	Bytes      int `json:"bytes"`      // of the longer message
 }
 
 const (

@@ -48,6 +48,7 @@ func (p Redis) Info() Info {
 	}
 	command := p.command()
 	i := Info{
+		Asks:  Asks{1, or(p.Connections, redisConnections), or(p.Size, defaultMessage)},
 		Title: "Redis " + command, Short: "Redis " + command, Unit: "1/s",
 		About:    command + " requests per second of Redis, by redis-benchmark",
 		Method:   "A fixed number of requests for one key, over connections with one request in flight each. One thread serves them, another sends them: the busier of the two is a limit. Response times come in steps of 8 µs.",

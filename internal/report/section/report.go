@@ -46,6 +46,7 @@ var sections = []func(source) []doc.Section{
 	whySection,
 	gapSection,
 	costSection,
+	predictSection,
 	probeSections,
 	profileSection,
 	hopSection,
