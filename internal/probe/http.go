@@ -22,6 +22,7 @@ type HTTP struct {
 const (
 	httpSize, httpMostSize         = 1024, 64 << 20
 	httpInFlight, httpMostInFlight = 16, 100
+	httpMostHead                   = 1000 // bytes; nginx sends 240
 )
 
 var nginxTool = facts.ToolInfo{Program: "nginx", Package: "nginx-light", VersionArgs: []string{"-v"}, Version: `nginx/(\S+)`}
@@ -71,13 +72,14 @@ var (
 	wrkMean  = regexp.MustCompile(`(?m)^    Latency +` + wrkTime + ` `)
 	wrkP50   = regexp.MustCompile(`(?m)^     50% +` + wrkTime + `$`)
 	wrkP99   = regexp.MustCompile(`(?m)^     99% +` + wrkTime + `$`)
-	wrkCount = regexp.MustCompile(`(?m)^  (\d{1,15}) requests in (\d+\.\d+)s, `)
+	wrkCount = regexp.MustCompile(`(?m)^  (\d{1,15}) requests in (\d+\.\d+)s, (\d+\.\d+)([KMGT]?)B read$`)
 	wrkRate  = regexp.MustCompile(`(?m)^Requests/sec: +(\d+\.\d+)$`)
 	wrkWrong = regexp.MustCompile(`(?m)^  (Socket errors: .*|Non-2xx or 3xx responses: .*)$`)
 
 	h2loadRate  = regexp.MustCompile(`(?m)^finished in (\d+\.\d+)s, (\d+\.\d+) req/s, `)
 	h2loadCount = regexp.MustCompile(`(?m)^requests: \d+ total, \d+ started, \d+ done, (\d{1,15}) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout$`)
 	h2loadCodes = regexp.MustCompile(`(?m)^status codes: (\d{1,15}) 2xx, 0 3xx, 0 4xx, 0 5xx$`)
+	h2loadData  = regexp.MustCompile(`(?m)^traffic: .* \((\d{1,18})\) data$`)
 	h2loadMean  = regexp.MustCompile(`(?m)^time for request: +\S+ +\S+ +` + wrkTime + ` `)
 )
 
@@ -105,6 +107,11 @@ func (p HTTP) wrk(b []byte) (Measured, error) {
 	if r := digits(rate[1]); n == 0 || r*(seconds-0.006) > n || r*(seconds+0.006) < n {
 		return Measured{}, fmt.Errorf("%.0f requests in %g s are not %g/s", n, seconds, r)
 	}
+	// What it read is in units of 1024, with two decimals, and has the responses' heads.
+	scale := map[string]float64{"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}[string(count[4])]
+	if read, least, slack := digits(count[3])*scale, n*float64(or(p.Size, httpSize)), scale/100; read+slack < least || read-slack > least+n*httpMostHead {
+		return Measured{}, fmt.Errorf("%.0f responses of %.0f bytes with their heads, want bodies of %d bytes", n, read/n, or(p.Size, httpSize))
+	}
 	return p.measured(n, digits(rate[1]), duration(p50), duration(p99), duration(mean)), nil
 }
 
@@ -117,6 +124,10 @@ func (p HTTP) h2load(b []byte) (Measured, error) {
 	begun := digits(codes[1]) - digits(count[1])
 	if digits(count[2])+digits(count[3])+digits(count[4]) > 0 || begun < 0 || begun > float64(or(p.InFlight, httpInFlight)) {
 		return Measured{}, fmt.Errorf("not all requests succeeded: %s; %s", count[0], codes[0])
+	}
+	data, n, size := h2loadData.FindSubmatch(b), digits(count[1]), float64(or(p.Size, httpSize))
+	if data == nil || digits(data[1]) < n*size || digits(data[1]) > (n+float64(or(p.InFlight, httpInFlight)))*size {
+		return Measured{}, fmt.Errorf("%.0f responses, and %q; want bodies of %.0f bytes", n, h2loadData.Find(b), size)
 	}
 	m := duration(mean)
 	return p.measured(digits(count[1]), digits(rate[2]), 0, 0, m), inFlight(digits(rate[2]), m, or(p.InFlight, httpInFlight))
