@@ -74,7 +74,7 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 			if c.event, err = network.Happening(p.Topology, change.Plan, e); err != nil {
 				return nil, fmt.Errorf("%s: %w", t.Network, err)
 			}
-			c.event = c.event.In(server.Node)
+			c.event = c.event.In(client.Node, server.Node)
 		}
 		if r.Study.Swap {
 			c.back = p.link(server, client)

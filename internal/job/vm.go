@@ -62,7 +62,7 @@ func (r *runner) measureInVM(ctx context.Context) (_ *store.Dir, err error) {
 	defer g.Close()
 	r.Tell.Say(aboutGuest(g))
 	inside := []string{"weir", "run", "--lang", r.Lang.Code(), "--resume", r.Dir}
-	if r.At.AllowsCommands() {
+	if r.At.Commands {
 		inside = append(inside, "--allow-commands")
 	}
 	status, err := g.Run(ctx, inside, cwd, r.VM.Stdout, r.VM.Stderr)

@@ -15,13 +15,6 @@ var eventKinds = append(slices.Clone(alsoKinds), "announce", "command", "daemon"
 
 // Happening returns e with the steps that undo it. An error says why it cannot happen in the network of p.
 func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
-	undo := e.Undo
-	if len(undo) == 0 {
-		var err error
-		if undo, err = p.Inverse(e.Do); err != nil {
-			return e, fmt.Errorf("event %s: %w", e.Name, err)
-		}
-	}
 	for i, s := range slices.Concat(e.Do, e.Undo) {
 		var err error
 		if t.Exists {
@@ -36,19 +29,28 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 			return e, fmt.Errorf("event %s: undo: step %d: %w", e.Name, n+1, err)
 		}
 	}
-	e.Undo = undo
+	if len(e.Undo) > 0 {
+		return e, nil
+	}
+	var err error
+	if e.Undo, err = p.Inverse(e.Do); err != nil {
+		return e, fmt.Errorf("event %s: %w", e.Name, err)
+	}
 	return e, nil
 }
 
 // foundKinds are the kinds of steps of an event in a cluster: they change objects that weir has made there.
 var foundKinds = []string{"endpoint", "policy"}
 
-// checkFound returns an error for a step that could touch what weir has not made, in a network of a kind that exists.
+// checkFound returns an error for a step that could touch what weir has not made, in a network of a kind that exists. What a
+// command does is its user's.
 func checkFound(kind topo.Kind, s plan.Step) error {
-	wrong := checkKind(s, foundKinds)
+	wrong, hosts := checkKind(s, foundKinds), kind == topo.Hosts || kind == topo.Via
 	switch {
-	case kind == topo.Hosts || kind == topo.Via:
-		return errors.New("weir breaks nothing on machines that it finds; measure in the lab (without --ssh or --kube), or, in a cluster, in the networks pod, service and nodeport")
+	case hosts && s.Command != nil:
+		return checkFoundCommand(s)
+	case hosts:
+		return errors.New("weir breaks nothing on machines that it finds; let a command of yours do it (command), measure in the lab (without --ssh or --kube), or, in a cluster, in the networks pod, service and nodeport")
 	case wrong != nil:
 		return fmt.Errorf("weir changes only what it has made in a cluster: %w", wrong)
 	case s.In != plan.Server:
@@ -61,6 +63,17 @@ func checkFound(kind topo.Kind, s plan.Step) error {
 		return checkOneOf("policy", "deny", s.Policy.Deny, plan.Ingress)
 	}
 	return nil
+}
+
+// checkFoundCommand returns an error unless the machine of an end can run the command, and undo it by itself.
+func checkFoundCommand(s plan.Step) error {
+	switch {
+	case s.In != plan.Client && s.In != plan.Server:
+		return fmt.Errorf("unknown place %q: commands run on the machine of an end; write in: %s or in: %s", s.In, plan.Client, plan.Server)
+	case len(s.Command.Undo) == 0:
+		return errors.New("command: on another machine, each command says itself what undoes it (undo: [PROGRAM, ARGUMENT…] in the command, or undo: [\"true\"]), so that the machine can do so when the connection is lost")
+	}
+	return checkCommand(*s.Command)
 }
 
 // checkHappening checks the kinds that only events have.

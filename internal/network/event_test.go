@@ -118,12 +118,16 @@ func checkFound(t *testing.T) {
 		{topo.Service, plan.Step{In: plan.Server, Policy: &plan.Policy{Deny: "all"}}, `invalid deny "all": want ingress`},
 		{topo.Service, down(plan.Server, "eth0"), "only what it has made in a cluster"},
 		{topo.Hosts, plan.Step{In: plan.Server, Policy: deny}, "breaks nothing on machines that it finds"},
+		{topo.Via, plan.Step{In: plan.Server, Command: &plan.Command{Argv: []string{"down"}, Undo: []string{"up"}}}, ""},
+		{topo.Hosts, plan.Step{In: "a", Command: &plan.Command{Argv: []string{"down"}, Undo: []string{"up"}}}, "in: client or in: server"},
+		{topo.Hosts, plan.Step{In: plan.Server, Command: &plan.Command{Undo: []string{"up"}}}, "no program"},
+		{topo.Hosts, plan.Step{In: plan.Client, Command: &plan.Command{Argv: []string{"down"}}}, "says itself what undoes it"},
 	} {
 		e, err := network.Happening(topo.Topology{Exists: true, Find: topo.Find{Kind: c.kind}}, plan.Plan{}, plan.Event{Name: "x", Do: []plan.Step{c.step}})
 		switch {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%v in %q: %v, want %q", c.step, c.kind, err, c.want)
-		case c.want == "" && (err != nil || len(e.Undo) != 1 || e.In("node2-p1").Undo[0].In != "node2-p1" || e.Undo[0].In != plan.Server):
+		case c.want == "" && (err != nil || len(e.Undo) != 1 || e.In("node1-p1", "node2-p1").Undo[0].In != "node2-p1" || e.Undo[0].In != plan.Server):
 			t.Errorf("%v in %q: %+v, %v", c.step, c.kind, e, err)
 		}
 	}

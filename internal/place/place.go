@@ -28,10 +28,11 @@ type Place struct {
 	Enter    func(context.Context, func() error) error // calls f where Open works, in this process or another
 	Others   func() (sample.Counters, error)           // see experiment.Config; nil: nothing can tell
 	Machines Machines                                  // those of others; nil: the lab
+	Commands bool                                      // events can run commands of a study
 }
 
 // Lab is where every command builds and measures that names no other machines.
-var Lab = Place{lab.Target{}, lab.Kernel, inLab, others, nil}
+var Lab = Place{lab.Target{}, lab.Kernel, inLab, others, nil, false}
 
 // Of returns the place of a study's target. Machines of another architecture get one of the programs. Its errors are
 // about the study.
@@ -59,7 +60,7 @@ func Of(s study.Study, programs remote.Programs, tell lang.Teller) (Place, error
 		tell.Say(lang.T("connecting to %s", About(t)))
 		return connected(ctx, m, tell, f)
 	}
-	return Place{m, noKernel, enter, nil, m}, nil
+	return Place{m, noKernel, enter, nil, m, false}, nil
 }
 
 // OfCoordinator returns the place of a coordinator, which is a pod of the cluster itself.
@@ -70,7 +71,7 @@ func OfCoordinator(c *kube.Coordinator, s study.Study, tell lang.Teller) (Place,
 		tell.Say(lang.T("waiting for the agents"))
 		return connected(ctx, joined{c}, tell, f)
 	}
-	return Place{c, noKernel, enter, nil, m}, m.Want(s)
+	return Place{c, noKernel, enter, nil, m, false}, m.Want(s)
 }
 
 // Attached returns the place of a run that goes on in a cluster without this process, as a Job.
@@ -78,7 +79,7 @@ func Attached(k study.Kube, job string, tell lang.Teller) Place {
 	k.InCluster = true
 	m := Cluster{&kube.Target{Kube: k, Warn: warning(tell)}}
 	enter := func(ctx context.Context, f func() error) error { return connected(ctx, adopted{m, job}, tell, f) }
-	return Place{m, noKernel, enter, nil, m}
+	return Place{m, noKernel, enter, nil, m, false}
 }
 
 func noKernel() topo.Kernel { return topo.Kernel{} }
@@ -116,25 +117,20 @@ func Check(s study.Study) error {
 	return failure.Usage.Of(err)
 }
 
-// AllowCommands returns the lab in which events run commands of a study, and networks prefer the programs of a directory
-// that it names; other places never do.
+// AllowCommands returns the place in which events run commands of a study and, in the lab, networks prefer the programs of a
+// directory that it names.
 func (p Place) AllowCommands() Place {
+	p.Commands = true
 	if _, ok := p.Target.(lab.Target); ok {
 		p.Target = lab.Target{Commands: true}
 	}
 	return p
 }
 
-// AllowsCommands reports whether it is the lab of AllowCommands.
-func (p Place) AllowsCommands() bool {
-	t, ok := p.Target.(lab.Target)
-	return ok && t.Commands
-}
-
 // Allows returns an error if an event of the study runs a command, or a network programs of a directory, and the user has
 // not allowed it.
 func (p Place) Allows(s study.Study) error {
-	if p.AllowsCommands() {
+	if p.Commands {
 		return nil
 	}
 	for _, e := range s.Events {

@@ -30,15 +30,21 @@ const (
 	Stops = "stops"
 )
 
-// Server is the place of the server's end, as a step of an event in a cluster names it.
-const Server = "server"
+// The places of the two ends, as the steps of an event among machines that exist name them.
+const (
+	Client = "client"
+	Server = "server"
+)
 
-// In returns e with the name of the place that Server is.
-func (e Event) In(server string) Event {
+// In returns e with the names of the places that Client and Server are.
+func (e Event) In(client, server string) Event {
 	name := func(steps []Step) []Step {
 		steps = slices.Clone(steps)
 		for i := range steps {
-			if steps[i].In == Server {
+			switch steps[i].In {
+			case Client:
+				steps[i].In = client
+			case Server:
 				steps[i].In = server
 			}
 		}

@@ -77,6 +77,7 @@ func (h *happening) run(ctx context.Context, due *time.Timer) error {
 		case <-end:
 		case <-h.over:
 			h.toEnd = true
+		case <-ctx.Done(): // at once: a command that is interrupted has a second or two left
 		}
 	}
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)

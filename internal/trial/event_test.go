@@ -28,7 +28,7 @@ func TestHappen(t *testing.T) {
 		"window ends":      {lasts: 900, window: 1000, want: []time.Duration{200, 1000}},
 		"short window":     {lasts: 300, window: 100, err: "over before it was due"},
 		"canceled before":  {lasts: 300, window: 1000, cancel: 100, err: "canceled"},
-		"canceled in it":   {lasts: 300, window: 400, cancel: 250, want: []time.Duration{200, 400}},
+		"canceled in it":   {lasts: 300, window: 400, cancel: 250, want: []time.Duration{200, 250}},
 		"cannot be caused": {lasts: 300, window: 1000, fails: true, want: []time.Duration{200, 200}, err: "event cut: no such device"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestHappen(t *testing.T) {
 			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("%s: %v, want %q", name, err, tc.err)
 			}
-			if toEnd := name != "ends by itself" && len(tc.want) == 2 && !tc.fails; h.evidence().ToEnd != toEnd {
+			if toEnd := name != "ends by itself" && tc.cancel == 0 && len(tc.want) == 2 && !tc.fails; h.evidence().ToEnd != toEnd {
 				t.Errorf("%s: lasted until the window was over: %v", name, h.evidence().ToEnd)
 			}
 			if len(got) != len(tc.want) || len(got) == 2 && [2]time.Duration(got) != [2]time.Duration(tc.want) {

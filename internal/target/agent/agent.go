@@ -49,7 +49,8 @@ type agent struct {
 
 	acting sync.Mutex // serializes steps
 	node   string
-	act    Actor // nil until the first step or state
+	act    Actor          // nil until the first step or state
+	undo   []plan.Command // of events that happen now
 }
 
 type running struct {
@@ -93,6 +94,7 @@ func (a *agent) end(end func()) {
 	}
 	a.mu.Unlock()
 	a.all.Wait()
+	a.undone()
 	if a.act != nil {
 		_ = a.act.Close() // the coordinator is gone
 	}
@@ -192,6 +194,9 @@ func readFile(name string) ([]byte, error) {
 func (a *agent) change(m message) (err error) {
 	a.acting.Lock()
 	defer a.acting.Unlock()
+	if m.Step != nil && m.Step.Command != nil { // it changes what its user wants changed, as any program can
+		return a.command(*m.Step.Command)
+	}
 	if a.actor == nil {
 		return errors.New("this node cannot be changed")
 	}
