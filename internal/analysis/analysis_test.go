@@ -189,7 +189,7 @@ func histogram(t *testing.T, ns ...int64) string {
 	return encodeHist(t, h)
 }
 
-func encodeHist(t *testing.T, h *hdrhistogram.Histogram) string {
+func encodeHist(t testing.TB, h *hdrhistogram.Histogram) string {
 	t.Helper()
 	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"math"
 	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -61,10 +62,10 @@ func (r *Row) tails(blocks []block) {
 	}
 }
 
-// A block is the response times of the trials of one block, ns.
+// A block is the response times of the trials of one block.
 type block struct {
-	number int
-	trials []*hdrhistogram.PackedHistogram
+	number  int
+	buckets []bucket
 }
 
 // beyondIn returns, by block, how many responses are beyond the time that a share of all exceeds,
@@ -79,19 +80,17 @@ func beyondIn(blocks []block, all []hdrhistogram.Bar, total int64, share float64
 	fraction := (want - beyond) / float64(max(all[at].Count, 1))
 	part, whole = make([]float64, len(blocks)), make([]float64, len(blocks))
 	for i, b := range blocks {
-		for _, h := range b.trials {
-			for time, count := range h.ForEachBucket {
-				n := float64(count)
-				if time > LongestTime {
-					break
-				}
-				whole[i] += n
-				switch {
-				case time > all[at].To:
-					part[i] += n
-				case time >= all[at].From:
-					part[i] += fraction * n
-				}
+		for _, x := range b.buckets {
+			n := float64(x.count)
+			if x.time > LongestTime {
+				continue
+			}
+			whole[i] += n
+			switch {
+			case x.time > all[at].To:
+				part[i] += n
+			case x.time >= all[at].From:
+				part[i] += fraction * n
 			}
 		}
 	}
@@ -122,12 +121,13 @@ func distribution(t *record.Result) string {
 // merged merges each ok trial's distribution, over all trials and by block. It counts the damaged
 // ones, and times above LongestTime.
 func (s *Sample) merged() (all *hdrhistogram.Histogram, blocks []block, unreadable int, tooLong int64) {
+	var d decoder
 	for _, t := range s.ok {
 		hist := distribution(t)
 		if hist == "" {
 			continue
 		}
-		h, err := hdrhistogram.DecodePacked([]byte(hist))
+		buckets, err := d.decode(hist)
 		if err != nil {
 			unreadable++
 			continue
@@ -135,12 +135,16 @@ func (s *Sample) merged() (all *hdrhistogram.Histogram, blocks []block, unreadab
 		if all == nil {
 			all = hdrhistogram.New(1, LongestTime, 3)
 		}
-		tooLong += h.MergeInto(all)
+		for _, b := range buckets {
+			if all.RecordValues(b.time, b.count) != nil {
+				tooLong += min(b.count, math.MaxInt64-tooLong)
+			}
+		}
 		if n := len(blocks); n == 0 || blocks[n-1].number != t.Block {
 			blocks = append(blocks, block{number: t.Block})
 		}
 		b := &blocks[len(blocks)-1]
-		b.trials = append(b.trials, h)
+		b.buckets = append(b.buckets, buckets...)
 	}
 	return all, blocks, unreadable, tooLong
 }

@@ -64,7 +64,7 @@ func TestPercentileIntervals(t *testing.T) {
 				}
 				level = rho*level + math.Sqrt(1-rho*rho)*rng.NormFloat64()
 				h.MergeInto(all)
-				bs = append(bs, block{b, []*hdrhistogram.PackedHistogram{h}})
+				bs = append(bs, block{b, bucketsOf(h)})
 			}
 			r.Hist = all
 			r.tails(bs)
@@ -104,6 +104,13 @@ func TestPercentileOfFewBlocks(t *testing.T) {
 	}
 }
 
+func bucketsOf(h *hdrhistogram.PackedHistogram) (all []bucket) {
+	for time, count := range h.ForEachBucket {
+		all = append(all, bucket{time, count})
+	}
+	return all
+}
+
 func FuzzCounts(f *testing.F) {
 	h := hdrhistogram.New(1, 1e9, 3)
 	for _, v := range []int64{1, 5, 1e5, 1e5, 1e8} {
@@ -114,11 +121,22 @@ func FuzzCounts(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(string(b))
+	for _, other := range []*hdrhistogram.Histogram{hdrhistogram.New(1000, 1e9, 5), hdrhistogram.New(1, math.MaxInt64, 1)} {
+		_ = other.RecordValues(2047, 1<<40)
+		_ = other.RecordValue(math.MaxInt64)
+		f.Add(encodeHist(f, other))
+	}
 	f.Add(strings.Repeat("A", 20))
 	raw, _ := base64.StdEncoding.DecodeString(string(b))
 	raw[20] ^= 1
 	f.Add(base64.StdEncoding.EncodeToString(raw))
+	var d decoder
 	f.Fuzz(func(t *testing.T, hist string) {
+		packed, err := hdrhistogram.DecodePacked([]byte(hist))
+		got, mine := d.decode(hist)
+		if (err == nil) != (mine == nil) || err == nil && !slices.Equal(got, bucketsOf(packed)) {
+			t.Errorf("%q: %v, %v; the library: %v, %v", hist, got, mine, packed, err)
+		}
 		s := Sample{ok: []*record.Result{{Block: 1, Values: []record.Value{{Name: "rtt", Unit: "s", Hist: hist}}}}}
 		all, blocks, unreadable, _ := s.merged()
 		if known := hist != "" && unreadable == 0; (all != nil) != known || (len(blocks) == 1) != known {
