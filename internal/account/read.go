@@ -53,7 +53,7 @@ const (
 // Read reads a results directory, complete or not, and analyzes it. What cannot be read is among the problems; an error
 // means that dir is no results directory, or that its study or its manifest of imported files cannot be read.
 func Read(dir string, o Options) (*Account, error) {
-	stored, err := store.Read(dir)
+	stored, err := store.ReadTrimmed(dir, analysis.Trim)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read results from %s: %w", dir, err)
 	}

@@ -118,6 +118,16 @@ func distribution(t *record.Result) string {
 	return ""
 }
 
+// Trim takes the histograms from a result that no analysis reads: a trial has up to seven, which are two thirds of its line.
+func Trim(r *record.Result) {
+	used := distribution(r)
+	for i := range r.Values {
+		if v := &r.Values[i]; i > 0 && v.Hist != used { // chains of hosts read that of the metric, the first value
+			v.Hist = ""
+		}
+	}
+}
+
 // merged merges each ok trial's distribution, over all trials and by block. It counts the damaged
 // ones, and times above LongestTime.
 func (s *Sample) merged() (all *hdrhistogram.Histogram, blocks []block, unreadable int, tooLong int64) {

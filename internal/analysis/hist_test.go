@@ -44,6 +44,20 @@ func TestMergedPlain(t *testing.T) {
 	}
 }
 
+// A trimmed result has the histograms that percentiles and chains of hosts come from.
+func TestTrim(t *testing.T) {
+	r := record.Result{Values: []record.Value{{Name: record.RTT, Hist: "metric"}, {Name: record.RTTPath, Hist: "path"}, {Name: record.RTTPlain, Hist: "plain"}}}
+	Trim(&r)
+	if v := r.Values; v[0].Hist != "metric" || v[1].Hist != "" || v[2].Hist != "plain" {
+		t.Errorf("%+v", v)
+	}
+	r = record.Result{Values: []record.Value{{Name: record.Throughput}, {Name: record.RTT, Hist: "first"}, {Name: record.RTTWake, Hist: "other"}}}
+	Trim(&r)
+	if v := r.Values; v[1].Hist != "first" || v[2].Hist != "" {
+		t.Errorf("%+v", v)
+	}
+}
+
 // The interval of a percentile covers the one that more blocks would show, for independent and
 // correlated blocks, and is far wider where few blocks hold the tail.
 func TestPercentileIntervals(t *testing.T) {

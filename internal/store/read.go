@@ -35,7 +35,13 @@ type Contents struct {
 // Read reads a results directory without changing it, even during a run or after one was killed; an
 // incomplete last line is then one of the Problems. An error means that dir is not a results
 // directory.
-func Read(dir string) (Contents, error) {
+func Read(dir string) (Contents, error) { return ReadTrimmed(dir, whole) }
+
+// whole takes nothing from a result.
+func whole(*record.Result) {}
+
+// ReadTrimmed is Read, where trim takes from each result what its reader does not need before the next one is read.
+func ReadTrimmed(dir string, trim func(*record.Result)) (Contents, error) {
 	c := Contents{}
 	study, studyErr := foreign.ReadFile(filepath.Join(dir, studyFile), bounds.MaxFile)
 	f, err := foreign.Open(filepath.Join(dir, resultsFile), maxResults)
@@ -47,7 +53,7 @@ func Read(dir string) (Contents, error) {
 	optional := func(name string) []byte { return c.decodable(filepath.Join(dir, name)) }
 	c.Probes, c.Others, c.Machines, c.Imported = optional(probesFile), optional(othersFile), optional(MachinesFile), optional(importFile)
 	if f, err := foreign.Open(filepath.Join(dir, ProfilesFile), maxRaw); err == nil {
-		profiles, problems := readResults(f, f.Name())
+		profiles, problems := readResults(f, f.Name(), trim)
 		f.Close()
 		c.Profiles = profiles
 		c.note(problems...)
@@ -57,7 +63,7 @@ func Read(dir string) (Contents, error) {
 	c.note(err)
 	if err == nil {
 		defer f.Close()
-		results, problems := readResults(f, f.Name())
+		results, problems := readResults(f, f.Name(), trim)
 		c.Results = results
 		c.note(problems...)
 	}
@@ -159,7 +165,7 @@ const maxExamples = 3
 
 // readResults reads lines. Of two lines for one trial, the first counts, unless it says that nothing was
 // measured: then the trial was tried again.
-func readResults(r io.Reader, file string) ([]record.Result, []error) {
+func readResults(r io.Reader, file string, trim func(*record.Result)) ([]record.Result, []error) {
 	var results []record.Result
 	var problems []error
 	seen := map[string]int{} // index in results
@@ -172,6 +178,7 @@ func readResults(r io.Reader, file string) ([]record.Result, []error) {
 			problems = append(problems, err)
 			continue
 		}
+		trim(res)
 		switch i, twice := seen[res.Trial]; {
 		case twice && !again(results[i]):
 			if twiceMore++; twiceMore <= maxExamples {
