@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
@@ -82,6 +83,48 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := Read(stored(t, map[string]string{"study.yaml": "networks: 1"}), Options{}); err == nil {
 		t.Error("read a broken study")
+	}
+}
+
+// Trials are read one at a time, without those that another line replaces, and have their values.
+func TestTrials(t *testing.T) {
+	rs := results(2)
+	rs[0].Status, rs[0].Reason, rs[0].Values = record.Failed, "no reply", nil
+	again := results(1)[0]
+	again.Start = again.Start.Add(time.Hour)
+	var b bytes.Buffer
+	for _, r := range append(rs, again, rs[1]) {
+		if err := record.Write(&b, &r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, trials, err := Trials(stored(t, map[string]string{"results.jsonl": b.String()}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for r, err := range trials {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprint(r.Trial, " ", r.Status, " ", len(r.Values)))
+	}
+	if want := "b001-bridge ok 1, b002-host ok 1, b002-bridge ok 1, b001-host ok 1"; strings.Join(got, ", ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
+	}
+	if problems := lang.Join(c.Problems, "\n").String(); !strings.Contains(problems, "occurs twice") || c.Results[0].Values != nil {
+		t.Errorf("problems %s; the contents hold values: %v", problems, c.Results[0].Values)
+	}
+}
+
+// Results that do not fit into memory are refused with both sizes and a way that works; others are read.
+func TestFits(t *testing.T) {
+	if err := fits("many", 1<<50); err == nil || !strings.HasPrefix(err.Error(), "many: its 1048576.0 GiB of results need about 3145728.0 GiB of memory, and ") ||
+		!strings.Contains(err.Error(), " has ") || !strings.HasSuffix(err.Error(), "weir report many --format csv") {
+		t.Error(err)
+	}
+	if err := fits("few", smallSize-1); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,8 +20,11 @@ import (
 	"github.com/weir-bench/weir/internal/imported"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/record"
 )
 
 const (
@@ -53,21 +57,11 @@ const (
 // Read reads a results directory, complete or not, and analyzes it. What cannot be read is among the problems; an error
 // means that dir is no results directory, or that its study or its manifest of imported files cannot be read.
 func Read(dir string, o Options) (*Account, error) {
-	stored, err := store.ReadTrimmed(dir, analysis.Trim)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read results from %s: %w", dir, err)
-	}
-	c := Contents{Study: stored.Study, Results: stored.Results, Hosts: stored.Hosts, Dir: dir}
-	for _, p := range stored.Problems {
-		c.problem(lang.Text(p.Error()))
-	}
-	if by := measuredBy(c.Hosts); len(by) > 1 {
-		c.problem(lang.T("parts of this run are by weir %s: versions can differ in their results; hosts/ has the facts of each part", strings.Join(by, ", ")))
-	}
-	if err := c.readStudy(stored, o.KeepDisturbed); err != nil {
+	if err := fits(dir, store.Size(dir)); err != nil {
 		return nil, err
 	}
-	if c.Command, err = command(stored); err != nil {
+	c, stored, err := read(dir, o, analysis.Trim)
+	if err != nil {
 		return nil, err
 	}
 	if o.Depth == Numbers {
@@ -95,6 +89,49 @@ func Read(dir string, o Options) (*Account, error) {
 		a.Claims[i].From = dir
 	}
 	return a, nil
+}
+
+// Trials returns the results of a directory one at a time, in the order of the file, with nothing analyzed: it reads any
+// number of them in little memory. The Contents have them without values.
+func Trials(dir string) (Contents, iter.Seq2[*record.Result, error], error) {
+	c, _, err := read(dir, Options{}, func(r *record.Result) { r.Values, r.Notes = nil, nil })
+	return c, store.Again(dir, c.Results), err
+}
+
+// read reads what is stored and is about no trial, and the results, which trim makes smaller.
+func read(dir string, o Options, trim func(*record.Result)) (c Contents, stored store.Contents, err error) {
+	if stored, err = store.ReadTrimmed(dir, trim); err != nil {
+		return c, stored, fmt.Errorf("cannot read results from %s: %w", dir, err)
+	}
+	c = Contents{Study: stored.Study, Results: stored.Results, Hosts: stored.Hosts, Dir: dir}
+	for _, p := range stored.Problems {
+		c.problem(lang.Text(p.Error()))
+	}
+	if by := measuredBy(c.Hosts); len(by) > 1 {
+		c.problem(lang.T("parts of this run are by weir %s: versions can differ in their results; hosts/ has the facts of each part", strings.Join(by, ", ")))
+	}
+	if err = c.readStudy(stored, o.KeepDisturbed); err == nil {
+		c.Command, err = command(stored)
+	}
+	return c, stored, err
+}
+
+// Reading takes memory of up to threeTimes the bytes of the results, measured with 18,000 and 100,000 trials, besides
+// garbage, which the collector keeps within the rest. Small results fit anywhere.
+const (
+	threeTimes = 3
+	smallSize  = 64 << 20
+)
+
+// fits returns an error if results of so many bytes need more memory than there is: the kernel would end weir without a word.
+func fits(dir string, size int) error {
+	free, limit := rootless.Memory()
+	if size < smallSize || threeTimes*size < free {
+		return nil
+	}
+	gib := func(n int) string { return prose.Fixed(float64(n)/(1<<30), 1) }
+	return fmt.Errorf("%s: its %s GiB of results need about %s GiB of memory, and %s has %s GiB left; read them on a larger machine, or one trial after the other, without an analysis: weir report %s --format csv",
+		dir, gib(size), gib(threeTimes*size), limit, gib(free), plan.ShellWord(dir))
 }
 
 func (c *Contents) problem(t lang.Text) { c.Problems = append(c.Problems, t) }

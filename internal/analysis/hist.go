@@ -119,10 +119,12 @@ func distribution(t *record.Result) string {
 }
 
 // Trim takes the histograms from a result that no analysis reads: a trial has up to seven, which are two thirds of its line.
+// Paths between several ends can be a Chain, which reads those of the metric and of the network path, too.
 func Trim(r *record.Result) {
 	used := distribution(r)
 	for i := range r.Values {
-		if v := &r.Values[i]; i > 0 && v.Hist != used { // chains of hosts read that of the metric, the first value
+		v := &r.Values[i]
+		if chained := r.Config[ends] != "" && (i == 0 || v.Name == record.RTTPath); !chained && v.Hist != used {
 			v.Hist = ""
 		}
 	}

@@ -46,12 +46,15 @@ func TestMergedPlain(t *testing.T) {
 
 // A trimmed result has the histograms that percentiles and chains of hosts come from.
 func TestTrim(t *testing.T) {
-	r := record.Result{Values: []record.Value{{Name: record.RTT, Hist: "metric"}, {Name: record.RTTPath, Hist: "path"}, {Name: record.RTTPlain, Hist: "plain"}}}
-	Trim(&r)
-	if v := r.Values; v[0].Hist != "metric" || v[1].Hist != "" || v[2].Hist != "plain" {
-		t.Errorf("%+v", v)
+	for _, c := range []struct{ ends, want string }{{"", "  plain "}, {"h1-h2", "metric path plain "}} {
+		r := record.Result{Config: map[string]string{ends: c.ends}, Values: []record.Value{{Name: record.RTT, Hist: "metric"},
+			{Name: record.RTTPath, Hist: "path"}, {Name: record.RTTPlain, Hist: "plain"}, {Name: record.RTTWake, Hist: "wake"}}}
+		Trim(&r)
+		if v := r.Values; v[0].Hist+" "+v[1].Hist+" "+v[2].Hist+" "+v[3].Hist != c.want {
+			t.Errorf("ends %q: %+v", c.ends, v)
+		}
 	}
-	r = record.Result{Values: []record.Value{{Name: record.Throughput}, {Name: record.RTT, Hist: "first"}, {Name: record.RTTWake, Hist: "other"}}}
+	r := record.Result{Values: []record.Value{{Name: record.Throughput}, {Name: record.RTT, Hist: "first"}, {Name: record.RTTWake, Hist: "other"}}}
 	Trim(&r)
 	if v := r.Values; v[1].Hist != "first" || v[2].Hist != "" {
 		t.Errorf("%+v", v)

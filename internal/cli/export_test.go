@@ -25,12 +25,17 @@ func TestExportsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := job.Load(recordedRuns(t)["load"], false)
+	dir := recordedRuns(t)["load"]
+	rep, err := job.Load(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, trials, err := job.Trials(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all, ratios bytes.Buffer
-	if err := render.CSV(&all, rep.Results); err != nil {
+	if err := render.CSV(&all, c.Results, trials); err != nil {
 		t.Fatal(err)
 	}
 	if err := render.Ratios(&ratios, section.Report(rep)); err != nil {

@@ -143,14 +143,19 @@ func (f *reportFlags) draw(c *cobra.Command, dirs []string) error {
 
 // one writes the report of one run, or one section of it.
 func (f *reportFlags) one(dir string) error {
+	if f.format == "csv" { // trials, without any analysis
+		c, trials, err := job.Trials(dir)
+		if err != nil {
+			return err
+		}
+		tell.Warn(c.Problems...)
+		return writeTo(f.out, func(w io.Writer) error { return render.CSV(w, c.Results, trials) })
+	}
 	a, err := job.LoadInside(dir, f.keep)
 	if err != nil {
 		return err
 	}
 	tell.Warn(a.Problems...)
-	if f.format == "csv" { // trials, without any analysis
-		return writeTo(f.out, func(w io.Writer) error { return render.CSV(w, a.Results) })
-	}
 	page := section.Report(a)
 	if known := page.IDs(); f.only != "" && !page.Only(f.only) {
 		return usage("the report of %s has no section %q: it has %s", dir, f.only, strings.Join(known, ", "))

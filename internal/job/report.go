@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime/debug"
 
 	"github.com/weir-bench/weir/internal/account"
@@ -34,6 +35,12 @@ func Load(dir string, keep bool) (*account.Account, error) {
 // LoadInside is Load for reports and figures of one run, which also show what its trials sampled inside their windows.
 func LoadInside(dir string, keep bool) (*account.Account, error) {
 	return read(dir, account.Options{KeepDisturbed: keep, Depth: account.Inside})
+}
+
+// Trials reads the results of a run one at a time, without an analysis (account.Trials).
+func Trials(dir string) (account.Contents, iter.Seq2[*record.Result, error], error) {
+	c, trials, err := account.Trials(dir)
+	return c, trials, failure.Usage.Of(err)
 }
 
 // Single is Load of one run: a series has several, each with an explanation of its own.

@@ -2,6 +2,7 @@ package rootless
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -21,24 +22,62 @@ func Room(need int) error {
 	if left, limit := ofUser(), "ulimit -u"; left < need {
 		return noRoom(left, need, limit)
 	}
-	b, _ := os.ReadFile("/proc/self/cgroup") // without one, no group limits anything
-	for line := range strings.Lines(string(b)) {
-		controller, group, _ := strings.Cut(strings.TrimSpace(line), ":/")
-		top := "/sys/fs/cgroup"
-		switch {
-		case strings.HasSuffix(controller, ":pids"): // version 1
-			top += "/pids"
-		case controller != "0:":
-			continue
-		}
-		for dir := filepath.Join(top, group); len(dir) >= len(top); dir = filepath.Dir(dir) {
-			most, current := number(filepath.Join(dir, "pids.max")), number(filepath.Join(dir, "pids.current"))
-			if left := most - current; most >= 0 && current >= 0 && left < need {
-				return noRoom(left, need, filepath.Join(dir, "pids.max"))
-			}
+	for dir := range groups("pids") {
+		most, current := number(filepath.Join(dir, "pids.max")), number(filepath.Join(dir, "pids.current"))
+		if left := most - current; most >= 0 && current >= 0 && left < need {
+			return noRoom(left, need, filepath.Join(dir, "pids.max"))
 		}
 	}
 	return nil
+}
+
+// groups yields the directories of this process's control groups that can limit what a controller controls, of either
+// version, each below the next.
+func groups(controller string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		b, _ := os.ReadFile("/proc/self/cgroup") // without one, no group limits anything
+		for line := range strings.Lines(string(b)) {
+			of, group, _ := strings.Cut(strings.TrimSpace(line), ":/")
+			top := "/sys/fs/cgroup"
+			switch {
+			case strings.HasSuffix(of, ":"+controller): // version 1
+				top = filepath.Join(top, controller)
+			case of != "0:":
+				continue
+			}
+			for dir := filepath.Join(top, group); len(dir) >= len(top); dir = filepath.Dir(dir) {
+				if !yield(dir) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Memory returns how much memory this process can still take before the kernel ends one, bytes, and what limits it: the
+// machine, or a control group. The pages of files in a group do not count: the kernel gives them up.
+func Memory() (free int, limit string) {
+	free, limit = 1024*field("/proc/meminfo", "MemAvailable:"), "this machine"
+	for dir := range groups("memory") {
+		for _, f := range [][3]string{{"memory.max", "memory.current", "inactive_file"}, {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}} {
+			most, used := number(filepath.Join(dir, f[0])), number(filepath.Join(dir, f[1]))
+			if left := most - used + field(filepath.Join(dir, "memory.stat"), f[2]); most >= 0 && used >= 0 && left < free {
+				free, limit = max(0, left), filepath.Join(dir, f[0])
+			}
+		}
+	}
+	return free, limit
+}
+
+// field reads the number after a name at the begin of a line; 0 without one.
+func field(file, name string) (n int) {
+	b, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == name {
+			n, _ = strconv.Atoi(f[1])
+		}
+	}
+	return n
 }
 
 // addresses is the address space below which Go's runtime can end a process at any moment, bytes: it reserves more than

@@ -21,6 +21,17 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// The machine has memory, and what limits it has a name.
+func TestMemory(t *testing.T) {
+	total := 1024 * field("/proc/meminfo", "MemTotal:")
+	if free, limit := Memory(); free <= 0 || free > total || limit == "" {
+		t.Errorf("%d of %d bytes, limited by %q", free, total, limit)
+	}
+	if n := field("/proc/meminfo", "Mem"); n != 0 {
+		t.Errorf("a field of another name: %d", n)
+	}
+}
+
 // A chroot is told what it lacks, and too little address space is refused with a word.
 func TestBasics(t *testing.T) {
 	if err := Basics(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -36,6 +37,40 @@ type Contents struct {
 // incomplete last line is then one of the Problems. An error means that dir is not a results
 // directory.
 func Read(dir string) (Contents, error) { return ReadTrimmed(dir, whole) }
+
+// Again reads the results of dir again, one at a time, of which counted are those that Read returned, perhaps trimmed. An
+// error ends the sequence.
+func Again(dir string, counted []record.Result) iter.Seq2[*record.Result, error] {
+	return func(yield func(*record.Result, error) bool) {
+		f, err := foreign.Open(filepath.Join(dir, resultsFile), maxResults)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer f.Close()
+		left := counted
+		for r := range record.All(f, f.Name()) {
+			if r == nil || len(left) == 0 || r.Trial != left[0].Trial || r.Status != left[0].Status || !r.Start.Equal(left[0].Start) {
+				continue
+			}
+			if left = left[1:]; !yield(r, nil) {
+				return
+			}
+		}
+		if len(left) > 0 {
+			yield(nil, fmt.Errorf("%s: trial %q is gone: the file changed while it was read; read it again", f.Name(), left[0].Trial))
+		}
+	}
+}
+
+// Size returns the bytes of the results in dir; 0 without any.
+func Size(dir string) int {
+	info, err := os.Stat(filepath.Join(dir, resultsFile))
+	if err != nil {
+		return 0
+	}
+	return int(info.Size())
+}
 
 // whole takes nothing from a result.
 func whole(*record.Result) {}

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,10 +17,11 @@ import (
 
 // CSV writes one line per trial and value, in base units, for statistics programs. A trial without
 // values has one line. Every factor except network and probe adds a column. The last column says why a
-// CPU time below 0, or a cost below what the counters resolve, has no number.
-func CSV(w io.Writer, results []record.Result) error {
+// CPU time below 0, or a cost below what the counters resolve, has no number. about has the results with their factors, and
+// results their values, so that not all of them need to be in memory.
+func CSV(w io.Writer, about []record.Result, results iter.Seq2[*record.Result, error]) error {
 	factors := map[string]bool{}
-	for _, x := range results {
+	for _, x := range about {
 		for k := range x.Config {
 			factors[k] = true
 		}
@@ -33,7 +35,10 @@ func CSV(w io.Writer, results []record.Result) error {
 		head = append(head, "asked."+k)
 	}
 	fields(out, append(head, "name", "unit", "value", "missing", "host", "place", "end", "program", "thread", "goal")...)
-	for _, x := range results {
+	for x, err := range results {
+		if err != nil {
+			return err
+		}
 		line := []string{x.Trial, strconv.Itoa(x.Block), string(x.Status), x.Reason, x.Config[analysis.Network], x.Config[analysis.Probe]}
 		for _, k := range more {
 			line = append(line, x.Config[k])
@@ -46,7 +51,7 @@ func CSV(w io.Writer, results []record.Result) error {
 			number, missing := "", ""
 			switch {
 			case v.Name == "":
-			case !analysis.Resolved(&x, v):
+			case !analysis.Resolved(x, v):
 				missing = analysis.BelowSteps
 			default:
 				number = strconv.FormatFloat(v.Value, 'g', -1, 64)

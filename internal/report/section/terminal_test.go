@@ -3,6 +3,7 @@ package section
 import (
 	"bytes"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,17 @@ import (
 
 var writers = map[string]func(io.Writer, *account.Account) error{
 	"html": of(render.HTML), "text": of(func(w io.Writer, d *doc.Document) error { return render.Text(w, d, 100) }),
-	"markdown": of(render.Markdown), "summary": of(render.Summary), "json": of(render.JSON), "csv": func(w io.Writer, r *account.Account) error { return render.CSV(w, r.Results) },
+	"markdown": of(render.Markdown), "summary": of(render.Summary), "json": of(render.JSON), "csv": func(w io.Writer, r *account.Account) error { return render.CSV(w, r.Results, each(r.Results)) },
+}
+
+func each(all []record.Result) iter.Seq2[*record.Result, error] {
+	return func(yield func(*record.Result, error) bool) {
+		for i := range all {
+			if !yield(&all[i], nil) {
+				return
+			}
+		}
+	}
 }
 
 func of(f func(io.Writer, *doc.Document) error) func(io.Writer, *account.Account) error {
