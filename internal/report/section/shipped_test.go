@@ -112,6 +112,7 @@ var asked = map[string][]string{
 	"docker-overlay-throughput":    {"the host network", "throughput", "stress"},
 	"downtime-address":             {"moved-announced", "stops UDP traffic for"},
 	"downtime-carrier":             {"carrier-lost", "stops UDP traffic for", "static", "bgp"},
+	"downtime-cluster":             {"denied", "stops new connections for", "cluster address"},
 	"downtime-daemon":              {"killed", "stops UDP traffic for"},
 	"downtime-link":                {"link-down", "stops UDP traffic for"},
 	"downtime-mtu":                 {"mtu-1300", "stops TCP traffic for"},
