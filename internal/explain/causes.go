@@ -273,13 +273,25 @@ func few(parts []lang.Text) lang.Text {
 	return lang.Join(parts, lang.T(", "))
 }
 
+// enoughCost is the part of a rate that is left where CPU time explains what is gone: one thread's can have grown more than the ratio
+// of the sum says.
+const enoughCost = 0.5
+
+// slower reports whether a rate is lower than its CPU time explains.
+func slower(c cell) bool {
+	cost := c.row.Own.Ratio
+	return strings.HasSuffix(c.table.Unit, "/s") && c.row.Ratio.Bounded() && cost.Bounded() && cost.Lo > 0 && c.row.Ratio.Hi < enoughCost/max(1, cost.Hi)
+}
+
 // unexplained is the statement about the cells of a network that differ from the baseline and that no other statement
 // explains; none if there are none.
 func (r Premises) unexplained(network string, said []Statement) []Statement {
 	var ratios []lang.Text
 	var cells []analysis.Cell
 	for _, c := range r.cells(network) {
-		known := slices.ContainsFunc(said, func(s Statement) bool { return s.Rule != "loss-not-located" && about(s.Cells, c) })
+		known := slices.ContainsFunc(said, func(s Statement) bool {
+			return s.Rule != "loss-not-located" && about(s.Cells, c) && !(s.Subject == Cost && slower(c))
+		})
 		if c.row.Ratio.Bounded() && !c.row.Same && !known {
 			ratios = append(ratios, r.name(c)+lang.Text(" "+prose.Times(c.row.Ratio)))
 			cells = append(cells, c.table.Cell(*c.row))

@@ -167,3 +167,25 @@ func TestLossIsNoCost(t *testing.T) {
 		}
 	}
 }
+
+// CPU time explains a lower rate only as far as it grew: what is left is not explained.
+func TestCostExplainsItsPart(t *testing.T) {
+	const want = "The run does not show why it differs from host: TCP 0.08"
+	for left, unexplained := range map[float64]bool{0.6: false, 0.08: true} {
+		rs, o := built("host", "macvlan")
+		change(rs, "macvlan", func(r *record.Result) {
+			for i := range r.Values {
+				switch r.Values[i].Name {
+				case record.Throughput:
+					r.Values[i].Value *= left
+				case record.CPUOwnPerBit:
+					r.Values[i].Value *= 1.7
+				}
+			}
+		})
+		got := said(run(rs, o), "macvlan")
+		if !strings.Contains(got, "A KiB costs") || strings.Contains(got, want) != unexplained {
+			t.Errorf("%g of the rate: %q", left, got)
+		}
+	}
+}

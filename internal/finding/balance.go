@@ -47,6 +47,7 @@ func oneWay(o analysis.Observed, sizes map[device]float64) []gap {
 	l.sender()
 	l.counts()
 	l.receiver()
+	l.program()
 	return slices.DeleteFunc(l.gaps, func(g gap) bool { return g.lost <= 0 || !effective(o, g) })
 }
 

@@ -22,6 +22,22 @@ var countedCases = []watchedCase{
 	{rule: "duplicates", protocol: "udp", name: "that no device counts", change: func(o observed) { o.set(record.Duplicated, "1", 0.02) },
 		want: "more than once; look for a rule"},
 	{protocol: "udp", name: "hardly any duplicates", change: func(o observed) { o.set(record.Duplicated, "1", 0.004) }},
+	{rule: "drop-on-path", protocol: "udp", name: "before the program of a machine whose IP counts a tunnel's packets twice", change: func(o observed) {
+		c := o.Nodes["h2p1"]
+		c["ip.InReceives"], c["ip.InDelivers"], c["netstat.InOctets"] = 2*sentPackets-300, 2*sentPackets-300, 2.1*c["netstat.InOctets"]
+		c["udp.InDatagrams"] = 2*sentPackets - 300
+		o.fail(300)
+	}, want: "3,600 of 120,000 packets (3 % [3, 3]) passed h2p1 eth0 and did not reach the program", place: "h2p1 eth0"},
+	{rule: "socket-buffer", protocol: "udp", name: "of such a machine", change: func(o observed) {
+		c := o.Nodes["h2p1"]
+		c["ip.InReceives"], c["ip.InDelivers"], c["netstat.InOctets"] = 2*sentPackets, 2*sentPackets, 2.1*c["netstat.InOctets"]
+		c["udp.InDatagrams"], c["udp.RcvbufErrors"] = 2*sentPackets-300, 300
+		o.fail(300)
+	}, want: "the receive buffer in h2p1 was full: it dropped 3,600 of", place: "h2p1"},
+	{protocol: "udp", name: "rules that cost less than any rule can", change: func(o observed) {
+		o.place("h2", func(p *evidence.Node) { n := 100000; p.PacketRules = &n })
+		o.set(record.CPUOwnPerBit, "s/bit", 1.1e-9) // 52 µs per 64 KiB is half a nanosecond a rule
+	}},
 	{rule: "checksum-errors", protocol: "udp", change: func(o observed) {
 		o.Nodes["h2p1"]["udp.InDatagrams"] -= 300
 		o.Nodes["h2p1"]["udp.InCsumErrors"] = 300

@@ -56,6 +56,30 @@ func (l *ladder) receiver() {
 	}
 }
 
+// program adds the datagrams that the last device counts and the program did not get, where nothing else explains them and IP
+// cannot: its counters of a machine also hold what others send, and the outer packets of a tunnel.
+func (l *ladder) program() {
+	t, n := l.o.Evidence, len(l.path)
+	share, known := l.o.Get(record.Loss)
+	_, search := l.o.Get(record.Capacity)
+	if !known || search || n == 0 || t.Protocol != "udp" || answers(l.o) || inFragments(t) || record.PathLoss.In(l.o.Observed) {
+		return
+	}
+	first, last, lost := l.path[0], l.path[n-1], share.Value*entered(t)
+	missing := lost - l.backlog
+	for _, g := range l.gaps {
+		missing -= max(0, g.lost)
+	}
+	if both(t.Nodes[t.Receiver.Node], "ip", "InReceives") <= (1+missingLoss)*last.Data.Packets {
+		return
+	}
+	if last.In != t.Receiver.Node || !sameSize(l.size(first), l.size(last)) || last.Data.Packets < (1-missingLoss)*first.Data.Packets || missing < unknownPart*lost {
+		return
+	}
+	l.add(atDevice, 2*n-1, missing, last.Data.Packets, lang.T("passed %s %s and did not reach the program", last.In, last.Dev), lang.T("neither IP nor a socket counts them as dropped"))
+	l.last().missing = true
+}
+
 // both returns the sum of a counter of IPv4 and the same one of IPv6.
 func both(c sample.Counters, proto, name string) float64 {
 	return c[proto+"."+name] + c[proto+"6."+name]

@@ -8,16 +8,31 @@ import (
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/record"
 )
 
-// many is the number of packet-filter rules from which they are reported.
-const many = 100
+const (
+	// many is the number of packet-filter rules from which they are reported.
+	many = 100
+	// oneRule is the least CPU time that a packet filter takes for a rule, s: a call, a load and a comparison of nft_do_chain
+	// (net/netfilter/nf_tables_core.c), of which a planted list took 13 ns each. What costs less for each is not the rules.
+	oneRule = 1e-9
+)
+
+// packetsPer returns the least number of packets that a unit of the work of a CPU cost makes.
+func packetsPer(r *analysis.Row) float64 {
+	if r.Own.Name == record.CPUOwnPerBit {
+		const largest = 8 * 65536 // bit that the filter sees as one packet
+		return 1.0 / largest
+	}
+	return 1
+}
 
 var manyRules = Rule{
 	ID:    "many-rules",
 	Title: "Packet-filter rules cost CPU time",
 	Doc: "Packet filters try the rules of a chain one by one. What that costs depends on the rules: many are in chains that the packets never meet, or behind one that accepts them, and those of NAT are tried by the first packet of a connection only, so they do not count. So the rule needs the run's own contrast: a baseline with the same devices and at least 100 such rules fewer in a network namespace of the path, " +
-		"and a CPU time, or a time of the path, whose interval, with the rules ÷ without in the same block, lies above 1. The rules must be there in more than half of the blocks, of at least three.",
+		"and a CPU time, or a time of the path, whose interval, with the rules ÷ without in the same block, lies above 1 and which can have grown by a nanosecond a rule. The rules must be there in more than half of the blocks, of at least three.",
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
 		own, base := settings(r), settingsOf(r.BaseEvidence())
 		cost, path := r.OwnAlone(), r.Path
@@ -38,7 +53,11 @@ var manyRules = Rule{
 			}
 			return float64(*o.Settings.Places[at].PacketRules), 1
 		})
-		if !ok || extra < many {
+		least := oneRule * float64(extra)
+		took, _ := r.Get(record.RTTPath)
+		costs = costs && r.Own.Value.Hi*(1-1/cost.Hi) >= least*packetsPer(r)
+		slows = slows && took.Median*(1-1/path.Hi) >= least
+		if !ok || extra < many || !costs && !slows {
 			return nil
 		}
 		f := Finding{Severity: Note, Place: at, Remedy: lang.T("use sets or maps instead of lists of rules"), Test: lessCPU(r, 0.98, flush(own, at)...)}

@@ -52,7 +52,7 @@ func measured(check func(*analysis.Table, *analysis.Row) []Finding) func(*analys
 				all = append(all, f)
 			}
 		}
-		return likewise(all)
+		return likewise(all, len(ways))
 	}
 }
 
@@ -60,8 +60,8 @@ func measured(check func(*analysis.Table, *analysis.Row) []Finding) func(*analys
 type way struct{ from, to string }
 
 // likewise leaves one of the findings about one cell and one place that several directions show, and says in which
-// direction each holds.
-func likewise(all []Finding) (out []Finding) {
+// direction each holds, of how many there are.
+func likewise(all []Finding, ways int) (out []Finding) {
 	var others []int
 	for _, f := range all {
 		i := slices.IndexFunc(out, func(g Finding) bool {
@@ -75,10 +75,12 @@ func likewise(all []Finding) (out []Finding) {
 	}
 	for i := range out {
 		f := &out[i]
-		switch n := others[i]; n {
-		case 0:
+		switch n := others[i]; {
+		case n == 0:
 			f.Text = lang.T("from %s to %s: %s", f.way.from, f.way.to, f.Text)
-		case 1:
+		case n == 1 && ways == 2:
+			f.Text = lang.T("in both directions: %s", f.Text)
+		case n == 1:
 			f.Text = lang.T("from %s to %s, and alike in one other direction: %s", f.way.from, f.way.to, f.Text)
 		default:
 			f.Text = lang.T("from %s to %s, and alike in %d other directions: %s", f.way.from, f.way.to, n, f.Text)

@@ -10,6 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/prose"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -34,6 +35,7 @@ var queueLimited = Rule{
 	Title: "A queueing discipline limits the rate",
 	Doc: "A queueing discipline that holds packets back to keep a rate counts an overlimit each time, but so does one that only smooths bursts. So it is the limit only of a stream that is slower than the baseline's, over the whole interval, and that the probe itself does not pace. " +
 		"Where the kernel says its rate (tbf, htb; of several classes, that of the slowest one that can carry as much), the baseline must carry more than that, and the stream at least half of it; without a baseline, at least 80 % of it. Of others, more than 2 % of the packets must have been held back. " +
+		"On the way back, a queue whose rate is known limits TCP if its acknowledgements use at least half of that rate and the baseline's take more than it. " +
 		"A link's rate that the study sets is left to link-limited." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if r.Wire.Link > 0 || !strings.HasSuffix(t.Unit, "/s") {
@@ -48,8 +50,53 @@ var queueLimited = Rule{
 				return []Finding{f}
 			}
 		}
-		return nil
+		return acknowledgements(t, r)
 	}),
+}
+
+// acknowledgements returns the finding about a queue on the way back that TCP's acknowledgements fill: without them, no more
+// data leave. The baseline's take more than its rate.
+func acknowledgements(t *analysis.Table, r *analysis.Row) []Finding {
+	if t.Metric != record.Throughput || last(r).Evidence.Protocol != "tcp" || !r.Ratio.Bounded() || r.Ratio.Hi >= 1 {
+		return nil
+	}
+	for _, h := range last(r).Evidence.Path {
+		d, _ := deviceOf(settings(r), h.In, h.Dev)
+		if h.Queue == nil || h.Out || !slices.Contains(shapers, h.Queue.Kind) || d.Limit == 0 {
+			continue
+		}
+		own, held := answered(r.Evidence(), device{h.In, h.Dev})
+		base, _ := answered(r.BaseEvidence(), device{})
+		if held < leastLost || own < reached*d.Limit || base <= d.Limit {
+			continue
+		}
+		return []Finding{{Severity: Warning, Place: h.In + " " + h.Dev,
+			Text: lang.T("a queueing discipline (%s) on %s %s limits TCP's acknowledgements to %s: it held them back %s times; the baseline's take %s",
+				h.Queue.Kind, h.In, h.Dev, unit.Format(d.Limit, "bit/s"), prose.Thousands(held), unit.Format(base, "bit/s")),
+			Remedy: lang.T("remove its limit, or compare CPU time instead"),
+			Test: &Test{Text: lang.T("Refuted if removing it adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02, Whole: true,
+				Fix: []plan.Step{{In: h.In, Rate: &plan.Rate{Dev: h.Dev}}}},
+		}}
+	}
+	return nil
+}
+
+// answered returns what passed a device, or the first one of the path, in the direction of the answers, in the middle trial, bit/s,
+// and how many times its queue held packets back in all.
+func answered(all []analysis.Observed, at device) (rate, held float64) {
+	var rates []float64
+	for _, o := range all {
+		for i, h := range o.Evidence.Path {
+			if at != (device{h.In, h.Dev}) && (at != device{} || i > 0) || o.Evidence.Seconds <= 0 {
+				continue
+			}
+			rates = append(rates, 8*h.Back.Bytes/o.Evidence.Seconds)
+			if h.Queue != nil {
+				held += h.Queue.Overlimits
+			}
+		}
+	}
+	return stat.Middle(rates), held
 }
 
 // kept returns the rate that a device's queueing discipline keeps for a row: of several classes, that of the slowest one that can

@@ -56,3 +56,36 @@ func TestQueueLimitsTheRate(t *testing.T) {
 		}
 	}
 }
+
+// A queue on the way back limits TCP if its acknowledgements fill it, and the baseline's would.
+func TestQueueLimitsAcknowledgements(t *testing.T) {
+	queue := func(limit, carried, baseline float64) (found string) {
+		rs, opts := watched("tcp", func(o observed) {
+			h := o.hop("h2", "eth0")
+			h.Queue, h.Back.Bytes = &evidence.Queue{Kind: "tbf", Overlimits: 900}, carried/8*o.Seconds
+			o.device("h2", "eth0", func(d *evidence.Device) { d.Qdisc, d.Limit = "tbf", limit })
+		})
+		for _, r := range rs {
+			if r.Config["network"] == "host" {
+				o := opts.Evidence[r.Trial]
+				o.Path[0].Back.Bytes = baseline / 8 * o.Seconds
+			}
+		}
+		for _, f := range Check(analysis.New(rs, opts)) {
+			if f.Rule == "queue-limited" {
+				found = f.Place + ": " + f.Text.String()
+			}
+		}
+		return found
+	}
+	want := "h2 eth0: a queueing discipline (tbf) on h2 eth0 limits TCP's acknowledgements to 2 Mbit/s: it held them back 10,800 times; the baseline's take 25 Mbit/s"
+	if got := queue(2e6, 1.9e6, 25e6); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := queue(2e6, 0.5e6, 25e6); got != "" {
+		t.Errorf("a queue that is not filled: %q", got)
+	}
+	if got := queue(30e6, 25e6, 25e6); got != "" {
+		t.Errorf("a queue that has room for the baseline's: %q", got)
+	}
+}

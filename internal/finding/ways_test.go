@@ -59,11 +59,13 @@ func TestBothDirections(t *testing.T) {
 	a, b := Finding{Place: "h2", Text: "x", Cells: []analysis.Cell{{Probe: "p", Network: "n"}}, way: way{"a", "b"}}, Finding{}
 	b = a
 	b.way = way{"b", "a"}
-	if got := likewise([]Finding{a, b}); len(got) != 1 || got[0].Text.String() != "from a to b, and alike in one other direction: x" {
-		t.Errorf("%+v", got)
+	for ways, want := range map[int]string{2: "in both directions: x", 6: "from a to b, and alike in one other direction: x"} {
+		if got := likewise([]Finding{a, b}, ways); len(got) != 1 || got[0].Text.String() != want {
+			t.Errorf("of %d: %+v", ways, got)
+		}
 	}
 	b.Place = "h1"
-	if got := likewise([]Finding{a, b}); len(got) != 2 || got[1].Text.String() != "from b to a: x" {
+	if got := likewise([]Finding{a, b}, 2); len(got) != 2 || got[1].Text.String() != "from b to a: x" {
 		t.Errorf("%+v", got)
 	}
 }
