@@ -165,8 +165,8 @@ results: build ## test every claim and run every shipped study, in their fast fo
 provoke: ## provoke every fault of docs/faults.md five times, and measure 150 sound networks; half an hour, needs an idle machine
 	go test ./cmd/weir -run 'TestFaults|TestHealthy|TestRefuted' -count=1 -timeout 2h -v -provoke 5 -healthy 50
 
-planted: ## plant the effects of cmd/weir/testdata/planted.yaml beside a sound network, and judge what weir says; 20 minutes, needs root and an idle machine
-	go test ./cmd/weir -run 'TestPlanted$$' -count=1 -timeout 2h -v -planted -planted-page $(CURDIR)/docs/planted.md
+planted: ## plant the effects of cmd/weir/testdata/planted*.yaml beside a sound network, and judge what weir says; 30 minutes, needs root and an idle machine
+	go test ./cmd/weir -run 'TestPlanted' -count=1 -timeout 2h -v -planted -planted-pages $(CURDIR)/docs
 
 .PHONY: agreement
 agreement: ## compare the engine with wrk, h2load and dnsperf at one request in flight; 2 minutes, needs an idle machine with two CPUs
