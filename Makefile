@@ -191,11 +191,11 @@ startup: ## time until each network is ready, in 10 rounds; needs an idle machin
 
 S ?= $(D)/claims/quick/001
 .PHONY: screenshots
-screenshots: build ## take the pictures of the docs again, of the results in S
-	./scripts/install-tools chromium
-	./bin/weir report $(S) --format html -o bin/page.html
+screenshots: build ## take the pictures of docs/pictures.md again; as root, ten minutes
+	-./scripts/install-tools chromium iperf3 sockperf fping
+	./scripts/pictures bin/pictures
 	mkdir -p docs/pictures
-	go test ./internal/report/section -run TestPictures -count=1 -page $(CURDIR)/bin/page.html -pictures $(CURDIR)/docs/pictures
+	go test ./internal/report/section -run TestPictures -count=1 -pages $(CURDIR)/bin/pictures/pages -pictures $(CURDIR)/docs/pictures
 
 .PHONY: test-guests
 test-guests: ## test --ssh between virtual machines: one of another architecture, and one that loses its power; 5 minutes where KVM does not work

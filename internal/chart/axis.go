@@ -108,8 +108,12 @@ func (c *canvas) bottom(a axis, top, y float64, title string) {
 	}
 	c.shut()
 	c.open(" data-foot=\"\"")
+	free := math.Inf(-1)
 	for _, t := range a.ticks {
-		c.text(inkMuted, middle, smallSize, a.pos(t), y+14, tickNum(t))
+		if half := textWidth(tickNum(t), smallSize) / 2; a.pos(t)-half >= free {
+			c.text(inkMuted, middle, smallSize, a.pos(t), y+14, tickNum(t))
+			free = a.pos(t) + half + 2
+		}
 	}
 	at := max((a.from+a.to)/2, textWidth(title, smallSize)/2)
 	c.text(inkMuted, middle, smallSize, min(at, max(width, c.width)-textWidth(title, smallSize)/2), y+31, title)

@@ -37,3 +37,18 @@ var busyTrials = Trials{Rows: []TrialRow{{Name: "host", Median: 10, Points: []Tr
 var overview = Overview{[]RowGroup{{"TCP throughput", []Row{{Name: "bridge", Color: 1, Value: 0.93, Lo: 0.82, Hi: 1.06, Bounded: true, Label: "~ 0.93×"},
 	{Name: "a-network-with-a-very-long-name", Color: 13, Value: 0.65, Lo: 0.01, Hi: 40, Bounded: true, Label: "0.65×"}}},
 	{"UDP response time", []Row{{Name: "bridge", Color: 1, Value: 1.22, Label: "1.22×"}, {Name: "stalls", Color: 2, Value: 0, Lo: 0, Hi: 0.4, Bounded: true, Label: "0.00×"}}}}, "host", "÷ host", "Overview."}
+
+// Numbers of an axis do not cover each other, and a long name has two lines instead of an ellipsis.
+func TestOverviewText(t *testing.T) {
+	var rows []Row
+	for _, v := range []float64{0.03, 0.9, 3} {
+		rows = append(rows, Row{Name: "calico-bgp-datapath, size 32768", Value: v, Label: "1.00×"})
+	}
+	svg, err := Overview{Groups: []RowGroup{{"TCP throughput", rows}}, One: "host"}.SVG()
+	if err != nil || strings.Contains(svg, "…") || strings.Count(svg, ">size 32768<") != 3 {
+		t.Errorf("%v: names are cut\n%s", err, svg)
+	}
+	if strings.Contains(svg, ">0.05<") && strings.Contains(svg, ">0.1<") {
+		t.Errorf("0.05 and 0.1 cover each other\n%s", svg)
+	}
+}

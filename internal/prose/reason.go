@@ -3,7 +3,7 @@ package prose
 import "strings"
 
 // Reason returns why a trial failed in at most longest characters and an ellipsis. Of a command that failed, the command
-// line goes first: what the command said is what a reader needs.
+// line goes first: what the command said is what a reader needs. No word is cut, unless it is very long.
 func Reason(why string, longest int) string {
 	if len([]rune(why)) > longest {
 		at, rest, _ := strings.Cut(why, ": ")
@@ -12,7 +12,11 @@ func Reason(why string, longest int) string {
 		}
 	}
 	if r := []rune(why); len(r) > longest {
-		return string(r[:longest]) + "…"
+		short := string(r[:longest])
+		if at := strings.LastIndexByte(short, ' '); at > longest/2 {
+			short = short[:at]
+		}
+		return short + "…"
 	}
 	return why
 }

@@ -15,7 +15,7 @@ func TestReason(t *testing.T) {
 		step + long + `: exit status 1: Illegal "limit"`:            step + `exit status 1: Illegal "limit"`,
 		step + long + ": exit status 1: " + strings.Repeat("é", 90): step + "exit status 1: " + strings.Repeat("é", 43) + "…",
 		strings.Repeat("x", 81):                                     strings.Repeat("x", 80) + "…",
-		long + ", which says nothing":                               long[:80] + "…",
+		long + ", which says nothing":                               long[:strings.LastIndex(long, " ")] + "…",
 	} {
 		if got := Reason(why, 80); got != want {
 			t.Errorf("%q\ngot  %q\nwant %q", why, got, want)

@@ -102,11 +102,19 @@ func (v *view) heat(t doc.Table) template.HTML {
 	for _, r := range t.Rows {
 		fmt.Fprintf(&b, "\n<tr%s><th>%s", v.subjects(r.Network, ""), template.HTMLEscapeString(r.Cells[0].Text))
 		for i, c := range r.Cells[1:] {
-			fmt.Fprintf(&b, "<td%s data-h=\"%s\"><b>%s</b><small>%s</small>", class(tint(c.Shade)), template.HTMLEscapeString(t.Columns[i+1].Head),
-				template.HTMLEscapeString(c.Text), template.HTMLEscapeString(c.Small))
+			fmt.Fprintf(&b, "<td%s data-h=\"%s\"><b>%s</b><small%s>%s</small>", class(tint(c.Shade)), template.HTMLEscapeString(t.Columns[i+1].Head),
+				template.HTMLEscapeString(c.Text), class(marked(c.Small)), template.HTMLEscapeString(c.Small))
 		}
 	}
 	return template.HTML(b.String())
+}
+
+// marked is the class of an interval with marks: it can have several lines.
+func marked(small string) string {
+	if strings.HasSuffix(small, "]") || strings.HasSuffix(small, ")") {
+		return ""
+	}
+	return "m"
 }
 
 // tint is the class of a cell's background, which grows stronger with the distance from 0.

@@ -253,3 +253,12 @@ func TestContradicted(t *testing.T) {
 		}
 	}
 }
+
+// A run of flags alone that compares levels asks about their factor.
+func TestQuestionOfLevels(t *testing.T) {
+	f := contrastRuns["few"]
+	f.question = custom
+	if got := doc.English(Question(reporttest.Analyzed(f.run()))); got != "What does mtu change for host and bridge?" {
+		t.Error(got)
+	}
+}

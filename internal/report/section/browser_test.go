@@ -247,8 +247,8 @@ func TestAccessible(t *testing.T) {
 	}
 }
 
-// TestPictures takes the pictures of the docs (make screenshots), of every page in the directory -pages: the ends of what readers
-// have. Without -pictures nobody keeps them.
+// TestPictures takes the pictures of the docs (make screenshots), of every page in the directory -pages. Without -pictures
+// nobody keeps them.
 func TestPictures(t *testing.T) {
 	dir, pages := cmp.Or(*pictures, t.TempDir()), []string{cmp.Or(*pageFile, synthetic(t))}
 	if *pageDir != "" {
@@ -263,7 +263,8 @@ func TestPictures(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := strings.TrimSuffix(filepath.Base(page), ".html")
-		for _, s := range []screen{{1280, 1100, "light"}, {400, 1100, "dark"}} {
+		for _, s := range screens {
+			s.height = 1100
 			shot, err := chromedp.Run(open(t, file, s).ctx, chromedp.CaptureScreenshot())
 			if err != nil {
 				t.Fatal(err)

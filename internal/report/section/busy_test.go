@@ -1,6 +1,7 @@
 package section
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -55,5 +56,15 @@ func TestBusy(t *testing.T) {
 			t.Errorf("%q is at %d, after %d:\n%.3000s", want, at, last, text)
 		}
 		last = max(last, at)
+	}
+}
+
+// A mark that every ratio has says nothing in a table of ratios; the warning before the answer says it.
+func TestMarkOfAll(t *testing.T) {
+	r := reporttest.Run(t)
+	disturb(r)
+	table, _ := newSource(reporttest.Analyzed(r)).overview()
+	if text := fmt.Sprint(table.Rows); strings.Contains(text, "disturbed") {
+		t.Error(text)
 	}
 }

@@ -33,7 +33,7 @@ func (s source) overview() (doc.Table, bool) {
 		row := doc.Row{Network: n, Cells: doc.Texts(n)}
 		for _, t := range s.p.Tables {
 			r, _ := t.Row(n) // a row without trials has no ratio
-			row.Cells = append(row.Cells, overviewCell(t, r))
+			row.Cells = append(row.Cells, s.overviewCell(t, r))
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -46,7 +46,7 @@ func (s source) levelOverview(tables []analysis.Table) doc.Table {
 		if r.Baseline && r.Value.N > 0 {
 			return doc.Cell{Text: unit.Format(r.Value.Center, t.Unit), Value: doc.Number(r.Value.Center)}
 		}
-		return overviewCell(t, r)
+		return s.overviewCell(t, r)
 	})
 	out.ID, out.Heat, out.In = "probe "+tables[0].Probe+" overview", true, []doc.Medium{doc.Page}
 	return out
@@ -62,7 +62,7 @@ func summarySection(s source) []doc.Section {
 			return doc.Cell{Text: "–"}
 		}
 		parts := []string{unit.Format(r.Value.Center, t.Unit)}
-		if o := overviewCell(t, r); o.Text != "–" {
+		if o := s.overviewCell(t, r); o.Text != "–" {
 			parts = append(parts, strings.TrimPrefix(o.Text, "~ "), o.Small)
 			if r.Same {
 				parts = append(parts, "~")
@@ -91,7 +91,8 @@ func (s source) byNetwork(tables []analysis.Table, head func(analysis.Table) str
 	return out
 }
 
-func overviewCell(t analysis.Table, r analysis.Row) doc.Cell {
+// overviewCell has the mark of a disturbed row unless all rows have it.
+func (s source) overviewCell(t analysis.Table, r analysis.Row) doc.Cell {
 	if r.Ratio.N == 0 {
 		return doc.Cell{Text: "–"}
 	}
@@ -105,8 +106,21 @@ func overviewCell(t analysis.Table, r analysis.Row) doc.Cell {
 	if r.Same {
 		c.Text = "~ " + c.Text
 	}
+	if s.allBusy() {
+		r.Busy = nil
+	}
 	c.Small = prose.List(append([]string{c.Small}, marks(r)...))
 	return c
+}
+
+// allBusy reports whether disturbed trials count in every ratio.
+func (s source) allBusy() bool {
+	for _, r := range s.p.Rows() {
+		if r.Ratio.N > 0 && r.Busy == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // shade returns the distance of a ratio from 1, in -1..1; positive is good.

@@ -99,6 +99,12 @@ func Question(r *account.Account) string {
 		}
 	}
 	base := r.Noun(p.Baseline)
+	if factor := comparedFactor(p.Contrasts); r.Question == custom && factor != "" {
+		if len(p.Networks) > mostAsked {
+			return say("What does %s change?", factor)
+		}
+		return say("What does %s change for %s?", factor, prose.And(nouns(r, p.Networks)))
+	}
 	switch n := len(others); {
 	case r.Question != custom || n == 0 || p.Baseline == "":
 		return word(r.Question)
@@ -108,6 +114,26 @@ func Question(r *account.Account) string {
 		return say("What do %s and %d more cost, compared with %s?", prose.List(others[:mostAsked-1]), n-mostAsked+1, base)
 	}
 	return say("What do %s cost, compared with %s?", prose.And(others), base)
+}
+
+// comparedFactor is the factor whose levels all stated comparisons compare; "" if they are of networks, of probes or of several.
+func comparedFactor(all []analysis.Contrasted) (factor string) {
+	for i, c := range all {
+		for k := range c.To {
+			if len(c.To) > 1 || k == analysis.Network || k == analysis.Probe || i > 0 && k != factor {
+				return ""
+			}
+			factor = k
+		}
+	}
+	return factor
+}
+
+func nouns(r *account.Account, networks []string) (out []string) {
+	for _, n := range networks {
+		out = append(out, r.Noun(n))
+	}
+	return out
 }
 
 // census counts the trials by status.
