@@ -7,8 +7,11 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -28,6 +31,26 @@ func TestStopped(t *testing.T) {
 		if failure.Status(err) != int(failure.Environment) || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "--resume out") != 1 {
 			t.Errorf("%v: status %d: %v", c.err, failure.Status(err), err)
 		}
+	}
+}
+
+// Each network adds its engines to the processes of a run, and each of its daemons its threads.
+func TestProcesses(t *testing.T) {
+	count := func(networks ...string) int {
+		s := study.Default()
+		s.Networks, s.Probes = nil, []study.Use{{Kind: "udp-rr", Name: "udp-rr"}}
+		for _, n := range networks {
+			s.Networks = append(s.Networks, study.Use{Kind: n, Name: n})
+		}
+		p, err := catalog.Prepare(s, topo.Kernel{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return processes(p.Networks)
+	}
+	one := count("host")
+	if two, daemons := count("host", "bridge")-one, count("host", "flannel-udp")-one; two != ofNetwork || daemons <= two || (daemons-two)%ofDaemon != 0 {
+		t.Errorf("%d of host, %d more of a bridge, %d more of Flannel", one, two, daemons)
 	}
 }
 
