@@ -96,7 +96,7 @@ func gapAnswer(g analysis.Gap) string {
 // steps tells for each network which step from UDP to TCP gains how much, and then what the protocol alone does: both pass
 // one by one without offload.
 func (s source) steps() (out []string) {
-	var protocol []string
+	var protocol, same []string
 	for _, g := range s.p.Gaps() {
 		over := prose.Comma(s.Noun(g.Network), prose.Levels(g.Levels))
 		if !g.Total.Bounded() {
@@ -120,15 +120,26 @@ func (s source) steps() (out []string) {
 		if none != nil {
 			parts = append(parts, say("%s from %s", say("no difference shown"), prose.And(none)))
 		}
-		out = append(out, say("Over %s, TCP has %s the throughput of UDP: %s.", over, timesOf(g.Total), prose.Alternatives(parts)))
+		total := say("TCP has %s the throughput of UDP", timesOf(g.Total))
+		if g.Total.Contains(1) {
+			total = say("no difference between TCP and UDP is shown, %s", timesOf(g.Total))
+		}
+		out = append(out, say("Over %s, %s: %s.", over, total, prose.Alternatives(parts)))
 		for _, c := range g.Checks {
-			if c.Name == analysis.CheckProtocol && c.Ratio.Bounded() {
+			switch {
+			case c.Name != analysis.CheckProtocol || !c.Ratio.Bounded():
+			case c.Ratio.Contains(1):
+				same = append(same, say("%s (%s)", timesOf(c.Ratio), over))
+			default:
 				protocol = append(protocol, say("%s (%s)", timesOf(c.Ratio), over))
 			}
 		}
 	}
 	if protocol != nil {
 		out = append(out, say("Without segmentation offload, where every packet passes alone, TCP has %s the throughput of UDP.", prose.And(protocol)))
+	}
+	if same != nil {
+		out = append(out, say("Without segmentation offload, no difference between TCP and UDP is shown: %s.", prose.And(same)))
 	}
 	return out
 }

@@ -109,6 +109,21 @@ func TestGapIsInReports(t *testing.T) {
 	}
 }
 
+// What differs, and what was not shown to, are said in other words.
+func TestStepsWithoutDifference(t *testing.T) {
+	for without, want := range map[float64]string{1: "passes alone, TCP has ", 0.73: "Without segmentation offload, no difference between TCP and UDP is shown: "} {
+		run := gapRun(12)
+		for i, r := range run.Results {
+			if r.Config["probe"] == "tcp" && r.Config["offload"] == "off" {
+				run.Results[i].Values[0].Value *= without
+			}
+		}
+		if text := strings.Join(strings.Fields(write(t, writers["text"], run)), " "); !strings.Contains(text, want) {
+			t.Errorf("%g: no %q in %s", without, want, text[:min(len(text), 2000)])
+		}
+	}
+}
+
 // The section reports every result, including one that refutes the explanation or is unknown.
 func TestGapSays(t *testing.T) {
 	if testing.Short() {

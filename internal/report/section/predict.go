@@ -19,7 +19,7 @@ func predictSection(s source) []doc.Section {
 		return nil
 	}
 	x := doc.Section{ID: "predictions", Title: say("What the path alone predicts for applications"), Data: all, In: doc.Full,
-		About: say("Of a request's time, a network changes only the part that its packets take: predicted is the time on %s and, for each round trip, what tcp-rr (over UDP, udp-rr) takes longer in the same block. "+
+		About: say("Of a request's time, a network changes only the part that its packets take. The prediction is the time on %s plus, for each round trip, what tcp-rr (over UDP, udp-rr) takes longer in the same block. "+
 			"With one request in flight that is response time; with more, client and server work all the time, and it is CPU time of one end. "+
 			"Each interval holds by itself.", s.p.Baseline),
 		Tables: []doc.Table{doc.Tabulate("predictions table", s.predictionColumns(all)...)}}
