@@ -123,7 +123,7 @@ func TestFits(t *testing.T) {
 		!strings.Contains(err.Error(), " has ") || !strings.HasSuffix(err.Error(), "weir report many --format csv") {
 		t.Error(err)
 	}
-	if err := fits("few", smallSize-1); err != nil {
+	if err := fits("few", LargeSize-1); err != nil {
 		t.Error(err)
 	}
 }

@@ -117,16 +117,16 @@ func read(dir string, o Options, trim func(*record.Result)) (c Contents, stored 
 }
 
 // Reading takes memory of up to threeTimes the bytes of the results, measured with 18,000 and 100,000 trials, besides
-// garbage, which the collector keeps within the rest. Small results fit anywhere.
-const (
-	threeTimes = 3
-	smallSize  = 64 << 20
-)
+// garbage, which the collector keeps within the rest.
+const threeTimes = 3
+
+// LargeSize is the size of results below which they fit anywhere, bytes.
+const LargeSize = 64 << 20
 
 // fits returns an error if results of so many bytes need more memory than there is: the kernel would end weir without a word.
 func fits(dir string, size int) error {
 	free, limit := rootless.Memory()
-	if size < smallSize || threeTimes*size < free {
+	if size < LargeSize || threeTimes*size < free {
 		return nil
 	}
 	gib := func(n int) string { return prose.Fixed(float64(n)/(1<<30), 1) }

@@ -77,9 +77,11 @@ func loadTold(dir string, keep bool, tell lang.Teller) (*account.Account, error)
 }
 
 func read(dir string, o account.Options) (*account.Account, error) {
-	// The results of a long run dominate memory until the end; the garbage collector's default
-	// would let as much garbage pile up again.
-	debug.SetGCPercent(50)
+	// The results of a long run dominate memory until the end; the garbage collector's default would let as much garbage pile
+	// up again. Less garbage takes 10 % more CPU time of 18,000 trials, and 25 % of 672.
+	if store.Size(dir) >= account.LargeSize {
+		debug.SetGCPercent(50)
+	}
 	a, err := account.Read(dir, o)
 	return a, failure.Usage.Of(err)
 }

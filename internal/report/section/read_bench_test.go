@@ -35,7 +35,7 @@ func BenchmarkRead(b *testing.B) {
 	if *results == "" {
 		b.Skip("no run: give one with -results")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(50)) // as the commands do
+	defer debug.SetGCPercent(debug.SetGCPercent(50)) // as the commands do with large results
 	for _, trials := range []int{672, 18000, 100000} {
 		b.Run(fmt.Sprint(trials), func(b *testing.B) {
 			dir := repeatedRun(b, *results, trials)
