@@ -41,11 +41,13 @@ func Answers(r *account.Account) []string {
 }
 
 // answer begins with what the study asks about: its own comparisons, in its order, the steps from UDP to TCP, hops or tools,
-// and else what networks cost. What was not measured comes last: the rest answers without it, or there is no rest.
+// and else what networks cost. A network that does not work comes before all of that. What could not run here comes last: the rest
+// answers without it, or there is no rest.
 func (s source) answer() (out []string) {
 	stated, missing := s.sentences()
-	missing = append(missing, s.without()...)
-	networks, out := s.compared(), s.downtime()
+	failed, absent := s.without()
+	missing = append(missing, absent...)
+	networks, out := s.compared(), append(failed, s.downtime()...)
 	switch {
 	case len(s.Contrasts) > 0 && s.Contrasts[0].Baseline() != "": // the study asks about networks first
 		out = slices.Concat(out, networks, stated, s.overHops())

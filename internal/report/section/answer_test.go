@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/explain"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report/doc"
@@ -85,24 +86,27 @@ func TestLeadOfLimit(t *testing.T) {
 	}
 }
 
-// What was not measured comes after the answer, unless nothing else answers.
+// A network that does not work comes before the answer, and one that could not run here after it, unless nothing else answers.
 func TestWithout(t *testing.T) {
 	r := reporttest.Run(t)
-	for i := range r.Results {
-		if x := &r.Results[i]; x.Config["network"] == "bridge" {
-			x.Status, x.Reason, x.Values = record.Failed, "client: connection refused", nil
+	end := func(network string, status record.Status) []string {
+		for i := range r.Results {
+			if x := &r.Results[i]; x.Config["network"] == network {
+				x.Status, x.Reason, x.Values = status, "client: connection refused", nil
+			}
+		}
+		return lang.In(nil, Report(reporttest.Again(r)).Answer)
+	}
+	const compared, bridge = "Compared with the host network, a VXLAN overlay keeps", "bridge: no result (client: connection refused)."
+	for status, failed := range map[record.Status]bool{record.Failed: true, record.Invalid: true, record.Skipped: false} {
+		got := end("bridge", status)
+		first, last := got[0], got[len(got)-1]
+		if failed && (first != bridge || !strings.HasPrefix(got[1], compared)) || !failed && (last != bridge || !strings.HasPrefix(first, compared)) {
+			t.Errorf("%s: %q", status, got)
 		}
 	}
-	got := lang.In(nil, Report(reporttest.Analyzed(r)).Answer)
-	if !strings.HasPrefix(got[0], "Compared with the host network, a VXLAN overlay keeps") || got[len(got)-1] != "bridge: no result (client: connection refused)." {
-		t.Errorf("%q", got)
-	}
-	for i := range r.Results {
-		if x := &r.Results[i]; x.Config["network"] == "host" {
-			x.Status, x.Reason, x.Values = record.Failed, "client: connection refused", nil
-		}
-	}
-	if got := lang.In(nil, Report(reporttest.Again(r)).Answer); got[0] != "host and bridge: no result (client: connection refused)." {
+	end("bridge", record.Failed)
+	if got := end("host", record.Failed); got[0] != "host and bridge: no result (client: connection refused)." {
 		t.Errorf("nothing can be compared: %q", got)
 	}
 }
@@ -237,7 +241,8 @@ func TestOtherRun(t *testing.T) {
 // What a failed command said comes before its command line.
 func TestOften(t *testing.T) {
 	line := "tc qdisc add dev eth0 root handle 1: netem limit 1000000000000000000000 delay 10ms loss 1% duplicate 5%"
-	if got, want := often(map[string]int{"step 2 of 3, in h1: " + line + ": exit status 1: Illegal limit": 2, "x": 1}), "step 2 of 3, in h1: exit status 1: Illegal limit"; got != want {
+	failed := analysis.Point{Reason: "step 2 of 3, in h1: " + line + ": exit status 1: Illegal limit"}
+	if got, want := often([]analysis.Point{{Reason: "x"}, failed, failed}), "step 2 of 3, in h1: exit status 1: Illegal limit"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

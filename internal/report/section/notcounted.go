@@ -64,59 +64,69 @@ func notCountedSection(s source) []doc.Section {
 const longestReason = 100
 
 // without names the networks that have no result at all, and those that lack one under some probe, with the most frequent
-// reason.
-func (s source) without() (out []string) {
-	type lack struct{ probe, reason string } // probe is "": of all
-	type place struct{ networks, reason string }
+// reason: apart those whose trials failed or were invalid, and those that this machine or the network cannot run.
+func (s source) without() (failed, absent []string) {
+	type lack struct { // probe is "": of all
+		probe, reason string
+		failed        bool
+	}
+	type place struct {
+		networks, reason string
+		failed           bool
+	}
 	var by doc.Groups[lack, string]
 	var probes doc.Groups[place, string]
 	for _, n := range s.p.Networks {
 		tables, empty := 0, []analysis.Table{}
-		all := map[string]int{}
+		var points []analysis.Point
 		for _, t := range s.p.Tables {
 			r, ok := t.Row(n)
 			if !ok || len(r.Points) == 0 {
 				continue
 			}
-			if tables++; r.Counted() > 0 {
-				continue
-			}
-			empty = append(empty, t)
-			for _, p := range r.Points {
-				all[p.Reason]++
+			if tables++; r.Counted() == 0 {
+				empty, points = append(empty, t), append(points, r.Points...)
 			}
 		}
 		switch {
 		case len(empty) == 0:
 		case len(empty) == tables:
-			by.Add(lack{"", withoutStep(often(all))}, n)
+			by.Add(lack{"", withoutStep(often(points)), fails(points)}, n)
 		default:
 			for _, t := range empty {
 				r, _ := t.Row(n)
-				all := map[string]int{}
-				for _, p := range r.Points {
-					all[p.Reason]++
-				}
 				of := prose.Comma(Value(s.Words, t.Probe, t.Metric), prose.Levels(t.Levels))
-				by.Add(lack{of, withoutStep(often(all))}, n)
+				by.Add(lack{of, withoutStep(often(r.Points)), fails(r.Points)}, n)
 			}
+		}
+	}
+	add := func(text, reason string, broken bool) {
+		if text = because(text, reason); broken {
+			failed = append(failed, text)
+		} else {
+			absent = append(absent, text)
 		}
 	}
 	for _, k := range by.Keys {
 		if k.probe != "" {
-			probes.Add(place{prose.And(by.Of[k]), k.reason}, k.probe)
+			probes.Add(place{prose.And(by.Of[k]), k.reason, k.failed}, k.probe)
 			continue
 		}
-		out = append(out, because(say("%s: no result", prose.And(by.Of[k])), k.reason))
+		add(say("%s: no result", prose.And(by.Of[k])), k.reason, k.failed)
 	}
 	for _, k := range probes.Keys {
 		all := probes.Of[k]
 		if n := len(all); n > mostTold {
 			all = append(all[:mostTold-1:mostTold-1], say("%d more", n-mostTold+1))
 		}
-		out = append(out, because(say("%s: no %s", k.networks, prose.And(all)), k.reason))
+		add(say("%s: no %s", k.networks, prose.And(all)), k.reason, k.failed)
 	}
-	return out
+	return failed, absent
+}
+
+// fails reports whether a trial began and has no value.
+func fails(all []analysis.Point) bool {
+	return slices.ContainsFunc(all, func(p analysis.Point) bool { return p.Status == record.Failed || p.Status == record.Invalid })
 }
 
 // because adds a reason to a sentence, and ends it.
@@ -127,7 +137,12 @@ func because(text, reason string) string {
 	return say("%s.", text)
 }
 
-func often(all map[string]int) (reason string) {
+// often returns the most frequent reason.
+func often(points []analysis.Point) (reason string) {
+	all := map[string]int{}
+	for _, p := range points {
+		all[p.Reason]++
+	}
 	for r, n := range all {
 		if m := all[reason]; r != "" && (reason == "" || n > m || n == m && r < reason) {
 			reason = r
