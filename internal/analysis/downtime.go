@@ -57,7 +57,7 @@ type Downtime struct {
 	// told of a change of routes or rules, in the trials in which one did.
 	Noticed     stat.Interval `json:"noticed,omitzero"`
 	UndoNoticed stat.Interval `json:"undoNoticed,omitzero"`
-	// Passed and PassedFor are the medians of how many replies came, and for how long, although the event was to stop them; N is
+	// Passed and PassedFor are the medians of how many requests were answered, and for how long, although the event was to stop them; N is
 	// 0 for other events. PassedMost is the most of a trial.
 	Passed     stat.Interval `json:"passed,omitzero"`
 	PassedFor  stat.Interval `json:"passedFor,omitzero"`

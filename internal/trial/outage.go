@@ -26,8 +26,8 @@ func (s *Setup) outages(r *record.Result, m probe.Measured, h *happening) {
 	if at := noticed(h.changes, h.undid[1]); at > 0 {
 		add(record.UndoNoticed, at-h.undid[1])
 	}
-	if h.Traffic == plan.Stops {
-		n, last := replies(m.Outages.Timeline, h.did[1], h.undid[0])
+	if h.Traffic == plan.Stops && m.Outages.Timeline.Answered != nil {
+		n, last := through(m.Outages.Timeline, h.did[1], h.undid[0])
 		r.Values = append(r.Values, record.Passed.Whole().Value("1", float64(n)))
 		add(record.PassedFor, last-h.did[1])
 	}
@@ -51,12 +51,13 @@ func noticed(all []evidence.Change, moment int64) int64 {
 	return 0
 }
 
-// replies returns how many replies came in whole bins between two moments, and the end of the last bin that has any; from without one.
-func replies(t event.Timeline, from, to int64) (n, last int64) {
+// through returns how many requests that were sent in whole bins between two moments were answered, and the end of the last bin that
+// has any; from without one.
+func through(t event.Timeline, from, to int64) (n, last int64) {
 	last = from
-	for i, replies := range t.Replies {
-		if begin := t.Begin + int64(i)*t.Bin; begin >= from && begin+t.Bin <= to && replies > 0 {
-			n, last = n+replies, begin+t.Bin
+	for i, answered := range t.Answered {
+		if begin := t.Begin + int64(i)*t.Bin; begin >= from && begin+t.Bin <= to && answered > 0 {
+			n, last = n+answered, begin+t.Bin
 		}
 	}
 	return n, last

@@ -116,11 +116,13 @@ type Gap struct {
 	After  bool  `json:"after,omitempty"`  // it had not ended when the window did
 }
 
-// A Timeline counts replies by the time of their arrival.
+// A Timeline counts replies by the time of their arrival, and answered requests by the time at which they were sent.
 type Timeline struct {
 	Begin   int64   `json:"begin"`   // of the window, ns of the client's CLOCK_MONOTONIC
 	Bin     int64   `json:"bin"`     // ns
 	Replies []int64 `json:"replies"` // in each bin, from the beginning of the window on
+	// Answered are the requests that were sent in each bin and answered; older results lack it.
+	Answered []int64 `json:"answered,omitempty"`
 }
 
 // Bounds of outages.
@@ -168,10 +170,15 @@ func (o Outages) RoundTripOnly() Outages {
 // Check returns an error if a result is impossible.
 func (o *Outages) Check() error {
 	err := cmp.Or(o.Lost.check(), o.RoundTrip.check("round trip"), o.There.check("way to the server"), o.Back.check("way back"))
-	in := int64(0)
+	in, answered := int64(0), int64(0)
 	for _, n := range o.Timeline.Replies {
 		if in += n; n < 0 {
 			return fmt.Errorf("%d replies in a bin", n)
+		}
+	}
+	for _, n := range o.Timeline.Answered {
+		if answered += n; n < 0 {
+			return fmt.Errorf("%d answered requests in a bin", n)
 		}
 	}
 	switch {
@@ -183,6 +190,8 @@ func (o *Outages) Check() error {
 		return fmt.Errorf("%d requests, %d answered, %+v lost", o.Requests, o.Answered, o.Lost)
 	case o.Reordered > o.Answered || o.Late > o.Answered:
 		return fmt.Errorf("%d answered, %d of them out of order and %d late", o.Answered, o.Reordered, o.Late)
+	case answered > o.Answered || len(o.Timeline.Answered) > len(o.Timeline.Replies):
+		return fmt.Errorf("%d answered requests in %d bins, of %d in %d", answered, len(o.Timeline.Answered), o.Answered, len(o.Timeline.Replies))
 	case o.Timeline.Begin < 0 || o.Timeline.Bin <= 0 || len(o.Timeline.Replies) > MaxBins || in > o.Answered+o.Duplicates:
 		return fmt.Errorf("%d replies in %d bins of %d ns, of %d", in, len(o.Timeline.Replies), o.Timeline.Bin, o.Answered+o.Duplicates)
 	}

@@ -56,7 +56,8 @@ func NewOutages(interval time.Duration, limit time.Duration, before uint64, n in
 // Begin sets the bounds of the window, for the counts by the time.
 func (o *Outages) Begin(begin int64, d time.Duration) {
 	width := max(int64(time.Millisecond), (int64(d)+event.MaxBins-1)/event.MaxBins)
-	o.bins = event.Timeline{Begin: begin, Bin: width, Replies: make([]int64, (int64(d)+width-1)/width)}
+	n := (int64(d) + width - 1) / width
+	o.bins = event.Timeline{Begin: begin, Bin: width, Replies: make([]int64, n), Answered: make([]int64, n)}
 }
 
 // Sent enters a request, of a call from and to a time.
@@ -80,14 +81,13 @@ func (o *Outages) Replied(seq int, t, dropped int64, far wire.Arrival) {
 	x := &o.sends[seq]
 	t = max(t, x.from) // the clock of the stamps can be set
 	x.replies++
-	if i := (t - o.bins.Begin) / max(o.bins.Bin, 1); t >= o.bins.Begin && i < int64(len(o.bins.Replies)) {
-		o.bins.Replies[i]++
-	}
+	o.count(o.bins.Replies, t)
 	if x.replies > 1 {
 		o.counts.Duplicates++
 		return
 	}
 	o.counts.Answered++
+	o.count(o.bins.Answered, x.from)
 	if t-x.from > int64(event.ReplyTimeout) {
 		o.counts.Late++
 	}
@@ -100,6 +100,13 @@ func (o *Outages) Replied(seq int, t, dropped int64, far wire.Arrival) {
 	m := mark{seq, o.last, dropped, o.Away, far}
 	o.quick = min(o.quick, m.ideal()-x.from)
 	o.marks = append(o.marks, m)
+}
+
+// count enters a moment into its bin, if it has one.
+func (o *Outages) count(bins []int64, at int64) {
+	if i := (at - o.bins.Begin) / max(o.bins.Bin, 1); at >= o.bins.Begin && i < int64(len(bins)) {
+		bins[i]++
+	}
 }
 
 // ideal is when the reply would have come if the server had answered at once.

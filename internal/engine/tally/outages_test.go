@@ -277,3 +277,19 @@ func FuzzOutages(f *testing.F) {
 		}
 	})
 }
+
+// A reply counts when it comes, and its request as answered when it was sent, once.
+func TestAnswered(t *testing.T) {
+	o := NewOutages(time.Millisecond, time.Millisecond, 0, 3)
+	o.Begin(0, 5*time.Millisecond)
+	at := func(ms int64) int64 { return ms * int64(time.Millisecond) }
+	for i := range int64(3) {
+		o.Sent(at(i), at(i))
+	}
+	o.Replied(0, at(3), 0, wire.Arrival{Count: 1})
+	o.Replied(0, at(4), 0, wire.Arrival{Count: 1})
+	o.Replied(2, at(3), 0, wire.Arrival{Count: 2})
+	if line := o.Found(0, at(5)).Timeline; !slices.Equal(line.Replies, []int64{0, 0, 0, 2, 1}) || !slices.Equal(line.Answered, []int64{1, 0, 1, 0, 0}) {
+		t.Errorf("%d replies, %d answered requests", line.Replies, line.Answered)
+	}
+}

@@ -123,7 +123,7 @@ func (s source) passes(all []analysis.Downtime) (out []string) {
 		}
 	}
 	if some != nil {
-		out = append(out, say("Once its steps had ended, and nothing was to pass, requests were still answered: %s.", prose.And(some)))
+		out = append(out, say("Once its steps had ended, and nothing was to pass, requests that were sent then were still answered: %s.", prose.And(some)))
 	}
 	if none != nil {
 		out = append(out, say("Once its steps had ended, nothing passed over %s in %s.", prose.And(none), prose.Count(trials, "trial")))
