@@ -34,6 +34,9 @@ func answerSection(s source) []doc.Section {
 	return []doc.Section{x}
 }
 
+// plain reports whether the answer is about comparisons and networks alone, without steps, hops and tools before them.
+func (s source) plain() bool { return len(s.Contrasts) > 0 || s.Question == custom || s.p.Unpaired }
+
 // Answers are the sentences that answer a run's question.
 func Answers(r *account.Account) []string {
 	s := source{Account: r, p: r.Analysis}
@@ -51,7 +54,7 @@ func (s source) answer() (out []string) {
 	switch {
 	case len(s.Contrasts) > 0 && s.Contrasts[0].Baseline() != "": // the study asks about networks first
 		out = slices.Concat(out, networks, stated, s.overHops())
-	case len(s.Contrasts) > 0 || s.Question == custom || s.p.Unpaired:
+	case s.plain():
 		out = slices.Concat(out, stated, networks, s.overHops())
 	default:
 		out = slices.Concat(out, s.steps(), s.overHops(), s.toolsAgree(), networks)
@@ -182,6 +185,9 @@ func (s source) reach() string {
 		text = say("The interval [ ] has %s %% confidence.", prose.Trim(100*s.p.Confidence))
 	default:
 		text = say("All %d intervals [ ] hold with %s %% confidence.", n, prose.Trim(100*s.p.Confidence))
+	}
+	if !s.plain() && slices.ContainsFunc(s.p.Gaps(), func(g analysis.Gap) bool { return g.Total.Bounded() }) {
+		text = prose.Sentences(text, say("Those of each network's steps from UDP to TCP do so by themselves."))
 	}
 	if slices.ContainsFunc(s.glancedRows(), glanced.contradicted) {
 		text = prose.Sentences(text, say("A ratio compares trials of the same block, so it can differ from the medians beside it where values vary between blocks."))

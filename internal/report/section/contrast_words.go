@@ -144,7 +144,11 @@ func withMore(ratio, difference string) string {
 
 // amounts sums up the rows of one probe: each, or the extremes.
 func (c comparison) amounts(rows []contrasted) string {
-	if len(rows) > 1 && !slices.ContainsFunc(rows, func(r contrasted) bool { return !r.Same || tellsNothingOf(r) }) {
+	switch noisy := count(rows, tellsNothingOf); {
+	case len(rows) == 1:
+	case noisy == len(rows):
+		return say("too noisy to tell under %d conditions", len(rows))
+	case noisy == 0 && count(rows, func(r contrasted) bool { return r.Same }) == len(rows):
 		return noDifference(rows, true)
 	}
 	if len(rows) <= mostListed {
@@ -159,6 +163,15 @@ func (c comparison) amounts(rows []contrasted) string {
 		return noDifference(rows, true)
 	}
 	return c.between(changeOf(lo), lo, changeOf(hi), hi, shown) + someSame(shown, same, len(rows))
+}
+
+func count(rows []contrasted, is func(contrasted) bool) (n int) {
+	for _, r := range rows {
+		if is(r) {
+			n++
+		}
+	}
+	return n
 }
 
 // between joins the amounts of two extremes, which are one row if only one shows a difference.

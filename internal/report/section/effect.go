@@ -156,10 +156,7 @@ func (e Effect) object() string {
 	default:
 		text = say("%s the %s", timesOf(e.Ratio), e.Of)
 	}
-	if e.At != "" {
-		text = say("%s (%s)", text, e.At)
-	}
-	return text
+	return under(text, e.At)
 }
 
 // amount is a time that a network adds or savesTime: "16 µs (+30 % [26, 35])".
@@ -335,13 +332,13 @@ func tellsNothing(noisy []Effect, of int, noun func(string) string) string {
 	if len(noisy) > mostTold {
 		return say("%d of %d comparisons are too noisy to tell: not even a doubling would have shown.", len(noisy), of)
 	}
-	var names []string
+	var by doc.Groups[string, string] // by network
 	for _, e := range noisy {
-		name := say("%s of %s", e.Of, noun(e.Network))
-		if e.At != "" {
-			name = say("%s (%s)", name, e.At)
-		}
-		names = append(names, name)
+		by.Add(e.Network, under(e.Of, e.At))
 	}
-	return say("Too noisy to tell, for not even a doubling would have shown: %s.", prose.And(names))
+	var names []string
+	for _, n := range by.Keys {
+		names = append(names, say("%s of %s", prose.And(by.Of[n]), noun(n)))
+	}
+	return say("Too noisy to tell, for not even a doubling would have shown: %s.", prose.Alternatives(names))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/report/reporttest"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 	"github.com/weir-bench/weir/studies"
@@ -191,5 +192,18 @@ func TestFirstSentence(t *testing.T) {
 	}
 	if len(asked) != len(files) {
 		t.Errorf("%d studies in asked, %d shipped", len(asked), len(files))
+	}
+}
+
+// The intervals of steps hold apart from those of the networks, and the answer says so.
+func TestReachOfSteps(t *testing.T) {
+	r := gapRun(12)
+	r.Question = "Why?"
+	d := Report(reporttest.Analyzed(r))
+	if text := strings.Join(lang.In(nil, d.Sections[0].Notes), " "); !strings.Contains(text, "hold with 95 % confidence. Those of each network's steps from UDP to TCP do so by themselves.") {
+		t.Error(text)
+	}
+	if got := lang.In(nil, d.Answer)[0]; !strings.HasPrefix(got, "Over host, TCP has ") || !strings.Contains(got, "from shared passes through the kernel") {
+		t.Error(got)
 	}
 }

@@ -20,6 +20,14 @@ func Better(q record.Quantity, unit string) string {
 	return say("higher is better")
 }
 
+// under adds a condition, if any.
+func under(text, condition string) string {
+	if condition == "" {
+		return text
+	}
+	return say("%s (%s)", text, condition)
+}
+
 // mostWords is the length of a sentence that people read at once. An interval belongs to its number.
 const mostWords = 40
 
