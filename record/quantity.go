@@ -211,7 +211,7 @@ var (
 var (
 	EventLasted = define("event.lasted", "s", Neither, "duration of the event", "事件持续时间", "From the begin of the event until it was undone.")
 	OutageDelay = define("outage.delay", "s", Neither, "time to the outage", "中断前的时间", "From the begin of the event until the last arrival before the outage.")
-	Noticed     = define("event.noticed", "s", Lower, "time until the kernel was told", "内核得知前的时间", "From the begin of the event until the kernel of a host or pod first told of a change of its routes or of its packet filter (nf_tables).")
+	Noticed     = define("event.noticed", "s", Lower, "time until the kernel was told", "内核得知前的时间", "From the begin of the event until the kernel of a host or pod first told of a change of its routes or of its packet filter (nf_tables) that the event cannot have made itself.")
 	UndoNoticed = define("undo.noticed", "s", Lower, "time until the kernel was told of the end", "内核得知结束前的时间", "From the moment that the event was undone until the kernel of a host or pod first told of such a change.")
 	Passed      = define("event.passed", "1", Lower, "requests answered against the event", "事件生效后仍获应答的请求", "Of an event that is to stop traffic, the requests that were answered although they were sent after its steps had ended and before undoing it began, in whole bins of the probe's time line, of 1 ms or 1/2000 of the window.")
 	PassedFor   = define("event.passed.for", "s", Lower, "time of answers against the event", "事件生效后仍有应答的时间", "From the moment that its steps had ended until the end of the last such bin; 0 if there was none.")

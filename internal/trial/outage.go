@@ -20,10 +20,10 @@ func (s *Setup) outages(r *record.Result, m probe.Measured, h *happening) {
 		r.Values = append(r.Values, q.Whole().Value("s", time.Duration(max(0, ns)).Seconds()))
 	}
 	add(record.EventLasted, h.undid[1]-h.did[0])
-	if at := noticed(h.changes, h.did[0]); at > 0 && at < h.undid[0] {
+	if at := noticed(h.changes, h.Do, h.did); at > 0 && at < h.undid[0] {
 		add(record.Noticed, at-h.did[0])
 	}
-	if at := noticed(h.changes, h.undid[1]); at > 0 {
+	if at := noticed(h.changes, h.Undo, h.undid); at > 0 {
 		add(record.UndoNoticed, at-h.undid[1])
 	}
 	if h.Traffic == plan.Stops && m.Outages.Timeline.Answered != nil {
@@ -41,10 +41,19 @@ func (s *Setup) outages(r *record.Result, m probe.Measured, h *happening) {
 	}
 }
 
-// noticed returns when a kernel first told of a change of routes or rules after a moment; 0 if none did.
-func noticed(all []evidence.Change, moment int64) int64 {
+// heardWithin is how long after a change weir hears of it at the latest, ns: a wake-up takes as long.
+const heardWithin = 2e6
+
+// noticed returns when a kernel first told of a change of routes or rules since steps began that they cannot have made themselves; 0
+// if none did. What they can have made counts once they have ended.
+func noticed(all []evidence.Change, steps []plan.Step, when [2]int64) int64 {
+	own := map[string]bool{}
+	for _, s := range steps {
+		own[evidence.OfRules] = own[evidence.OfRules] || s.Exec != nil || s.Reload != nil || s.Command != nil
+		own[evidence.OfRoute] = own[evidence.OfRoute] || s.Route != nil || s.Addr != nil || s.Set != nil || s.Link != nil || s.Command != nil
+	}
 	for _, c := range all {
-		if c.At >= moment && (c.What == evidence.OfRoute || c.What == evidence.OfRules) {
+		if (c.What == evidence.OfRoute || c.What == evidence.OfRules) && c.At >= when[0] && (!own[c.What] || c.At > when[1]+heardWithin) {
 			return c.At
 		}
 	}

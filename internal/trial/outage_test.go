@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/plan"
 )
 
 // Only whole bins between the two moments count: what was sent in the others can have been sent before or after them.
@@ -19,12 +20,21 @@ func TestThrough(t *testing.T) {
 	}
 }
 
-// A control plane has noticed an event when the kernel has other routes or rules, not when a device or a neighbor changed.
+// A control plane has noticed an event when the kernel has other routes or rules that are not what the event's own steps set.
 func TestNoticed(t *testing.T) {
-	all := []evidence.Change{{At: 5, What: evidence.OfRoute}, {At: 10, What: evidence.OfDevice}, {At: 11, What: evidence.OfNeighbor}, {At: 20, What: evidence.OfRules}, {At: 30, What: evidence.OfRoute}}
-	for moment, want := range map[int64]int64{0: 5, 6: 20, 20: 20, 21: 30, 31: 0} {
-		if at := noticed(all, moment); at != want {
-			t.Errorf("since %d: %d, want %d", moment, at, want)
+	const ms = 1e6
+	all := []evidence.Change{{At: 5 * ms, What: evidence.OfRules}, {At: 6 * ms, What: evidence.OfDevice}, {At: 11 * ms, What: evidence.OfRules}, {At: 20 * ms, What: evidence.OfRoute}, {At: 30 * ms, What: evidence.OfRules}}
+	rules, down, endpoint := plan.Step{Exec: &plan.Exec{}}, plan.Step{Set: &plan.Set{Down: true}}, plan.Step{Endpoint: &plan.Endpoint{}}
+	for _, c := range []struct {
+		step plan.Step
+		when [2]int64
+		want int64
+	}{
+		{endpoint, [2]int64{4 * ms, 10 * ms}, 5 * ms}, {rules, [2]int64{4 * ms, 10 * ms}, 20 * ms}, {down, [2]int64{15 * ms, 19 * ms}, 30 * ms},
+		{rules, [2]int64{15 * ms, 19 * ms}, 20 * ms}, {rules, [2]int64{21 * ms, 22 * ms}, 30 * ms}, {endpoint, [2]int64{31 * ms, 32 * ms}, 0},
+	} {
+		if at := noticed(all, []plan.Step{c.step}, c.when); at != c.want {
+			t.Errorf("%v at %d: %d, want %d", c.step, c.when, at, c.want)
 		}
 	}
 }
