@@ -181,6 +181,7 @@ var (
 var (
 	RxCPUs            = define("rx.cpus", "1", Neither, "CPUs that receive", "接收的 CPU 数", "All received packets ÷ those of the busiest CPU: 1 if one CPU processed all, 2 if two shared them equally.")
 	RPSRate           = define("rps.rate", "1/s", Neither, "steered wake-ups", "RPS 唤醒速率", "Times per second that a CPU was woken because another had given it packets.")
+	SizeMean          = define("size.mean", "byte", Neither, "mean size of answers", "应答的平均大小", "Mean size of the answers' bodies, where the study has a distribution of them.")
 	PacketSize        = define("packet.size", "byte", Neither, "packet size", "包长", "Mean size of the data's packets on the receiver's device, with headers, before segmentation.")
 	PacketSizePath    = define("packet.size.path", "byte", Neither, "smallest packet size on the path", "路径上最小的包大小", "Smallest mean size of packets on the devices of the path: one that is whole there was never cut.")
 	FragmentsSent     = define("fragments.sent", "1", Neither, "fragments sent", "发送的分片", "IP fragments that the sender made.")

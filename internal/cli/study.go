@@ -103,6 +103,9 @@ func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
 		err = f.target.change(c, &s)
 	}
 	if err == nil {
+		err = s.ReadSizes(func(name string) ([]byte, error) { return foreign.ReadFile(name, study.MaxSizes) })
+	}
+	if err == nil {
 		err = s.Validate()
 	}
 	return s, failure.Usage.Of(err)

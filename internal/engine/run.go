@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/netip"
 	"strconv"
@@ -32,9 +33,10 @@ type config struct {
 	sendfile bool
 	cpus     []int // nil: any
 
-	tls     bool // http-rr, http-connect: over TLS
-	resume  bool // http-connect over TLS: sessions
-	overTCP bool // dns-rr, dns-lookup
+	tls     bool        // http-rr, http-connect: over TLS
+	resume  bool        // http-connect over TLS: sessions
+	overTCP bool        // dns-rr, dns-lookup
+	sizes   event.Sizes // http-rr, http-connect, h2-rr; the zero value: Size
 
 	aim aim // of udp-search
 
@@ -87,6 +89,7 @@ func parseRun(args []string, order bool, help io.Writer) (config, error) {
 	fs.IntVar(&c.Inflight, "inflight", 1, "tcp-rr, udp-rr: requests outstanding at once; those of http and dns have a connection each, those of h2-rr a stream")
 	fs.BoolVar(&c.tls, "tls", false, "http-rr, http-connect: over TLS 1.3")
 	fs.BoolVar(&c.resume, "resume", false, "http-connect over TLS: resume the session of the connection before")
+	fs.Func("sizes", "http-rr, http-connect, h2-rr: distribution of the answers' sizes, instead of --size: bytes and their weight, such as '64 10, 1024 5'", func(s string) (err error) { c.sizes, err = event.ParseSizes(s); return err })
 	fs.BoolVar(&c.overTCP, "tcp", false, "dns-rr, dns-lookup: over TCP instead of UDP")
 	fs.BoolVar(&c.Spin, "spin", false, "tcp-rr, udp-open, udp-rr: both ends poll for messages, each on its own CPU, instead of blocking")
 	fs.DurationVar(&c.stampEvery, "stamp-every", stampEvery, "shortest time between two requests that the kernel stamps; 0 stamps none")
@@ -115,6 +118,9 @@ func parseRun(args []string, order bool, help io.Writer) (config, error) {
 	c.open = order && c.token == ""
 	c.AnyCC = true
 	fs.Visit(func(f *flag.Flag) { c.AnyCC = c.AnyCC && f.Name != "cc" })
+	if mean := c.sizes.Mean(); mean > 0 {
+		c.Size = int(math.Round(mean))
+	}
 	c.Size = cmp.Or(c.Size, map[string]int{"tcp-stream": event.DefaultWrite(c.rate), "udp-stream": 1400, "udp-search": 18}[c.Workload], 64)
 	if !strings.HasPrefix(c.Workload, "tcp-") && !wire.Web(c.Workload) {
 		c.CC, c.AnyCC = "", false
@@ -152,6 +158,7 @@ func (c *config) check() error {
 		wire.Only(c.resume, c.Workload, "--resume is", "http-connect"),
 		wire.Only(c.overTCP, c.Workload, "--tcp is", "dns-lookup", "dns-rr"),
 		wire.Only(c.rate > 0 && !wire.Web(c.Workload), c.Workload, "--rate is", "connect-outage", "tcp-outage", "tcp-stream", "udp-open", "udp-outage", "udp-stream"),
+		wire.Only(c.sizes.Mean() > 0, c.Workload, "--sizes is", "h2-rr", "http-connect", "http-rr"),
 		wire.Only(c.zerocopy, c.Workload, "--zerocopy is", "tcp-stream"),
 		wire.Only(c.sendfile, c.Workload, "--sendfile is", "tcp-stream"))
 }
@@ -197,6 +204,15 @@ func parseFlags(fs *flag.FlagSet, args []string, help io.Writer, does string, na
 		return nil, empty
 	}
 	return pos, nil
+}
+
+// sizesOf returns what draws the sizes of the answers to the ith exchanger, in one order in all runs.
+func (c *config) sizesOf(i int) func() int {
+	if c.sizes.Mean() == 0 {
+		return func() int { return c.Size }
+	}
+	r := rand.New(rand.NewPCG(0, uint64(i)))
+	return func() int { return c.sizes.Draw(r) }
 }
 
 const napUnset = time.Duration(-1)

@@ -34,6 +34,7 @@ type exchanged struct {
 	resumed   bool  // its session
 	renewed   bool  // the server had ended the connection before, so the exchange made a new one
 	lost      bool  // no answer came
+	bytes     int   // of the answer's body; 0 for DNS
 }
 
 // A webRun has exchangers that each have one request in flight: back to back, or on a schedule that they share.
@@ -112,7 +113,7 @@ func (w *webRun) finish(window int64, used, server wire.Reading) (err error) {
 	}
 	r := &w.result
 	r.Own, r.Congestion, r.FarCongestion = own(used, server, false), cc, farCC
-	r.Rate, r.Stalls = w.c.rate, w.book.Stalls
+	r.Rate, r.Stalls, r.Sizes = w.c.rate, w.book.Stalls, w.c.sizes.String()
 	r.Stamps = event.NoStamps + "a library sends and receives"
 	for to, h := range map[*string]tally.Ledger{&r.ConnectHist: w.connect, &r.HandshakeHist: w.handshake} {
 		if h.Answered == 0 {
@@ -237,6 +238,9 @@ func (w *webRun) enter(x exchanged, start int64, measured bool) error {
 		w.book.Requests++
 		w.book.Lost++
 		return nil
+	}
+	if w.c.sizes.Mean() > 0 {
+		w.result.Bytes += int64(x.bytes)
 	}
 	err := w.book.Enter(slot, t)
 	for _, part := range [...]struct {

@@ -40,6 +40,24 @@ func TestExpired(t *testing.T) {
 	}
 }
 
+// Answers have the sizes of a distribution, in the order of a seed.
+func TestSizesOfAnswers(t *testing.T) {
+	addr, stop := serve(t, loopbacks[0])
+	defer stop()
+	for _, workload := range []string{"http-rr", "http-connect", "h2-rr"} {
+		var r event.Web
+		measure(t, &r, short(workload, addr, "--sizes", "100 1, 3000 1")...)
+		if big := r.Bytes - 100*r.Transactions; r.Size != 1550 || big <= 0 || big%2900 != 0 || big/2900 >= r.Transactions {
+			t.Errorf("%s: %d bytes in %d answers, of %d on average", workload, r.Bytes, r.Transactions, r.Size)
+		}
+	}
+	for _, args := range [][]string{{"tcp-rr", addr, "--sizes", "1 1"}, {"http-rr", addr, "--sizes", "1"}} {
+		if _, err := run(t, short(args[0], args[1], args[2:]...)...); err == nil || !strings.Contains(err.Error(), "sizes") {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
 // A slowExchanger stalls once, at its nth exchange.
 type slowExchanger struct {
 	n     int

@@ -13,11 +13,11 @@ import (
 // An h2Asker asks over a stream of the connection that all share.
 type h2Asker struct {
 	*http.Client
-	size    int
-	request *http.Request
+	next     func() int            // size of the next answer
+	requests map[int]*http.Request // by size
 }
 
-func (w *webRun) prepareH2(n int, trust *tls.Config) error {
+func (w *webRun) prepareH2(n int, trust *tls.Config) {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	dialer := net.Dialer{Timeout: w.c.timeout}
@@ -26,25 +26,26 @@ func (w *webRun) prepareH2(n int, trust *tls.Config) error {
 			return dialer.DialContext(ctx, "tcp", w.c.server.String())
 		}}
 	client := &http.Client{Transport: transport, Timeout: w.c.timeout}
-	for range n {
-		r, err := web.Request(w.c.Size)
-		if err != nil {
-			return err
-		}
-		w.each = append(w.each, &h2Asker{client, w.c.Size, r})
+	for i := range n {
+		w.each = append(w.each, &h2Asker{client, w.c.sizesOf(i), map[int]*http.Request{}})
 	}
-	return nil
 }
 
-func (a *h2Asker) exchange() (exchanged, error) {
-	r, err := a.Do(a.request)
+func (a *h2Asker) exchange() (x exchanged, err error) {
+	x.bytes = a.next()
+	if a.requests[x.bytes] == nil {
+		if a.requests[x.bytes], err = web.Request(x.bytes); err != nil {
+			return x, err
+		}
+	}
+	r, err := a.Do(a.requests[x.bytes])
 	if err != nil {
-		return exchanged{}, err
+		return x, err
 	}
 	if r.ProtoMajor != 2 {
-		return exchanged{}, fmt.Errorf("response: %s, want HTTP/2", r.Proto)
+		return x, fmt.Errorf("response: %s, want HTTP/2", r.Proto)
 	}
-	return exchanged{}, web.Check(r, a.size)
+	return x, web.Check(r, x.bytes)
 }
 
 func (a *h2Asker) close() { a.CloseIdleConnections() }

@@ -69,7 +69,8 @@ func (w *webRun) prepare(ctx context.Context, t tcpConn) error {
 		if err != nil {
 			return err
 		}
-		return w.prepareH2(n, trust)
+		w.prepareH2(n, trust)
+		return nil
 	}
 	ports := 1
 	if w.c.Workload == "http-connect" || w.c.Workload == "dns-lookup" {
@@ -89,7 +90,7 @@ func (w *webRun) prepare(ctx context.Context, t tcpConn) error {
 			w.c.Size, w.datagrams = len(x.queries[0]), !w.c.overTCP
 			continue
 		}
-		x := &webAsker{ctx: ctx, connector: k, fresh: w.c.Workload == "http-connect"}
+		x := &webAsker{ctx: ctx, connector: k, fresh: w.c.Workload == "http-connect", next: w.c.sizesOf(len(w.each))}
 		if w.c.tls {
 			if x.trust, err = web.Trust(t.far.Certificate, w.c.resume); err != nil {
 				return err
@@ -105,7 +106,8 @@ type webAsker struct {
 	*connector
 	ctx   context.Context
 	trust *tls.Config
-	fresh bool // a connection for each exchange
+	fresh bool       // a connection for each exchange
+	next  func() int // size of the next answer
 	conn  *blockingConn
 	http  *web.HTTP // nil: no connection
 	once  bool      // there was one
@@ -119,7 +121,8 @@ func (a *webAsker) exchange() (x exchanged, err error) {
 		x.renewed = a.once && !a.fresh
 		a.once = true
 	}
-	over, err := a.http.Exchange()
+	x.bytes = a.next()
+	over, err := a.http.Exchange(x.bytes)
 	if err != nil || !over {
 		return x, err
 	}
@@ -148,7 +151,7 @@ func (a *webAsker) open() (x exchanged, err error) {
 		x.handshake, x.resumed = sock.Now()-connected, c.ConnectionState().DidResume
 		conn = c
 	}
-	a.http = web.NewHTTP(conn, a.c.Size, a.fresh)
+	a.http = web.NewHTTP(conn, a.fresh)
 	return x, nil
 }
 

@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -14,13 +15,14 @@ import (
 // HTTPRR measures response times of HTTP between two ends of weir: HTTP/1.1 over connections that stay or are new for each
 // request, with or without TLS 1.3, or HTTP/2 over TLS with streams of one connection.
 type HTTPRR struct {
-	H2       bool `yaml:"h2"`       // HTTP/2 over TLS, instead of HTTP/1.1
-	TLS      bool `yaml:"tls"`      // HTTP/1.1 over TLS 1.3
-	Connect  bool `yaml:"connect"`  // HTTP/1.1: a new connection for each request
-	Resume   bool `yaml:"resume"`   // with connect and tls: the session of the connection before, instead of a full handshake
-	Size     int  `yaml:"size"`     // bytes of the response's body, to 1 MiB; default 64
-	InFlight int  `yaml:"inflight"` // requests in flight: connections of HTTP/1.1, streams of HTTP/2, to 100; default 1
-	Rate     int  `yaml:"rate"`     // requests/s on a schedule; default none: each follows the answer before
+	H2       bool   `yaml:"h2"`       // HTTP/2 over TLS, instead of HTTP/1.1
+	TLS      bool   `yaml:"tls"`      // HTTP/1.1 over TLS 1.3
+	Connect  bool   `yaml:"connect"`  // HTTP/1.1: a new connection for each request
+	Resume   bool   `yaml:"resume"`   // with connect and tls: the session of the connection before, instead of a full handshake
+	Size     int    `yaml:"size"`     // bytes of the response's body, to 1 MiB; default 64
+	Sizes    string `yaml:"sizes"`    // instead of size: a file with a line per size, bytes and their weight, or the same between commas
+	InFlight int    `yaml:"inflight"` // requests in flight: connections of HTTP/1.1, streams of HTTP/2, to 100; default 1
+	Rate     int    `yaml:"rate"`     // requests/s on a schedule; default none: each follows the answer before
 }
 
 // webMethod says how the time of a request counts, and which response does.
@@ -30,7 +32,7 @@ func (p HTTPRR) Info() Info {
 	i := Info{Title: "HTTP/1.1 request/response", Short: "HTTP/1.1 response time", Unit: "s", DeliveryUnit: "1/s",
 		About:  "HTTP/1.1 response time over connections that stay open (native)",
 		Method: "A GET and its response over HTTP/1.1. " + webMethod}
-	if inFlight := or(p.InFlight, 1); p.Rate == 0 && inFlight == 1 { // response times of more are not those of a busy server alone
+	if inFlight := or(p.InFlight, 1); p.Rate == 0 && p.Sizes == "" && inFlight == 1 { // response times of more are not those of a busy server alone
 		i.Asks = Asks{1, inFlight, or(p.Size, defaultMessage)}
 		for _, more := range []bool{p.Connect, p.Connect && p.TLS} { // TCP, TLS 1.3
 			if more {
@@ -75,6 +77,14 @@ func (p HTTPRR) Check() error {
 	case p.Resume && !(p.TLS && p.Connect):
 		return errors.New("resume: a session is of TLS and of new connections; add tls: true and connect: true")
 	}
+	if p.Sizes != "" {
+		if _, err := event.ParseSizes(p.Sizes); err != nil {
+			return fmt.Errorf("sizes: %w", err)
+		}
+		if p.Size != 0 {
+			return errors.New("size and sizes: give one of them")
+		}
+	}
 	return cmp.Or(checkWebRate(p.workload(), p.Rate), event.CheckMessages(p.workload(), or(p.Size, defaultMessage), or(p.InFlight, 1)))
 }
 
@@ -95,6 +105,9 @@ func (p HTTPRR) Commands(w Window) (server, client []string) {
 			flags = append(flags, f.flag)
 		}
 	}
+	if p.Sizes != "" {
+		flags = append(flags, "--sizes", p.Sizes)
+	}
 	return engineRun(w, p.workload(), or(p.Size, defaultMessage), flags...)
 }
 
@@ -112,6 +125,12 @@ func (p HTTPRR) Parse(out Output) (Measured, error) {
 	n := parseNative(out, p.workload(), &r)
 	m, err := n.web("tcp", r, p.Connect, p.Resume, or(p.InFlight, 1))
 	m.Moved, m.Reversed = float64(r.Transactions)*float64(or(p.Size, defaultMessage)), true
+	if p.Sizes != "" {
+		m.Moved = float64(r.Bytes)
+	}
+	if err == nil && p.Sizes != "" {
+		m.Values = append(m.Values, record.Value{Name: record.SizeMean, Unit: "byte", Value: float64(r.Bytes) / float64(max(r.Transactions, 1))})
+	}
 	return m, err
 }
 

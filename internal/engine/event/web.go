@@ -11,6 +11,8 @@ type Web struct {
 	Offered       int64   `json:"offered"`                 // requests that the schedule held; 0 without one
 	LateSends     int64   `json:"lateSends"`               // of these: left more than 1/rate late, or never
 	Stalls        int64   `json:"stalls"`                  // periods in which response times were above 50 ms
+	Bytes         int64   `json:"bytes,omitempty"`         // of the bodies of all answers, with Sizes
+	Sizes         string  `json:"sizes,omitempty"`         // distribution of the bodies' sizes asked for; "": all have Size
 	Renewed       int64   `json:"renewed"`                 // exchanges that made a connection anew, since the other end had ended it
 	Resumed       int64   `json:"resumed"`                 // connections that resumed a TLS session
 	ConnectHist   string  `json:"connectHist,omitempty"`   // time until TCP stood, of new connections

@@ -122,33 +122,40 @@ func NewServer(identity tls.Certificate, answered func(bytes int)) *http.Server 
 
 // An HTTP asks for responses of one size over one connection, with HTTP/1.1.
 type HTTP struct {
-	conn    net.Conn
-	in      *bufio.Reader
-	request []byte
-	of      *http.Request
-	size    int
-	last    bool // each request is the last of its connection
+	conn net.Conn
+	in   *bufio.Reader
+	asks map[int][]byte // by size
+	of   *http.Request
+	last bool // each request is the last of its connection
 }
 
-// NewHTTP returns what asks over conn for responses of size bytes.
-func NewHTTP(conn net.Conn, size int, last bool) *HTTP {
-	head := "GET /" + strconv.Itoa(size) + " HTTP/1.1\r\nHost: " + name + "\r\n"
-	if last {
-		head += "Connection: close\r\n"
+// NewHTTP returns what asks over conn.
+func NewHTTP(conn net.Conn, last bool) *HTTP {
+	return &HTTP{conn: conn, in: bufio.NewReader(conn), asks: map[int][]byte{}, of: &http.Request{Method: http.MethodGet}, last: last}
+}
+
+// request returns the request for size bytes.
+func (h *HTTP) request(size int) []byte {
+	if h.asks[size] == nil {
+		head := "GET /" + strconv.Itoa(size) + " HTTP/1.1\r\nHost: " + name + "\r\n"
+		if h.last {
+			head += "Connection: close\r\n"
+		}
+		h.asks[size] = []byte(head + "\r\n")
 	}
-	return &HTTP{conn: conn, in: bufio.NewReader(conn), request: []byte(head + "\r\n"), of: &http.Request{Method: http.MethodGet}, size: size, last: last}
+	return h.asks[size]
 }
 
-// Exchange sends a request and reads the response. over reports that the connection takes no further request.
-func (h *HTTP) Exchange() (over bool, err error) {
-	if _, err := h.conn.Write(h.request); err != nil {
+// Exchange sends a request and reads the response of size bytes. over reports that the connection takes no further request.
+func (h *HTTP) Exchange(size int) (over bool, err error) {
+	if _, err := h.conn.Write(h.request(size)); err != nil {
 		return true, fmt.Errorf("request: %w", err)
 	}
 	r, err := http.ReadResponse(h.in, h.of)
 	if err != nil {
 		return true, fmt.Errorf("response: %w", err)
 	}
-	if err := Check(r, h.size); err != nil {
+	if err := Check(r, size); err != nil {
 		return true, err
 	}
 	return r.Close || h.last, nil

@@ -32,7 +32,7 @@ func TestRefusedResponses(t *testing.T) {
 			_, _ = far.Write([]byte(tc.response))
 			far.Close()
 		}()
-		_, err := NewHTTP(near, 5, false).Exchange()
+		_, err := NewHTTP(near, false).Exchange(5)
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%q: %v, want %q", tc.response, err, tc.want)
 		}

@@ -40,6 +40,7 @@ func columns(t analysis.Table, baseline string) []doc.Filled {
 		}))
 	}
 	out = append(out, cpuColumns(rows, baseline)...)
+	out = append(out, doc.Numbers("mean answer", "byte", 4, rows, middle(record.SizeMean)))
 	out = append(out, doc.Numbers("packet", "byte", 2, rows, middle(record.PacketSize)))
 	// The background load took a share of the CPUs, and delivered a rate.
 	out = append(out, doc.Share("CPU taken", 6, rows, middle(record.StressTaken)),

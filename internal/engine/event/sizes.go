@@ -1,0 +1,76 @@
+package event
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// Sizes is a distribution of the sizes of answers. The zero value has none.
+type Sizes struct {
+	bytes   []int
+	weights []uint64
+	total   uint64
+}
+
+// Bounds of Sizes.
+const (
+	MostSizes  = 1000
+	mostWeight = 1_000_000_000
+)
+
+// ParseSizes reads a histogram: a size in bytes, 1 to MaxBody, and its weight, 1 to 10^9, per line, or between commas. Lines that are empty or
+// begin with # do not count.
+func ParseSizes(text string) (s Sizes, err error) {
+	for i, line := range strings.Split(strings.ReplaceAll(text, ",", "\n"), "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		if len(words) != 2 {
+			return Sizes{}, fmt.Errorf("line %d has %d words: want two numbers, bytes and their weight", i+1, len(words))
+		}
+		bytes, first := strconv.Atoi(words[0])
+		weight, second := strconv.ParseUint(words[1], 10, 64)
+		if first != nil || second != nil || bytes < 1 || bytes > MaxBody || weight < 1 || weight > mostWeight {
+			return Sizes{}, fmt.Errorf("line %d: want bytes from 1 to %d and a weight from 1 to %d, whole numbers", i+1, MaxBody, mostWeight)
+		}
+		if s.bytes, s.weights = append(s.bytes, bytes), append(s.weights, weight); len(s.bytes) > MostSizes {
+			return Sizes{}, fmt.Errorf("line %d is one more than %d sizes: join neighbors", i+1, MostSizes)
+		}
+		s.total += weight
+	}
+	if s.total == 0 {
+		return Sizes{}, errors.New("no sizes: write bytes and their weight in each line, such as 1024 5")
+	}
+	return s, nil
+}
+
+// String is what ParseSizes reads, on one line.
+func (s Sizes) String() string {
+	var parts []string
+	for i := range s.bytes {
+		parts = append(parts, fmt.Sprintf("%d %d", s.bytes[i], s.weights[i]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Mean returns the expected size, bytes; 0 without sizes.
+func (s Sizes) Mean() float64 {
+	sum := 0.0
+	for i, n := range s.bytes {
+		sum += float64(n) * float64(s.weights[i])
+	}
+	return sum / float64(max(s.total, 1))
+}
+
+// Draw returns a random size. s must have some.
+func (s Sizes) Draw(r *rand.Rand) int {
+	at, i := r.Uint64N(s.total), 0
+	for ; at >= s.weights[i]; i++ {
+		at -= s.weights[i]
+	}
+	return s.bytes[i]
+}
