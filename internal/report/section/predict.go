@@ -23,13 +23,16 @@ func predictSection(s source) []doc.Section {
 			"With one request in flight that is response time; with more, client and server work all the time, and it is CPU time of one end. "+
 			"Each interval holds by itself.", s.p.Baseline),
 		Tables: []doc.Table{doc.Tabulate("predictions table", s.predictionColumns(all)...)}}
-	right := 0
+	right, shown := 0, 0
 	for _, p := range all {
 		if math.Abs(p.Ratio.Center-1) <= near {
 			right++
 		}
+		if p.Ratio.Bounded() && p.Ratio.Lo >= 1-near && p.Ratio.Hi <= 1+near {
+			shown++
+		}
 	}
-	x.Notes = []string{say("%d of %d predictions are within %.0f %% of the measured time. What is left over, the price of the path does not explain.", right, len(all), 100*near)}
+	x.Notes = []string{say("%d of %d predictions are within %.0f %% of the measured time by their medians; of %d the whole interval is. What is left over, the price of the path does not explain.", right, len(all), 100*near, shown)}
 	return []doc.Section{x}
 }
 
