@@ -106,13 +106,16 @@ func (p Pane) draw() (out placed, _ error) {
 	return out, nil
 }
 
+// widest is how many times as wide as Helvetica DejaVu Sans is, which stands in for it where neither Helvetica nor Arial is installed.
+const widest = 1.1
+
 // wrap breaks s into lines of at most w: at spaces, and around Chinese characters, which have none between them.
 func wrap(s string, w, size float64) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(s) {
 		space := " "
 		for _, piece := range lang.Pieces(word) {
-			if next := strings.TrimSpace(line + space + piece); line == "" || textWidth(next, size) <= w {
+			if next := strings.TrimSpace(line + space + piece); line == "" || widest*textWidth(next, size) <= w {
 				line = next
 			} else {
 				lines, line = append(lines, line), piece
