@@ -30,6 +30,9 @@ const labelJob = "job-name"
 // the agents.
 func (t *Target) changing(agents func(context.Context, []plan.Step) error) func(context.Context, []plan.Step) error {
 	return func(ctx context.Context, steps []plan.Step) error {
+		if !slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Endpoint != nil || s.Policy != nil }) {
+			return agents(ctx, steps)
+		}
 		for i, step := range steps {
 			var err error
 			switch s := t.seatOf(step.In); {
