@@ -82,8 +82,8 @@ func TestEventEnds(t *testing.T) {
 	}
 }
 
-// An event that leads traffic over other devices without saying so fails its trial, which would tell of another path; one that
-// does not is held to the devices of its network.
+// A trial fails if its event leads traffic over other devices and does not say so: its numbers would be of another path. Other
+// events leave traffic on the devices of its network.
 func TestEventStrays(t *testing.T) {
 	needLab(t)
 	file := filepath.Join(t.TempDir(), "study.yaml")

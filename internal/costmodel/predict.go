@@ -35,7 +35,7 @@ const (
 	streamPrice = "tcp-stream"
 )
 
-// packetPayload is the most that a packet of an Ethernet carries for TCP, bytes. What is longer has the price of a stream, too.
+// packetPayload is the most TCP payload that a packet carries on Ethernet, bytes. A longer message also pays the price of a stream.
 const packetPayload = 1448
 
 // Predict returns a prediction per application and network of a run that measured the price of both paths.

@@ -62,7 +62,7 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// Without a price of the path there is no prediction.
+// A run that did not measure the price of the path predicts nothing.
 func TestNoPrediction(t *testing.T) {
 	asks := map[string]probe.Info{"works": {Asks: probe.Asks{RoundTrips: 1, InFlight: 16, Bytes: 1 << 20}}}
 	m := synthetic(42)

@@ -35,7 +35,7 @@ var queueLimited = Rule{
 	Title: "A queueing discipline limits the rate",
 	Doc: "A queueing discipline that holds packets back to keep a rate counts an overlimit each time, but so does one that only smooths bursts. So it is the limit only of a stream that is slower than the baseline's, over the whole interval, and that the probe itself does not pace. " +
 		"Where the kernel says its rate (tbf, htb; of several classes, that of the slowest one that can carry as much), the baseline must carry more than that, and the stream at least half of it; without a baseline, at least 80 % of it. Of others, more than 2 % of the packets must have been held back. " +
-		"On the way back, a queue whose rate is known limits TCP if its acknowledgements use at least half of that rate and the baseline's take more than it. " +
+		"On the way back, a queue whose rate is known limits TCP if its acknowledgements use at least 80 % of that rate and the baseline's take more than it. " +
 		"A link's rate that the study sets is left to link-limited." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if r.Wire.Link > 0 || !strings.HasSuffix(t.Unit, "/s") {
@@ -65,9 +65,9 @@ func acknowledgements(t *analysis.Table, r *analysis.Row) []Finding {
 		if h.Queue == nil || h.Out || !slices.Contains(shapers, h.Queue.Kind) || d.Limit == 0 {
 			continue
 		}
-		own, held := answered(r.Evidence(), device{h.In, h.Dev})
-		base, _ := answered(r.BaseEvidence(), device{})
-		if held < leastLost || own < reached*d.Limit || base <= d.Limit {
+		own, held := answered(r.Evidence(), func(x evidence.Hop) bool { return x.In == h.In && x.Dev == h.Dev })
+		base, _ := answered(r.BaseEvidence(), func(evidence.Hop) bool { return true })
+		if held < leastLost || own < nearly*d.Limit || base <= d.Limit {
 			continue
 		}
 		return []Finding{{Severity: Warning, Place: h.In + " " + h.Dev,
@@ -81,19 +81,19 @@ func acknowledgements(t *analysis.Table, r *analysis.Row) []Finding {
 	return nil
 }
 
-// answered returns what passed a device, or the first one of the path, in the direction of the answers, in the middle trial, bit/s,
-// and how many times its queue held packets back in all.
-func answered(all []analysis.Observed, at device) (rate, held float64) {
+// answered returns what passed the first device of the path that is meant, in the direction of the answers, in the middle trial,
+// bit/s, and how many times its queue held packets back in all.
+func answered(all []analysis.Observed, meant func(evidence.Hop) bool) (rate, held float64) {
 	var rates []float64
 	for _, o := range all {
-		for i, h := range o.Evidence.Path {
-			if at != (device{h.In, h.Dev}) && (at != device{} || i > 0) || o.Evidence.Seconds <= 0 {
-				continue
-			}
-			rates = append(rates, 8*h.Back.Bytes/o.Evidence.Seconds)
-			if h.Queue != nil {
-				held += h.Queue.Overlimits
-			}
+		i := slices.IndexFunc(o.Evidence.Path, meant)
+		if i < 0 || o.Evidence.Seconds <= 0 {
+			continue
+		}
+		h := o.Evidence.Path[i]
+		rates = append(rates, 8*h.Back.Bytes/o.Evidence.Seconds)
+		if h.Queue != nil {
+			held += h.Queue.Overlimits
 		}
 	}
 	return stat.Middle(rates), held

@@ -44,8 +44,8 @@ func Answers(r *account.Account) []string {
 }
 
 // answer begins with what the study asks about: its own comparisons, in its order, the steps from UDP to TCP, hops or tools,
-// and else what networks cost. A network that does not work comes before all of that. What could not run here comes last: the rest
-// answers without it, or there is no rest.
+// and else what networks cost. A network that does not work comes before all of that. What could not run here comes last, because the
+// rest answers without it.
 func (s source) answer() (out []string) {
 	stated, missing := s.sentences()
 	failed, absent := s.without()

@@ -26,21 +26,16 @@ type policySpec struct {
 // labelJob is the label that its Job gives a pod.
 const labelJob = "job-name"
 
-// changing returns a Site.Apply that carries out the steps of events, which change only objects of the run, and leaves others to
-// the agents.
+// changing returns a Site.Apply that carries out the steps of events, which change only objects of the run. It leaves steps of
+// which one is of another kind to the agents, which refuse them.
 func (t *Target) changing(agents func(context.Context, []plan.Step) error) func(context.Context, []plan.Step) error {
 	return func(ctx context.Context, steps []plan.Step) error {
-		if !slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Endpoint != nil || s.Policy != nil }) {
+		if len(steps) == 0 || slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Endpoint == nil && s.Policy == nil }) {
 			return agents(ctx, steps)
 		}
 		for i, step := range steps {
 			var err error
 			switch s := t.seatOf(step.In); {
-			case step.Endpoint == nil && step.Policy == nil:
-				if err := agents(ctx, steps[i:i+1]); err != nil {
-					return err
-				}
-				continue
 			case s == nil || s.pod == "":
 				err = fmt.Errorf("weir has no pod %q", step.In)
 			case step.Endpoint != nil:
