@@ -15,7 +15,7 @@ PACKAGES += chromium
 PACKAGES += strace
 PACKAGES += librsvg2-bin
 PACKAGES += openmpi-bin netpipe-openmpi netpipe-tcp
-PACKAGES += redis-server redis-tools nginx-light wrk nghttp2-client unbound dnsperf postgresql haproxy openssl
+PACKAGES += redis-server redis-tools memcached libmemcached-tools nginx-light wrk nghttp2-client unbound dnsperf postgresql haproxy openssl
 
 export CGO_ENABLED := 0
 

@@ -248,6 +248,7 @@ var Probes = map[string]func() probe.Probe{
 	"redis-set":      func() probe.Probe { return &probe.Redis{Set: true} },
 	"nginx-http":     func() probe.Probe { return &probe.HTTP{} },
 	"nginx-h2":       func() probe.Probe { return &probe.HTTP{H2: true} },
+	"memcached":      func() probe.Probe { return &probe.Memcached{} },
 	"unbound-dns":    func() probe.Probe { return &probe.DNSPerf{} },
 	"pgbench-select": func() probe.Probe { return &probe.PGBench{} },
 	"pgbench-tpcb":   func() probe.Probe { return &probe.PGBench{Write: true} },

@@ -43,6 +43,8 @@ func TestToolVersions(t *testing.T) {
 		"dnsperf":           {"DNS Performance Testing Tool\nVersion 2.10.0\n", "2.10.0"},
 		"h2load":            {"h2load nghttp2/1.52.0", "1.52.0"},
 		"initdb":            {"initdb (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", "15.18"},
+		"memcached":         {"memcached 1.6.18", "1.6.18"},
+		"memcaslap":         {"memaslap v1.0\n", "1.0"},
 		"nginx":             {"nginx version: nginx/1.22.1", "1.22.1"},
 		"pgbench":           {"pgbench (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", "15.18"},
 		"postgres":          {"postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", "15.18"},

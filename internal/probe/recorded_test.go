@@ -87,6 +87,7 @@ var recordings = []recording{
 	{"dnsperf", func(string) Probe { return DNSPerf{} }},
 	{"pgbench", func(n string) Probe { return PGBench{Write: has(n, "tpcb")} }},
 	{"redis-benchmark", func(n string) Probe { return Redis{Set: has(n, "set")} }},
+	{"memcaslap", func(string) Probe { return Memcached{} }},
 }
 
 func has(name, what string) bool { return strings.Contains(name, what) }
@@ -208,18 +209,19 @@ func fuzzRecorded(f *testing.F, tool string) {
 	})
 }
 
-func FuzzIperf3(f *testing.F)   { fuzzRecorded(f, "iperf3") }
-func FuzzIperf2(f *testing.F)   { fuzzRecorded(f, "iperf") }
-func FuzzNuttcp(f *testing.F)   { fuzzRecorded(f, "nuttcp") }
-func FuzzSockperf(f *testing.F) { fuzzRecorded(f, "sockperf") }
-func FuzzQperf(f *testing.F)    { fuzzRecorded(f, "qperf") }
-func FuzzNetperf(f *testing.F)  { fuzzRecorded(f, "netperf") }
-func FuzzFping(f *testing.F)    { fuzzRecorded(f, "fping") }
-func FuzzRedis(f *testing.F)    { fuzzRecorded(f, "redis-benchmark") }
-func FuzzWrk(f *testing.F)      { fuzzRecorded(f, "wrk") }
-func FuzzH2load(f *testing.F)   { fuzzRecorded(f, "h2load") }
-func FuzzDNSPerf(f *testing.F)  { fuzzRecorded(f, "dnsperf") }
-func FuzzPGBench(f *testing.F)  { fuzzRecorded(f, "pgbench") }
+func FuzzIperf3(f *testing.F)    { fuzzRecorded(f, "iperf3") }
+func FuzzIperf2(f *testing.F)    { fuzzRecorded(f, "iperf") }
+func FuzzNuttcp(f *testing.F)    { fuzzRecorded(f, "nuttcp") }
+func FuzzSockperf(f *testing.F)  { fuzzRecorded(f, "sockperf") }
+func FuzzQperf(f *testing.F)     { fuzzRecorded(f, "qperf") }
+func FuzzNetperf(f *testing.F)   { fuzzRecorded(f, "netperf") }
+func FuzzFping(f *testing.F)     { fuzzRecorded(f, "fping") }
+func FuzzRedis(f *testing.F)     { fuzzRecorded(f, "redis-benchmark") }
+func FuzzMemcached(f *testing.F) { fuzzRecorded(f, "memcaslap") }
+func FuzzWrk(f *testing.F)       { fuzzRecorded(f, "wrk") }
+func FuzzH2load(f *testing.F)    { fuzzRecorded(f, "h2load") }
+func FuzzDNSPerf(f *testing.F)   { fuzzRecorded(f, "dnsperf") }
+func FuzzPGBench(f *testing.F)   { fuzzRecorded(f, "pgbench") }
 
 // A slow network leaves the request rate few digits.
 func TestBouncebackRounds(t *testing.T) {
@@ -285,6 +287,9 @@ func TestRecordedDamaged(t *testing.T) {
 		{"dnsperf", "2.10.0-dns", false, "Run time (s):         ", "Run time (s):         9", "are not"},
 		{"pgbench", "15.18-select", false, "transactions: 0", "transactions: 3", "pgbench: 3 of"},
 		{"pgbench", "15.18-tpcb", false, "latency average = ", "latency average = 9", "do not fit into 4 at a time"},
+		{"memcaslap", "1.1.4-memcached", false, "read_bytes: ", "read_bytes: 9", "want values of 64 bytes"},
+		{"memcaslap", "1.1.4-memcached", false, "Ops: ", "Ops: 9", "operations were answered"},
+		{"memcaslap", "1.1.4-memcached", false, "   Avg:      ", "   Avg:     9", "do not fit into 16 at a time"},
 		{"redis-benchmark", "7.0.15-get", false, `"GET"`, `"SET"`, `it measured "SET", asked for "GET"`},
 		{"redis-benchmark", "7.0.15-get", false, `"1.821"`, `"9.821"`, "do not fit into 50 at a time"},
 		{"redis-benchmark", "7.0.15-get", false, `"p50_`, `"p51_`, "another version"},
