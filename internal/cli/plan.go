@@ -94,14 +94,15 @@ func (f *oneNetwork) build(c *cobra.Command) (on topo.Topology, p plan.Plan, err
 func planCommand() *cobra.Command {
 	var t oneNetwork
 	var machines targetFlags
-	var asJSON, asDiagram bool
+	var asJSON, asDiagram, names bool
 	c := &cobra.Command{
 		Use:   "plan -n NETWORK",
 		Short: "Print the steps that build a network, without running them",
 		Long: `Print how weir builds a network: as ip(8), bridge(8) and tc(8) commands to type as
 root; with --json, as the data that weir applies, one step per line, and what it
 expects of the result; with --diagram, as a Mermaid diagram (mermaid.js.org) of the
-path of a packet.
+path of a packet. With --names, print the places, devices, addresses and daemons that
+an event of a study can name (docs/downtime.md).
 
 With --kube, print the manifests of what a run creates in the cluster, for kubectl
 apply --dry-run=server -f -; the cluster is asked only for its nodes, and only if
@@ -109,12 +110,16 @@ apply --dry-run=server -f -; the cluster is asked only for its nodes, and only i
 without connecting to them; weir doctor connects.`,
 		Example: `  weir plan -n vxlan-overlay
   weir plan -n vxlan-overlay --hosts 3 --ipv6 --json
+  weir plan -n flannel-vxlan --names
   weir plan --ssh a,b
   weir plan --kube -N bench | kubectl apply -n bench --dry-run=server -f -`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if asJSON && asDiagram {
+			switch {
+			case asJSON && asDiagram:
 				return usage("--json and --diagram cannot be combined; use one")
+			case names && (asJSON || asDiagram):
+				return usage("--names cannot be combined with --json and --diagram; use one")
 			}
 			var networks []string
 			if t.network != "" {
@@ -125,13 +130,14 @@ without connecting to them; weir doctor connects.`,
 				return err
 			}
 			if s.Target.Exists() {
-				return planMachines(c.Context(), s, asJSON, asDiagram)
+				return planMachines(c.Context(), s, asJSON, asDiagram, names)
 			}
 			topology, p, err := t.build(c)
-			if err != nil {
-				return err
-			}
 			switch {
+			case err != nil:
+				return err
+			case names:
+				return printNames(p, network.Places(topology))
 			case asDiagram:
 				from, to, err := p.Between("")
 				if err != nil {
@@ -148,12 +154,33 @@ without connecting to them; weir doctor connects.`,
 	machines.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable steps instead of commands")
 	c.Flags().BoolVar(&asDiagram, "diagram", false, "print the path of a packet as a Mermaid flow chart")
+	c.Flags().BoolVar(&names, "names", false, "print the places, devices, addresses and daemons that events can name")
 	return c
 }
 
+// printNames prints what the steps of an event can name in a network: one line a device, and the daemons of its place.
+func printNames(p plan.Plan, places []string) error {
+	rows := [][]lang.Text{{lang.T("place"), lang.T("device"), lang.T("addresses"), lang.T("daemons")}}
+	for _, in := range places {
+		n := p.Names(in)
+		daemons := strings.Join(n.Daemons, ", ")
+		for _, dev := range n.DeviceNames() {
+			var addrs []string
+			for _, a := range n.Devices[dev] {
+				addrs = append(addrs, a.String())
+			}
+			rows = append(rows, []lang.Text{lang.Text(in), lang.Text(dev), lang.Text(strings.Join(addrs, ", ")), lang.Text(daemons)})
+			daemons = ""
+		}
+	}
+	return printColumns(os.Stdout, rows)
+}
+
 // planMachines prints what a run does on machines that exist. It changes none of them.
-func planMachines(ctx context.Context, s study.Study, asJSON, asDiagram bool) error {
+func planMachines(ctx context.Context, s study.Study, asJSON, asDiagram, names bool) error {
 	switch {
+	case names:
+		return usage("--names lists what weir makes; on machines and in clusters, the steps of an event name client and server (docs/downtime.md): leave it out with --ssh and --kube")
 	case asDiagram:
 		return usage("--diagram draws a network that weir builds; leave it out with --ssh and --kube, whose paths are unknown")
 	case s.Target.Kube != nil && asJSON:

@@ -19,6 +19,8 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 		var err error
 		if t.Exists {
 			err = checkFound(t.Find.Kind, s)
+		} else if s.Policy != nil {
+			err = errors.New("policy: no agent in the lab enforces policies: measure a cluster (--kube, networks pod, service and nodeport), or change rules of nft (exec), as the study downtime-policy does")
 		} else {
 			err = cmp.Or(checkStep(t, p, s, eventKinds), checkHappening(t, p, s))
 		}

@@ -48,18 +48,19 @@ func TestHappeningErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, steps := range map[string][]plan.Step{
-		"cannot undo it":           {setting("net.ipv4.ip_forward")},
-		`unknown place "h9"`:       {down("h9", "eth0")},
-		"networks alone":           {{In: "h1", File: &plan.File{Name: "x"}}},
-		`no daemon "flanneld"`:     {{In: "h1", Daemon: &plan.Daemon{Name: "flanneld", Do: plan.Kill}}},
-		"do: step 2: 0 kinds":      {down("h1", "eth0"), {In: "h1"}},
-		`"reboot -f" is not allow`: {command("h1", "reboot", "-f")},
-		"say how (undo)":           {{In: "h1", Command: &plan.Command{Argv: []string{"true"}}}},
-		"no IPv4 address":          {{In: "h1p1", Announce: &plan.Announce{Dev: "eth0", Addr: netip.MustParseAddr("::1")}}},
-		`table "nat": want conntr`: {{In: "h1", Flush: &plan.Flush{Table: "nat"}}},
-		"want nft or iptables":     {{In: "h1", Reload: &plan.Reload{Rules: "pf"}}},
-		"no program":               {{In: "h1", Command: &plan.Command{}}},
-		"want 1 to 25 seconds":     {{In: "h1", Command: &plan.Command{Argv: []string{"true"}, Timeout: 26}}},
+		"cannot undo it":            {setting("net.ipv4.ip_forward")},
+		`unknown place "h9"`:        {down("h9", "eth0")},
+		"networks alone":            {{In: "h1", File: &plan.File{Name: "x"}}},
+		`no daemon "flanneld"`:      {{In: "h1", Daemon: &plan.Daemon{Name: "flanneld", Do: plan.Kill}}},
+		"do: step 2: 0 kinds":       {down("h1", "eth0"), {In: "h1"}},
+		`"reboot -f" is not allow`:  {command("h1", "reboot", "-f")},
+		"say how (undo)":            {{In: "h1", Command: &plan.Command{Argv: []string{"true"}}}},
+		"no IPv4 address":           {{In: "h1p1", Announce: &plan.Announce{Dev: "eth0", Addr: netip.MustParseAddr("::1")}}},
+		`table "nat": want conntr`:  {{In: "h1", Flush: &plan.Flush{Table: "nat"}}},
+		"want nft or iptables":      {{In: "h1", Reload: &plan.Reload{Rules: "pf"}}},
+		"measure a cluster (--kube": {{In: "h1", Policy: &plan.Policy{Deny: plan.Ingress}}},
+		"no program":                {{In: "h1", Command: &plan.Command{}}},
+		"want 1 to 25 seconds":      {{In: "h1", Command: &plan.Command{Argv: []string{"true"}, Timeout: 26}}},
 	} {
 		undo := []plan.Step{down("h1", "eth0")}
 		if strings.Contains(want, "undo") {

@@ -184,11 +184,15 @@ func (s source) stops(event, what string, all []analysis.Downtime, noise float64
 		}
 		out = append(out, text)
 	}
-	out = slices.Concat(out, s.notices(all), s.passes(all), s.reasons(all), s.reacts(all, noise))
+	var none []string
 	if calm != nil {
-		out = append(out, say("%s stops no %s over %s: no outage above %s in %s.", event, what, prose.And(calm), unit.Format(limit, "s"), prose.Count(trials, "trial")))
+		none = []string{say("%s stops no %s over %s: no outage above %s in %s.", event, what, prose.And(calm), unit.Format(limit, "s"), prose.Count(trials, "trial"))}
 	}
-	return out
+	more := slices.Concat(s.notices(all), s.passes(all), s.reasons(all), s.reacts(all, noise))
+	if stopped == nil { // what follows is about the event that this names
+		return slices.Concat(none, more)
+	}
+	return slices.Concat(out, more, none)
 }
 
 // reacts ranks the networks by how long after the event, and after its end, traffic followed: where it stopped during the event,

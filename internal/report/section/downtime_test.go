@@ -45,6 +45,8 @@ func TestStops(t *testing.T) {
 			d.Passed, d.PassedFor, d.PassedMost = stat.Interval{Center: 12, N: 4}, stat.Interval{Center: 0.03, N: 4}, 31
 		})}, 0, []string{"still answered: 12.0 over the host network for 30", "(most: 31)"}, "nothing passed"},
 		"exact median": {[]analysis.Downtime{cell("host", 2, 0.02, 0, func(d *analysis.Downtime) { d.Open = 1 })}, 0, []string{"for 2", "worst of 4: at least 2"}, "for at least"},
+		"nothing stops": {[]analysis.Downtime{cell("host", 0, 0, 0, func(d *analysis.Downtime) { d.Stopped, d.Passed, d.PassedMost = 0, stat.Interval{Center: 9, N: 4}, 9 })}, 0,
+			[]string{"off stops no UDP traffic over the host network: no outage above 3 ms in 4 trials. Once its steps"}, "which lasts"},
 	} {
 		text := strings.Join(lang.In(nil, s.stops("off", "UDP traffic", tc.all, tc.noise)), " ")
 		for _, want := range tc.want {
@@ -54,6 +56,22 @@ func TestStops(t *testing.T) {
 		}
 		if strings.Contains(text, tc.not) {
 			t.Errorf("%s: %q has %q", name, text, tc.not)
+		}
+	}
+}
+
+// An event that fails is named with its reason, and one that leads traffic elsewhere with what to say in the study.
+func TestEventFailed(t *testing.T) {
+	for reason, want := range map[string]string{
+		"event off: step 1 of 2, in h2: set x up or down: no such device; undo: step 1 of 3, in h2: set x":                                          "the event off failed: in h2: set x up or down: no such device",
+		"event off: undo: step 1 of 3, in h2: no route":                                                                                             "the event off failed: undo: step 1 of 3, in h2: no route",
+		"eth0 of h2 moved 1 bytes: the traffic took another path; if the event off is meant to lead it there, say so in the study (traffic: moves)": "the event off led traffic over other devices; if it is meant to, say so in the study (traffic: moves)",
+		"client: exit status 1": "",
+	} {
+		table := analysis.Table{Levels: map[string]string{analysis.Event: "off"}}
+		row := analysis.Row{Points: []analysis.Point{{Reason: reason}}}
+		if got := lang.Text(eventFailed(table, row)).String(); got != want {
+			t.Errorf("%s: %q, want %q", reason, got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/record"
@@ -76,12 +77,16 @@ func (s source) without() (failed, absent []string) {
 	}
 	var by doc.Groups[lack, string]
 	var probes doc.Groups[place, string]
+	failed = s.eventsFailed()
 	for _, n := range s.p.Networks {
 		tables, empty := 0, []analysis.Table{}
 		var points []analysis.Point
 		for _, t := range s.p.Tables {
 			r, ok := t.Row(n)
 			if !ok || len(r.Points) == 0 {
+				continue
+			}
+			if eventFailed(t, r) != "" {
 				continue
 			}
 			if tables++; r.Counted() == 0 {
@@ -91,12 +96,12 @@ func (s source) without() (failed, absent []string) {
 		switch {
 		case len(empty) == 0:
 		case len(empty) == tables:
-			by.Add(lack{"", withoutStep(often(points)), fails(points)}, n)
+			by.Add(lack{"", short(often(points)), fails(points)}, n)
 		default:
 			for _, t := range empty {
 				r, _ := t.Row(n)
 				of := prose.Comma(Value(s.Words, t.Probe, t.Metric), prose.Levels(t.Levels))
-				by.Add(lack{of, withoutStep(often(r.Points)), fails(r.Points)}, n)
+				by.Add(lack{of, short(often(r.Points)), fails(r.Points)}, n)
 			}
 		}
 	}
@@ -148,10 +153,49 @@ func often(points []analysis.Point) (reason string) {
 			reason = r
 		}
 	}
-	return prose.Reason(reason, longestReason)
+	return reason
 }
 
-// withoutStep leaves out which step of a plan failed: networks of one kind fail alike at different steps.
-func withoutStep(reason string) string { return step.ReplaceAllString(reason, "") }
+// short is a reason for the answer. It leaves out which step of a plan failed: networks of one kind fail alike at different steps.
+func short(reason string) string {
+	return step.ReplaceAllString(prose.Reason(reason, longestReason), "")
+}
+
+// longestEvent is longestReason for an event: what its steps change is part of why they failed.
+const longestEvent = 2 * longestReason
+
+// eventsFailed names the networks that have no result because an event failed, or strayed.
+func (s source) eventsFailed() (out []string) {
+	var events doc.Groups[string, string]
+	for _, n := range s.p.Networks {
+		for _, t := range s.p.Tables {
+			r, _ := t.Row(n)
+			if text := eventFailed(t, r); text != "" {
+				events.Add(text, n)
+			}
+		}
+	}
+	for _, text := range events.Keys {
+		out = append(out, say("%s: no result: %s.", prose.And(events.Of[text]), text))
+	}
+	return out
+}
+
+// eventFailed says why a row has no result, if its reason is the event itself; else "".
+func eventFailed(t analysis.Table, r analysis.Row) string {
+	event, reason := cmp.Or(t.Levels[analysis.Event], t.Config[analysis.Event]), often(r.Points)
+	if r.Counted() > 0 {
+		return ""
+	}
+	if strings.HasSuffix(reason, "(traffic: "+plan.Moves+")") {
+		return say("the event %s led traffic over other devices; if it is meant to, say so in the study (traffic: moves)", event)
+	}
+	why, ok := strings.CutPrefix(reason, "event "+event+": ")
+	if !ok {
+		return ""
+	}
+	why, _, _ = strings.Cut(why, "; undo: ") // what was not done cannot be undone
+	return say("the event %s failed: %s", event, word(prose.Reason(step.ReplaceAllString(why, ""), longestEvent)))
+}
 
 var step = regexp.MustCompile(`^step \d+ of \d+, `)
