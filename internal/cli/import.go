@@ -25,7 +25,7 @@ func importCommand() *cobra.Command {
 		Long: `Turn outputs of other tools into results, for weir report and weir compare. Weir
 recognizes the outputs of iperf3 (JSON, text), iperf 2 (text, -y C), netperf (tables,
 omni), sockperf, nuttcp, qperf, ping, fping, osu_latency, osu_bw, NetPIPE, wrk, h2load,
-pgbench, dnsperf and redis-benchmark (--csv), in any units, also in logs, behind times and
+pgbench, dnsperf and redis-benchmark, in any units, also in logs, behind times and
 names, and in JSON. It takes what arrived, not what was sent, and refuses a file that does
 not state it, or that measured both directions at once.
 

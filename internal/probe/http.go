@@ -116,13 +116,16 @@ func (p HTTP) wrk(b []byte) (Measured, error) {
 }
 
 func (p HTTP) h2load(b []byte) (Measured, error) {
+	if m := h2loadCount.FindSubmatch(b); m != nil && digits(m[2])+digits(m[3])+digits(m[4]) > 0 {
+		return Measured{}, fmt.Errorf("not all requests succeeded: %s", m[0])
+	}
 	rate, count, codes, mean := h2loadRate.FindSubmatch(b), h2loadCount.FindSubmatch(b), h2loadCodes.FindSubmatch(b), h2loadMean.FindSubmatch(b)
 	if rate == nil || count == nil || codes == nil || mean == nil || digits(count[1]) == 0 {
 		return Measured{}, fmt.Errorf("no whole result in %.200q", b)
 	}
 	// The end can come between the head of an answer and the rest.
 	begun := digits(codes[1]) - digits(count[1])
-	if digits(count[2])+digits(count[3])+digits(count[4]) > 0 || begun < 0 || begun > float64(or(p.InFlight, httpInFlight)) {
+	if begun < 0 || begun > float64(or(p.InFlight, httpInFlight)) {
 		return Measured{}, fmt.Errorf("not all requests succeeded: %s; %s", count[0], codes[0])
 	}
 	data, n, size := h2loadData.FindSubmatch(b), digits(count[1]), float64(or(p.Size, httpSize))

@@ -126,7 +126,7 @@ var (
 	iperf2PeerRE      = regexp.MustCompile(`\(peer (\d[^) ]*)`)
 	iperf2CCRE        = regexp.MustCompile(`(?m)^TCP congestion control set to (\S+)`)
 	iperf2SizeRE      = regexp.MustCompile(`(?m)^Sending (\d+) byte datagrams`)
-	iperf2BounceRE    = regexp.MustCompile(`(?m)^\[ *\d+\] +0\.0+-(\d+\.\d+) sec +\d+ Bytes +\d+ bits/sec +(\d+)=(\d+\.\d+)/\S+ ms +\d+ .* (\d+(?:\.\d)?) rps`)
+	iperf2BounceRE    = regexp.MustCompile(`(?m)^\[ *\d+\] +0\.0+-(\d+\.\d+) sec +\S+ [KMGT]?Bytes +\S+ [KMGT]?bits/sec +(\d+)=(\d+\.\d+)/\S+ ms +\d+ .* (\d+(?:\.\d)?) rps`)
 )
 
 type iperf2Side struct {
@@ -227,7 +227,16 @@ func iperf2CC(client []byte, cc string) error {
 // inverse ("rps") to 1/s or, below 10/s in some versions, 0.1/s (tcp_output_write_bb,
 // ReportOutputs.c). rtt.mean is the one with more digits: the inverse below 1 ms.
 func (p Iperf2Bounceback) Parse(out Output) (Measured, error) {
-	all := iperf2BounceRE.FindAllSubmatch(out.Client, -1)
+	m, err := iperf2Bounces(out.Client)
+	if err != nil {
+		return m, err
+	}
+	record.Congestion.Put(m.Observed, or(out.cc(p.CC), kernelCCUnset))
+	return checked("iperf", m, iperf2CC(out.Client, out.cc(p.CC)))
+}
+
+func iperf2Bounces(b []byte) (Measured, error) {
+	all := iperf2BounceRE.FindAllSubmatch(b, -1)
 	if len(all) == 0 {
 		return Measured{}, errors.New("iperf: no line of a complete bounceback; it needs 2.1.8 or later")
 	}
@@ -245,11 +254,9 @@ func (p Iperf2Bounceback) Parse(out Output) (Measured, error) {
 	if mean < 1e-3 {
 		mean = 1 / rps.value
 	}
-	found := record.Observed{}
-	record.Congestion.Put(found, or(out.cc(p.CC), kernelCCUnset))
-	return checked("iperf", Measured{Protocol: "tcp", Observed: found, Values: []record.Value{
+	return Measured{Protocol: "tcp", Observed: record.Observed{}, Values: []record.Value{
 		{Name: record.RTTMean, Unit: "s", Value: mean},
 		{Name: record.Transactions, Unit: "1/s", Value: n / seconds},
 		{Name: record.Window, Unit: "s", Value: seconds},
-	}}, iperf2CC(out.Client, out.cc(p.CC)))
+	}}, nil
 }

@@ -23,7 +23,14 @@ var (
 	h2loadHeadRE = regexp.MustCompile(`(?m)^starting benchmark\.\.\.$`)
 	pgHeadRE     = regexp.MustCompile(`(?m)^transaction type: .*$`)
 	dnsHeadRE    = regexp.MustCompile(`(?m)^DNS Performance Testing Tool$`)
-	redisHeadRE  = regexp.MustCompile(`(?m)^"test","rps","avg_latency_ms",`)
+	redisHeadRE  = regexp.MustCompile(`(?m)^"test","rps","avg_latency_ms",|^(?:.*\r)?(?:====== [A-Z].* ======$|[A-Z].*: \d+\.\d+ requests per second, p50=)`)
+
+	redisTestRE    = regexp.MustCompile(`====== (.*) ======\n`)
+	redisQuietRE   = regexp.MustCompile(`^(?:.*\r)?([A-Z].*): (\d+\.\d+) requests per second, p50=(\d+\.\d+) msec *\n`)
+	redisClientsRE = regexp.MustCompile(`(?m)^  (\d+) parallel clients$`)
+	redisSizeRE    = regexp.MustCompile(`(?m)^  (\d+) bytes payload$`)
+	redisRateRE    = regexp.MustCompile(`(?m)^  throughput summary: (\d+\.\d+) requests per second$`)
+	redisTimesRE   = regexp.MustCompile(`(?m)^ +avg +min +p50 +p95 +p99 +max\n +(\d+\.\d+) +\d+\.\d+ +(\d+\.\d+) `)
 
 	wrkLoadRE   = regexp.MustCompile(`(?m)^  \d+ threads and (\d{1,9}) connections$`)
 	wrkEndRE    = regexp.MustCompile(`(?m)^Transfer/sec: +\S+B$`)
@@ -58,7 +65,11 @@ func readWrk(b []byte) ([]Statement, error) {
 		case load == nil || !wrkEndRE.Match(b):
 			return Statement{}, errors.New("cut off")
 		}
-		r, err := loadOf("wrk", "wrk", HTTP{}, b)
+		p := HTTP{}
+		if m := wrkCount.FindSubmatch(b); m != nil { // heads and bodies: the size of the body alone is not stated
+			p.Size = int(digits(m[3]) * prefixed(string(m[4]), 1024) / max(1, digits(m[1])))
+		}
+		r, err := loadOf("wrk", "wrk", p, b)
 		r.Levels["inflight"] = string(load[1])
 		return r, err
 	})
@@ -66,7 +77,17 @@ func readWrk(b []byte) ([]Statement, error) {
 
 func readH2load(b []byte) ([]Statement, error) {
 	return each(sections(b, h2loadHeadRE), func(b []byte) (Statement, error) {
-		return loadOf("h2load", "h2load", HTTP{H2: true, InFlight: unknownLoad}, b)
+		p, count, data := HTTP{H2: true, InFlight: unknownLoad}, h2loadCount.FindSubmatch(b), h2loadData.FindSubmatch(b)
+		if count == nil || data == nil || digits(count[1]) == 0 {
+			return loadOf("h2load", "h2load", p, b)
+		}
+		size := digits(data[1]) / digits(count[1]) // the last answers can have bodies that are cut off
+		p.Size = int(size)
+		r, err := loadOf("h2load", "h2load", p, b)
+		if size == float64(p.Size) {
+			r.Levels["size"] = whole(size)
+		}
+		return r, err
 	})
 }
 
@@ -93,35 +114,80 @@ func readDNSPerf(b []byte) ([]Statement, error) {
 	})
 }
 
-// readRedis reads the rows GET and SET of redis-benchmark --csv, which does not say how many requests a row is of: it has no percentiles
-// beyond the median.
+// readRedis reads GET and SET of redis-benchmark 6.2 or later: the rows of --csv, which do not say how many requests they are of and so
+// have no percentiles beyond the median, or the same numbers of the text, which -q shortens. Progress ends in a carriage return.
 func readRedis(b []byte) (out []Statement, _ error) {
 	for _, b := range sections(b, redisHeadRE) {
-		rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+		some, err := readRedisText(b)
+		if b[0] == '"' {
+			some, err = readRedisCSV(b)
+		}
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range rows[1:] {
-			if len(row) != len(redisColumns) || row[0] != "GET" && row[0] != "SET" {
-				continue
-			}
-			p := Redis{Set: row[0] == "SET"}
-			r := statement("redis-"+map[bool]string{true: "set", false: "get"}[p.Set], p, "tcp")
-			f := &fields{text: map[string]string{}}
-			for i, column := range redisColumns {
-				f.text[column] = row[i]
-			}
-			r.add(record.Transactions, "1/s", f.number("rps"))
-			r.add(record.RTT, "s", f.number("p50_latency_ms")/1e3)
-			r.add(record.RTTMean, "s", f.number("avg_latency_ms")/1e3)
-			if f.err != nil {
-				return nil, f.err
-			}
-			out = append(out, r)
-		}
+		out = append(out, some...)
 	}
 	if out == nil {
-		return nil, errors.New("no row GET or SET: other commands are no probes of weir, or it was interrupted")
+		return nil, errors.New("no result of GET or SET: other commands are no probes of weir, or it was interrupted")
 	}
 	return out, nil
+}
+
+// redisStatement holds a rate in 1/s and times in ms; no mean is 0.
+func redisStatement(command string, rate, p50, mean float64) Statement {
+	p := Redis{Set: command == "SET"}
+	r := statement("redis-"+strings.ToLower(command), p, "tcp")
+	r.add(record.Transactions, "1/s", rate)
+	r.add(record.RTT, "s", p50/1e3)
+	if mean > 0 {
+		r.add(record.RTTMean, "s", mean/1e3)
+	}
+	return r
+}
+
+func readRedisCSV(b []byte) (out []Statement, _ error) {
+	rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows[1:] {
+		if len(row) != len(redisColumns) || row[0] != "GET" && row[0] != "SET" {
+			continue
+		}
+		f := &fields{text: map[string]string{}}
+		for i, column := range redisColumns {
+			f.text[column] = row[i]
+		}
+		out = append(out, redisStatement(row[0], f.number("rps"), f.number("p50_latency_ms"), f.number("avg_latency_ms")))
+		if f.err != nil {
+			return nil, f.err
+		}
+	}
+	return out, nil
+}
+
+// readRedisText reads the text of one command.
+func readRedisText(b []byte) ([]Statement, error) {
+	if m := redisQuietRE.FindSubmatch(b); m != nil {
+		if command := string(m[1]); command == "GET" || command == "SET" {
+			return []Statement{redisStatement(command, digits(m[2]), digits(m[3]), 0)}, nil
+		}
+		return nil, nil
+	}
+	command := string(submatch(redisTestRE, b))
+	rate, times := redisRateRE.FindSubmatch(b), redisTimesRE.FindSubmatch(b)
+	switch {
+	case command != "GET" && command != "SET":
+		return nil, nil
+	case rate == nil || times == nil:
+		return nil, fmt.Errorf("%s has no summary: cut off, or of a version before 6.2", command)
+	}
+	r := redisStatement(command, digits(rate[1]), digits(times[2]), digits(times[1]))
+	if m := submatch(redisClientsRE, b); m != nil {
+		r.Levels["connections"] = string(m)
+	}
+	if m := submatch(redisSizeRE, b); m != nil {
+		r.Levels["size"] = string(m)
+	}
+	return []Statement{r}, nil
 }

@@ -22,7 +22,7 @@ import (
 var (
 	iperf2HeadRE       = regexp.MustCompile(`(?m)^(Client connecting to|Server listening on) .*(TCP|UDP) port (\d+)`)
 	iperf2AnyRE        = regexp.MustCompile(`(?m)^\[(SUM| *\*?\d+)\] +(\d+\.\d+)- *(\d+\.\d+) sec +(\d+(?:\.\d+)?) ([KMGT]?)Bytes +(\d+(?:\.\d+)?) ([KMGT]?)(bits|Bytes)/sec(.*)$`)
-	iperf2BounceHeadRE = regexp.MustCompile(`(?m)^Bounce-back test \(size=(\d+)(?:\.0)? Byte\)`)
+	iperf2BounceHeadRE = regexp.MustCompile(`(?m)^Bounce-back test \(size= *(\d+)(?:\.0)? Byte\)`)
 	iperf2LossRE       = regexp.MustCompile(`^ +(\d+\.\d+) ms +(\d+)/ *(\d+) \(`)
 	iperf2StreamRE     = regexp.MustCompile(`(?m)^\[ *\*?\d+\] local \S+ port (\d+) connected with \S+ port (\d+)(.*)$`)
 	iperf2SilentRE     = regexp.MustCompile(`^Server listening on .*\n(?:(?:TCP window size|UDP buffer size|Receiving|Read buffer size|\[ *\*?\d+\] local|-+$).*\n|-+\n)*$`)
@@ -95,6 +95,8 @@ func iperf2TwoWay(b, port []byte, client bool) error {
 	}
 	peers, first := iperf2StreamRE.FindAllIndex(b, -1), iperf2AnyRE.FindIndex(b)
 	switch {
+	case bytes.Contains(b, []byte(" (bb ")):
+		return errors.New("a bounce-back test without its head, \"Bounce-back test\": its bytes are of requests; import the client's output, whole")
 	case bytes.Contains(b, []byte("(full-duplex)")), bytes.Contains(b, []byte("\n[FD")), iperf2StarRE.Match(b) && iperf2PlainRE.Match(b):
 		return errBidirectional("--full-duplex")
 	case calls && answers:
@@ -212,11 +214,16 @@ func (r *Statement) iperf2(b []byte, rows map[string][][]byte, udp bool) error {
 
 // readBounceback reads response times of size bytes.
 func readBounceback(b, size []byte) (Statement, error) {
-	p := Iperf2Bounceback{CC: string(submatch(iperf2CCRE, b))}
-	m, err := p.Parse(Output{Client: b})
-	r := statement("iperf2-bounceback", p, "tcp")
+	r := statement("iperf2-bounceback", Iperf2Bounceback{}, "tcp")
+	m, err := iperf2Bounces(b)
+	if err != nil { // which begins with the tool, as Read's errors do
+		return r, errors.New(strings.TrimPrefix(err.Error(), "iperf: "))
+	}
+	if cc := submatch(iperf2CCRE, b); cc != nil {
+		record.Congestion.Put(m.Observed, string(cc))
+	}
 	r.Measured, r.Levels["size"] = m, string(size)
-	return r, err
+	return r, nil
 }
 
 // submatch returns the first group of re, nil without a match.

@@ -106,8 +106,8 @@ func iperf3Total(b []byte, received [][]byte, sent [][][]byte, streams int) (r S
 		return r, err
 	}
 	seconds := rounded{f[1].value - f[0].value, f[0].rounding + f[1].rounding}
-	if seconds.value <= 0 {
-		return r, fmt.Errorf("the test lasted %s s: too short to read", received[3])
+	if seconds.value <= seconds.rounding {
+		return r, fmt.Errorf("the test lasted %s s: too short for two decimals; import JSON", received[3])
 	}
 	bits := f[2].times(8 * prefixed(string(received[5]), 1024)).over(seconds)
 	per := prefixed(string(received[7]), 1000)

@@ -37,7 +37,9 @@ func netperfKeys(b []byte) (all []map[string]string, _ error) {
 				all[last][k] = v
 			}
 		}
-		if strings.Contains(line, ",") && strings.Contains(line, "Throughput") {
+		first, _, several := strings.Cut(strings.TrimSuffix(line, "\n"), ",")
+		column := netperfColumns[strings.TrimSpace(first)]
+		if several && (column != "" || strings.Contains(line, "Throughput")) || strings.HasSuffix(column, "_LATENCY") {
 			return netperfColumnsOf(line, lines[i+1:])
 		}
 	}
@@ -57,7 +59,7 @@ func netperfColumnsOf(head string, lines []string) (all []map[string]string, _ e
 	names := strings.Split(strings.TrimSuffix(head, "\n"), ",")
 	for i, line := range lines {
 		row, err := csv.NewReader(strings.NewReader(line)).Read()
-		if err != nil || len(row) < 2 && i > 0 {
+		if err != nil || len(row) < 2 && i > 0 && len(names) > 1 {
 			continue
 		}
 		if len(row) != len(names) || !strings.HasSuffix(line, "\n") {
@@ -107,8 +109,12 @@ func netperfOmni(title string, keys map[string]string) (r Statement, _ error) {
 			return r, fmt.Errorf("THROUGHPUT_UNITS is %.20q, not Trans/s", units)
 		}
 		r = netperfResponse(udp, strings.HasPrefix(direction, "Connect"), keys["REQUEST_SIZE"], keys["RESPONSE_SIZE"])
-		rate := f.number("THROUGHPUT")
-		if f.err == nil && !(rate > 0) {
+		rate := 0.0
+		if keys["THROUGHPUT"] == "" && keys["MEAN_LATENCY"] != "" && title != "" { // which says how many are in flight
+			r.add(record.RTTMean, "s", f.number("MEAN_LATENCY")/1e6)
+			break
+		}
+		if rate = f.number("THROUGHPUT"); f.err == nil && !(rate > 0) {
 			return r, fmt.Errorf("%v transactions/s", rate)
 		}
 		seconds, known := 0.0, keys["ELAPSED_TIME"] != ""

@@ -25,13 +25,13 @@ var (
 	nuttcpModeRE  = regexp.MustCompile(`(?m)^nuttcp-t: buflen=(\d+),? nstream=(\d+),? port=\d+,? (?:mode=)?(tcp|udp)\b`)
 	nuttcpDropRE  = regexp.MustCompile(`(?m)^nuttcp-r: (?:drop=(\d+) pkt=(\d+) |(\d+) / (\d+) drop/pkt )`)
 	nuttcpTriesRE = regexp.MustCompile(`(?m)^nuttcp-t: retrans ?= ?(\d+)`)
-	nuttcpFailRE  = regexp.MustCompile(`(?m)^nuttcp-[tr]: [^v].*: (?:Error: |error|.* refused|.* timed out).*$|^(?:Error: .*)$`)
-	nuttcpStartRE = regexp.MustCompile(`(?m)^nuttcp-t: v\d\S*: `)
+	nuttcpFailRE  = regexp.MustCompile(`(?m)^nuttcp-[tr]: .*\b[Ee]rror: (.*)$`)
+	nuttcpStartRE = regexp.MustCompile(`(?m)^nuttcp-([tr]): v\d\S*: socket$`)
 )
 
 // readNuttcp reads the brief lines, or the verbose text of one or several tests.
 func readNuttcp(b []byte) (out []Statement, _ error) {
-	if parts := sections(b, nuttcpStartRE); parts != nil {
+	if parts := nuttcpTests(b); parts != nil {
 		return each(parts, readNuttcpVerbose)
 	}
 	lines := append(nuttcpBriefRE.FindAllSubmatch(b, -1), nuttcpParseRE.FindAllSubmatch(b, -1)...)
@@ -50,13 +50,37 @@ func readNuttcp(b []byte) (out []Statement, _ error) {
 		r.add(record.Window, "s", digits(m[2]))
 		out = append(out, r)
 	}
+	if fail := nuttcpFailRE.FindSubmatch(b); out == nil && fail != nil {
+		return nil, fmt.Errorf("the test never began: %.100s", fail[1])
+	}
 	if out == nil {
-		return nil, fmt.Errorf("no line with %%TX and %%RX: cut off, or interrupted%s", quoted(nuttcpFailRE.Find(b)))
+		return nil, errors.New("no line with %TX and %RX: cut off, or interrupted")
 	}
 	if !nuttcpEnds(b) {
 		return nil, errors.New("cut off: intervals after the last result")
 	}
 	return out, nil
+}
+
+// nuttcpTests cuts a verbose text into tests. Each has the client's part first, which receives with -r, and then the server's.
+func nuttcpTests(b []byte) (tests [][]byte) {
+	var starts []int
+	ends := "" // of the last test
+	for _, m := range nuttcpStartRE.FindAllSubmatchIndex(b, -1) {
+		end := string(b[m[2]:m[3]])
+		if ends == "" || len(ends) == 2 || ends == end {
+			starts, ends = append(starts, m[0]), ""
+		}
+		ends += end
+	}
+	for i, from := range starts {
+		to := len(b)
+		if i+1 < len(starts) {
+			to = starts[i+1]
+		}
+		tests = append(tests, b[from:to])
+	}
+	return tests
 }
 
 // nuttcpEnds reports whether the last line of a transfer is a total.
@@ -70,9 +94,12 @@ func nuttcpEnds(b []byte) bool {
 }
 
 func readNuttcpVerbose(b []byte) (Statement, error) {
-	mode := nuttcpModeRE.FindSubmatch(b)
-	if mode == nil {
-		return Statement{}, fmt.Errorf("no line with buflen, nstream and the protocol: cut off%s", quoted(nuttcpFailRE.Find(b)))
+	mode, fail := nuttcpModeRE.FindSubmatch(b), nuttcpFailRE.FindSubmatch(b)
+	switch {
+	case mode == nil && fail != nil:
+		return Statement{}, fmt.Errorf("the test never began: %.100s", fail[1])
+	case mode == nil:
+		return Statement{}, errors.New("no line of the sender with buflen, nstream and the protocol: cut off")
 	}
 	udp := string(mode[3]) == "udp"
 	r := statement("nuttcp-"+protocol(udp), Nuttcp{UDP: udp}, protocol(udp))
@@ -97,6 +124,9 @@ func readNuttcpVerbose(b []byte) (Statement, error) {
 		return r, fmt.Errorf("%s MB were received and only %s sent", rx[2], tx[2])
 	}
 	r.Levels["size"], r.Levels["streams"] = string(mode[1]), string(mode[2])
+	if bytes.HasPrefix(b, []byte("nuttcp-r: ")) {
+		r.Levels["reverse"] = "true"
+	}
 	if udp {
 		r.Datagram, _ = strconv.Atoi(string(mode[1]))
 		drop := nuttcpDropRE.FindSubmatch(b)
@@ -124,6 +154,9 @@ func (r *Statement) nuttcp(mega, seconds, mbit []byte) error {
 	f, err := numbers([][]byte{mega, seconds, mbit})
 	if err != nil {
 		return err
+	}
+	if f[0].value == 0 {
+		return fmt.Errorf("nothing was received: %s MB in %s s", mega, seconds)
 	}
 	rate := f[2].times(1e6)
 	if bits := f[0].times(8 << 20).over(f[1]); !near(bits, rate) {

@@ -1,0 +1,1 @@
+as each-quiet, with a lost request

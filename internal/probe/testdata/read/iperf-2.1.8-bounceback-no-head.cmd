@@ -1,0 +1,1 @@
+as bounceback, without its head

@@ -1,0 +1,1 @@
+client: redis-benchmark -p 16379 -n 20000 -t get -q
