@@ -16,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/explain"
+	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/imported"
 	"github.com/weir-bench/weir/internal/lang"
@@ -76,6 +77,7 @@ func Read(dir string, o Options) (*Account, error) {
 		c.readTraces()
 	}
 	a := Of(c)
+	a.damagedTimes()
 	if c.Unpaired { // a claim is about a run of weir, and so is the history
 		return a, nil
 	}
@@ -138,6 +140,9 @@ func (c *Contents) problem(t lang.Text) { c.Problems = append(c.Problems, t) }
 
 // readStudy reads the study and what a run stores next to it. With keep, disturbed trials count.
 func (c *Contents) readStudy(from store.Contents, keep bool) (err error) {
+	if from.Study == nil {
+		return failure.Usage.Errorf("%s: cannot be read, and says what the results are of; copy the whole directory again", filepath.Join(c.Dir, StudyFile))
+	}
 	if c.Spec, err = study.Load(c.Study, filepath.Join(c.Dir, StudyFile)); err != nil {
 		return err
 	}
@@ -148,7 +153,11 @@ func (c *Contents) readStudy(from store.Contents, keep bool) (err error) {
 	if c.Unpaired = from.Imported != nil; !c.Unpaired && s.Precision == 0 {
 		c.Planned = s.Blocks * len(s.Cells(catalog.Applies)) * s.Pairs()
 	}
-	if len(c.Results) < c.Planned {
+	switch missing := c.Planned - len(c.Results); {
+	case missing <= 0:
+	case from.Damaged > 0 && missing <= from.Damaged:
+		c.problem(lang.T("only %d of %d trials, because results.jsonl is damaged (bad lines: %d); copy the file again, or measure their trials again: weir run --resume %s", len(c.Results), c.Planned, from.Damaged, plan.ShellWord(c.Dir)))
+	default:
 		c.problem(lang.T("only %d of %d trials: the run was stopped, or goes on; weir run --resume %s continues it", len(c.Results), c.Planned, plan.ShellWord(c.Dir)))
 	}
 	var probes []catalog.Described
@@ -165,6 +174,20 @@ func (c *Contents) readStudy(from store.Contents, keep bool) (err error) {
 	}
 	c.decode(store.MachinesFile, from.Machines, &c.Machines, lang.T("hosts have numbers instead of names"))
 	return nil
+}
+
+// damagedTimes names the trials whose response times cannot be read: their percentiles lack them.
+func (a *Account) damagedTimes() {
+	var trials []string
+	for _, t := range a.Analysis.Tables {
+		for _, r := range t.Rows {
+			trials = append(trials, r.Unreadable...)
+		}
+	}
+	if n := len(trials); n > 0 {
+		slices.Sort(trials)
+		a.problem(lang.T("results.jsonl: damaged histograms of response times: %d (%s), which percentiles leave out; copy the file again, or repeat the run: weir run %s", n, analysis.Examples(trials), plan.ShellWord(filepath.Join(a.Dir, StudyFile))))
+	}
 }
 
 // decode decodes a stored file; false if it is missing or damaged, and the problem then says what is done without it.

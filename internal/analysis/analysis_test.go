@@ -217,8 +217,8 @@ func TestPercentilesAreMerged(t *testing.T) {
 	if v, ok := r.Percentile(0.999); ok {
 		t.Errorf("p99.9 of 1000 responses is %v: one response is not a percentile", v)
 	}
-	if r.Unreadable != 1 || r.TooLong != 0 {
-		t.Errorf("%d histograms are unreadable, %d times too long", r.Unreadable, r.TooLong)
+	if len(r.Unreadable) != 1 || r.TooLong != 0 {
+		t.Errorf("%q have unreadable histograms, %d times too long", r.Unreadable, r.TooLong)
 	}
 }
 

@@ -3,6 +3,7 @@ package analysis
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -130,9 +131,18 @@ func Trim(r *record.Result) {
 	}
 }
 
-// merged merges each ok trial's distribution, over all trials and by block. It counts the damaged
-// ones, and times above LongestTime.
-func (s *Sample) merged() (all *hdrhistogram.Histogram, blocks []block, unreadable int, tooLong int64) {
+// Examples returns up to three names, for a sentence that says how many there are.
+func Examples(names []string) string {
+	const most = 3
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// merged merges each ok trial's distribution, over all trials and by block. It names the trials
+// whose is damaged, and counts times above LongestTime.
+func (s *Sample) merged() (all *hdrhistogram.Histogram, blocks []block, unreadable []string, tooLong int64) {
 	var d decoder
 	for _, t := range s.ok {
 		hist := distribution(t)
@@ -141,7 +151,7 @@ func (s *Sample) merged() (all *hdrhistogram.Histogram, blocks []block, unreadab
 		}
 		buckets, err := d.decode(hist)
 		if err != nil {
-			unreadable++
+			unreadable = append(unreadable, t.Trial)
 			continue
 		}
 		if all == nil {

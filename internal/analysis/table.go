@@ -76,9 +76,9 @@ type Row struct {
 	Notes []Noted `json:"notes,omitempty"`
 
 	// Hist merges the response times of all ok trials, in ns; nil if the probe gives none.
-	// Unreadable counts trials with a damaged histogram, TooLong response times above LongestTime.
+	// Unreadable names trials with a damaged histogram, by block. TooLong counts response times above LongestTime.
 	Hist       *hdrhistogram.Histogram `json:"-"`
-	Unreadable int                     `json:"-"`
+	Unreadable []string                `json:"-"`
 	TooLong    int64                   `json:"-"`
 	// Unlike counts the counted trials without the table's metric and unit.
 	Unlike int `json:"-"`

@@ -131,7 +131,7 @@ func TestRules(t *testing.T) {
 			rs[1].Values = nil
 			return rs
 		}, want: "1 of 12 ok trials have no throughput in bit/s", cell: "vx, tcp-stream"},
-		{rule: "response-times", change: vx(func(r *record.Result) { r.Values[0].Hist = "HIST" }), want: "cannot read the histograms of 12 trials", cell: "vx, tcp-stream"},
+		{rule: "response-times", change: vx(func(r *record.Result) { r.Values[0].Hist = "HIST" }), want: "damaged histograms of response times: 12 (b001-vx, b002-vx, b003-vx, …)", cell: "vx, tcp-stream"},
 		{rule: "trial-warnings", change: vx(func(r *record.Result) { r.Notes = []record.Note{record.NoteText.With("a stall")} }), want: "a stall (12 of 12 trials)", cell: "vx, tcp-stream"},
 		{rule: "outlier-blocks", change: func(rs []record.Result) []record.Result {
 			rs[9].Values[0].Value *= 0.3

@@ -31,6 +31,8 @@ type Contents struct {
 	Hosts    map[string][]byte // by name
 	// Problems lists what could not be read. The rest is complete.
 	Problems []error
+	// Damaged counts the whole lines of Results that could not be read, or have what no run measures.
+	Damaged int
 }
 
 // Read reads a results directory without changing it, even during a run or after one was killed; an
@@ -88,7 +90,7 @@ func ReadTrimmed(dir string, trim func(*record.Result)) (Contents, error) {
 	optional := func(name string) []byte { return c.decodable(filepath.Join(dir, name)) }
 	c.Probes, c.Others, c.Machines, c.Imported = optional(probesFile), optional(othersFile), optional(MachinesFile), optional(importFile)
 	if f, err := foreign.Open(filepath.Join(dir, ProfilesFile), maxRaw); err == nil {
-		profiles, problems := readResults(f, f.Name(), trim)
+		profiles, problems, _ := readResults(f, f.Name(), trim)
 		f.Close()
 		c.Profiles = profiles
 		c.note(problems...)
@@ -98,8 +100,8 @@ func ReadTrimmed(dir string, trim func(*record.Result)) (Contents, error) {
 	c.note(err)
 	if err == nil {
 		defer f.Close()
-		results, problems := readResults(f, f.Name(), trim)
-		c.Results = results
+		results, problems, damaged := readResults(f, f.Name(), trim)
+		c.Results, c.Damaged = results, damaged
 		c.note(problems...)
 	}
 	c.readHosts(filepath.Join(dir, "hosts"))
@@ -191,26 +193,39 @@ func countable(r *record.Result, file string) error {
 		if !(math.Abs(v.Value) <= maxValue) {
 			return fmt.Errorf("%s: trial %q does not count: its %.40q is %g, beyond ±%g", file, r.Trial, v.Name, v.Value, maxValue)
 		}
+		if v.Value < 0 && slices.Contains(neverNegative, v.Name) {
+			return fmt.Errorf("%s: trial %q does not count: its %s is %g %s, and no probe measures less than 0", file, r.Trial, v.Name, v.Value, v.Unit)
+		}
 	}
 	return nil
 }
 
-// maxExamples is how many trials with several lines are named.
+// neverNegative lists what probes measure. Differences of counters, such as CPU time beyond idle use, can be negative.
+var neverNegative = []record.Quantity{record.Throughput, record.PacketRate, record.Delivered, record.Transactions, record.Capacity, record.Goodput, record.Bandwidth,
+	record.RTT, record.RTTPlain, record.RTTMin, record.RTTMean, record.RTTMax, record.RTTPath, record.RTTWake, record.RTTApp, record.RTTStamped,
+	record.RTTConnect, record.RTTHandshake, record.HalfRTT, record.Loss, record.Jitter, record.Silence, record.Outage}
+
+// maxExamples is how many trials with several lines, and how many bad lines, are named.
 const maxExamples = 3
 
 // readResults reads lines. Of two lines for one trial, the first counts, unless it says that nothing was
-// measured: then the trial was tried again.
-func readResults(r io.Reader, file string, trim func(*record.Result)) ([]record.Result, []error) {
-	var results []record.Result
-	var problems []error
+// measured: then the trial was tried again. Whole lines that are damaged do not count, and an incomplete last one is no damage.
+func readResults(r io.Reader, file string, trim func(*record.Result)) (results []record.Result, problems []error, damaged int) {
 	seen := map[string]int{} // index in results
-	replaced, twiceMore := 0, 0
+	replaced, twiceMore, bad, newest := 0, 0, 0, false
 	for res, err := range record.All(r, file) {
 		if err == nil {
 			err = countable(res, file)
 		}
 		if err != nil {
-			problems = append(problems, err)
+			newer := errors.Is(err, record.ErrNewer)
+			if !newer && !errors.Is(err, io.ErrUnexpectedEOF) {
+				damaged++
+			}
+			if bad++; bad <= maxExamples || newer && !newest {
+				problems = append(problems, err)
+			}
+			newest = newest || newer
 			continue
 		}
 		trim(res)
@@ -230,8 +245,11 @@ func readResults(r io.Reader, file string, trim func(*record.Result)) ([]record.
 	if more := twiceMore - maxExamples; more > 0 {
 		problems = append(problems, fmt.Errorf("%s: and %d more lines of trials that occur twice: the first ones count", file, more))
 	}
+	if more := bad - maxExamples; more > 0 {
+		problems = append(problems, fmt.Errorf("%s: and %d more lines that cannot be read or do not count", file, more))
+	}
 	if replaced > 0 {
 		results = slices.DeleteFunc(results, func(r record.Result) bool { return r.Trial == "" && again(r) })
 	}
-	return results, problems
+	return results, problems, damaged
 }

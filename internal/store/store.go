@@ -208,7 +208,7 @@ func (d *Dir) load() error {
 		return err
 	}
 	whole := b[:bytes.LastIndexByte(b, '\n')+1]
-	results, problems := readResults(bytes.NewReader(whole), d.results.Name(), func(r *record.Result) { r.Values = nil })
+	results, problems, _ := readResults(bytes.NewReader(whole), d.results.Name(), func(r *record.Result) { r.Values = nil })
 	for _, p := range problems {
 		if errors.Is(p, record.ErrNewer) { // repeating all these trials would be wrong
 			return p
@@ -259,7 +259,7 @@ func (d *Dir) Results() ([]record.Result, error) {
 }
 
 func (d *Dir) read() ([]record.Result, error) {
-	all, problems := readResults(io.NewSectionReader(d.results, 0, d.size), d.results.Name(), whole)
+	all, problems, _ := readResults(io.NewSectionReader(d.results, 0, d.size), d.results.Name(), whole)
 	all = slices.DeleteFunc(all, func(r record.Result) bool { return !d.done[r.Trial] })
 	if len(all) < len(d.done) { // bad lines are not done
 		return nil, errors.Join(fmt.Errorf("%s: can read only %d of %d results that the run has recorded", d.results.Name(), len(all), len(d.done)), errors.Join(problems...))

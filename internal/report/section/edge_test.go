@@ -114,7 +114,7 @@ var edges = []struct {
 				}
 			}
 		}
-	}, "cannot read the histograms of 12 trials"},
+	}, "damaged histograms of response times: 12 ("},
 	{"zeros", func(r *account.Account) {
 		for i := range r.Results {
 			for n := range r.Results[i].Values {
