@@ -125,8 +125,8 @@ func TestPathMTUOverSSH(t *testing.T) {
 		t.Fatalf("status %d\n%s", status, said)
 	}
 	want := map[string][2]string{
-		"host": {"carries 1396 bytes but not 1397", "the MTU of eth0 on a and of eth0 on b is wrong by at least 104; set it to 1396 or less"},
-		"via":  {"carries 1350 bytes but not 1351", "the MTU of vx0 on a and of vx0 on b is wrong by at least 100; set it to 1350 or less"},
+		"host": {"packets above 1396 bytes do not pass between", "set the MTU of eth0 on a and of eth0 on b, which takes 1500, to 1396 or less"},
+		"via":  {"packets above 1350 bytes do not pass between", "set the MTU of vx0 on a and of vx0 on b, which takes 1450, to 1350 or less"},
 	}
 	rs := results(t, filepath.Join(dir, "out"))
 	if len(rs) != 4 {

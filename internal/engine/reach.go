@@ -185,7 +185,7 @@ func (e *bouncer) explain(ctx context.Context, size int) error {
 	case carries == 0, carries >= not: // the smallest packet comes back by now
 		return why
 	}
-	return &blockedError{fmt.Errorf("%w; the path carries %d bytes but not %d: an MTU on it is wrong by at least %d", why, carries, not, size-not+1),
+	return &blockedError{fmt.Errorf("%w; the path carries %d bytes but not %d", why, carries, not),
 		event.Blocked{Carries: carries, Not: not}}
 }
 

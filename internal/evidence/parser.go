@@ -14,7 +14,7 @@ import (
 
 // kept are the last words of the counters that findings and explanations read: of hosts, then of nodes.
 var kept = []string{"dropped", "processed", "net_rx", "idle", "periods", "throttled",
-	"InReceives", "InDelivers", "InOctets", "ForwDatagrams", "OutForwDatagrams", "ReasmReqds", "ReasmOKs", "FragCreates", "OutDiscards",
+	"InReceives", "InDelivers", "InHdrErrors", "InAddrErrors", "InNoRoutes", "IPReversePathFilter", "InOctets", "ForwDatagrams", "OutForwDatagrams", "ReasmReqds", "ReasmOKs", "FragCreates", "OutDiscards",
 	"InDatagrams", "RcvbufErrors", "InCsumErrors", "RetransSegs", "TCPBacklogDrop", "TCPRcvQDrop", "TCPOFODrop", "PFMemallocDrop", "RcvPruned",
 	"InCEPkts", "InECT0Pkts", "InECT1Pkts", "TCPSACKReorder"}
 

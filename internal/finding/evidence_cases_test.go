@@ -85,6 +85,18 @@ var pathCases = []watchedCase{
 		o.Nodes["h2p1"]["udp.InDatagrams"] -= 280
 		o.fail(280)
 	}, want: "3,360 of 120,000 packets (2.8 % [2.8, 2.8]) reached IP in h2p1 and were not delivered: a filter there, not the path", place: "h2p1"},
+	{rule: "filtered-at-input", protocol: "udp", name: "a wrong header", change: func(o observed) {
+		o.Nodes["h2p1"]["ip.InDelivers"] -= 280
+		o.Nodes["h2p1"]["udp.InDatagrams"] -= 280
+		o.Nodes["h2p1"]["ip.InHdrErrors"] = 280
+		o.fail(280)
+	}, want: "3,360 of 120,000 packets (2.8 % [2.8, 2.8]) reached IP in h2p1 with a header that is wrong, such as its checksum, and were dropped there", place: "h2p1"},
+	{rule: "filtered-at-input", protocol: "udp", name: "the reverse path", change: func(o observed) {
+		o.Nodes["h2p1"]["ip.InDelivers"] -= 280
+		o.Nodes["h2p1"]["udp.InDatagrams"] -= 280
+		o.Nodes["h2p1"]["netstat.IPReversePathFilter"] = 280
+		o.fail(280)
+	}, want: "reached IP in h2p1 with a source whose route leads to another device (rp_filter), and were dropped there", place: "h2p1"},
 	{protocol: "udp", name: "fragments that await others", change: func(o observed) {
 		o.Nodes["h2p1"]["ip.InDelivers"], o.Nodes["h2p1"]["ip.ReasmReqds"], o.Nodes["h2p1"]["ip.ReasmOKs"] = 5000, 10000, 5000
 	}},
@@ -140,6 +152,13 @@ var pathCases = []watchedCase{
 		o.Nodes["h2p1"] = sample.Counters{}
 		o.device("h1", "vx0", func(d *evidence.Device) { d.MTU = 9000 })
 	}},
+	{rule: "segmentation-lost", protocol: "tcp", name: "on the way in, where what a device can send says nothing", change: func(o observed) {
+		o.resize(5, 6, 1464)
+		o.hop("h2", "vx0").Queue = &evidence.Queue{Kind: "tbf"}
+		for _, in := range []string{"h1", "h2"} {
+			o.device(in, "vx0", func(d *evidence.Device) { d.Features["tx-udp_tnl-segmentation"] = false })
+		}
+	}, want: "segmentation is lost between h2 eth0 and h2 vx0: 48,050 B per packet on eth0, 1,464 B on vx0, 33 times as many packets; look for what cuts them there", place: "h2 eth0"},
 	{rule: "segmentation-lost", protocol: "tcp", name: "by a program's device", change: func(o observed) {
 		o.resize(2, 6, 1464)
 		o.device("h1", "vx0", func(d *evidence.Device) {

@@ -29,6 +29,25 @@ func (l *ladder) fullSocket(h evidence.Hop, lost float64) (program string, ok bo
 	return "", false
 }
 
+// A refusal is a reason for which IP drops a packet before a filter of the input hook sees it, which it counts.
+type refusal struct {
+	of      func(sample.Counters) float64
+	counter lang.Text
+	verb    func() lang.Text
+}
+
+// refusals are what ip_rcv_core and ip_rcv_finish_core (net/ipv4/ip_input.c) and ip_error (net/ipv4/route.c) count.
+var refusals = []refusal{
+	{func(c sample.Counters) float64 { return both(c, "ip", "InHdrErrors") }, "InHdrErrors",
+		func() lang.Text { return lang.T("with a header that is wrong, such as its checksum") }},
+	{func(c sample.Counters) float64 { return c["netstat.IPReversePathFilter"] }, "IPReversePathFilter",
+		func() lang.Text { return lang.T("with a source whose route leads to another device (rp_filter)") }},
+	{func(c sample.Counters) float64 {
+		return both(c, "ip", "InAddrErrors") + c["netstat.InNoRoutes"] + c["ip6.InNoRoutes"]
+	}, "InAddrErrors, InNoRoutes",
+		func() lang.Text { return lang.T("with an address that is not there") }},
+}
+
 // receiver adds what the receiver's node lost: before IP, before the transport, and at the socket. A counter of
 // IPv4 and that of IPv6 add up.
 func (l *ladder) receiver() {
@@ -47,6 +66,12 @@ func (l *ladder) receiver() {
 	}
 	unfinished := both(c, "ip", "ReasmReqds") - both(c, "ip", "ReasmOKs")
 	lost := in - both(c, "ip", "InDelivers") - unfinished - c["ip.ForwDatagrams"] - c["ip6.OutForwDatagrams"]
+	for _, d := range refusals {
+		if m := min(lost, d.of(c)); m > 0 {
+			l.gaps = append(l.gaps, gap{rule: atInput, place: t.Receiver.Node, at: 2 * n, lost: m, of: in, verb: d.verb(), why: d.counter, missing: true})
+			lost -= m
+		}
+	}
 	l.gaps = append(l.gaps, gap{rule: atInput, place: t.Receiver.Node, at: 2 * n, lost: lost, of: in, missing: true})
 	if wrong := both(c, t.Protocol, "InCsumErrors"); wrong > 0 {
 		l.gaps = append(l.gaps, gap{rule: atChecksum, place: t.Receiver.Node, at: 2*n + 1, lost: wrong, of: in})

@@ -34,23 +34,29 @@ var queueLimited = Rule{
 	ID:    "queue-limited",
 	Title: "A queueing discipline limits the rate",
 	Doc: "A queueing discipline that holds packets back to keep a rate counts an overlimit each time, but so does one that only smooths bursts. So it is the limit only of a stream that is slower than the baseline's, over the whole interval, and that the probe itself does not pace. " +
-		"Where the kernel says its rate (tbf, htb; of several classes, that of the slowest one that can carry as much), the baseline must carry more than that, and the stream at least half of it; without a baseline, at least 80 % of it. Of others, more than 2 % of the packets must have been held back. " +
+		"Where the kernel says its rate (tbf, htb; of several classes, that of the slowest one that can carry as much), the baseline must carry more than that, and the stream at least half of it, or 80 % where the receiver's window held it back; without a baseline, at least 80 % of it. Of others, more than 2 % of the packets must have been held back. Of several, the slowest one is named. " +
 		"On the way back, a queue whose rate is known limits TCP if its acknowledgements use at least 80 % of that rate and the baseline's take more than it. " +
 		"A link's rate that the study sets is left to link-limited." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if r.Wire.Link > 0 || !strings.HasSuffix(t.Unit, "/s") {
 			return nil
 		}
+		var slowest []Finding
+		least := 0.0 // its rate
 		for i, h := range last(r).Evidence.Path {
 			if h.Queue == nil || !h.Out || !slices.Contains(shapers, h.Queue.Kind) {
 				continue
 			}
 			d, _ := deviceOf(settings(r), h.In, h.Dev)
-			if f, ok := shaped(t, r, i, kept(d, r), d.Burst); ok {
-				return []Finding{f}
+			rate := kept(d, r)
+			if f, ok := shaped(t, r, i, rate, d.Burst); ok && (slowest == nil || rate > 0 && (least == 0 || rate < least)) {
+				slowest, least = []Finding{f}, rate
 			}
 		}
-		return acknowledgements(t, r)
+		if slowest == nil {
+			return acknowledgements(t, r)
+		}
+		return slowest
 	}),
 }
 
@@ -138,6 +144,8 @@ func shaped(t *analysis.Table, r *analysis.Row, i int, rate, burst float64) (f F
 		return f, false // the baseline carries less than that
 	case rate > 0 && carried.Median < map[bool]float64{true: reached, false: nearly}[slower]*rate:
 		return f, false
+	case rate > 0 && carried.Median < nearly*rate && windowed(r):
+		return f, false
 	case rate > 0 && (r.Ratio.Bounded() && !slower || carried.Median > exceeded*rate && !bursts):
 		return f, false
 	case rate == 0 && (!held || !slower || pace > 0):
@@ -160,6 +168,12 @@ func shaped(t *analysis.Table, r *analysis.Row, i int, rate, burst float64) (f F
 			Fix: []plan.Step{{In: h.In, Rate: &plan.Rate{Dev: h.Dev}}}}
 	}
 	return f, true
+}
+
+// windowed reports whether the receiver's window held TCP back: then a stream below a rate is not limited by it.
+func windowed(r *analysis.Row) bool {
+	_, ok := limitedBy(r, func(t *evidence.TCP) float64 { return t.RwndLimited })
+	return ok
 }
 
 // paced returns the rate that the probe keeps by itself, bit/s; 0 if it sends as fast as it can.

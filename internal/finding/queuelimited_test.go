@@ -39,6 +39,11 @@ func TestQueueLimitsTheRate(t *testing.T) {
 		{"the class that it fills", classes(1e8, 5.5e8, 3e10), "limits the rate to 550 Mbit/s: it held packets back 36,000 times and dropped 0 of 120,000"},
 		{"no class that it fills", classes(1e8, 3e10), ""},
 		{"an unknown rate", queue(0, 0), "limits the rate: it held packets back 36,000 times and dropped 0 of 120,000"},
+		{"the slower one of two", with(queue(5.5e8, 0), func(o observed) {
+			o.hop("h1p1", "eth0").Queue = &evidence.Queue{Kind: "htb", Packets: sentPackets, Overlimits: 900}
+			o.device("h1p1", "eth0", func(d *evidence.Device) { d.Qdisc, d.Limit = "htb", 8e8 })
+		}), "limits the rate to 550 Mbit/s: it held packets back 36,000 times and dropped 0 of 120,000"},
+		{"a stream that the receiver's window holds below the rate", with(queue(8e8, 0), func(o observed) { o.Sender.TCP.RwndLimited = o.Sender.TCP.Busy }), ""},
 		{"an unknown rate and a probe that paces itself", with(queue(0, 0), pace), ""},
 		{"a network as fast as the baseline", with(queue(5.5e8, 0), func(o observed) { o.Values[0].Value *= 2 }), ""},
 		{"a discipline that keeps no rate", with(queue(0, 0), func(o observed) { o.hop("h1", "eth0").Queue.Kind = "noqueue" }), ""},

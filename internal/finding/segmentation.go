@@ -83,7 +83,8 @@ func cut(t *evidence.Trial, s *evidence.Settings) int {
 }
 
 // segmenting returns the names of the features that would let a device take a trial's large packets and are off,
-// those for tunnels first if packets get there through one.
+// those for tunnels first if packets get there through one; none of a device that packets come in by, whose features are about what it
+// sends.
 func segmenting(s *evidence.Settings, t *evidence.Trial, h evidence.Hop) (off []string) {
 	names := []string{"tx-generic-segmentation", "tx-tcp-segmentation", "tx-scatter-gather"}
 	switch {
@@ -96,7 +97,7 @@ func segmenting(s *evidence.Settings, t *evidence.Trial, h evidence.Hop) (off []
 		names = append([]string{"tx-udp_tnl-segmentation", "tx-udp_tnl-csum-segmentation"}, names...)
 	}
 	d, _ := deviceOf(s, h.In, h.Dev)
-	if d.Kind == byProgram {
+	if d.Kind == byProgram || !h.Out {
 		return nil
 	}
 	for _, name := range names {
@@ -121,7 +122,7 @@ func byPlan(s *evidence.Settings, h evidence.Hop, off []string) bool {
 // device has the first one or the other two (netdev_fix_features, net/core/dev.c), so the first one is switched.
 func checksums(s *evidence.Settings, h evidence.Hop) (off []string) {
 	d, _ := deviceOf(s, h.In, h.Dev)
-	if d.Kind == byProgram {
+	if d.Kind == byProgram || !h.Out {
 		return nil
 	}
 	for _, name := range []string{"tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6"} {

@@ -26,7 +26,14 @@ var segmentationLost = Rule{
 		f := Finding{Severity: Note, Place: c.after.In + " " + c.after.Dev, Number: &c.times,
 			Text: lang.T("segmentation is lost at %s %s: %s B per packet on %s, %s B on %s, %s times as many packets",
 				c.after.In, c.after.Dev, prose.Thousands(c.before.Data.Size()), c.before.Dev, prose.Thousands(c.after.Data.Size()), c.after.Dev, prose.Short(c.times.Value.Center))}
-		if q := c.after.Queue; q != nil && q.Kind == "tbf" { // it cuts what is larger than its burst (tbf_segment, net/sched/sch_tbf.c)
+		if !c.after.Out && c.before.In == c.after.In {
+			f.Place = c.before.In + " " + c.before.Dev
+			f.Text = lang.T("segmentation is lost between %s %s and %s %s: %s B per packet on %s, %s B on %s, %s times as many packets",
+				c.before.In, c.before.Dev, c.after.In, c.after.Dev, prose.Thousands(c.before.Data.Size()), c.before.Dev, prose.Thousands(c.after.Data.Size()), c.after.Dev, prose.Short(c.times.Value.Center))
+			f.Remedy = lang.T("look for what cuts them there, such as a queue of a device to which a filter sends them: tc filter show, tc qdisc show")
+			f.Untestable = lang.T("weir cannot know what cuts them")
+		}
+		if q := c.after.Queue; c.after.Out && q != nil && q.Kind == "tbf" { // it cuts what is larger than its burst (tbf_segment, net/sched/sch_tbf.c)
 			f.Text += lang.T("; its queueing discipline (tbf) cuts packets that are larger than its burst")
 			if d, known := deviceOf(settings(r), c.after.In, c.after.Dev); known && d.Burst > 0 {
 				f.Text += lang.Text(", " + unit.Format(d.Burst, "byte"))

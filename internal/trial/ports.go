@@ -137,8 +137,9 @@ func (e *Engines) blocked(err error, size int) error {
 	}
 	what := failed.said.Blocked
 	if what.Protocol == "" {
-		return fmt.Errorf("the path from %v (%v) to %v (%v) carries %d bytes but not %d: the MTU of %s is wrong by at least %d; set it to %d or less, or find out what on the path is smaller: %w",
-			e.from, e.from.Addr, e.to, e.dial.Addr(), what.Carries, what.Not, strings.Join(slices.Compact([]string{e.from.Dev + " on " + e.from.Node, e.to.Dev + " on " + e.to.Node}), " and of "), size-what.Not+1, what.Carries, err)
+		ends := strings.Join(slices.Compact([]string{e.from.Dev + " on " + e.from.Node, e.to.Dev + " on " + e.to.Node}), " and of ")
+		return fmt.Errorf("packets above %d bytes do not pass between %v (%v) and %v (%v): a device there has a smaller MTU, or something drops them. Look at the MTUs (ip link) and the filters (nft list ruleset, tc filter show) there; if the path is meant to carry no more, set the MTU of %s, which takes %d, to %d or less: %w",
+			what.Carries, e.from, e.from.Addr, e.to, e.dial.Addr(), ends, size, what.Carries, err)
 	}
 	first, last := e.server.port, e.server.port
 	if e.ports != (target.Ports{}) {

@@ -211,7 +211,7 @@ func TestBlocked(t *testing.T) {
 	for blocked, want := range map[string][]string{
 		`,"blocked":{"protocol":"tcp"}`:          {"TCP does not get from", "h1 (198.18.0.1)", "port 40002 of", "h2 (203.0.113.9, which listens at 198.18.0.2)", "open ports 40000-40004, TCP and UDP, from 198.18.0.1 to 203.0.113.9", "--port", "why"},
 		`,"blocked":{"protocol":"udp"}`:          {"UDP does not get from", "why"},
-		`,"blocked":{"carries":1450,"not":1451}`: {"carries 1450 bytes but not 1451", "the MTU of eth0 on h1 and of eth0 on h2 is wrong by at least 50", "why"},
+		`,"blocked":{"carries":1450,"not":1451}`: {"packets above 1450 bytes do not pass between", "a smaller MTU, or something drops them", "set the MTU of eth0 on h1 and of eth0 on h2, which takes 1500, to 1450 or less", "why"},
 		"":                                       {"why"},
 	} {
 		cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
