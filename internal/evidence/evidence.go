@@ -135,11 +135,12 @@ type Node struct {
 
 // Device is the settings of one device.
 type Device struct {
-	Kind   string `json:"kind"` // veth, vxlan, bridge …; "" of a physical one
-	MTU    int    `json:"mtu"`
-	GSOMax int    `json:"gsoMax,omitempty"` // bytes
-	GROMax int    `json:"groMax,omitempty"`
-	Qdisc  string `json:"qdisc,omitempty"`
+	Kind    string `json:"kind"` // veth, vxlan, bridge …; "" of a physical one
+	MTU     int    `json:"mtu"`
+	GSOMax  int    `json:"gsoMax,omitempty"`  // bytes
+	GSOSegs int    `json:"gsoSegs,omitempty"` // segments that a packet may stand for
+	GROMax  int    `json:"groMax,omitempty"`
+	Qdisc   string `json:"qdisc,omitempty"`
 	// Limit is the rate that the queueing discipline keeps, bit/s with headers, and Burst what it lets pass at once before,
 	// bytes; 0 if unknown.
 	Limit    float64         `json:"limit,omitempty"`

@@ -47,6 +47,12 @@ var countedCases = []watchedCase{
 		o.Nodes["h2p1"]["tcp.InCsumErrors"] = 300
 		o.fail(300)
 	}, want: "with a wrong checksum", place: "h2p1"},
+	{rule: "accept-queue", protocol: "tcp", change: func(o observed) {
+		o.Nodes["h2p1"]["netstat.ListenOverflows"], o.Nodes["h2p1"]["tcp.PassiveOpens"] = 3, 97
+	}, want: "36 of 1,200 connections (3 % [3, 3]) found the queue of a listening socket in h2p1 full, and TCP tries again after 1 s", place: "h2p1"},
+	{protocol: "tcp", name: "a queue of the sender that is full", change: func(o observed) {
+		o.Nodes["h1p1"]["netstat.ListenOverflows"], o.Nodes["h1p1"]["tcp.PassiveOpens"] = 3, 97
+	}},
 	{rule: "send-buffer", protocol: "tcp", name: "that holds no two packets", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_wmem": "4096 16384 16384"} })
 	}, want: "h1p1 lets a TCP connection hold 16,384 bytes (net.ipv4.tcp_wmem), the baseline 4,194,304: less than two large packets; with it, throughput is 0.499×", place: "h1p1"},

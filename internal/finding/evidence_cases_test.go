@@ -235,6 +235,9 @@ var pathCases = []watchedCase{
 	{rule: "learned-mtu", protocol: "tcp", name: "of a route", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Node) { p.RouteMTU = map[string]int{"10.0.0.2": 1200} })
 	}, want: "the route of h1p1 to 10.0.0.2 states an MTU of 1200: smaller than the plan's 1450; take", place: "h1p1"},
+	{rule: "learned-mtu", protocol: "tcp", name: "of a host's route, around the path's packets", change: func(o observed) {
+		o.place("h1", func(p *evidence.Node) { p.RouteMTU = map[string]int{"192.0.2.2": 1480} })
+	}, want: "the route of h1 to 192.0.2.2 states an MTU of 1480: smaller than the plan's 1500; take", place: "h1"},
 	{protocol: "tcp", name: "a learned MTU above the plan's", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Node) { p.PathMTU = map[string]int{"10.0.0.2": 1450} })
 	}},

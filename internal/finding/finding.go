@@ -105,7 +105,7 @@ type Rule struct {
 func Rules() []Rule {
 	return []Rule{emulated, cpusMoved, distance, unpaired, uncompared, fewBlocks, disturbed, notOK,
 		sameCPU, cpuLimit, contention,
-		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, noFit, filteredAtInput, checksumErrors, socketBuffer, unlocated, reordered, duplicates, congestionMarks,
+		queueDrop, backlogDrop, dropOnPath, smallMTUDrop, noFit, filteredAtInput, checksumErrors, socketBuffer, acceptQueue, unlocated, reordered, duplicates, congestionMarks,
 		linkLimited, queueLimited, directions, checksumOff, noSegmentation, segmentationLost, fragmentation, learnedMTU, smallSegments,
 		receiveWindow, sendBuffer, congestionWindow, spurious, slowResponses, serviceInPath, manyRules, bridgeNF, unlikePlan, unlikePeer,
 		oneCPU, fullThread, toolLimited, cpuModes, cpuAccounting, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}

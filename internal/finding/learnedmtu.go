@@ -16,16 +16,17 @@ var learnedMTU = Rule{
 		"One smaller than the plan's makes TCP's segments smaller and larger datagrams fragment, even after its cause is gone. What it learned expires; an MTU without an end was stated on the route. An absolute rule: the plan states the MTU. " +
 		"It must hold in more than half of the blocks, of at least three.",
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		plannedMTU, overhead := float64(record.PathMTU.Of(r.Observed)), float64(record.PathOverhead.Of(r.Observed))
+		inner, overhead := float64(record.PathMTU.Of(r.Observed)), float64(record.PathOverhead.Of(r.Observed))
 		var at, to string
 		var mtu int
+		var least float64
 		var stated bool
 		share, ok := analysis.Mostly(r.Evidence(), func(o analysis.Observed) (smaller bool) {
 			if o.Settings == nil {
 				return false
 			}
 			for _, node := range slices.Sorted(maps.Keys(o.Settings.Places)) {
-				expect := plannedMTU // of the ends; hosts see outer packets
+				expect := inner // of the ends; hosts see outer packets
 				if node != o.Evidence.Sender.Node && node != o.Evidence.Receiver.Node {
 					expect += overhead
 				}
@@ -33,7 +34,7 @@ var learnedMTU = Rule{
 				for _, all := range []map[string]int{place.PathMTU, place.RouteMTU} {
 					for _, far := range slices.Sorted(maps.Keys(all)) {
 						if v := all[far]; float64(v) < expect {
-							at, to, mtu, smaller = node, far, v, true
+							at, to, mtu, least, smaller = node, far, v, expect, true
 							_, learned := place.PathMTU[far]
 							stated = !learned
 						}
@@ -47,12 +48,12 @@ var learnedMTU = Rule{
 		}
 		f := Finding{Severity: Warning, Place: at, Number: &Number{lang.T("trials with a smaller path MTU"), "1", share}}
 		if stated {
-			f.Text = lang.T("the route of %s to %s states an MTU of %d: smaller than the plan's %.0f", at, to, mtu, plannedMTU)
+			f.Text = lang.T("the route of %s to %s states an MTU of %d: smaller than the plan's %.0f", at, to, mtu, least)
 			f.Remedy = lang.T("take the MTU from the route: ip route show, ip route replace")
 			f.Untestable = lang.T("weir cannot know which route was meant")
 			return []Finding{f}
 		}
-		f.Text = lang.T("%s learned a path MTU of %d to %s: smaller than the plan's %.0f", at, mtu, to, plannedMTU)
+		f.Text = lang.T("%s learned a path MTU of %d to %s: smaller than the plan's %.0f", at, mtu, to, least)
 		f.Remedy = lang.T("find the device with the small MTU, then forget the MTU that was learned: ip route flush cache")
 		if hop, small, need, ok := tooSmall(last(r)); ok {
 			f.Place = hop.In + " " + hop.Dev

@@ -52,6 +52,7 @@ func differences(a, b evidence.Device, said func(name string) bool) (out []lang.
 	}
 	add("mtu", a.MTU, b.MTU)
 	add("gso_max_size", a.GSOMax, b.GSOMax)
+	add("gso_max_segs", a.GSOSegs, b.GSOSegs)
 	add("gro_max_size", a.GROMax, b.GROMax)
 	add("qdisc", a.Qdisc, b.Qdisc)
 	add("rps", steering(a.RPS), steering(b.RPS))

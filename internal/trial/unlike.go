@@ -37,6 +37,9 @@ func (s *Setup) unlike(name string, p evidence.Node) map[string][2]string {
 		if d.GSOMax > 0 {
 			differ(dev+" gso_max_size", strconv.Itoa(d.GSOMax), "65536") // GSO_LEGACY_MAX_SIZE, include/linux/netdevice.h
 		}
+		if d.GSOSegs > 0 {
+			differ(dev+" gso_max_segs", strconv.Itoa(d.GSOSegs), "65535") // GSO_MAX_SEGS, likewise
+		}
 		if !s.steered()[name] {
 			differ(dev+" rps", cmp.Or(strings.Join(d.RPS, ","), rpsOff), rpsOff)
 		}

@@ -248,6 +248,7 @@ func (c *comparison) rest(key string, a, b evidence.Device) {
 	}{
 		{".kind", a.Kind, b.Kind, ""},
 		{".gsoMax", fmt.Sprint(a.GSOMax), fmt.Sprint(b.GSOMax), ""},
+		{".gsoSegs", fmt.Sprint(a.GSOSegs), fmt.Sprint(b.GSOSegs), ""},
 		{".groMax", fmt.Sprint(a.GROMax), fmt.Sprint(b.GROMax), ""},
 		{".rps", strings.Join(a.RPS, " "), strings.Join(b.RPS, " "), "rps"},
 		{".xps", strings.Join(a.XPS, " "), strings.Join(b.XPS, " "), ""},

@@ -47,7 +47,7 @@ func TestSettings(t *testing.T) {
 	}
 	p := settings()
 	d := p.Devices["e0"]
-	if len(p.Devices) != 1 || d.Kind != "veth" || d.MTU != 1500 || d.Qdisc != "tbf" || d.GSOMax == 0 || d.Features["tx-tcp-segmentation"] || !d.Features["tx-generic-segmentation"] || d.RPS != nil {
+	if len(p.Devices) != 1 || d.Kind != "veth" || d.MTU != 1500 || d.Qdisc != "tbf" || d.GSOMax == 0 || d.GSOSegs != 65535 || d.Features["tx-tcp-segmentation"] || !d.Features["tx-generic-segmentation"] || d.RPS != nil {
 		t.Errorf("devices %+v", p.Devices)
 	}
 	if len(p.PathMTU) > 0 || p.Rules == nil || *p.Rules != 0 || p.Tracked != nil {

@@ -110,6 +110,8 @@ func deviceOf(m syscall.NetlinkMessage) (name string, index int, d evidence.Devi
 			d.MTU = int(word(v))
 		case unix.IFLA_GSO_MAX_SIZE:
 			d.GSOMax = int(word(v))
+		case unix.IFLA_GSO_MAX_SEGS:
+			d.GSOSegs = int(word(v))
 		case unix.IFLA_GRO_MAX_SIZE:
 			d.GROMax = int(word(v))
 		case unix.IFLA_QDISC:
