@@ -60,7 +60,7 @@ func (l *ladder) receiver() {
 	octets := c["netstat.InOctets"] + c["ip6.InOctets"]
 	if last := l.path[n-1]; last.In == t.Receiver.Node && octets > 0 && sameSize(last.Data.Size(), octets/in) && !record.PathLoss.In(l.o.Observed) {
 		if lost := last.Data.Packets - in - l.counted(2*(n-1), 2*n); lost > 0 {
-			l.add(atDevice, 2*n-1, lost, last.Data.Packets, lang.T("reached %s %s and did not reach IP", last.In, last.Dev), lang.T("a filter at ingress takes packets there"))
+			l.add(atDevice, 2*n-1, lost, last.Data.Packets, lang.T("reached %s %s and did not reach IP", last.In, last.Dev), lang.T("there a filter at ingress takes packets, and IP drops those for another hardware address"))
 			l.last().missing = true
 		}
 	}

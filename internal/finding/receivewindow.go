@@ -17,15 +17,18 @@ import (
 const amplest = 2 << 20
 
 // largestBuffer returns the last number of a setting of TCP's buffers in a node, bytes; 0 if unknown.
-func largestBuffer(s *evidence.Settings, node, key string) float64 {
+func largestBuffer(s *evidence.Settings, node, key string) float64 { return buffer(s, node, key, 2) }
+
+// buffer returns the i-th number of such a setting: the smallest buffer, that of a new connection, the largest.
+func buffer(s *evidence.Settings, node, key string, i int) float64 {
 	if s == nil {
 		return 0
 	}
 	f := strings.Fields(s.Places[node].Sysctl[key])
-	if len(f) == 0 {
+	if len(f) != 3 {
 		return 0
 	}
-	n, err := strconv.ParseFloat(f[len(f)-1], 64)
+	n, err := strconv.ParseFloat(f[i], 64)
 	if err != nil {
 		return 0
 	}
@@ -46,12 +49,33 @@ func scaling(r *analysis.Row) (v string) {
 	return v
 }
 
-const moderate = "net.ipv4.tcp_moderate_rcvbuf"
+const (
+	moderate = "net.ipv4.tcp_moderate_rcvbuf"
+	rmem     = "net.ipv4.tcp_rmem"
+)
 
-// fixedBuffer reports whether a node keeps receive buffers at the size that they begin with; false if unknown.
+// fixedBuffer reports whether a node keeps receive buffers at the size that they begin with, and that is not ample; false if
+// unknown.
 func fixedBuffer(r *analysis.Row, node string) bool {
 	s := settings(r)
-	return s != nil && s.Places[node].Sysctl[moderate] == "0"
+	return s != nil && s.Places[node].Sysctl[moderate] == "0" && buffer(s, node, rmem, 1) < amplest
+}
+
+// enoughThere reports whether no larger receive buffers than a row's are enough for the baseline.
+func enoughThere(r *analysis.Row, most float64) bool {
+	base := r.BaseEvidence()
+	s := settingsOf(base)
+	if s == nil {
+		return false
+	}
+	there := largestBuffer(s, base[0].Evidence.Receiver.Node, rmem)
+	share, _ := analysis.ShareExceeds(base, 0, func(o analysis.Observed) (part, busy float64) {
+		if t := o.Evidence.Sender.TCP; t != nil {
+			return t.RwndLimited, t.Busy
+		}
+		return 0, 0
+	})
+	return there > 0 && there <= most && share.N > 0 && share.Center < limited
 }
 
 // waitsToRead reports whether the receiving program waits for a CPU instead of emptying its buffer.
@@ -66,7 +90,7 @@ var receiveWindow = Rule{
 	ID:    "receive-window",
 	Title: "The receiver's window limits TCP",
 	Doc: "TCP waited for the receiver's window for more than 30 % of the time in which it had data to send (tcpi_rwnd_limited of tcpi_busy_time): the receive buffer is too small for the path, or the receiving program too slow. " +
-		"If that program uses 90 % of a CPU, it is the limit, and the rule is silent. A buffer smaller than the kernel's default, 131,072 bytes or at most 2 MB after growing, buffers that do not grow, or window scaling that is off, is the cause even where the program waits for a CPU; with a larger one, the program reads too slowly or something bounds the window, such as a route, and which is not known: where it waits for a CPU for more than 20 % of the time, nothing is said." + majority + certainly,
+		"If that program uses 90 % of a CPU, it is the limit, and the rule is silent. A buffer smaller than the kernel's default, 131,072 bytes or at most 2 MB after growing, buffers that do not grow, or window scaling that is off, is the cause even where the program waits for a CPU; with a larger one, or one that is enough for the baseline, the program reads too slowly or something bounds the window, such as a route, and which is not known: where it waits for a CPU for more than 20 % of the time, nothing is said." + majority + certainly,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if _, full := receiverBusy(r); full {
 			return nil
@@ -78,7 +102,7 @@ var receiveWindow = Rule{
 		node := r.Evidence()[0].Evidence.Receiver.Node
 		f := Finding{Severity: Warning, Place: node, Number: &share,
 			Text: lang.T("the receiver's window held TCP back for %s of its busy time", prose.PercentWithin(share.Value))}
-		size, most := float64(record.RcvBuf.Of(r.Observed)), largestBuffer(settings(r), node, "net.ipv4.tcp_rmem")
+		size, most := float64(record.RcvBuf.Of(r.Observed)), largestBuffer(settings(r), node, rmem)
 		switch {
 		case scaling(r) == "0":
 			f.certain = true
@@ -102,7 +126,7 @@ var receiveWindow = Rule{
 			return []Finding{f}
 		case size > 0 && size < usualTCP:
 			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer has %s bytes", prose.Thousands(size))), true
-		case most > 0 && most < amplest:
+		case most > 0 && most < amplest && !enoughThere(r, most):
 			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer can grow to %s bytes", prose.Thousands(most))), true
 		case most > 0: // the buffer is as large as usual: who does not empty it is not known
 			if waitsToRead(r) {
@@ -114,7 +138,7 @@ var receiveWindow = Rule{
 			return []Finding{f}
 		}
 		f.Remedy = lang.T("raise the receiver's buffer (net.ipv4.tcp_rmem), or let it adapt: no SO_RCVBUF")
-		f.buffers(t, r, size > 0 && size < usualTCP, "rcvbuf", node, "net.ipv4.tcp_rmem")
+		f.buffers(t, r, size > 0 && size < usualTCP, "rcvbuf", node, rmem)
 		return []Finding{f}
 	}),
 }
