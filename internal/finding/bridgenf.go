@@ -50,7 +50,7 @@ func netfilter(r *analysis.Row) (Finding, bool) {
 	if len(r.Evidence()) == 0 || !cost.Bounded() || cost.Lo <= 1 {
 		return Finding{}, false
 	}
-	return Finding{Severity: Note, Number: &Number{lang.T("CPU time, on ÷ off"), "1", cost},
+	return Finding{Severity: Note, contrast: true, Number: &Number{lang.T("CPU time, on ÷ off"), "1", cost},
 		Text:   lang.T("bridges pass packets to netfilter: that costs %s the CPU time %s%s", prose.Ratio(cost), perWork(r), prose.RatioInterval(cost)),
 		Remedy: lang.T("without rules that need it, switch it off: sysctl net.bridge.bridge-nf-call-iptables=0"),
 		Test:   &Test{Text: lang.T("Refuted if switching it off saves less than %s %% of the CPU time %s", prose.Short(100*(1-1/cost.Lo)), perWork(r)), Metric: r.Own.Name, Factor: 1 / cost.Lo}}, true

@@ -56,6 +56,39 @@ var countedCases = []watchedCase{
 	{rule: "send-buffer", protocol: "tcp", name: "that holds no two packets", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_wmem": "4096 16384 16384"} })
 	}, want: "h1p1 lets a TCP connection hold 16,384 bytes (net.ipv4.tcp_wmem), the baseline 4,194,304: less than two large packets; with it, throughput is 0.499×", place: "h1p1"},
+	{rule: "queue-limited", protocol: "tcp", name: "beside a send buffer that can also be why TCP is slower", change: func(o observed) {
+		o.place("h1p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_wmem": "4096 16384 16384"} })
+		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "htb", Packets: sentPackets, Overlimits: 3000}
+		o.device("h1", "eth0", func(d *evidence.Device) { d.Qdisc, d.Limit = "htb", 5.5e8 })
+	}, want: "limits the rate to 550 Mbit/s", place: "h1 eth0", also: []string{"unlike-peer"}},
+	{rule: "segmentation-lost", protocol: "tcp", name: "beside rules that can also be why packets cost more", change: func(o observed) {
+		o.resize(3, 6, 1512)
+		o.device("h1", "eth0", func(d *evidence.Device) { d.Features["tx-udp_tnl-segmentation"] = false })
+		o.place("h2", func(p *evidence.Node) { n := 1000; p.PacketRules = &n })
+		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
+	}, want: "segmentation is lost at h1 eth0", place: "h1 eth0"},
+	{rule: "segmentation-lost", protocol: "tcp", name: "on the way in, where what a device can send says nothing", change: func(o observed) {
+		o.resize(5, 6, 1464)
+		o.hop("h2", "vx0").Queue = &evidence.Queue{Kind: "tbf"}
+		for _, in := range []string{"h1", "h2"} {
+			o.device(in, "vx0", func(d *evidence.Device) { d.Features["tx-udp_tnl-segmentation"] = false })
+		}
+	}, want: "segmentation is lost between h2 eth0 and h2 vx0: 48,050 B per packet on eth0, 1,464 B on vx0, 33 times as many packets; look for what cuts them there", place: "h2 eth0"},
+	{rule: "filtered-at-input", protocol: "udp", name: "a wrong header", change: func(o observed) {
+		o.Nodes["h2p1"]["ip.InDelivers"] -= 280
+		o.Nodes["h2p1"]["udp.InDatagrams"] -= 280
+		o.Nodes["h2p1"]["ip.InHdrErrors"] = 280
+		o.fail(280)
+	}, want: "3,360 of 120,000 packets (2.8 % [2.8, 2.8]) reached IP in h2p1 with a header that is wrong, such as its checksum, and were dropped there", place: "h2p1"},
+	{rule: "filtered-at-input", protocol: "udp", name: "the reverse path", change: func(o observed) {
+		o.Nodes["h2p1"]["ip.InDelivers"] -= 280
+		o.Nodes["h2p1"]["udp.InDatagrams"] -= 280
+		o.Nodes["h2p1"]["netstat.IPReversePathFilter"] = 280
+		o.fail(280)
+	}, want: "reached IP in h2p1 with a source whose route leads to another device (rp_filter), and were dropped there", place: "h2p1"},
+	{rule: "learned-mtu", protocol: "tcp", name: "of a host's route, around the path's packets", change: func(o observed) {
+		o.place("h1", func(p *evidence.Node) { p.RouteMTU = map[string]int{"192.0.2.2": 1480} })
+	}, want: "the route of h1 to 192.0.2.2 states an MTU of 1480: smaller than the plan's 1500; take", place: "h1"},
 	{rule: "receive-window", protocol: "tcp", name: "that does not grow", change: func(o observed) {
 		o.Sender.TCP.RwndLimited = 0.03
 		o.place("h2p1", func(p *evidence.Node) {

@@ -85,18 +85,6 @@ var pathCases = []watchedCase{
 		o.Nodes["h2p1"]["udp.InDatagrams"] -= 280
 		o.fail(280)
 	}, want: "3,360 of 120,000 packets (2.8 % [2.8, 2.8]) reached IP in h2p1 and were not delivered: a filter there, not the path", place: "h2p1"},
-	{rule: "filtered-at-input", protocol: "udp", name: "a wrong header", change: func(o observed) {
-		o.Nodes["h2p1"]["ip.InDelivers"] -= 280
-		o.Nodes["h2p1"]["udp.InDatagrams"] -= 280
-		o.Nodes["h2p1"]["ip.InHdrErrors"] = 280
-		o.fail(280)
-	}, want: "3,360 of 120,000 packets (2.8 % [2.8, 2.8]) reached IP in h2p1 with a header that is wrong, such as its checksum, and were dropped there", place: "h2p1"},
-	{rule: "filtered-at-input", protocol: "udp", name: "the reverse path", change: func(o observed) {
-		o.Nodes["h2p1"]["ip.InDelivers"] -= 280
-		o.Nodes["h2p1"]["udp.InDatagrams"] -= 280
-		o.Nodes["h2p1"]["netstat.IPReversePathFilter"] = 280
-		o.fail(280)
-	}, want: "reached IP in h2p1 with a source whose route leads to another device (rp_filter), and were dropped there", place: "h2p1"},
 	{protocol: "udp", name: "fragments that await others", change: func(o observed) {
 		o.Nodes["h2p1"]["ip.InDelivers"], o.Nodes["h2p1"]["ip.ReasmReqds"], o.Nodes["h2p1"]["ip.ReasmOKs"] = 5000, 10000, 5000
 	}},
@@ -152,13 +140,6 @@ var pathCases = []watchedCase{
 		o.Nodes["h2p1"] = sample.Counters{}
 		o.device("h1", "vx0", func(d *evidence.Device) { d.MTU = 9000 })
 	}},
-	{rule: "segmentation-lost", protocol: "tcp", name: "on the way in, where what a device can send says nothing", change: func(o observed) {
-		o.resize(5, 6, 1464)
-		o.hop("h2", "vx0").Queue = &evidence.Queue{Kind: "tbf"}
-		for _, in := range []string{"h1", "h2"} {
-			o.device(in, "vx0", func(d *evidence.Device) { d.Features["tx-udp_tnl-segmentation"] = false })
-		}
-	}, want: "segmentation is lost between h2 eth0 and h2 vx0: 48,050 B per packet on eth0, 1,464 B on vx0, 33 times as many packets; look for what cuts them there", place: "h2 eth0"},
 	{rule: "segmentation-lost", protocol: "tcp", name: "by a program's device", change: func(o observed) {
 		o.resize(2, 6, 1464)
 		o.device("h1", "vx0", func(d *evidence.Device) {
@@ -235,9 +216,6 @@ var pathCases = []watchedCase{
 	{rule: "learned-mtu", protocol: "tcp", name: "of a route", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Node) { p.RouteMTU = map[string]int{"10.0.0.2": 1200} })
 	}, want: "the route of h1p1 to 10.0.0.2 states an MTU of 1200: smaller than the plan's 1450; take", place: "h1p1"},
-	{rule: "learned-mtu", protocol: "tcp", name: "of a host's route, around the path's packets", change: func(o observed) {
-		o.place("h1", func(p *evidence.Node) { p.RouteMTU = map[string]int{"192.0.2.2": 1480} })
-	}, want: "the route of h1 to 192.0.2.2 states an MTU of 1480: smaller than the plan's 1500; take", place: "h1"},
 	{protocol: "tcp", name: "a learned MTU above the plan's", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Node) { p.PathMTU = map[string]int{"10.0.0.2": 1450} })
 	}},

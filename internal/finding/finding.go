@@ -39,8 +39,9 @@ type Finding struct {
 	// difference.
 	Shared bool `json:"-"`
 
-	certain bool // it follows from no other finding
-	way     way  // in which it holds; zero if the run measured one
+	certain  bool // it follows from no other finding
+	contrast bool // it rests on a difference from the baseline alone, which another cause can have made
+	way      way  // in which it holds; zero if the run measured one
 }
 
 // A Number is a measured quantity.

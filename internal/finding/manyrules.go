@@ -60,7 +60,7 @@ var manyRules = Rule{
 		if !ok || extra < many || !costs && !slows {
 			return nil
 		}
-		f := Finding{Severity: Note, Place: at, Remedy: lang.T("use sets or maps instead of lists of rules"), Test: lessCPU(r, 0.98, flush(own, at)...)}
+		f := Finding{Severity: Note, Place: at, contrast: true, Remedy: lang.T("use sets or maps instead of lists of rules"), Test: lessCPU(r, 0.98, flush(own, at)...)}
 		if costs {
 			f.Number = &Number{lang.T("CPU time, with the rules ÷ without"), "1", cost}
 			f.Text = lang.T("%s has %s packet-filter rules, and with them packets take %s the CPU time %s%s", at, prose.Thousands(rules.Center), prose.Ratio(cost), perWork(r), prose.RatioInterval(cost))

@@ -27,6 +27,9 @@ var explains = map[string][]string{
 	"full-thread": {"one-cpu"},
 }
 
+// counted lists the rules whose findings rest on what a trial counted, and make a network slower or dearer than the baseline.
+var counted = []string{atQueue, atDevice, atMTU, atInput, "congestion-marks", "queue-limited", "checksum-off", "no-segmentation", "segmentation-lost", "fragmentation", "small-segments"}
+
 // explained removes the findings that follow from others about the same cell.
 func explained(run *analysis.Run, all []Finding) []Finding {
 	var out []Finding
@@ -39,7 +42,8 @@ func explained(run *analysis.Run, all []Finding) []Finding {
 }
 
 // follows reports whether a finding follows from another one. What the baseline has to the same degree, without the
-// effect, is not the cause of the effect. Different settings of the two sides say
+// effect, is not the cause of the effect. What rests on the difference from the baseline alone gives way to what was counted: the
+// difference can be the other's. Different settings of the two sides say
 // something only if something else is wrong at another place.
 func follows(run *analysis.Run, f Finding, all []Finding) bool {
 	elsewhere := false
@@ -49,6 +53,9 @@ func follows(run *analysis.Run, f Finding, all []Finding) bool {
 		}
 		near := cause.Place == f.Place || strings.HasPrefix(f.Place, cause.Place+" ")
 		if slices.Contains(explains[cause.Rule], f.Rule) && !f.certain && (cause.Rule != "service-in-path" || cause.Number != nil) && !(cause.Shared && !f.Shared) {
+			return true
+		}
+		if f.contrast && !cause.Shared && slices.Contains(counted, cause.Rule) {
 			return true
 		}
 		if f.Rule == "unlike-peer" && cause.Number != nil && cause.Rule != "contention" && cause.Rule != "same-cpu" {

@@ -49,7 +49,7 @@ func smallSendBuffer(t *analysis.Table, r *analysis.Row, node string) []Finding 
 	if last(r).Evidence.Protocol != "tcp" || own == 0 || own >= twoPackets || base < 2*own || record.SndBuf.In(r.Observed) || !slower && !dearer {
 		return nil
 	}
-	f := Finding{Severity: Warning, Place: node, Remedy: lang.T("raise the sender's buffer (net.ipv4.tcp_wmem)")}
+	f := Finding{Severity: Warning, Place: node, contrast: true, Remedy: lang.T("raise the sender's buffer (net.ipv4.tcp_wmem)")}
 	if slower && strings.HasSuffix(t.Unit, "/s") {
 		f.Number = &Number{lang.T("%s ÷ the baseline's", lang.Quantity(t.Metric)), "1", r.Ratio}
 		f.Text = lang.T("%s lets a TCP connection hold %s bytes (net.ipv4.tcp_wmem), the baseline %s: less than two large packets; with it, %s is %s", node, prose.Thousands(own), prose.Thousands(base), lang.Quantity(t.Metric), prose.Times(r.Ratio))
