@@ -112,6 +112,8 @@ func TestRules(t *testing.T) {
 			set(r, record.CPUUsed, 1)
 			set(r, "cpu.own", 1.1)
 		}), want: "report 1.10 cores, all programs together 1.00", cell: "vx, tcp-stream"},
+		{name: "a CPU that is more than full", change: vx(func(r *record.Result) { set(r, "cpu.softirq.busiest", 1.72) })},
+		{name: "a CPU that is full in most blocks", change: vx(func(r *record.Result) { set(r, "cpu.softirq.busiest", 0.97-0.9*float64(min(1, r.Block%4/3))) })},
 		{rule: "one-cpu", change: vx(func(r *record.Result) { set(r, "cpu.softirq.busiest", 0.97) }), want: "softirqs filled 97 % of one CPU", cell: "vx, tcp-stream"},
 		{rule: "full-thread", change: vx(func(r *record.Result) {
 			used(r, record.CPUThread.Thread("h2", "qemu-system-x86_64", "CPU_0/KVM"), 0.99)

@@ -1,6 +1,8 @@
 package finding
 
 import (
+	"math"
+
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/record"
@@ -10,14 +12,22 @@ import (
 // competes with the programs (__do_softirq, kernel/softirq.c).
 const busyCPU = 0.9
 
+const (
+	// fullCPU is the most that softirqs can use of a CPU, with what clocks differ by: the kernel counts ticks, which do not fit a short
+	// window.
+	fullCPU = 1.02
+	// threeBlocks is the fewest blocks that show a limit.
+	threeBlocks = 3
+)
+
 var oneCPU = Rule{
 	ID:    "one-cpu",
 	Title: "One CPU processes all packets",
 	Doc: "The kernel processes the packets of one flow on one CPU. When softirqs fill that CPU, it limits the network however idle the other CPUs are: " +
-		"more flows or receive packet steering (RPS) can go faster.",
+		"more flows or receive packet steering (RPS) can go faster. At least three blocks must show 90 % or more, with their mean less two standard errors, and a median above 100 % is one of a clock that is too coarse for the window: it shows nothing.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) []Finding {
 		s, ok := r.Get(record.CPUSoftirqBusiest)
-		if !ok || s.Median < busyCPU {
+		if !ok || s.N < threeBlocks || s.Median < busyCPU || s.Median > fullCPU || s.Mean-2*s.SD/math.Sqrt(float64(s.N)) < busyCPU {
 			return nil
 		}
 		return []Finding{{Severity: Note,
