@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,6 +101,18 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
+// An archive that ends early says in which file.
+func TestCut(t *testing.T) {
+	random := make([]byte, 40_000) // does not compress
+	rand.NewChaCha8([32]byte{}).Read(random)
+	b, _ := archive(t, []File{{Name: "a", Body: []byte("1")}, {Name: "b", Body: random}, {Name: "c", Body: random[:9]}})
+	for n, want := range map[int]string{len(b) / 2: "b: unexpected EOF: the archive is damaged", len(b) - 8: "the archive is damaged", 12: "before the first file: unexpected EOF: the archive is damaged"} {
+		if _, err := Check(stored(t, b[:n])); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d of %d bytes: %v, want %q", n, len(b), err, want)
+		}
+	}
+}
+
 // made is an archive by another program.
 func made(t *testing.T, headers ...tar.Header) string {
 	t.Helper()
@@ -139,6 +152,13 @@ func TestHostile(t *testing.T) {
 		"a was changed":                  {good, file("p/a", "2"), file("p/b", "1")}, // swapped
 		"b was changed":                  {good, file("p/a", "1"), file("p/b", "")},
 		"b is missing":                   {good, file("p/a", "1")},
+		"c is missing":                   {sums("a", "1", "b", "2", "c", "3"), file("p/a", "1"), file("p/b", "2")}, // a list that was forged
+		"x is not in SHA256SUMS":         {sums("a", "1"), file("p/a", "1"), file("p/x", "2")},
+		"SHA256SUMS: a occurs twice":     {sums("a", "1", "a", "2"), file("p/a", "1")},
+		"SHA256SUMS is not in SHA256":    {good, file("p/a", "1"), file("p/b", "2"), sums("a", "2", "b", "1")}, // a second list
+		`"p/dir/" is not a regular file`: {good, {Name: "p/dir/", Typeflag: tar.TypeDir}},
+		`"/etc/x" leads out`:             {sums("etc/x", "1"), file("/etc/x", "1")},
+		`"p//a" leads out`:               {good, file("p//a", "1")},
 		"c is not in SHA256SUMS":         {good, file("p/a", "1"), file("p/b", "2"), file("p/c", "3")},
 		"a occurs twice":                 {good, file("p/a", "1"), file("p/a", "1"), file("p/b", "2")},
 		"not a package: its first file":  {file("p/a", "1"), good, file("p/b", "2")},
@@ -177,6 +197,10 @@ func TestChangedDirectory(t *testing.T) {
 		"not a package":                      func(d string) error { return os.Remove(filepath.Join(d, SumsFile)) },
 		"path escapes from parent": func(d string) error {
 			return errors.Join(os.Remove(filepath.Join(d, "reproduce")), os.Symlink("/etc/passwd", filepath.Join(d, "reproduce")))
+		},
+		"results/raw/a was changed: it differs": func(d string) error { // two trials of one size have changed places
+			a, b := filepath.Join(d, "results/raw/a"), filepath.Join(d, "results/raw/b")
+			return errors.Join(os.Rename(a, a+"2"), os.Rename(b, a), os.Rename(a+"2", b))
 		},
 		"": func(d string) error { return os.WriteFile(filepath.Join(d, "notes"), nil, 0o600) },
 	} {

@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"archive/tar"
+	"compress/flate"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,7 +69,8 @@ func read(archive string, place func(name string) (io.WriteCloser, error)) (c Ch
 	zip.Multistream(false)
 	r := reader{in: tar.NewReader(zip), place: place}
 	if err := r.all(); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, tar.ErrHeader) {
+		var corrupt flate.CorruptInputError
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, tar.ErrHeader) || errors.As(err, &corrupt) {
 			err = fmt.Errorf("%w: the archive is damaged; get it again", err)
 		}
 		return c, fmt.Errorf("%s: %w", archive, err)
@@ -85,6 +87,7 @@ type reader struct {
 	in    *tar.Reader
 	place func(name string) (io.WriteCloser, error)
 	top   string // the directory of all files, with a slash
+	last  string // file that was read
 	list  []byte
 	sums  map[string]string
 	done  map[string]bool
@@ -98,8 +101,11 @@ func (r *reader) all() error {
 		if err == io.EOF {
 			break
 		}
+		if err != nil && r.top == "" {
+			return fmt.Errorf("before the first file: %w", err)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("after %s: %w", r.last, err)
 		}
 		if err := r.one(h); err != nil {
 			return err
@@ -139,6 +145,7 @@ func (r *reader) one(h *tar.Header) error {
 	if err != nil {
 		return err
 	}
+	r.last = name
 	sum := sha256.New()
 	_, err = io.Copy(io.MultiWriter(to, sum), r.in)
 	if err = errors.Join(err, to.Close()); err != nil {

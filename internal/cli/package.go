@@ -14,7 +14,7 @@ import (
 
 // packageFlags say what to package, or what to check.
 type packageFlags struct {
-	out, check        string
+	out, check, sum   string
 	programs, authors []string
 }
 
@@ -37,11 +37,13 @@ of a ratio whose whole interval lies on one side of 1.
 somebody changed.`,
 		Example: `  weir package results -o results.tar.gz --author "A. Author"
   weir package results --program arm64=weir-linux-arm64     # for machines of both architectures
-  weir package --check results.tar.gz`,
+  weir package --check results.tar.gz
+  weir package --check results.tar.gz --sum SHA256          # as published, next to the citation`,
 		RunE: func(c *cobra.Command, as []string) error { return f.run(c.Context(), as) },
 	}
 	c.Flags().StringVarP(&f.out, "output", "o", "", "archive to write (default DIR.tar.gz, in this directory)")
 	c.Flags().StringVar(&f.check, "check", "", "check this archive instead of writing one")
+	c.Flags().StringVar(&f.sum, "sum", "", "with --check: the SHA-256 of the list that its authors published; without it, who changed a file and the list too is not found")
 	c.Flags().StringArrayVar(&f.programs, "program", nil, "add weir for another architecture, such as arm64: ARCH=FILE")
 	c.Flags().StringArrayVar(&f.authors, "author", nil, "who measured, for CITATION.cff; repeatable")
 	_ = c.MarkFlagFilename("check")
@@ -53,12 +55,15 @@ func (f *packageFlags) run(ctx context.Context, as []string) error {
 		if len(as) > 0 || f.out != "" || f.programs != nil || f.authors != nil {
 			return usage("--check reads one package, and works with no other flag or argument")
 		}
-		c, err := job.CheckPackage(f.check)
+		c, err := job.CheckPackage(f.check, f.sum)
 		if err != nil {
 			return err
 		}
 		fmt.Println(said(lang.T("%s: all %d files are as listed; SHA-256 of the list: %s", f.check, len(c.Files), c.Sum)))
 		return nil
+	}
+	if f.sum != "" {
+		return usage("--sum is what a package was published with: it needs --check")
 	}
 	dirs, err := orNewest(as)
 	if err != nil {
@@ -79,7 +84,7 @@ func (f *packageFlags) run(ctx context.Context, as []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(said(lang.T("%s: %d files, claims: %d; SHA-256 of the list: %s", f.out, p.Files, p.Claims, p.Sum)))
+	fmt.Println(said(lang.T("%s: %d files, claims: %d (published: %d); SHA-256 of the list: %s", f.out, p.Files, p.Claims, p.Published, p.Sum)))
 	fmt.Println(said(lang.T("measure again with: weir reproduce %s", shellWord(f.out))))
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/published"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/store"
@@ -21,7 +22,7 @@ import (
 // reproduceFlags say which claims to test, and how.
 type reproduceFlags struct {
 	all, fast, keep, json, md bool
-	dir, junit                string // junit: file, "" for none
+	dir, junit, sum           string // junit: file, "" for none; sum: of a package
 	from                      []string
 	many                      seriesFlags
 	ssh                       string // of users who expect them here
@@ -46,8 +47,9 @@ judges the ratios pooled over the runs. Their intervals also cover differences
 between runs, which no single run can show.
 
 PACKAGE is an archive of weir package, or the directory of an unpacked one. weir
-checks every byte of it, measures its studies here, tests its claims, and shows both
-machines side by side. Its results are below -o, in package.`,
+checks every byte of it, measures its studies here, and says claim by claim what
+still holds and how the machines differ. Its results are below -o, in package, and
+the verdicts of both machines in verdicts.html.`,
 		Example: `  weir reproduce
   weir reproduce tso-doubles-tcp udp-loses-more-than-tcp --fast
   weir reproduce --all -o reproduced
@@ -59,13 +61,14 @@ machines side by side. Its results are below -o, in package.`,
 		},
 		RunE: func(c *cobra.Command, as []string) error { return f.reproduce(c, as, version) },
 	}
-	c.Flags().BoolVar(&f.all, "all", false, "test every claim")
+	c.Flags().BoolVar(&f.all, "all", false, "test every claim; of a package, its own and all others that weir knows")
 	c.Flags().BoolVar(&f.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
 	c.Flags().StringArrayVar(&f.from, "from", nil, "results directory, or directory of several runs, to test claims on instead of measuring; repeatable")
 	c.Flags().StringVarP(&f.dir, "output", "o", "", "directory for the results of each study (default weir-results/reproduce-TIME)")
 	c.Flags().BoolVar(&f.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&f.md, "md", false, "print the verdicts as Markdown")
+	c.Flags().StringVar(&f.sum, "sum", "", "SHA-256 that the authors of the package published; refuse any other")
 	c.Flags().StringVar(&f.junit, "junit", "", "also write a test case per claim to this file, as JUnit XML")
 	c.Flags().StringVar(&f.ssh, "ssh", "", "")
 	c.Flags().BoolVar(&f.kube, "kube", false, "")
@@ -77,13 +80,15 @@ machines side by side. Its results are below -o, in package.`,
 	return c
 }
 
-func (f *reproduceFlags) check(c *cobra.Command, as []string) error {
+func (f *reproduceFlags) check(c *cobra.Command, as []string, packed bool) error {
 	switch {
 	case f.ssh != "" || f.kube || asPlugin() && (f.all || len(as) > 0):
 		return usage("claims are about networks that weir builds, on this machine: run weir itself, without --ssh and --kube; weir run measures machines that exist")
+	case f.sum != "" && !packed:
+		return usage("--sum names a package by its SHA-256, and needs its file")
 	case f.json && f.md:
 		return usage("--json and --md cannot be combined")
-	case f.all && len(as) > 0:
+	case f.all && len(as) > 0 && !packed:
 		return usage("--all tests every claim; it cannot be combined with names of claims")
 	case f.from != nil && (f.dir != "" || f.fast || c.Flags().Changed("runs") || c.Flags().Changed("every")):
 		return usage("--from tests existing results; it cannot be combined with -o, --fast, --runs or --every")
@@ -97,14 +102,15 @@ func (f *reproduceFlags) reproduce(c *cobra.Command, as []string, version string
 	if err != nil {
 		return err
 	}
-	if err := f.check(c, as); err != nil {
+	packed := len(as) == 1 && claim.Index(shipped, as[0]) < 0 && job.NamesPackage(as[0])
+	if err := f.check(c, as, packed); err != nil {
 		return err
 	}
 	if len(as) == 0 && !f.all && f.from == nil {
 		return listClaims(shipped, f.json)
 	}
-	if len(as) == 1 && claim.Index(shipped, as[0]) < 0 && job.NamesPackage(as[0]) {
-		return f.measurePackage(c, as[0], version)
+	if packed {
+		return f.measurePackage(c, as[0], version, shipped)
 	}
 	if len(as) > 0 {
 		if shipped, err = choose(shipped, as); err != nil {
@@ -131,7 +137,7 @@ func (f *reproduceFlags) reproduce(c *cobra.Command, as []string, version string
 
 // measurePackage measures the studies of a package again. What is unpacked belongs to the results, so both are made inside the
 // lab.
-func (f *reproduceFlags) measurePackage(c *cobra.Command, name, version string) error {
+func (f *reproduceFlags) measurePackage(c *cobra.Command, name, version string, shipped []claim.Claim) error {
 	if f.from != nil {
 		return usage("--from tests existing results, and %s is measured again; give one of them", name)
 	}
@@ -141,10 +147,16 @@ func (f *reproduceFlags) measurePackage(c *cobra.Command, name, version string) 
 	return place.Lab.Enter(c.Context(), func() error {
 		o := job.ReproduceOptions{Caller: caller(version), Dir: job.NewDir(f.dir, "reproduce"), Fast: f.fast, Keep: f.keep, Series: store.Series{Runs: f.many.runs, Every: f.many.every}}
 		var err error
-		if o.Package, err = job.Unpack(name, o.Dir, tell); err != nil {
+		if o.Package, err = o.Unpack(name, f.sum, o.Dir); err != nil {
 			return err
 		}
-		o.Claims = o.Package.Claims
+		if o.Claims = o.Package.Claims; f.all { // and what the package does not have
+			for _, c := range shipped {
+				if claim.Index(o.Package.All(), c.ID) < 0 {
+					o.Claims = append(o.Claims, c)
+				}
+			}
+		}
 		r, err := job.PlanReproduction(o)
 		if err != nil {
 			return err
@@ -153,36 +165,39 @@ func (f *reproduceFlags) measurePackage(c *cobra.Command, name, version string) 
 		if err != nil {
 			return err
 		}
-		pages, err := r.Both()
+		verdicts, pages, err := r.Again(done.Outcomes)
 		if err != nil {
 			return err
 		}
-		return f.printPackage(done, pages)
+		return f.printPackage(done, verdicts, pages)
 	})
 }
 
-// printPackage prints the outcomes, then how what was measured here differs from what the package has.
-func (f *reproduceFlags) printPackage(done job.Reproduced, pages []job.Both) error {
-	if len(done.Outcomes) == 0 && f.json {
-		done.Outcomes = []claim.Outcome{}
-	}
-	err := error(nil)
+// printPackage prints what holds of a package here, or how the numbers of one differ that claims nothing.
+func (f *reproduceFlags) printPackage(done job.Reproduced, verdicts job.Both, pages []job.Both) error {
 	if len(done.Outcomes) > 0 || f.json {
-		err = f.print(done, nil)
+		if err := f.show(verdicts.Page, done.Outcomes); err != nil {
+			return err
+		}
 	} else {
 		tell.Note(lang.T("the package makes no claim about a direction; the page compares its numbers with those of this machine"))
-	}
-	if f.json || f.md {
-		return err
-	}
-	for _, p := range pages {
-		fmt.Println()
-		if bad := render.Text(os.Stdout, spoken(p.Page), width()); bad != nil {
-			return bad
+		for _, p := range pages {
+			if err := f.show(p.Page, nil); err != nil {
+				return err
+			}
 		}
-		fmt.Println(said(lang.T("both on one page: %s", p.File)))
 	}
-	return err
+	if !f.json && !f.md {
+		fmt.Println()
+		for _, p := range pages {
+			fmt.Println(said(lang.T("both on one page: %s", p.File)))
+		}
+		fmt.Println(said(lang.T("what holds, as a page: %s", verdicts.File)))
+	}
+	if len(done.Outcomes) == 0 {
+		return done.Failed
+	}
+	return f.status(done)
 }
 
 func claimNames() []string {
@@ -238,22 +253,30 @@ func (f *reproduceFlags) print(r job.Reproduced, err error) error {
 	if len(r.Outcomes) == 0 {
 		return failure.Environment.Errorf("these results test no claim; weir reproduce lists the claims and their studies")
 	}
-	if err := writeJUnit(f.junit, "weir reproduce", claimCases(r.Outcomes, r.Failed)); err != nil {
-		return failure.Environment.Of(err)
-	}
-	switch {
-	case f.json:
-		err = printJSON(os.Stdout, r.Outcomes)
-	case f.md:
-		err = render.Markdown(os.Stdout, spoken(published.Claims(r.Outcomes)))
-	default:
-		err = render.Text(os.Stdout, spoken(published.Claims(r.Outcomes)), width())
-	}
-	if err != nil {
+	if err := f.show(published.Claims(r.Outcomes), r.Outcomes); err != nil {
 		return err
 	}
 	if !f.json && !f.md && len(r.Results) > 0 {
 		fmt.Printf("\n%s\n", said(lang.T("results and reports: %s", r.Dir)))
+	}
+	return f.status(r)
+}
+
+// show prints a page, or the outcomes that it is about.
+func (f *reproduceFlags) show(page *doc.Document, outcomes []claim.Outcome) error {
+	switch {
+	case f.json:
+		return printJSON(os.Stdout, append([]claim.Outcome{}, outcomes...))
+	case f.md:
+		return render.Markdown(os.Stdout, spoken(page))
+	}
+	return render.Text(os.Stdout, spoken(page), width())
+}
+
+// status writes the outcomes for CI, and determines the exit status.
+func (f *reproduceFlags) status(r job.Reproduced) error {
+	if err := writeJUnit(f.junit, "weir reproduce", claimCases(r.Outcomes, r.Failed)); err != nil {
+		return failure.Environment.Of(err)
 	}
 	if r.Failed != nil {
 		return r.Failed

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/weir-bench/weir"
 	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/artifact"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/export"
@@ -27,7 +29,7 @@ import (
 
 const (
 	packedResults = "results"   // has a directory for each run or series
-	packedClaims  = "claims"    // has a file for each
+	packedClaims  = "claims"    // has what each of them claims, and below its name the published claims that it tests
 	packedScript  = "reproduce" // checks, measures and judges
 )
 
@@ -45,9 +47,10 @@ type PackageOptions struct {
 
 // A Packaged is an archive that was written.
 type Packaged struct {
-	Sum    string // of its list of files
-	Files  int
-	Claims int
+	Sum       string // of its list of files
+	Files     int
+	Claims    int // that it carries
+	Published int // of them
 }
 
 // WritePackage writes results, with what it takes to measure them again, as an archive. Equal results and programs make equal
@@ -58,7 +61,7 @@ func WritePackage(ctx context.Context, o PackageOptions) (p Packaged, err error)
 	taken := map[string]string{} // where the results of a study come from
 	for _, dir := range o.Dirs {
 		for _, one := range resultsIn(dir) {
-			packed, more, n, err := o.results(one)
+			packed, more, err := o.results(one)
 			if err != nil {
 				return p, err
 			}
@@ -67,9 +70,14 @@ func WritePackage(ctx context.Context, o PackageOptions) (p Packaged, err error)
 				return p, failure.Usage.Errorf("%s and %s are both of the study %s, and a package has one of each; repeat a study as a series (weir run --runs), or package them apart", other, one, name)
 			}
 			taken[name] = one
-			about.Results, files, p.Claims = append(about.Results, packed), append(files, more...), p.Claims+n
+			about.Results, files = append(about.Results, packed), append(files, more...)
 		}
 	}
+	claims, err := p.claims(about.Results)
+	if err != nil {
+		return p, err
+	}
+	files = append(files, claims...)
 	names := slices.Sorted(maps.Keys(taken))
 	about.Title = "Results of " + strings.Join(names, ", ")
 	programs, err := o.programs()
@@ -113,34 +121,80 @@ func (u until) Write(b []byte) (int, error) {
 	return u.Writer.Write(b)
 }
 
-// results returns the files of a run or a series and how many claims it makes.
-func (o PackageOptions) results(dir string) (p export.PackedResults, files []artifact.File, n int, err error) {
+// results returns the files of a run or a series.
+func (o PackageOptions) results(dir string) (p export.PackedResults, files []artifact.File, err error) {
 	runs, err := store.Runs(dir)
 	if err != nil {
-		return p, nil, 0, failure.Usage.Errorf("cannot read results from %w", err)
+		return p, nil, failure.Usage.Errorf("cannot read results from %w", err)
 	}
 	all, err := LoadAll(runs, false, o.Tell)
 	if err != nil {
-		return p, nil, 0, err
+		return p, nil, err
 	}
-	s := all[0].Spec
-	name := asFile(s.Name)
-	p = export.PackedResults{Dir: path.Join(packedResults, name), Runs: all}
+	p = export.PackedResults{Dir: path.Join(packedResults, asFile(all[0].Spec.Name)), Runs: all}
 	names, err := store.Files(dir)
 	if err != nil {
-		return p, nil, 0, failure.Usage.Of(err)
+		return p, nil, failure.Usage.Of(err)
 	}
 	for _, f := range names {
 		files = append(files, artifact.File{Name: path.Join(p.Dir, f), From: filepath.Join(dir, filepath.FromSlash(f))})
 	}
-	claims, n, err := directions(all)
-	if err != nil {
-		return p, nil, 0, err
+	return p, files, nil
+}
+
+// claims returns the files of what results claim, and of the published claims that they test, and counts both.
+func (p *Packaged) claims(all []export.PackedResults) (files []artifact.File, _ error) {
+	for _, r := range all {
+		own, n, err := directions(r.Runs)
+		if err != nil {
+			return nil, err
+		}
+		file := path.Join(packedClaims, path.Base(r.Dir))
+		if n > 0 {
+			files = append(files, artifact.File{Name: file + ".yaml", Body: own})
+		}
+		ids, err := tested(r, all)
+		if err != nil {
+			return nil, err
+		}
+		p.Claims, p.Published = p.Claims+n+len(ids), p.Published+len(ids)
+		sources, err := claim.Excerpts(ids)
+		if err != nil {
+			return nil, err
+		}
+		for name, text := range sources {
+			files = append(files, artifact.File{Name: path.Join(file, name), Body: text})
+		}
 	}
-	if n > 0 {
-		files = append(files, artifact.File{Name: path.Join(packedClaims, name+".yaml"), Body: claims})
+	return files, nil
+}
+
+// tested returns the shipped claims on which results bear. One about a study belongs to the results of that study, if the
+// package has them, and otherwise to the first ones that test it. Claims are about networks that weir builds.
+func tested(r export.PackedResults, all []export.PackedResults) (ids []string, _ error) {
+	shipped, err := claim.Shipped()
+	if err != nil || r.Runs[0].Unpaired || r.Runs[0].Target.Exists() {
+		return nil, err
 	}
-	return p, files, n, nil
+	for _, o := range claim.JudgeRuns(shipped, r.Runs[0].Spec, analyses(r.Runs)) {
+		at := slices.IndexFunc(all, func(x export.PackedResults) bool { return path.Base(x.Dir) == o.Claim.Study.Name })
+		if at < 0 {
+			at = slices.IndexFunc(all, func(x export.PackedResults) bool {
+				return !x.Runs[0].Unpaired && !x.Runs[0].Target.Exists() && len(claim.JudgeRuns([]claim.Claim{o.Claim}, x.Runs[0].Spec, analyses(x.Runs))) > 0
+			})
+		}
+		if all[at].Dir == r.Dir {
+			ids = append(ids, o.Claim.ID)
+		}
+	}
+	return ids, nil
+}
+
+func analyses(runs []*account.Account) (out []*analysis.Run) {
+	for _, r := range runs {
+		out = append(out, r.Analysis)
+	}
+	return out
 }
 
 // directions returns what runs claim, checked as a reader checks it. Imported results claim nothing that can be measured again,
@@ -196,8 +250,9 @@ func (o PackageOptions) programs() (files []artifact.File, err error) {
 	return files, nil
 }
 
-// CheckPackage checks an archive, or its directory.
-func CheckPackage(name string) (artifact.Checked, error) {
+// CheckPackage checks an archive, or its directory. sum, unless "", is the SHA-256 that its list was published with: whoever
+// changes a file can change the list too.
+func CheckPackage(name, sum string) (artifact.Checked, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return artifact.Checked{}, failure.Usage.Of(err)
@@ -207,8 +262,11 @@ func CheckPackage(name string) (artifact.Checked, error) {
 		check = artifact.CheckDir
 	}
 	c, err := check(name)
-	if errors.Is(err, os.ErrPermission) {
+	switch {
+	case errors.Is(err, os.ErrPermission):
 		return c, failure.Environment.Of(err)
+	case err == nil && sum != "" && !strings.EqualFold(sum, c.Sum):
+		err = fmt.Errorf("%s: %s was changed, or this is another package: its SHA-256 is %s, not %s; get the package that has the second", name, artifact.SumsFile, c.Sum, sum)
 	}
 	return c, failure.Check.Of(err)
 }

@@ -115,8 +115,15 @@ func Together(dirs []string, keep bool) (*doc.Document, error) {
 	if _, err := RunDirs(dirs); err != nil { // a run named twice
 		return nil, err
 	}
-	var groups [][]*account.Account
-	var all []*account.Account
+	groups, err := accounts(dirs, keep)
+	if err != nil {
+		return nil, err
+	}
+	return together(groups)
+}
+
+// accounts reads the runs of each directory.
+func accounts(dirs []string, keep bool) (groups [][]*account.Account, _ error) {
 	for _, dir := range dirs {
 		runs, err := store.Runs(dir)
 		if err != nil {
@@ -130,8 +137,14 @@ func Together(dirs []string, keep bool) (*doc.Document, error) {
 			}
 			g = append(g, rep)
 		}
-		groups, all = append(groups, g), append(all, g...)
+		groups = append(groups, g)
 	}
+	return groups, nil
+}
+
+// together returns the page about groups of runs.
+func together(groups [][]*account.Account) (*doc.Document, error) {
+	all := slices.Concat(groups...)
 	page := several.Together(groups)
 	if page == nil {
 		return nil, failure.Usage.Errorf("no cell has results in more than one of these: %s; name runs that share a probe, a network and the levels of all factors", measures(all))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Check this package, measure its studies again on this machine, and say claim by claim what still holds and how the machines
-# differ. It needs Linux, and nothing else. Arguments are those of weir reproduce: -o DIR, --fast, --runs N, or --all for the
-# published claims that weir knows.
+# differ. It needs Linux, and nothing else. Arguments are those of weir reproduce: -o DIR, --fast, --runs N, --sum SHA256, or
+# --all, which adds the published claims that weir knows and the package does not have.
 case $0 in
 */*) here=${0%/*} ;;
 *) here=. ;;

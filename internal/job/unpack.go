@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/published"
+	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
@@ -25,15 +28,17 @@ import (
 type Unpacked struct {
 	name    string // as the user named it
 	dir     string
-	studies []study.Study // that this machine can measure, each named like its directory
-	Claims  []claim.Claim // of the package, and published ones of its studies
+	studies []study.Study   // that this machine can measure, each named like its directory
+	Claims  []claim.Claim   // that it carries
+	there   []claim.Outcome // what its own results say about them
 	cannot  []claim.Outcome
 }
 
 // Unpack checks a package and, of an archive, writes its files below dir. To continue in dir, it is to hold the same package.
-func Unpack(name, dir string, tell lang.Teller) (*Unpacked, error) {
+// sum is as for CheckPackage.
+func (o ReproduceOptions) Unpack(name, sum, dir string) (*Unpacked, error) {
 	u := &Unpacked{name: name, dir: name}
-	checked, err := CheckPackage(name)
+	checked, err := CheckPackage(name, sum)
 	if err != nil {
 		return nil, err
 	}
@@ -43,21 +48,26 @@ func Unpack(name, dir string, tell lang.Teller) (*Unpacked, error) {
 			return nil, err
 		}
 	}
-	tell.Say(lang.T("%s: all %d files are as listed; SHA-256 of the list: %s", name, len(checked.Files), checked.Sum))
-	shipped, err := claim.Shipped()
-	if err != nil {
-		return nil, err
-	}
+	o.Tell.Say(lang.T("%s: all %d files are as listed; SHA-256 of the list: %s", name, len(checked.Files), checked.Sum))
 	entries, err := os.ReadDir(filepath.Join(u.dir, packedResults))
 	if err != nil {
 		return nil, failure.Usage.Errorf("%s: a package without results: %w", name, err)
 	}
 	for _, e := range entries {
-		if err := u.read(e.Name(), shipped, tell); err != nil {
+		if err := o.readPacked(u, e.Name()); err != nil {
 			return nil, failure.Usage.Errorf("%s: %s: %w", name, e.Name(), err)
 		}
 	}
 	return u, nil
+}
+
+// All lists the claims that the package carries, also those that no machine can measure again.
+func (u *Unpacked) All() []claim.Claim {
+	all := slices.Clone(u.Claims)
+	for _, o := range u.cannot {
+		all = append(all, o.Claim)
+	}
+	return all
 }
 
 // place unpacks the archive below dir, unless it is there.
@@ -79,8 +89,8 @@ func (u *Unpacked) place(checked artifact.Checked, dir string) error {
 // results returns the results of a study in the package.
 func (u *Unpacked) results(name string) string { return filepath.Join(u.dir, packedResults, name) }
 
-// read reads a study and its claims.
-func (u *Unpacked) read(name string, shipped []claim.Claim, tell lang.Teller) error {
+// readPacked reads a study of a package and its claims, and judges them by the results of the package.
+func (o ReproduceOptions) readPacked(u *Unpacked, name string) error {
 	if asFile(name) != name {
 		return fmt.Errorf("%q is no name of results in a package", name)
 	}
@@ -92,24 +102,17 @@ func (u *Unpacked) read(name string, shipped []claim.Claim, tell lang.Teller) er
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(u.dir, packedClaims, name+".yaml")
-	b, err := foreign.ReadFile(file, strictyaml.MaxSource)
-	var own []claim.Claim
-	if err == nil {
-		own, err = packedClaimsOf(b, file, s)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	own, err := u.claimsOf(name, s)
+	if err != nil {
 		return err
 	}
 	s.Name = name
-	for i := range own {
-		own[i].Study.Name = name
+	o.Claims = own
+	_, there, err := o.judge(u.results(name))
+	if err != nil {
+		return err
 	}
-	for _, c := range shipped {
-		if c.Study.Name == name {
-			own = append(own, c)
-		}
-	}
+	u.there = append(u.there, there...)
 	why := lang.Text("")
 	switch {
 	case s.Target.Exists():
@@ -121,14 +124,39 @@ func (u *Unpacked) read(name string, shipped []claim.Claim, tell lang.Teller) er
 		u.studies, u.Claims = append(u.studies, s), append(u.Claims, own...)
 		return nil
 	}
-	tell.Warn(lang.T("%s: %s", name, why))
+	o.Tell.Warn(lang.T("%s: %s", name, why))
 	for _, c := range own {
 		u.cannot = append(u.cannot, c.Cannot(why))
 	}
 	return nil
 }
 
-// A Both is a study of a package and of this machine on one page.
+// claimsOf reads the claims that the results of a study carry. All of them are tested by that study.
+func (u *Unpacked) claimsOf(name string, s study.Study) (all []claim.Claim, _ error) {
+	root := os.DirFS(filepath.Join(u.dir, packedClaims))
+	below, _ := fs.Glob(root, path.Join(name, "*.yaml")) // the name has no meta characters
+	for _, file := range append([]string{name + ".yaml"}, below...) {
+		file = filepath.Join(u.dir, packedClaims, filepath.FromSlash(file))
+		b, err := foreign.ReadFile(file, strictyaml.MaxSource)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var some []claim.Claim
+		if err == nil {
+			some, err = packedClaimsOf(b, file, s)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	for i := range all {
+		all[i].Study.Name = name
+	}
+	return all, nil
+}
+
+// A Both is a page about a package and this machine.
 type Both struct {
 	File string // that shows it
 	Page *doc.Document
@@ -140,28 +168,60 @@ func NamesPackage(name string) bool {
 	return err == nil || strings.Contains(name, "/") || strings.HasSuffix(name, ".gz")
 }
 
-// Both returns a page for each study that was measured again, and stores it among the results.
-func (r *Reproduction) Both() (pages []Both, _ error) {
-	if r.Package == nil {
-		return nil, nil
-	}
+// Again returns what holds of the package on this machine, and a page for each study that was measured again, and stores all of
+// them among the results.
+func (r *Reproduction) Again(here []claim.Outcome) (verdicts Both, pages []Both, _ error) {
+	var conditions [2][]map[string][]byte // of the package's runs, and of those here
 	for _, s := range r.Studies {
-		here := filepath.Join(r.Dir, s.Name)
 		if !slices.ContainsFunc(r.Package.studies, func(p study.Study) bool { return p.Name == s.Name }) {
 			continue
 		}
-		page, err := Together([]string{r.Package.results(s.Name), here}, r.Keep)
+		groups, err := accounts([]string{r.Package.results(s.Name), filepath.Join(r.Dir, s.Name)}, r.Keep)
+		if err != nil {
+			return verdicts, nil, err
+		}
+		for side, runs := range groups {
+			for _, one := range runs {
+				conditions[side] = append(conditions[side], one.Conditions())
+			}
+		}
+		page, err := together(groups)
 		if err != nil {
 			r.Tell.Warn(lang.Text(err.Error()))
 			continue
 		}
-		dir := both(filepath.Join(r.Dir, "both-"+s.Name))
-		if err := r.writeReports(dir, page); err != nil {
-			return nil, failure.Environment.Of(err)
+		one, err := r.storeBoth("both-"+s.Name, page)
+		if err != nil {
+			return verdicts, nil, err
 		}
-		pages = append(pages, Both{string(dir) + ".html", page})
+		pages = append(pages, one)
 	}
-	return pages, nil
+	page := published.Again(r.Package.there, here)
+	page.Title = filepath.Base(filepath.Clean(r.Package.name))
+	if conditions[0] != nil {
+		page.Sections = append(page.Sections, several.Differ(conditions[0], conditions[1]))
+	}
+	page.Sections = append(page.Sections, pagesSection(pages))
+	page.Identify()
+	verdicts, err := r.storeBoth("verdicts", page)
+	return verdicts, pages, err
+}
+
+// pagesSection lists the pages about both machines, on the page that stands next to them.
+func pagesSection(pages []Both) doc.Section {
+	t := doc.Table{ID: "studies-table", Prose: true, Columns: []doc.Column{{Head: string(lang.T("all numbers of both machines")), Left: true}}}
+	for _, p := range pages {
+		file := filepath.Base(p.File)
+		t.Rows = append(t.Rows, doc.Row{Cells: []doc.Cell{{Text: file, Link: file}}})
+	}
+	return doc.Section{ID: "studies", Title: string(lang.T("Study by study")), Tables: []doc.Table{t}, In: []doc.Medium{doc.Page, doc.Markdown}}
+}
+
+// storeBoth stores a page about the package and this machine.
+func (r *Reproduction) storeBoth(name string, page *doc.Document) (Both, error) {
+	at := both(filepath.Join(r.Dir, name))
+	err := r.writeReports(at, page)
+	return Both{string(at) + ".html", page}, failure.Environment.Of(err)
 }
 
 // both is where pages about a package and this machine go: files that begin with its name.

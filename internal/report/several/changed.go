@@ -103,6 +103,27 @@ func (t combined) changes(steps []step) doc.Section {
 	return x
 }
 
+// more counts the facts that explain little.
+func more(n int) string {
+	if n == 1 {
+		return say("1 more fact")
+	}
+	return say("%d more facts", n)
+}
+
+// Differ is what differs between the machines of a package and this one, from the conditions of the runs of both.
+func Differ(there, here []map[string][]byte) doc.Section {
+	t := combined{view: sideBySide, facts: slices.Concat(there, here), lanes: []lane{{name: say("there")}, {name: say("here")}}}
+	for i := range t.facts {
+		side := 0
+		if i >= len(there) {
+			side = 1
+		}
+		t.lanes[side].runs = append(t.lanes[side].runs, i)
+	}
+	return t.differ()
+}
+
 // differ is the table of the facts in which the lanes differ.
 func (t combined) differ() doc.Section {
 	x := doc.Section{ID: "differ", Title: map[display]string{sideBySide: say("What differs between the machines"), beforeAfter: say("What differs between before and after")}[t.view]}
@@ -121,6 +142,9 @@ func (t combined) differ() doc.Section {
 			}
 			cells = append(cells, doc.Cell{Text: distinct(values)})
 		}
+		if !slices.ContainsFunc(cells[1:], func(x doc.Cell) bool { return x.Text != cells[1].Text }) {
+			continue // it differs between the studies of each
+		}
 		if c.weight < len(telltales) {
 			main.Rows = append(main.Rows, doc.Row{Cells: cells})
 		} else {
@@ -131,7 +155,7 @@ func (t combined) differ() doc.Section {
 		x.Tables = []doc.Table{main}
 	}
 	if rest.Rows != nil {
-		x.Parts = []doc.Section{{ID: "differ-more", Title: say("%d more facts", len(rest.Rows)), Tables: []doc.Table{rest}, Fold: true}}
+		x.Parts = []doc.Section{{ID: "differ-more", Title: more(len(rest.Rows)), Tables: []doc.Table{rest}, Fold: true}}
 	}
 	if main.Rows == nil && rest.Rows == nil {
 		x.About = say("Nothing that the runs recorded.")
