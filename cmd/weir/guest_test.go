@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/target/vm"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -18,6 +20,23 @@ func inVM(dir string) []string {
 
 func withVMs(dir, network, blocks string) []string {
 	return []string{"run", "-n", "host," + network, "-p", "udp-rr", "--blocks", blocks, "--duration", "10ms", "--warmup", "0s", "-o", dir}
+}
+
+// ofKernels is a search among two kernels.
+func ofKernels(t *testing.T) []string {
+	k, err := vm.FindKernel(vm.Places()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := os.ReadFile(k.Image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "bzImage")
+	if err := os.WriteFile(other, append(image, '\n'), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"bisect", "kernels", k.Image + ":" + k.Modules, other + ":" + k.Modules, "-n", "host", "-p", "udp-rr", "-o", filepath.Join(t.TempDir(), "out")}
 }
 
 // However weir ends, no virtual machine is left.
@@ -33,9 +52,10 @@ func TestGuestsEnd(t *testing.T) {
 		sig  syscall.Signal
 		want int
 	}{
-		"in-vm, killed":    {inVM(filepath.Join(t.TempDir(), "out")), syscall.SIGKILL, 128 + 9},
-		"pods, killed":     {withVMs(filepath.Join(t.TempDir(), "out"), "vm-vxlan", "1"), syscall.SIGKILL, 128 + 9},
-		"pods, terminated": {withVMs(filepath.Join(t.TempDir(), "out"), "vm-vxlan", "1"), syscall.SIGTERM, 4},
+		"in-vm, killed":             {inVM(filepath.Join(t.TempDir(), "out")), syscall.SIGKILL, 128 + 9},
+		"pods, killed":              {withVMs(filepath.Join(t.TempDir(), "out"), "vm-vxlan", "1"), syscall.SIGKILL, 128 + 9},
+		"in-vm of a search, killed": {ofKernels(t), syscall.SIGKILL, 128 + 9},
+		"pods, terminated":          {withVMs(filepath.Join(t.TempDir(), "out"), "vm-vxlan", "1"), syscall.SIGTERM, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,10 +16,14 @@ type machine struct {
 	at     int     // the commit that changes the value; 0: none does
 	change float64 // by which factor
 	tau    float64 // spread between runs
+	pairs  int     // of runs with a boot each, as of kernels, instead of blocks of one run; 0: blocks
 }
 
 func (m machine) compare(base, other int) stat.Interval {
 	const blocks, spread = 10, 0.025
+	if m.pairs > 0 {
+		return m.boots(base, other)
+	}
 	shift := m.tau * m.NormFloat64()
 	if base < m.at && m.at <= other {
 		shift += math.Log(m.change)
@@ -31,6 +35,19 @@ func (m machine) compare(base, other int) stat.Interval {
 		b = append(b, block*math.Exp(shift+spread*m.NormFloat64()))
 	}
 	return stat.Ratio(a, b, 0.95)
+}
+
+// boots compares by pairs of runs: what two boots differ by is in each pair anew, and the half width is about 3 % too.
+func (m machine) boots(base, other int) stat.Interval {
+	var ratios []float64
+	for range m.pairs {
+		r := math.Exp(0.025*m.NormFloat64() + m.tau*m.NormFloat64())
+		if base < m.at && m.at <= other {
+			r *= m.change
+		}
+		ratios = append(ratios, r)
+	}
+	return stat.LogMean(ratios, 0.95)
 }
 
 const certainty, most = 0.95, 60
@@ -55,7 +72,7 @@ func (m machine) search(n int, skipped ...int) (v Verdict, comparisons int) {
 }
 
 // repeat searches many times, and returns how often in 100 the answer was right, and the median of comparisons.
-func repeat(t *testing.T, n int, change, tau float64, answer func(at int) Verdict, skipped ...int) (right float64, median int) {
+func repeat(t *testing.T, n, pairs int, change, tau float64, answer func(at int) Verdict, skipped ...int) (right float64, median int) {
 	t.Helper()
 	times := 1000
 	if testing.Short() {
@@ -65,7 +82,7 @@ func repeat(t *testing.T, n int, change, tau float64, answer func(at int) Verdic
 	var took []int
 	good, widths := 0, 0.0
 	for range times {
-		m := machine{rng, 0, change, tau}
+		m := machine{rng, 0, change, tau, pairs}
 		if change != 1 {
 			m.at = 1 + rng.IntN(n)
 		}
@@ -89,7 +106,7 @@ func single(at int) Verdict { return Verdict{First: at, Last: at} }
 func TestPlanted(t *testing.T) {
 	for _, change := range []float64{0.95, 1.05} {
 		for _, tau := range []float64{0, 0.01} {
-			right, median := repeat(t, 64, change, tau, single)
+			right, median := repeat(t, 64, 0, change, tau, single)
 			if right < 95 || median > 10 && tau == 0 {
 				t.Errorf("change %g, tau %g: right in %.1f %%, %d comparisons in the median: want 95 %% and 10", change, tau, right, median)
 			}
@@ -101,8 +118,19 @@ func TestPlanted(t *testing.T) {
 func TestNonePlanted(t *testing.T) {
 	for _, n := range []int{1, 64} {
 		for _, tau := range []float64{0, 0.01} {
-			if right, _ := repeat(t, n, 1, tau, single); right < 95 {
+			if right, _ := repeat(t, n, 0, 1, tau, single); right < 95 {
 				t.Errorf("%d commits, tau %g: none found in %.1f %%: want 95 %%", n, tau, right)
+			}
+		}
+	}
+}
+
+// Of a few kernels, compared by six pairs of boots each, one makes a network slower by 5 %, or none does.
+func TestKernels(t *testing.T) {
+	for _, n := range []int{1, 7} {
+		for _, change := range []float64{0.95, 1} {
+			if right, median := repeat(t, n, 6, change, 0.01, single); right < 95 || median > 10 {
+				t.Errorf("%d kernels, change %g: right in %.1f %%, %d comparisons in the median: want 95 %% and 10", n, change, right, median)
 			}
 		}
 	}
@@ -113,7 +141,7 @@ func TestSmallIsNotDenied(t *testing.T) {
 	denied, times := 0, 100
 	rng := rand.New(rand.NewPCG(42, 3))
 	for range times {
-		if v, _ := (machine{rng, 1 + rng.IntN(16), 1.035, 0}).search(16); v.Last == 0 && v.First == 0 {
+		if v, _ := (machine{rng, 1 + rng.IntN(16), 1.035, 0, 0}).search(16); v.Last == 0 && v.First == 0 {
 			denied++
 		}
 	}
@@ -135,7 +163,7 @@ func TestSkippedIsARange(t *testing.T) {
 		}
 		return single(at)
 	}
-	if right, _ := repeat(t, 16, 1.05, 0, answer, skipped...); right < 95 {
+	if right, _ := repeat(t, 16, 0, 1.05, 0, answer, skipped...); right < 95 {
 		t.Errorf("right in %.1f %%: want 95 %%", right)
 	}
 }
@@ -194,5 +222,18 @@ func TestOutcome(t *testing.T) {
 	}
 	if math.Abs(sum-1) > 1e-9 || o.Candidate("x") != -1 {
 		t.Errorf("probabilities add up to %g; candidate %d", sum, o.Candidate("x"))
+	}
+}
+
+// Kernels of one version are told apart by their images, and commits by the first digits.
+func TestName(t *testing.T) {
+	o := Outcome{Guests: &Guests{Kernels: []Kernel{{Version: "6.1", Hash: "aaaabbbbccccdddd"}, {Version: "6.1", Hash: "bbbb"}, {Version: "6.12", Hash: "cccc"}}}}
+	for hash, want := range map[string]string{"aaaabbbbccccdddd": "6.1-aaaabbbbcccc", "bbbb": "6.1-bbbb", "cccc": "6.12"} {
+		if got := o.Name(hash); got != want {
+			t.Errorf("%s is %s, want %s", hash, got, want)
+		}
+	}
+	if got := (&Outcome{}).Name("aaaabbbbccccdddd"); got != "aaaabbbbcccc" {
+		t.Error(got)
 	}
 }

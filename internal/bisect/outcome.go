@@ -1,6 +1,7 @@
 package bisect
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/weir-bench/weir/internal/stat"
@@ -17,13 +18,15 @@ const (
 	None  = "none"  // no commit changed the value by Least or more
 )
 
-// An Outcome is what is known of a search among commits of a repository.
+// An Outcome is what is known of a search among commits of a repository, or among kernels, which then stand for commits:
+// a kernel's hash is the SHA-256 of its image, and its subject the path.
 type Outcome struct {
 	Format    int      `json:"format"`
-	Repo      string   `json:"repo"` // path
+	Repo      string   `json:"repo"` // path; "" of kernels
 	Good      string   `json:"good"` // hash of the commit before all
 	Bad       string   `json:"bad"`
-	Build     []string `json:"build"` // command
+	Build     []string `json:"build"`            // command; none of kernels
+	Guests    *Guests  `json:"guests,omitempty"` // of a search among kernels
 	Network   string   `json:"network"`
 	Probe     string   `json:"probe"`
 	Certainty float64  `json:"certainty"` // probability at which the search ends
@@ -53,6 +56,24 @@ type Commit struct {
 	Skipped string  `json:"why,omitempty"` // why it could not be measured; absent for all others
 }
 
+// Guests are the virtual machines that a search among kernels measures in. A comparison is of pairs of runs: in each pair,
+// both kernels boot once, in random order.
+type Guests struct {
+	Kernels  []Kernel `json:"kernels"`            // from Good to Bad
+	CPUs     int      `json:"cpus"`               // of each guest
+	Memory   int64    `json:"memory"`             // bytes, of each guest
+	Pairs    int      `json:"pairs"`              // of runs in a comparison, 2 or more
+	Emulated bool     `json:"emulated,omitempty"` // QEMU emulated a guest's instructions, so the ratio can be another on hardware
+}
+
+// A Kernel is an image that a guest can boot.
+type Kernel struct {
+	Version string `json:"version"` // release
+	Image   string `json:"image"`   // path
+	Modules string `json:"modules"` // path of its lib/modules/VERSION
+	Hash    string `json:"hash"`    // SHA-256 of the image, in hexadecimal
+}
+
 // A Step is one comparison, with what was known after it.
 type Step struct {
 	Base  string        `json:"base"`  // hash
@@ -71,6 +92,35 @@ func (o *Outcome) Candidate(hash string) int {
 		}
 	}
 	return -1
+}
+
+// Name is a candidate in sentences and in the names of files: the first digits of a commit's hash, or the version of a
+// kernel, with those if another has the same version.
+func (o *Outcome) Name(hash string) string {
+	brief := hash[:min(len(hash), 12)]
+	if o.Guests == nil {
+		return brief
+	}
+	same, name := 0, brief
+	for _, k := range o.Guests.Kernels {
+		if k.Hash == hash {
+			name = k.Version
+		}
+	}
+	for _, k := range o.Guests.Kernels {
+		if k.Version == name {
+			same++
+		}
+	}
+	if same > 1 {
+		name += "-" + brief
+	}
+	return name
+}
+
+// RunDir is where the run of a kernel in a pair is, from 1 on, below the directory of its comparison.
+func (o *Outcome) RunDir(pair int, hash string) string {
+	return fmt.Sprintf("%02d-%s", pair, o.Name(hash))
 }
 
 // Hash returns the commit of a candidate.

@@ -55,30 +55,40 @@ command with -o continues.`,
   weir bisect commits --resume weir-results/bisect-20261127-101500`,
 		RunE: func(c *cobra.Command, as []string) error { return f.run(c, as, version) },
 	}
+	f.register(c)
+	c.Flags().StringVar(&f.o.Repo, "repo", f.o.Repo, "a directory in the git repository")
+	c.Flags().DurationVar(&f.o.BuildTimeout, "build-timeout", 20*time.Minute, "when a build is ended, and its commit skipped")
+	_ = c.MarkFlagDirname("repo")
+	return c
+}
+
+// register adds the flags that all searches have.
+func (f *bisectFlags) register(c *cobra.Command) {
 	all := &cobra.Command{}
 	f.study.register(all)
 	for _, name := range bisectStudyFlags {
 		c.Flags().AddFlag(all.Flags().Lookup(name))
 	}
 	c.Flags().StringVar(&f.of, "study", "", "study of one network and one probe: a name or a file (default: -n and -p)")
-	c.Flags().StringVar(&f.o.Repo, "repo", f.o.Repo, "a directory in the git repository")
-	c.Flags().DurationVar(&f.o.BuildTimeout, "build-timeout", 20*time.Minute, "when a build is ended, and its commit skipped")
 	c.Flags().StringVar(&f.certainty, "certainty", "95%", "probability at which the search ends")
 	c.Flags().StringVar(&f.least, "least", "2.5%", "smallest change to find; smaller ones count as none")
 	c.Flags().StringVarP(&f.o.Dir, "output", "o", "", "directory for the state and all results (default weir-results/bisect-TIME)")
 	c.Flags().StringVar(&f.o.Resume, "resume", "", "directory of a search to continue")
 	c.Flags().BoolVar(&f.json, "json", false, "print the outcome as JSON")
-	_ = c.MarkFlagDirname("repo")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
-	return c
 }
 
 func (f *bisectFlags) run(c *cobra.Command, as []string, version string) error {
 	if err := f.options(c, as, version); err != nil {
 		return err
 	}
-	out, page, err := job.BisectCommits(c.Context(), f.o)
+	return f.search(c)
+}
+
+// search searches for what the options say, and prints the outcome.
+func (f *bisectFlags) search(c *cobra.Command) error {
+	out, page, err := job.Bisect(c.Context(), f.o)
 	if err != nil {
 		return err
 	}
@@ -108,20 +118,30 @@ func (f *bisectFlags) options(c *cobra.Command, as []string, version string) (er
 		return usage("invalid --build-timeout %v: want more than 0s", f.o.BuildTimeout)
 	}
 	if f.o.Resume != "" {
-		if len(as) > 0 {
-			return usage("--resume %s has the commits and the build command; leave out %s", f.o.Resume, strings.Join(as, " "))
-		}
-		c.Flags().Visit(func(g *pflag.Flag) {
-			if !slices.Contains([]string{"resume", "build-timeout", "json", "lang"}, g.Name) {
-				err = usage("--resume %s continues its search unchanged; leave out --%s", f.o.Resume, g.Name)
-			}
-		})
-		return err
+		return f.resumes(c, as)
 	}
 	if cut != 2 || len(as) == cut {
 		return usage("%s before -- and %s after it: want GOOD BAD -- BUILD COMMAND, as in: weir bisect commits v1 v2 -n host -p tcp-rr -- go build -o {programs}/weir ./cmd/weir", counted(cut, "argument"), counted(len(as)-cut, "word"))
 	}
 	f.o.Good, f.o.Bad, f.o.Build = as[0], as[1], as[2:]
+	return f.measured(c)
+}
+
+// resumes refuses what a search has that continues.
+func (f *bisectFlags) resumes(c *cobra.Command, as []string) (err error) {
+	if len(as) > 0 {
+		return usage("--resume %s has all that is searched; leave out %s", f.o.Resume, strings.Join(as, " "))
+	}
+	c.Flags().Visit(func(g *pflag.Flag) {
+		if !slices.Contains([]string{"resume", "build-timeout", "json", "lang"}, g.Name) {
+			err = usage("--resume %s continues its search unchanged; leave out --%s", f.o.Resume, g.Name)
+		}
+	})
+	return err
+}
+
+// measured reads what to measure, and how sure to be.
+func (f *bisectFlags) measured(c *cobra.Command) (err error) {
 	if f.o.Certainty, err = within("certainty", f.certainty, 0.5, 0.9999); err != nil {
 		return err
 	}

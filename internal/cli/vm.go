@@ -22,11 +22,15 @@ func (f *vmFlags) register(c *cobra.Command) {
 }
 
 func (f *vmFlags) registerMachine(c *cobra.Command) {
-	fl := c.Flags()
-	fl.StringVar(&f.kernel, "kernel", "", "directory with the kernel of the virtual machine: an unpacked Debian package (default: an installed one)")
-	fl.IntVar(&f.cpus, "vm-cpus", 2, "CPUs of the virtual machine")
-	fl.StringVar(&f.memory, "vm-memory", "1GiB", "memory of the virtual machine")
-	_ = c.MarkFlagDirname("kernel")
+	c.Flags().StringVar(&f.kernel, "kernel", "", "kernel of the virtual machine: a directory with an unpacked Debian package, an image, or IMAGE:MODULES (default: an installed one)")
+	_ = c.MarkFlagFilename("kernel")
+	f.registerSize(c)
+}
+
+// registerSize adds the flags that size reads.
+func (f *vmFlags) registerSize(c *cobra.Command) {
+	c.Flags().IntVar(&f.cpus, "vm-cpus", 2, "CPUs of the virtual machine")
+	c.Flags().StringVar(&f.memory, "vm-memory", "1GiB", "memory of the virtual machine")
 }
 
 // refuse refuses flags of a virtual machine without one: whoever forgot --in-vm would measure another machine.
@@ -45,6 +49,19 @@ const (
 )
 
 func (f *vmFlags) machine() (m vm.Machine, err error) {
+	if m, err = f.size(); err != nil {
+		return m, err
+	}
+	if f.kernel != "" {
+		m.Kernel, err = vm.KernelAt(f.kernel)
+	} else {
+		m.Kernel, err = vm.FindKernel(vm.Places()...)
+	}
+	return m, failure.Environment.Of(err)
+}
+
+// size returns a machine without a kernel.
+func (f *vmFlags) size() (m vm.Machine, err error) {
 	memory, err := unit.ParseBytes(f.memory)
 	switch {
 	case err != nil:
@@ -54,11 +71,5 @@ func (f *vmFlags) machine() (m vm.Machine, err error) {
 	case f.cpus < 1 || f.cpus > maxCPUs:
 		return m, usage("invalid --vm-cpus %d: want 1 to %d", f.cpus, maxCPUs)
 	}
-	places := vm.Places()
-	if f.kernel != "" {
-		places = []string{f.kernel}
-	}
-	m = vm.Machine{CPUs: f.cpus, Memory: int64(memory)}
-	m.Kernel, err = vm.FindKernel(places...)
-	return m, failure.Environment.Of(err)
+	return vm.Machine{CPUs: f.cpus, Memory: int64(memory)}, nil
 }

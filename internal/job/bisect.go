@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/failure"
@@ -25,10 +26,11 @@ import (
 // BisectOptions say among which commits to search, and how to build and measure them.
 type BisectOptions struct {
 	Caller
-	Study        study.Study // of one network and one probe
-	Repo         string      // a directory in the git repository
-	Good, Bad    string      // commits, as git names them
-	Build        []string    // command; {programs} in it is where the programs go
+	Study        study.Study    // of one network and one probe
+	Guests       *bisect.Guests // a search among kernels; nil: among commits, of which the next five speak
+	Repo         string         // a directory in the git repository
+	Good, Bad    string         // commits, as git names them
+	Build        []string       // command; {programs} in it is where the programs go
 	BuildTimeout time.Duration
 	Certainty    float64   // probability at which the search ends
 	Least        float64   // smallest change to find, a share
@@ -50,18 +52,21 @@ const (
 // mostSteps ends a search that its comparisons do not decide.
 const mostSteps = 100
 
-// A bisection is a search that goes on.
+// A bisection is a search that goes on, among commits or kernels.
 type bisection struct {
 	BisectOptions
 	out    bisect.Outcome
 	search *bisect.Search
 	lock   *os.File // keeps other searches out of Dir
+	// guest completes a run with a kernel; inGuest outside of tests.
+	guest func(ctx context.Context, dir string, k bisect.Kernel) (*account.Account, error)
 }
 
-// BisectCommits searches for the commit that changed what a study measures, and returns where its page is, too. It stores
+// Bisect searches for the commit or the kernel that changed what a study measures, and returns where its page is, too. It stores
 // every comparison; after an error, the same search can continue.
-func BisectCommits(ctx context.Context, o BisectOptions) (out bisect.Outcome, page string, err error) {
+func Bisect(ctx context.Context, o BisectOptions) (out bisect.Outcome, page string, err error) {
 	b := bisection{BisectOptions: o}
+	b.guest = b.inGuest
 	defer func() { b.lock.Close() }()
 	if err := b.begin(ctx); err != nil {
 		return out, "", err
@@ -77,7 +82,13 @@ func BisectCommits(ctx context.Context, o BisectOptions) (out bisect.Outcome, pa
 	return b.out, filepath.Join(b.Dir, bisectPage), nil
 }
 
-func (b *bisection) again() string { return "weir bisect commits --resume " + plan.ShellWord(b.Dir) }
+func (b *bisection) again() string {
+	among := "commits"
+	if b.Guests != nil {
+		among = "kernels"
+	}
+	return "weir bisect " + among + " --resume " + plan.ShellWord(b.Dir)
+}
 
 // begin creates the directory of a search, or reads that of one to continue.
 func (b *bisection) begin(ctx context.Context) error {
@@ -86,7 +97,7 @@ func (b *bisection) begin(ctx context.Context) error {
 	case b.Resume != "" && errors.Is(err, fs.ErrNotExist):
 		return failure.Usage.Errorf("nothing to resume: %w", err)
 	case b.Resume != "" && err == nil:
-		b.Repo, b.Build, b.Certainty, b.Least = old.Repo, old.Build, old.Certainty, old.Least
+		b.Repo, b.Build, b.Guests, b.Certainty, b.Least = old.Repo, old.Build, old.Guests, old.Certainty, old.Least
 		b.out = old
 	case err == nil:
 		err = b.same(ctx, old)
@@ -157,7 +168,7 @@ func (b *bisection) same(ctx context.Context, old bisect.Outcome) error {
 		return failure.Environment.Of(err)
 	}
 	what := func(o bisect.Outcome, src []byte) string {
-		return fmt.Sprintf("%q %s %s %q %g %g %s", o.Repo, o.Good, o.Bad, o.Build, o.Certainty, o.Least, src)
+		return fmt.Sprintf("%q %s %s %q %s %g %g %s", o.Repo, o.Good, o.Bad, o.Build, guestsOf(o), o.Certainty, o.Least, src)
 	}
 	switch same := what(old, stored) == what(asked, src); {
 	case !same && len(old.Steps) == 0: // it compared nothing, as with a build command that was wrong
@@ -166,7 +177,7 @@ func (b *bisection) same(ctx context.Context, old bisect.Outcome) error {
 		}
 		return b.create(ctx)
 	case !same:
-		return failure.Usage.Errorf("%s holds another search, of %.12s..%.12s in %s; use another -o, or continue it with %s", b.Dir, old.Good, old.Bad, old.Repo, b.again())
+		return failure.Usage.Errorf("%s holds another search, from %s to %s; use another -o, or continue it with %s", b.Dir, old.Name(old.Good), old.Name(old.Bad), b.again())
 	}
 	b.Repo, b.out = old.Repo, old
 	return nil
@@ -221,9 +232,15 @@ func (b *bisection) loop(ctx context.Context) error {
 	}
 }
 
-// buildBoth builds two candidates. It returns false if one cannot be built, which is skipped then.
+// buildBoth builds two candidates, unless they are kernels. It returns false if one cannot be built, which is skipped then.
 func (b *bisection) buildBoth(ctx context.Context, candidates ...int) (bool, error) {
 	for _, i := range candidates {
+		if b.Guests != nil {
+			if err := unchanged(b.out.Guests.Kernels[i]); err != nil {
+				return false, err
+			}
+			continue
+		}
 		why, err := b.build(ctx, i)
 		if err == nil && why == "" {
 			why, err = b.unused(i)
@@ -240,15 +257,15 @@ func (b *bisection) buildBoth(ctx context.Context, candidates ...int) (bool, err
 
 // skip leaves a candidate out, unless there is nothing to search without it.
 func (b *bisection) skip(candidate int, why string) error {
-	hash := b.out.Hash(candidate)
+	name := b.out.Name(b.out.Hash(candidate))
 	if candidate == 0 || candidate == len(b.out.Commits) {
 		end := "GOOD"
 		if candidate > 0 {
 			end = "BAD"
 		}
-		return failure.Environment.Errorf("%s, %.12s, cannot be measured, so there is nothing to compare with: %s; see %s", end, hash, why, b.Dir)
+		return failure.Environment.Errorf("%s, %s, cannot be measured, so there is nothing to compare with: %s; see %s", end, name, why, b.Dir)
 	}
-	b.Tell.Warn(lang.T("%.12s is skipped: %s", hash, why))
+	b.Tell.Warn(lang.T("%s is skipped: %s", name, why))
 	b.out.Commits[candidate-1].Skipped = why
 	b.search.Skip(candidate)
 	return nil
@@ -272,13 +289,10 @@ func (b *bisection) save() error {
 // leave removes what only a search that goes on needs.
 func (b *bisection) leave() { b.removeTree() }
 
-// short is a commit in names of files and networks.
-func short(hash string) string { return hash[:min(len(hash), 12)] }
-
-// names returns the names of both candidates as networks.
+// names returns the names of both candidates.
 func (b *bisection) names(candidates ...int) (out []string) {
 	for _, i := range candidates {
-		out = append(out, short(b.out.Hash(i)))
+		out = append(out, b.out.Name(b.out.Hash(i)))
 	}
 	return out
 }

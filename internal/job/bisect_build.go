@@ -29,8 +29,12 @@ const mostCommits = 10_000
 
 // asked returns the search that the options ask for, before any comparison.
 func (b *bisection) asked(ctx context.Context) (out bisect.Outcome, err error) {
-	out = bisect.Outcome{Format: bisect.Format, Verdict: bisect.Open, Build: b.Build, Certainty: b.Certainty, Least: b.Least,
+	out = bisect.Outcome{Format: bisect.Format, Verdict: bisect.Open, Build: b.Build, Guests: b.Guests, Certainty: b.Certainty, Least: b.Least,
 		Network: b.Study.Networks[0].Kind, Probe: b.Study.Probes[0].Name, Steps: []bisect.Step{}}
+	if b.Guests != nil {
+		askedKernels(&out)
+		return out, nil
+	}
 	if out.Repo, err = b.git(ctx, b.Repo, "rev-parse", "--show-toplevel"); err != nil {
 		return out, failure.Usage.Errorf("--repo %s: %w", b.Repo, err)
 	}
@@ -87,7 +91,7 @@ func (b *bisection) tree() string {
 }
 
 func (b *bisection) removeTree() {
-	if os.RemoveAll(b.tree()) == nil {
+	if b.Guests == nil && os.RemoveAll(b.tree()) == nil {
 		_, _ = b.git(context.Background(), b.Repo, "worktree", "prune") // the next one does, too
 	}
 }
@@ -103,7 +107,7 @@ func (b *bisection) sweep() {
 
 // programs is the directory of a candidate's programs.
 func (b *bisection) programs(candidate int) string {
-	return filepath.Join(b.Dir, programsDir, short(b.out.Hash(candidate)))
+	return filepath.Join(b.Dir, programsDir, b.out.Name(b.out.Hash(candidate)))
 }
 
 // build makes the programs of a candidate, once. It returns why it cannot.

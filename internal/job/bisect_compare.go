@@ -20,38 +20,59 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/report/several"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/record"
 )
 
-// compare measures two candidates in one run, block by block, and learns from it. A candidate whose trials fail is skipped.
+// compare measures two candidates side by side, and learns from it. A candidate whose trials fail is skipped.
 func (b *bisection) compare(ctx context.Context, base, other int) error {
 	names := b.names(base, other)
 	dir := filepath.Join(comparisonsDir, fmt.Sprintf("%03d-%s-%s", len(b.out.Steps)+1, names[0], names[1]))
 	b.Tell.Say(lang.T("comparison %d: %s with %s", len(b.out.Steps)+1, names[0], names[1]))
-	if err := b.measure(ctx, filepath.Join(b.Dir, dir), b.pair(names, base, other)); err != nil {
+	pair, more := b.builds, "--blocks"
+	if b.Guests != nil {
+		pair, more = b.kernels, "--pairs"
+	}
+	x, err := pair(ctx, dir, names, base, other)
+	if err != nil || x.N == 0 {
 		return err
+	}
+	c, ok := bisect.Of(base, other, x.Interval)
+	if !ok {
+		return b.skip(other, "its ratio has no interval, as of too few trials: measure more "+more)
+	}
+	b.search.Add(c)
+	b.out.Metric, b.out.Unit = x.metric, x.unit
+	b.out.Steps = append(b.out.Steps, bisect.Step{Base: b.out.Hash(base), Other: b.out.Hash(other), Ratio: x.Interval, Dir: dir, Posterior: b.search.Posterior()})
+	v := b.search.Verdict()
+	b.Tell.Say(lang.T("ratio %.3f [%.3f, %.3f]; most probable now: %s (%.1f %%)", x.Center, x.Lo, x.Hi, b.called(v), 100*min(v.P, 0.999)))
+	return nil
+}
+
+// A ratio is that of a value of two candidates; N is 0 if one was skipped.
+type ratio struct {
+	stat.Interval
+	metric record.Quantity
+	unit   string
+}
+
+// builds compares two builds in one run, which dir names below the directory of the search.
+func (b *bisection) builds(ctx context.Context, dir string, names []string, base, other int) (ratio, error) {
+	if err := b.measure(ctx, filepath.Join(b.Dir, dir), b.pair(names, base, other)); err != nil {
+		return ratio{}, err
 	}
 	a, err := Load(filepath.Join(b.Dir, dir), false)
 	if err != nil {
-		return err
+		return ratio{}, err
 	}
 	t, row := rowOf(a, names[1])
 	if row == nil || row.Ratio.N == 0 {
-		return b.broken(a, names, base, other)
+		return ratio{}, b.broken(a, names, base, other)
 	}
-	c, ok := bisect.Of(base, other, row.Ratio)
-	if !ok {
-		return b.skip(other, "its ratio has no interval, as of too few trials: measure more --blocks")
-	}
-	b.search.Add(c)
-	b.out.Metric, b.out.Unit = t.Metric, t.Unit
-	b.out.Steps = append(b.out.Steps, bisect.Step{Base: b.out.Hash(base), Other: b.out.Hash(other), Ratio: row.Ratio, Dir: dir, Posterior: b.search.Posterior()})
-	v := b.search.Verdict()
-	b.Tell.Say(lang.T("ratio %.3f [%.3f, %.3f]; most probable now: %s (%.1f %%)", row.Ratio.Center, row.Ratio.Lo, row.Ratio.Hi, b.called(v), 100*min(v.P, 0.999)))
-	return nil
+	return ratio{row.Ratio, t.Metric, t.Unit}, nil
 }
 
 // called names a verdict.
@@ -60,9 +81,11 @@ func (b *bisection) called(v bisect.Verdict) lang.Text {
 	case v.Last == 0:
 		return lang.T("no change")
 	case v.First == v.Last:
-		return lang.Text(short(b.out.Hash(v.Last)))
+		return lang.Text(b.out.Name(b.out.Hash(v.Last)))
+	case b.Guests != nil:
+		return lang.T("one of %d kernels up to %s", v.Last-v.First+1, b.out.Name(b.out.Hash(v.Last)))
 	}
-	return lang.T("one of %d commits up to %s", v.Last-v.First+1, short(b.out.Hash(v.Last)))
+	return lang.T("one of %d commits up to %s", v.Last-v.First+1, b.out.Name(b.out.Hash(v.Last)))
 }
 
 // pair returns the study with a network for each candidate, which prefers its programs.
@@ -174,7 +197,7 @@ func (b *bisection) writePage() error {
 	return store.WriteFile(filepath.Join(b.Dir, bisectPage), html.Bytes())
 }
 
-// OneCell returns an error for a study that compares more than programs.
+// OneCell returns an error for a study that a search cannot measure: it compares candidates by one value.
 func OneCell(s study.Study) error {
 	var have []string
 	for _, u := range s.Networks {
@@ -182,13 +205,13 @@ func OneCell(s study.Study) error {
 	}
 	switch {
 	case len(s.Networks) != 1:
-		return failure.Usage.Errorf("the study has %d networks (%s), and programs are compared in one: choose it with -n", len(have), strings.Join(have, ", "))
+		return failure.Usage.Errorf("the study has %d networks (%s), and a search measures one: choose it with -n", len(have), strings.Join(have, ", "))
 	case len(s.Probes) != 1:
-		return failure.Usage.Errorf("the study has %d probes, and programs are compared by one: choose it with -p", len(s.Probes))
+		return failure.Usage.Errorf("the study has %d probes, and a search measures by one: choose it with -p", len(s.Probes))
 	case len(s.Factors) > 0:
-		return failure.Usage.Errorf("the study varies %s, and programs are compared under one condition: set it as an option of the network or the probe", strings.Join(slices.Sorted(maps.Keys(s.Factors)), ", "))
+		return failure.Usage.Errorf("the study varies %s, and a search measures under one condition: set it as an option of the network or the probe", strings.Join(slices.Sorted(maps.Keys(s.Factors)), ", "))
 	case s.Target.Exists():
-		return failure.Usage.Errorf("weir runs programs of its choice in the lab only: leave out --ssh and --kube")
+		return failure.Usage.Errorf("a search measures in the lab only: leave out --ssh and --kube")
 	}
 	return nil
 }

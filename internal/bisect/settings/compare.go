@@ -159,7 +159,7 @@ var reasons = []struct {
 	keys []string
 	why  lang.Text
 }{
-	{strings.Fields("kernel kernelVersion distribution machine"), lang.T("another kernel: run the study in a virtual machine with each (weir run --in-vm --kernel DIR), and compare")},
+	{strings.Fields("kernel kernelVersion distribution machine"), lang.T("another kernel: compare them in virtual machines (weir bisect kernels)")},
 	{strings.Fields("cpu cpus smt governors hypervisor guest product memory cpuLimit clocksource mitigations"), lang.T("of the machine: run the study on each, and compare")},
 	{strings.Fields("devices"), lang.T("a device of the machine, which the lab has not")},
 	{strings.Fields("weir rootless"), lang.T("of weir itself: measure both with one version, and compare")},

@@ -17,9 +17,13 @@ const mostCurves = 5
 // The table of commits ends with mostSuspects, and at a probability of leastSuspect.
 const mostSuspects, leastSuspect = 12, 0.001
 
-// Bisection is the page of a search among commits.
+// Bisection is the page of a search among commits or kernels.
 func Bisection(o *bisect.Outcome) *doc.Document {
-	d := &doc.Document{Question: say("Which commit changed %s of %s?", o.Probe, o.Network), Answer: bisected(o)}
+	one, _ := among(o)
+	d := &doc.Document{Question: say("Which %s changed %s of %s?", one, o.Probe, o.Network), Answer: bisected(o)}
+	if o.Guests != nil && o.Guests.Emulated {
+		d.Answer = append(d.Answer, say("QEMU emulated the guests (TCG). Ratios then mostly reflect the cost of emulation, so a kernel can change it on hardware and not here, or the reverse: repeat the search where KVM works."))
+	}
 	answer := doc.Section{ID: "answer", Title: say("Answer"), Box: true}
 	for _, text := range d.Answer {
 		answer.Lines = append(answer.Lines, doc.Line{Text: text})
@@ -32,15 +36,20 @@ func Bisection(o *bisect.Outcome) *doc.Document {
 	return d
 }
 
-// brief is a commit in tables and sentences.
-func brief(hash string) string { return hash[:min(len(hash), 12)] }
+// among is what o searches, one and several.
+func among(o *bisect.Outcome) (one, many string) {
+	if o.Guests != nil {
+		return say("kernel"), say("kernels")
+	}
+	return say("commit"), say("commits")
+}
 
-// named is a commit with its subject.
+// named is a candidate with its subject.
 func named(o *bisect.Outcome, hash string) string {
 	if i := o.Candidate(hash); i > 0 {
-		return brief(hash) + " (" + o.Commits[i-1].Subject + ")"
+		return o.Name(hash) + " (" + o.Commits[i-1].Subject + ")"
 	}
-	return brief(hash)
+	return o.Name(hash)
 }
 
 // percent is a probability, which is never certainty.
@@ -54,22 +63,22 @@ func percent(p float64) string {
 // bisected answers the question.
 func bisected(o *bisect.Outcome) (out []string) {
 	n, p := len(o.Commits), percent(o.P)
+	one, many := among(o)
 	switch {
 	case o.Verdict == bisect.None:
-		return []string{say("None found: no commit of %d, %s to %s, changes it by %s or more (probability %s).", n, brief(o.Good), brief(o.Bad), prose.Percent(o.Least), p)}
+		return []string{say("None found: no %s of %d, %s to %s, changes it by %s or more (probability %s).", one, n, o.Name(o.Good), o.Name(o.Bad), prose.Percent(o.Least), p)}
 	case o.Verdict == bisect.Open && o.First == "":
-		return []string{say("Not decided after %s: that none of %d commits changes it by %s or more has a probability of %s.", prose.Count(len(o.Steps), "comparison"), n, prose.Percent(o.Least), p)}
+		return []string{say("Not decided after %s: that none of %d %s changes it by %s or more has a probability of %s.", prose.Count(len(o.Steps), "comparison"), n, many, prose.Percent(o.Least), p)}
 	case o.Verdict == bisect.Open:
-		out = append(out, say("Not decided after %s. The most probable commit is %s, with a probability of %s.", prose.Count(len(o.Steps), "comparison"), named(o, o.Last), p))
+		out = append(out, say("Not decided after %s. The most probable %s is %s, with a probability of %s.", prose.Count(len(o.Steps), "comparison"), one, named(o, o.Last), p))
 	case o.First == o.Last:
-		out = append(out, say("Commit %s changed it (probability %s).", named(o, o.Last), p))
+		out = append(out, say("The %s %s changed it (probability %s).", one, named(o, o.Last), p))
 	default:
-		out = append(out, say("One of %d commits changed it, from %s to %s (probability %s). Those before the last cannot be measured.",
-			o.Candidate(o.Last)-o.Candidate(o.First)+1, named(o, o.First), named(o, o.Last), p))
+		out = append(out, say("One of %d %s changed it, from %s to %s (probability %s). Those before the last cannot be measured.",
+			o.Candidate(o.Last)-o.Candidate(o.First)+1, many, named(o, o.First), named(o, o.Last), p))
 	}
 	if o.Change.N > 0 {
-		base := brief(o.Hash(o.Candidate(o.First) - 1))
-		text := say("In one run, %s ÷ %s is %s", brief(o.Last), base, prose.Times(o.Change))
+		text := say("Next to each other, %s ÷ %s is %s", o.Name(o.Last), o.Name(o.Hash(o.Candidate(o.First)-1)), prose.Times(o.Change))
 		switch worse := (o.Change.Center > 1) == o.Metric.LowerIsBetter(o.Unit); {
 		case o.Change.Lo <= 1 && o.Change.Hi >= 1:
 			out = append(out, text+".")
@@ -80,7 +89,7 @@ func bisected(o *bisect.Outcome) (out []string) {
 		}
 	}
 	if o.Partly() {
-		out = append(out, say("The whole change from %s to %s is %s, so other commits changed it, too: search before and after this one.", brief(o.Good), brief(o.Bad), prose.Times(o.Whole)))
+		out = append(out, say("The whole change from %s to %s is %s, so other %s changed it, too: search before and after this one.", o.Name(o.Good), o.Name(o.Bad), prose.Times(o.Whole), many))
 	}
 	return out
 }
@@ -110,12 +119,13 @@ func byProbability(o *bisect.Outcome, most int) (all []int) {
 
 // probabilities shows how the comparisons moved what is probable.
 func probabilities(o *bisect.Outcome) doc.Section {
+	one, many := among(o)
 	s := doc.Section{ID: "probabilities", Title: say("How the probabilities moved"),
-		About: say("Each comparison is the one that tells most at that moment. The curves are the most probable commits at the end.")}
+		About: say("Each comparison is the one that tells most at that moment. The curves are the most probable %s at the end.", many)}
 	if len(o.Steps) == 0 {
 		return s
 	}
-	sweep := chart.Sweep{X: say("comparisons"), Y: say("probability, %"), Alt: say("probability of the most probable commits after each comparison")}
+	sweep := chart.Sweep{X: say("comparisons"), Y: say("probability, %"), Alt: say("probability of the most probable %s after each comparison", many)}
 	shown := byProbability(o, mostCurves)
 	if !slices.Contains(shown, 0) {
 		shown = append(shown[:len(shown)-1], 0)
@@ -123,7 +133,7 @@ func probabilities(o *bisect.Outcome) doc.Section {
 	for color, i := range shown {
 		c := chart.Curve{Name: say("no change"), Color: color + 1}
 		if i > 0 {
-			c.Name = brief(o.Hash(i))
+			c.Name = o.Name(o.Hash(i))
 		}
 		prior := 50.0
 		if i > 0 {
@@ -137,7 +147,7 @@ func probabilities(o *bisect.Outcome) doc.Section {
 		}
 		sweep.Curves = append(sweep.Curves, c)
 	}
-	s.Figures = []doc.Figure{{ID: "posterior", Caption: say("Probability that a commit made the change, after each comparison"), Chart: sweep}}
+	s.Figures = []doc.Figure{{ID: "posterior", Caption: say("Probability that a %s made the change, after each comparison", one), Chart: sweep}}
 	return s
 }
 
@@ -145,6 +155,11 @@ func probabilities(o *bisect.Outcome) doc.Section {
 func comparisons(o *bisect.Outcome) doc.Section {
 	s := doc.Section{ID: "comparisons", Title: say("Comparisons"),
 		About: say("Both candidates of a comparison alternate in random order within each block of one run. The ratio is paired within blocks; the link leads to the run's report.")}
+	report := func(x bisect.Step) string { return path.Join(x.Dir, "report.html") }
+	if o.Guests != nil {
+		report = func(x bisect.Step) string { return path.Join(x.Dir, o.RunDir(1, x.Base), "report.html") }
+		s.About = say("A comparison is %d pairs of runs. In each pair, both kernels boot in random order, and the ratio is the mean of the pairs. The link leads to the report of one run.", o.Guests.Pairs)
+	}
 	if len(o.Steps) == 0 {
 		return s
 	}
@@ -152,10 +167,10 @@ func comparisons(o *bisect.Outcome) doc.Section {
 	s.Tables = []doc.Table{doc.Tabulate("comparisons-table",
 		doc.Layout(doc.Column{Head: say("run"), Left: true, Keep: 9}, o.Steps, func(x bisect.Step) doc.Cell {
 			number++
-			return doc.Cell{Text: fmt.Sprint(number), Link: path.Join(x.Dir, "report.html")}
+			return doc.Cell{Text: fmt.Sprint(number), Link: report(x)}
 		}),
-		doc.Names(say("base"), o.Steps, func(x bisect.Step) string { return brief(x.Base) }),
-		doc.Names(say("candidate"), o.Steps, func(x bisect.Step) string { return brief(x.Other) }),
+		doc.Names(say("base"), o.Steps, func(x bisect.Step) string { return o.Name(x.Base) }),
+		doc.Names(say("candidate"), o.Steps, func(x bisect.Step) string { return o.Name(x.Other) }),
 		doc.Layout(doc.Column{Head: say("ratio"), Base: "1", Kind: "ratio", Keep: 9}, o.Steps, func(x bisect.Step) doc.Cell { return doc.RatioCell(x.Ratio, prose.Digits(x.Ratio)) }),
 		doc.Layout(doc.Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 9}, o.Steps, func(x bisect.Step) doc.Cell {
 			return doc.IntervalCell(x.Ratio, 1, prose.Digits(x.Ratio))
@@ -165,6 +180,11 @@ func comparisons(o *bisect.Outcome) doc.Section {
 
 // suspects is the table of the most probable commits.
 func suspects(o *bisect.Outcome) doc.Section {
+	one, many := among(o)
+	subject := say("subject")
+	if o.Guests != nil {
+		subject = say("image")
+	}
 	var rows []bisect.Commit
 	for _, i := range byProbability(o, mostSuspects) {
 		if i > 0 && o.Commits[i-1].P >= leastSuspect {
@@ -174,18 +194,18 @@ func suspects(o *bisect.Outcome) doc.Section {
 	if rows == nil {
 		return doc.Section{}
 	}
-	return doc.Section{ID: "commits", Title: say("The most probable commits"), Tables: []doc.Table{doc.Tabulate("commits-table",
-		doc.Names(say("commit"), rows, func(c bisect.Commit) string { return brief(c.Hash) }),
+	return doc.Section{ID: "commits", Title: say("The most probable %s", many), Tables: []doc.Table{doc.Tabulate("commits-table",
+		doc.Names(one, rows, func(c bisect.Commit) string { return o.Name(c.Hash) }),
 		doc.Layout(doc.Column{Head: say("probability"), Keep: 9}, rows, func(c bisect.Commit) doc.Cell { return doc.Cell{Text: percent(c.P), Value: doc.Number(c.P)} }),
-		doc.Layout(doc.Column{Head: say("subject"), Left: true, Keep: 5}, rows, func(c bisect.Commit) doc.Cell { return doc.Cell{Text: c.Subject} }))}}
+		doc.Layout(doc.Column{Head: subject, Left: true, Keep: 5}, rows, func(c bisect.Commit) doc.Cell { return doc.Cell{Text: c.Subject} }))}}
 }
 
 // skipped lists what could not be measured.
 func skipped(o *bisect.Outcome) doc.Section {
-	s := doc.Section{ID: "skipped", Title: say("Skipped commits"), About: say("These do not build, or their trials fail. A skipped commit is told from the next one only together with it.")}
+	s := doc.Section{ID: "skipped", Title: say("Skipped"), About: say("These do not build or boot, or their trials fail. One that is skipped is told from the next only together with it.")}
 	for _, c := range o.Commits {
 		if c.Skipped != "" {
-			s.Facts = append(s.Facts, doc.Fact{Key: brief(c.Hash), Value: c.Skipped})
+			s.Facts = append(s.Facts, doc.Fact{Key: o.Name(c.Hash), Value: c.Skipped})
 		}
 	}
 	return s
@@ -193,12 +213,13 @@ func skipped(o *bisect.Outcome) doc.Section {
 
 // howSure states what the probabilities rest on.
 func howSure(o *bisect.Outcome) doc.Section {
+	one, many := among(o)
 	return doc.Section{ID: "method", Title: say("How sure this is"), Notes: []string{
-		say("Before the first comparison, no change has a probability of 50 %, and each commit an equal part of the rest; small changes are more probable than large ones."),
-		say("One commit is taken to make the whole change. Several smaller changes can each be missed, or the largest is blamed."),
+		say("Before the first comparison, no change has a probability of 50 %%, and each %s an equal part of the rest; small changes are more probable than large ones.", one),
+		say("One %s is taken to make the whole change. Several smaller changes can each be missed, or the largest is blamed.", one),
 		say("The error of a comparison is that of its paired ratio, and a spread between runs: 1 % is expected, and the comparisons correct it."),
-		say("The search ends at a probability of %s, and blames a commit only after a run that compares it with the one before. Where the above holds, at most %s of blamed commits are wrong.",
-			prose.Percent(o.Certainty), prose.Percent(1-o.Certainty)),
+		say("The search ends at a probability of %s, and blames a %s only after it is compared with the one before. Where the above holds, at most %s of blamed %s are wrong.",
+			prose.Percent(o.Certainty), one, prose.Percent(1-o.Certainty), many),
 		say("Changes below %s count as none.", prose.Percent(o.Least)),
 	}}
 }

@@ -9,6 +9,17 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 )
 
+// Err returns why no guest can start here, whatever its kernel; nil if one can.
+func Err() error {
+	_, err := findQEMU()
+	if err == nil {
+		if err = checkStatic("/proc/self/exe"); err != nil {
+			err = fmt.Errorf("this program %w", err)
+		}
+	}
+	return err
+}
+
 // Checks checks what a guest needs, in a fixed order. It starts no guest.
 func Checks() []facts.Check {
 	check := func(name, found string, err error) facts.Check {

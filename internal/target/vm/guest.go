@@ -171,14 +171,25 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 	return g, nil
 }
 
+// Lost is a guest that did not start, or that ended before its command did.
+type Lost struct {
+	Why     error
+	Console string // its last lines; "" if it printed none
+}
+
+func (l Lost) Error() string {
+	if l.Console == "" {
+		return l.Why.Error()
+	}
+	return fmt.Sprintf("%v; the last lines of its console:\n%s", l.Why, l.Console)
+}
+
+func (l Lost) Unwrap() error { return l.Why }
+
 // explain ends the guest and adds the end of its console to err.
 func (g *Guest) explain(what string, err error) error {
 	g.Close() // completes the console
-	err = fmt.Errorf("%s (%s, %s): %w", what, here.program, g.Accel, err)
-	if last := g.console.String(); last != "" {
-		err = fmt.Errorf("%w; the last lines of its console:\n%s", err, last)
-	}
-	return err
+	return Lost{fmt.Errorf("%s (%s, %s): %w", what, here.program, g.Accel, err), g.console.String()}
 }
 
 // Run runs argv in dir with this process's environment and returns its exit status. Call it once.

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -286,6 +288,47 @@ func TestNeverReady(t *testing.T) {
 	for who, err := range heard(t, m, socket) {
 		if err == nil || !strings.Contains(err.Error(), "it was not ready within 100ms") || !strings.Contains(err.Error(), "my last words") {
 			t.Errorf("%s has heard %v", who, err)
+		}
+	}
+}
+
+// A kernel that a user names is a package's directory, or an image whose header says what it is.
+func TestKernelAt(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name string, b []byte) string {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, b, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	x86 := make([]byte, 0x400)
+	copy(x86[0x202:], "HdrS")
+	x86[0x20e], x86[0x20f] = 0, 1 // at 0x300
+	copy(x86[0x300:], "6.9.0-mine (me@here) #1 SMP\x00")
+	arm := make([]byte, 0x100)
+	copy(arm[56:], "ARM\x64")
+	image, foreign, version := put("boot/bzImage", x86), put("boot/vmlinuz-6.9.0-arm", arm), "6.9.0-mine"
+	if runtime.GOARCH == "arm64" {
+		image, foreign, version = put("boot/vmlinuz-6.9.0-mine", arm), put("boot/bzImage", x86), "6.9.0-mine"
+	}
+	if _, err := KernelAt(image); err == nil || !strings.Contains(err.Error(), "no lib/modules/"+version+"/modules.dep") {
+		t.Errorf("without modules: %v", err)
+	}
+	var builtin []byte
+	for _, m := range essential {
+		builtin = append(builtin, "kernel/"+m+".ko\n"...)
+	}
+	modules := filepath.Dir(put("lib/modules/"+version+"/modules.builtin", builtin))
+	put("lib/modules/"+version+"/modules.dep", nil)
+	for _, name := range []string{image, image + ":" + modules} {
+		if k, err := KernelAt(name); err != nil || k.Version != version || k.Image != image || k.Modules != modules {
+			t.Errorf("%s: %+v, %v", name, k, err)
+		}
+	}
+	for name, want := range map[string]string{put("text", []byte("no kernel")): "is no kernel", foreign: "is a kernel for", filepath.Join(dir, "none"): "no such file"} {
+		if _, err := KernelAt(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
 }

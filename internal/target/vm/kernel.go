@@ -2,11 +2,16 @@ package vm
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,6 +76,78 @@ func numbers(image string) (ns []int) {
 	return ns
 }
 
+// KernelAt returns the kernel that a user names: a directory, as of FindKernel; an image; or IMAGE:MODULES, with the
+// kernel's lib/modules/VERSION. Without it, modules are beside the image's directory, as in a package, or installed.
+func KernelAt(name string) (Kernel, error) {
+	image, modules := name, ""
+	info, err := os.Stat(name)
+	if i := strings.LastIndexByte(name, ':'); err != nil && i > 0 {
+		image, modules = name[:i], name[i+1:]
+		info, err = os.Stat(image)
+	}
+	if err != nil {
+		return Kernel{}, err
+	}
+	if info.IsDir() && modules == "" {
+		return FindKernel(name)
+	}
+	k := Kernel{Version: strings.TrimPrefix(filepath.Base(cmp.Or(modules, image)), "vmlinuz-")}
+	if err := k.identify(image); err != nil {
+		return k, err
+	}
+	if k.Image, err = filepath.Abs(image); err != nil {
+		return k, err
+	}
+	if modules == "" {
+		return k.complete(filepath.Dir(filepath.Dir(k.Image)), "/")
+	}
+	if modules, err = filepath.Abs(modules); err == nil {
+		err = k.from(modules)
+	}
+	return k, err
+}
+
+// release is what the name of a kernel can be: it becomes part of paths.
+var release = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+~_-]*$`)
+
+// identify returns an error unless a file is a kernel for guests of this machine, and takes its version from it if it has
+// one: an x86 kernel says it (Documentation/arch/x86/boot.rst, kernel_version), and one for arm64 does not
+// (Documentation/arch/arm64/booting.rst).
+func (k *Kernel) identify(image string) error {
+	f, err := os.Open(image)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 0x200+1<<16+256)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s: %w", image, err)
+	}
+	arch := ""
+	switch head = head[:n]; {
+	case n > 0x210 && string(head[0x202:0x206]) == "HdrS":
+		arch = "amd64"
+		if at := int(binary.LittleEndian.Uint16(head[0x20e:])); at > 0 && 0x200+at < n {
+			text, _, _ := bytes.Cut(head[0x200+at:], []byte{0})
+			if words := strings.Fields(string(text)); len(words) > 0 {
+				k.Version = words[0]
+			}
+		}
+	case n > 60 && string(head[56:60]) == "ARM\x64":
+		arch = "arm64"
+	default:
+		return fmt.Errorf("%s is no kernel: want what a package has as vmlinuz, or a build as bzImage (x86) or Image (arm64)", image)
+	}
+	switch {
+	case arch != runtime.GOARCH:
+		return fmt.Errorf("%s is a kernel for %s, and guests of this machine need one for %s", image, arch, runtime.GOARCH)
+	case !release.MatchString(k.Version):
+		return fmt.Errorf("%s: %q is no version of a kernel", image, k.Version)
+	}
+	return nil
+}
+
 func kernel(dir, image string) (Kernel, error) {
 	k := Kernel{Image: image, Version: strings.TrimPrefix(filepath.Base(image), "vmlinuz-")}
 	f, err := os.Open(image) // on Ubuntu only root can read kernels
@@ -78,23 +155,39 @@ func kernel(dir, image string) (Kernel, error) {
 		return k, err
 	}
 	f.Close()
-	for _, lib := range []string{"lib", "usr/lib"} {
-		k.Modules = filepath.Join(dir, lib, "modules", k.Version)
-		dep, err := os.ReadFile(filepath.Join(k.Modules, "modules.dep"))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+	return k.complete(dir)
+}
+
+// complete finds the kernel's modules below one of dirs.
+func (k Kernel) complete(dirs ...string) (Kernel, error) {
+	for _, dir := range dirs {
+		for _, lib := range []string{"lib", "usr/lib"} {
+			err := k.from(filepath.Join(dir, lib, "modules", k.Version))
+			if !errors.Is(err, fs.ErrNotExist) {
+				return k, err
+			}
 		}
-		if err != nil {
-			return k, err
-		}
-		builtin, err := os.ReadFile(filepath.Join(k.Modules, "modules.builtin"))
-		if err != nil {
-			return k, err
-		}
-		k.load, err = loadOrder(dep, builtin, essential)
-		return k, err
 	}
-	return k, fmt.Errorf("no lib/modules/%s/modules.dep: /sbin/depmod -b %s %s (package kmod) makes it", k.Version, dir, k.Version)
+	return k, fmt.Errorf("no lib/modules/%s/modules.dep: /sbin/depmod -b %s %s (package kmod) makes it", k.Version, dirs[0], k.Version)
+}
+
+// from reads which modules the kernel must load, and from where.
+func (k *Kernel) from(modules string) error {
+	modules, err := filepath.EvalSymlinks(modules) // a guest resolves them below another root
+	if err != nil {
+		return err
+	}
+	dep, err := os.ReadFile(filepath.Join(modules, "modules.dep"))
+	if err != nil {
+		return err
+	}
+	builtin, err := os.ReadFile(filepath.Join(modules, "modules.builtin"))
+	if err != nil {
+		return err
+	}
+	k.Modules = modules
+	k.load, err = loadOrder(dep, builtin, essential)
+	return err
 }
 
 // loadOrder returns the files of the named modules in loading order, from the lists of depmod(8)

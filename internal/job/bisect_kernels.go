@@ -1,0 +1,212 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/bisect"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/target/vm"
+	"github.com/weir-bench/weir/record"
+)
+
+// Kernels returns the kernels that files or directories name, as vm.KernelAt reads them: two or more, all different.
+func Kernels(names []string) (all []bisect.Kernel, err error) {
+	if len(names) < 2 {
+		return nil, failure.Usage.Errorf("%d of at least 2 kernels: give GOOD and BAD, and those between them in their order", len(names))
+	}
+	first := map[string]string{}
+	for _, name := range names {
+		k, err := vm.KernelAt(name)
+		if err != nil {
+			return nil, failure.Usage.Errorf("kernel %s: %w", name, err)
+		}
+		hash, err := hashOf(k.Image)
+		if err != nil {
+			return nil, failure.Environment.Of(err)
+		}
+		if other, ok := first[hash]; ok {
+			return nil, failure.Usage.Errorf("%s is the same kernel as %s: give each once", name, other)
+		}
+		first[hash] = name
+		all = append(all, bisect.Kernel{Version: k.Version, Image: k.Image, Modules: k.Modules, Hash: hash})
+	}
+	return all, nil
+}
+
+func hashOf(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return fmt.Sprintf("%x", h.Sum(nil)), err
+}
+
+// unchanged returns an error if a kernel is not what it was when the search began.
+func unchanged(k bisect.Kernel) error {
+	hash, err := hashOf(k.Image)
+	if err == nil && hash != k.Hash {
+		err = fmt.Errorf("%s has changed since the search began: put it back, or begin another search with another -o", k.Image)
+	}
+	return failure.Environment.Of(err)
+}
+
+// askedKernels writes down among which kernels to search.
+func askedKernels(out *bisect.Outcome) {
+	all := out.Guests.Kernels
+	out.Build, out.Good, out.Bad = []string{}, all[0].Hash, all[len(all)-1].Hash
+	for _, k := range all[1:] {
+		out.Commits = append(out.Commits, bisect.Commit{Hash: k.Hash, Subject: k.Image})
+	}
+}
+
+// guestsOf is what was asked for of guests: equal for the same search.
+func guestsOf(o bisect.Outcome) string {
+	if o.Guests == nil {
+		return ""
+	}
+	g := *o.Guests
+	g.Emulated = false
+	j, _ := json.Marshal(g) // strings and numbers
+	return string(j)
+}
+
+// kernels compares two kernels by pairs of runs. Both kernels of a pair boot for it, one right after the other in random
+// order: what a boot decides, such as where the kernel lies in memory, is then part of how much the pairs differ.
+func (b *bisection) kernels(ctx context.Context, dir string, _ []string, base, other int) (x ratio, err error) {
+	seed := sha256.Sum256([]byte(b.out.Good + b.out.Bad))
+	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:]), uint64(len(b.out.Steps))))
+	candidates := []int{base, other}
+	var ratios []float64
+	for n := range b.out.Guests.Pairs {
+		var values [2]float64
+		for _, i := range rng.Perm(2) {
+			run := filepath.Join(b.Dir, dir, b.out.RunDir(n+1, b.out.Hash(candidates[i])))
+			a, err := b.guest(ctx, run, b.out.Guests.Kernels[candidates[i]])
+			if why := lastWords(err); why != "" && ctx.Err() == nil {
+				return ratio{}, b.skip(candidates[i], why)
+			}
+			if err != nil {
+				return ratio{}, err
+			}
+			t, row := rowOf(a, b.Study.Networks[0].Name)
+			if row == nil || row.Value.N == 0 || row.Value.Center <= 0 {
+				return ratio{}, b.skip(candidates[i], whyNone(a))
+			}
+			values[i], x.metric, x.unit = row.Value.Center, t.Metric, t.Unit
+			b.out.Guests.Emulated = b.out.Guests.Emulated || emulated(a)
+		}
+		ratios = append(ratios, values[1]/values[0])
+		b.Tell.Say(lang.T("pair %d of %d: ratio %.3f", n+1, b.out.Guests.Pairs, ratios[n]))
+	}
+	x.Interval = stat.LogMean(ratios, bisectConfidence)
+	return x, nil
+}
+
+// bisectConfidence is that of the intervals of comparisons, each by itself.
+const bisectConfidence = 0.95
+
+// whyNone is why no trial of a run counts.
+func whyNone(a *account.Account) (why string) {
+	why = "no trial has a value"
+	for _, r := range a.Results {
+		if r.Reason != "" {
+			why = r.Reason
+		}
+	}
+	return why
+}
+
+func emulated(a *account.Account) bool {
+	for _, r := range a.Results {
+		if record.Guest.Of(r.Observed) == "qemu-tcg" {
+			return true
+		}
+	}
+	return false
+}
+
+// lastWords says why a guest ended, with the last line of its console; "" if err is of something else.
+func lastWords(err error) string {
+	var lost vm.Lost
+	var left insideError
+	switch {
+	case errors.As(err, &left):
+		return left.Error()
+	case !errors.As(err, &lost):
+		return ""
+	case lost.Console == "":
+		return lost.Why.Error()
+	}
+	return fmt.Sprintf("%v; its last words: %s", lost.Why, lastLine([]byte(lost.Console)))
+}
+
+// An insideError is why a guest that booted cannot complete a run: the last line of the weir in it.
+type insideError string
+
+func (e insideError) Error() string {
+	return cmp.Or(string(e), "weir failed in its guest, and did not say why")
+}
+
+// inGuest completes a run in a guest, in this process: a lost guest is then told from other errors.
+func (b *bisection) inGuest(ctx context.Context, dir string, k bisect.Kernel) (*account.Account, error) {
+	if done, err := finished(dir); done || err != nil {
+		if err != nil {
+			return nil, failure.Environment.Of(err)
+		}
+		return Load(dir, false)
+	}
+	var said tailOf
+	machine := func() (vm.Machine, error) {
+		found, err := vm.KernelAt(k.Image + ":" + k.Modules)
+		return vm.Machine{Kernel: found, CPUs: b.out.Guests.CPUs, Memory: b.out.Guests.Memory}, failure.Environment.Of(err)
+	}
+	r := runner{RunOptions{Caller: b.Caller, At: place.Lab, Study: b.Study, Dir: dir, ResumeCmd: b.again(), VM: &VM{Machine: machine, Stdout: io.Discard, Stderr: &said}}}
+	r.Tell = quiet{}
+	if started(dir) {
+		var err error
+		r.Resume, r.First = dir, dir
+		if r.Study, err = StoredStudy(dir); err != nil {
+			return nil, err
+		}
+	} else if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return nil, failure.Environment.Of(err)
+	}
+	a, err := r.complete(ctx, false)
+	if err != nil && err.Error() == "" { // failure.Ended
+		err = insideError(lastLine(said))
+	}
+	return a, err
+}
+
+// quiet says nothing of a run: the search says what came of it.
+type quiet struct{}
+
+func (quiet) Say(lang.Text)     {}
+func (quiet) Warn(...lang.Text) {}
+func (quiet) Note(lang.Text)    {}
+
+// A tailOf keeps the end of what is written to it.
+type tailOf []byte
+
+func (t *tailOf) Write(p []byte) (int, error) {
+	*t = append(*t, p...)
+	*t = (*t)[max(0, len(*t)-4096):]
+	return len(p), nil
+}
