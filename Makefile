@@ -43,7 +43,7 @@ dist: ## build a release in dist/: archives, packages, an image, checksums
 dist-test: dist ## install that release in clean file systems, run it there, and build it again
 	./scripts/dist-test
 
-test: tools check dist-test ## run all tests, with the real tools
+test: tools check dist-test interop ## run all tests, with the real tools
 	./scripts/test
 
 tools: ## install missing tools that the tests need
@@ -81,6 +81,10 @@ $(BUILT)/weirkube-$(KUBE):
 	GOCACHE=$$temp/cache go build -trimpath -o $$temp/weirkube -ldflags "-s -w -X $$version.gitVersion=$(KUBE) \
 		-X $$version.gitMajor=1 -X $$version.gitMinor=$(word 2,$(subst ., ,$(KUBE))) -X $$version.gitTreeState=clean" . && \
 	mv $$temp/weirkube $@
+
+.PHONY: interop
+interop: ## check weir's gRPC against grpc-go, both ways
+	cd tools/grpc && go test -count=1 ./...
 
 .PHONY: axe
 axe: $(BUILT)/axe-$(AXE).js ## get axe-core, which checks the accessibility of pages

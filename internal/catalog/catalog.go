@@ -212,6 +212,7 @@ var Probes = map[string]func() probe.Probe{
 	"tls-connect":  func() probe.Probe { return &probe.HTTPRR{TLS: true, Connect: true} },
 	"tls-resume":   func() probe.Probe { return &probe.HTTPRR{TLS: true, Connect: true, Resume: true} },
 	"h2-rr":        func() probe.Probe { return &probe.HTTPRR{H2: true} },
+	"grpc-rr":      func() probe.Probe { return &probe.HTTPRR{GRPC: true} },
 	"dns-rr":       func() probe.Probe { return &probe.DNSRR{} },
 	"dns-tcp":      func() probe.Probe { return &probe.DNSRR{TCP: true} },
 	"dns-lookup":   func() probe.Probe { return &probe.DNSRR{Lookup: true} },

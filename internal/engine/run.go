@@ -158,7 +158,7 @@ func (c *config) check() error {
 		wire.Only(c.resume, c.Workload, "--resume is", "http-connect"),
 		wire.Only(c.overTCP, c.Workload, "--tcp is", "dns-lookup", "dns-rr"),
 		wire.Only(c.rate > 0 && !wire.Web(c.Workload), c.Workload, "--rate is", "connect-outage", "tcp-outage", "tcp-stream", "udp-open", "udp-outage", "udp-stream"),
-		wire.Only(c.sizes.Mean() > 0, c.Workload, "--sizes is", "h2-rr", "http-connect", "http-rr"),
+		wire.Only(c.sizes.Mean() > 0, c.Workload, "--sizes is", "grpc-rr", "h2-rr", "http-connect", "http-rr"),
 		wire.Only(c.zerocopy, c.Workload, "--zerocopy is", "tcp-stream"),
 		wire.Only(c.sendfile, c.Workload, "--sendfile is", "tcp-stream"))
 }

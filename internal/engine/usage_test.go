@@ -28,7 +28,7 @@ func TestUsage(t *testing.T) {
 		{"serve --token-file /nonesuch", "no such file"},
 		{"serve --idle -1s", "idle time -1s is negative"},
 		{"serve 127.0.0.1:1 more", `unexpected argument "more"`},
-		{"run sctp 127.0.0.1:1", "one of connect-outage, dns-lookup, dns-rr, h2-rr, http-connect, http-rr, tcp-crr, tcp-outage, tcp-rr, tcp-stream, udp-open, udp-outage, udp-rr, udp-search, udp-stream"},
+		{"run sctp 127.0.0.1:1", "one of connect-outage, dns-lookup, dns-rr, grpc-rr, h2-rr, http-connect, http-rr, tcp-crr, tcp-outage, tcp-rr, tcp-stream, udp-open, udp-outage, udp-rr, udp-search, udp-stream"},
 		{"run udp-rr 127.0.0.1:0", "port 0"},
 		{"run udp-rr 127.0.0.1:1 --size 0", "--size 0: want more, or leave it out"},
 		{"run udp-stream 127.0.0.1:1 --batch 0", "--batch 0: want more"},

@@ -33,7 +33,7 @@ func TestExpired(t *testing.T) {
 	if err := json.Unmarshal(line[:n], &ready); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"http-connect", ready.Address, "--tls"}, {"http-rr", ready.Address, "--tls"}, {"h2-rr", ready.Address}} {
+	for _, args := range [][]string{{"http-connect", ready.Address, "--tls"}, {"http-rr", ready.Address, "--tls"}, {"h2-rr", ready.Address}, {"grpc-rr", ready.Address}} {
 		if _, err := run(t, short(args[0], args[1], args[2:]...)...); err == nil || !strings.Contains(err.Error(), "certificate has expired") {
 			t.Errorf("%v: %v", args, err)
 		}
@@ -44,7 +44,7 @@ func TestExpired(t *testing.T) {
 func TestSizesOfAnswers(t *testing.T) {
 	addr, stop := serve(t, loopbacks[0])
 	defer stop()
-	for _, workload := range []string{"http-rr", "http-connect", "h2-rr"} {
+	for _, workload := range []string{"http-rr", "http-connect", "h2-rr", "grpc-rr"} {
 		var r event.Web
 		measure(t, &r, short(workload, addr, "--sizes", "100 1, 3000 1")...)
 		if big := r.Bytes - 100*r.Transactions; r.Size != 1550 || big <= 0 || big%2900 != 0 || big/2900 >= r.Transactions {

@@ -27,7 +27,12 @@ func (w *webRun) prepareH2(n int, trust *tls.Config) {
 		}}
 	client := &http.Client{Transport: transport, Timeout: w.c.timeout}
 	for i := range n {
-		w.each = append(w.each, &h2Asker{client, w.c.sizesOf(i), map[int]*http.Request{}})
+		a := h2Asker{client, w.c.sizesOf(i), map[int]*http.Request{}}
+		if w.c.Workload == "grpc-rr" {
+			w.each = append(w.each, &grpcAsker{a, map[int]*web.Call{}})
+		} else {
+			w.each = append(w.each, &a)
+		}
 	}
 }
 
@@ -38,14 +43,42 @@ func (a *h2Asker) exchange() (x exchanged, err error) {
 			return x, err
 		}
 	}
-	r, err := a.Do(a.requests[x.bytes])
+	r, err := a.ask(a.requests[x.bytes])
 	if err != nil {
 		return x, err
-	}
-	if r.ProtoMajor != 2 {
-		return x, fmt.Errorf("response: %s, want HTTP/2", r.Proto)
 	}
 	return x, web.Check(r, x.bytes)
 }
 
+func (a *h2Asker) ask(q *http.Request) (*http.Response, error) {
+	r, err := a.Do(q)
+	if err == nil && r.ProtoMajor != 2 {
+		r.Body.Close()
+		err = fmt.Errorf("response: %s, want HTTP/2", r.Proto)
+	}
+	return r, err
+}
+
 func (a *h2Asker) close() { a.CloseIdleConnections() }
+
+// A grpcAsker makes calls of gRPC over a stream of that connection.
+type grpcAsker struct {
+	h2Asker
+	calls map[int]*web.Call // by size
+}
+
+func (a *grpcAsker) exchange() (x exchanged, err error) {
+	x.bytes = a.next()
+	c := a.calls[x.bytes]
+	if c == nil {
+		if c, err = web.NewCall(x.bytes); err != nil {
+			return x, err
+		}
+		a.calls[x.bytes] = c
+	}
+	r, err := a.ask(c.Request())
+	if err != nil {
+		return x, err
+	}
+	return x, c.Check(r)
+}

@@ -63,8 +63,9 @@ func (c *blockingConn) SetWriteDeadline(time.Time) error { return os.ErrNoDeadli
 func (w *webRun) prepare(ctx context.Context, t tcpConn) error {
 	n := max(w.c.Inflight, 1)
 	sock.RoomFor(n)
-	w.threads = w.c.Workload != "h2-rr"
-	if w.c.Workload == "h2-rr" {
+	shared := w.c.Workload == "h2-rr" || w.c.Workload == "grpc-rr" // a connection
+	w.threads = !shared
+	if shared {
 		trust, err := web.Trust(t.far.Certificate, false, "h2")
 		if err != nil {
 			return err

@@ -51,6 +51,7 @@ func TestErrors(t *testing.T) {
 		{network.WireGuard{Port: 0}, two, "wireguard: invalid port 0: want 1 to 65535"},
 		{network.IPIP{}, topology(t, topo.Spec{IPv6: true}), "ipip: supports only IPv4, for pods and hosts; use vxlan-overlay or wireguard"},
 		{network.Proxy{Program: "squid", At: network.ProxyBoth, Threads: 2}, two, `proxy-l4: invalid proxy "squid": want haproxy or envoy`},
+		{network.Proxy{Program: "nginx", At: network.ProxyBoth, Threads: 2}, two, "proxy-l4: nginx cannot be the proxy: it does not find out where a redirected connection was going (docs/sidecars.md); use haproxy or envoy"},
 		{network.Proxy{Program: network.Envoy, MTLS: true, At: network.ProxyServer, Threads: 2}, two, "proxy-l4: mtls needs a proxy at both ends, not at: server; leave one of them out"},
 		{network.OVS{Datapath: "dpdk", Interface: "veth"}, one, `ovs: invalid datapath "dpdk": want auto, system or netdev`},
 		{network.OVS{Datapath: "auto", Interface: "tap"}, one, `ovs: invalid interface "tap": want veth or internal`},

@@ -52,7 +52,8 @@ func (n Proxy) name() string {
 
 func (n Proxy) Plan(t topo.Topology) (plan.Plan, error) {
 	name := n.name()
-	p, err := bridged(name, t, checkOneOf(name, "proxy", n.Program, HAProxy, Envoy), checkOneOf(name, "at", n.At, ProxyBoth, ProxyClient, ProxyServer), checkRange(name, "threads", n.Threads, 1, 64),
+	p, err := bridged(name, t, refuse(n.Program == "nginx", name+": nginx cannot be the proxy: it does not find out where a redirected connection was going (docs/sidecars.md); use haproxy or envoy"),
+		checkOneOf(name, "proxy", n.Program, HAProxy, Envoy), checkOneOf(name, "at", n.At, ProxyBoth, ProxyClient, ProxyServer), checkRange(name, "threads", n.Threads, 1, 64),
 		refuse(n.MTLS && n.At != ProxyBoth, fmt.Sprintf("%s: mtls needs a proxy at both ends, not at: %s; leave one of them out", name, n.At)),
 		refuse(any6(t), name+": supports only IPv4, for pods and hosts; use bridged"))
 	if err != nil {

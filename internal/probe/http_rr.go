@@ -13,9 +13,10 @@ import (
 )
 
 // HTTPRR measures response times of HTTP between two ends of weir: HTTP/1.1 over connections that stay or are new for each
-// request, with or without TLS 1.3, or HTTP/2 over TLS with streams of one connection.
+// request, with or without TLS 1.3, or HTTP/2 over TLS with streams of one connection, as it is or below gRPC.
 type HTTPRR struct {
 	H2       bool   `yaml:"h2"`       // HTTP/2 over TLS, instead of HTTP/1.1
+	GRPC     bool   `yaml:"grpc"`     // unary calls of gRPC, over HTTP/2 and TLS
 	TLS      bool   `yaml:"tls"`      // HTTP/1.1 over TLS 1.3
 	Connect  bool   `yaml:"connect"`  // HTTP/1.1: a new connection for each request
 	Resume   bool   `yaml:"resume"`   // with connect and tls: the session of the connection before, instead of a full handshake
@@ -41,6 +42,9 @@ func (p HTTPRR) Info() Info {
 		}
 	}
 	switch {
+	case p.GRPC:
+		i.Title, i.Short, i.About = "gRPC request/response", "gRPC response time", "response time of unary gRPC calls over the streams of one connection with TLS 1.3 (native)"
+		i.Method = "A unary gRPC call and its answer over HTTP/2 with TLS 1.3, framed by weir on net/http of Go at both ends, without the interceptors and the retries of a gRPC library. With a rate, time counts from when a call was due. An answer of another status or size fails the trial."
 	case p.H2:
 		i.Title, i.Short, i.About = "HTTP/2 request/response", "HTTP/2 response time", "HTTP/2 response time over the streams of one connection with TLS 1.3 (native)"
 		i.Method = "A GET and its response over HTTP/2 with TLS 1.3, by net/http of Go at both ends, whose goroutines take part of the time. " + webMethod
@@ -62,6 +66,8 @@ func (p HTTPRR) Info() Info {
 
 func (p HTTPRR) workload() string {
 	switch {
+	case p.GRPC:
+		return "grpc-rr"
 	case p.H2:
 		return "h2-rr"
 	case p.Connect:
@@ -72,6 +78,8 @@ func (p HTTPRR) workload() string {
 
 func (p HTTPRR) Check() error {
 	switch {
+	case p.GRPC && (p.H2 || p.TLS || p.Connect || p.Resume):
+		return errors.New("grpc: it has HTTP/2, TLS and one connection; leave out h2, tls, connect and resume")
 	case p.H2 && (p.TLS || p.Connect || p.Resume):
 		return errors.New("h2: it has TLS and one connection; leave out tls, connect and resume")
 	case p.Resume && !(p.TLS && p.Connect):

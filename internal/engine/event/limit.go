@@ -114,7 +114,7 @@ func CheckMessages(workload string, size, inflight int) error {
 		least = MinNumbered
 	case workload == "connect-outage":
 		least, most = MinNumbered, MaxShort
-	case strings.HasPrefix(workload, "http-"), strings.HasPrefix(workload, "dns-"), workload == "h2-rr":
+	case strings.HasPrefix(workload, "http-"), strings.HasPrefix(workload, "dns-"), workload == "h2-rr", workload == "grpc-rr":
 		least, most = 1, MaxBody
 	case workload == "tcp-crr":
 		most = MaxMessage

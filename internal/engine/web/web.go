@@ -1,5 +1,5 @@
 // Package web speaks the protocols of applications, by the libraries that Go programs use: HTTP/1.1 and HTTP/2
-// (net/http), TLS 1.3 (crypto/tls) and DNS (x/net/dns/dnsmessage, which Go's own resolver uses).
+// (net/http), unary gRPC on the latter, TLS 1.3 (crypto/tls) and DNS (x/net/dns/dnsmessage, which Go's own resolver uses).
 //
 // It gets connections, answers on them or asks over them, and checks what comes back. It opens no socket and
 // measures nothing: package engine does.
@@ -102,10 +102,14 @@ func answer(c net.Conn, status int, why string) error {
 	return (&http.Response{StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Body: io.NopCloser(strings.NewReader(why)), ContentLength: int64(len(why)), Close: true}).Write(c)
 }
 
-// NewServer returns a server of HTTP/2 over TLS, which answers like Serve.
+// NewServer returns a server of HTTP/2 over TLS, which answers like Serve, and unary calls of gRPC.
 func NewServer(identity tls.Certificate, answered func(bytes int)) *http.Server {
 	body := make([]byte, event.MaxBody)
 	handle := func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), grpcType) {
+			serveGRPC(w, r, body, answered)
+			return
+		}
 		n, err := asked(r)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusNotFound)

@@ -2,13 +2,17 @@ package web
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/miekg/dns"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // Only a success of the right size counts, and the words of whoever answered otherwise are kept.
@@ -148,4 +152,48 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("%x is a query and an answer", b)
 		}
 	})
+}
+
+// Only a call's right answer counts, and the server's own words are kept.
+func TestRefusedAnswers(t *testing.T) {
+	const five = "\x00\x00\x00\x00\x07\x0a\x0501234"
+	for _, tc := range []struct{ body, status, message, kind, want string }{
+		{five, "0", "", grpcType, ""},
+		{five, "0", "", grpcType + "+proto", ""},
+		{five, "", "", grpcType, "ended without a grpc-status"},
+		{five, "13", "out of memory", grpcType, `grpc-status 13: "out of memory"`},
+		{"", "14", "no backend", grpcType, `grpc-status 14: "no backend"`},
+		{five[:9], "0", "", grpcType, "9 bytes that begin with"},
+		{five + "5", "0", "", grpcType, "13 bytes that begin with"},
+		{"\x01" + five[1:], "0", "", grpcType, "begin with 0100"},
+		{five[:3], "0", "", grpcType, "after 3 bytes of 12: unexpected EOF"},
+		{"<html>", "", "", "text/html", `of type "text/html", want 200 OK of application/grpc: "<html>"`},
+	} {
+		c, err := NewCall(5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &http.Response{Status: "200 OK", StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {tc.kind}},
+			Body: io.NopCloser(strings.NewReader(tc.body)), Trailer: http.Header{}}
+		r.Trailer.Set("Grpc-Status", tc.status)
+		r.Trailer.Set("Grpc-Message", tc.message)
+		err = c.Check(r)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%q, status %q: %v, want %q", tc.body, tc.status, err, tc.want)
+		}
+	}
+}
+
+// A server refuses what is no call of its method.
+func TestCalled(t *testing.T) {
+	for _, n := range []int{0, 1, 127, 128, event.MaxBody} {
+		if got, err := called(bytes.NewReader(grpcCall(n))); got != n || err != nil {
+			t.Errorf("a call for %d bytes is read as %d: %v", n, got, err)
+		}
+	}
+	for _, b := range []string{"", "\x00", "\x01\x00\x00\x00\x02\x08\x01", "\x00\x00\x00\x00\x01\x08", "\x00\x00\x00\x00\x02\x10\x01", "\x00\x00\x00\x00\x03\x08\x81\x00", string(grpcCall(event.MaxBody + 1))} {
+		if n, err := called(strings.NewReader(b)); err == nil {
+			t.Errorf("%x is read as a call for %d bytes", b, n)
+		}
+	}
 }

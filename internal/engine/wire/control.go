@@ -123,11 +123,11 @@ const (
 	MaxLine    = 4096 // bytes of a control message
 )
 
-var Workloads = []string{"connect-outage", "dns-lookup", "dns-rr", "h2-rr", "http-connect", "http-rr", "tcp-crr", "tcp-outage", "tcp-rr", "tcp-stream", "udp-open", "udp-outage", "udp-rr", "udp-search", "udp-stream"}
+var Workloads = []string{"connect-outage", "dns-lookup", "dns-rr", "grpc-rr", "h2-rr", "http-connect", "http-rr", "tcp-crr", "tcp-outage", "tcp-rr", "tcp-stream", "udp-open", "udp-outage", "udp-rr", "udp-search", "udp-stream"}
 
 // Web reports whether a workload speaks a protocol of package web.
 func Web(workload string) bool {
-	return slices.Contains([]string{"dns-lookup", "dns-rr", "h2-rr", "http-connect", "http-rr"}, workload)
+	return slices.Contains([]string{"dns-lookup", "dns-rr", "grpc-rr", "h2-rr", "http-connect", "http-rr"}, workload)
 }
 
 // Params is the client's first message: its plan, and settings for the server. Times are
