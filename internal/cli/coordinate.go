@@ -51,14 +51,23 @@ func coordinateCommand(version string) *cobra.Command {
 	return c
 }
 
-// coordinate carries out the run that the pod's Secret describes. Then it keeps the results until
-// somebody has brought them home and removes the Job, or the Job's deadline comes.
+// coordinate carries out the run that the pod's Secret describes, unless a container or pod before this one has begun
+// it. Then it keeps the results until somebody has brought them home and removes the Job, or the Job's deadline comes.
 func coordinate(ctx context.Context, version, dir string) error {
 	told, err := recorded(saidFile)
 	if err != nil {
 		return failure.Environment.Of(err)
 	}
-	err = job.Lead(ctx, caller(version), dir)
+	mark := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+".ended") // where dir is, unlike endedFile
+	status, markErr := os.ReadFile(mark)
+	_, begun := os.Stat(dir)
+	switch {
+	case markErr == nil:
+	case begun == nil:
+		err = job.Stopped(ctx, dir)
+	default:
+		err = job.Lead(ctx, caller(version), dir)
+	}
 	if err != nil {
 		tell.Warn(lang.Text(err.Error()))
 	}
@@ -66,17 +75,24 @@ func coordinate(ctx context.Context, version, dir string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := store.WriteFile(endedFile, []byte(strconv.Itoa(failure.Status(err)))); err != nil {
+	if markErr != nil {
+		status = []byte(strconv.Itoa(failure.Status(err)))
+		_ = store.WriteFile(mark, status) // without it, the run only seems to have been stopped
+	}
+	if err := store.WriteFile(endedFile, status); err != nil {
 		return failure.Environment.Of(err)
 	}
 	tell.Say(lang.T("the run has ended; its results wait in %s", dir))
+	if begun == nil {
+		job.Dismiss(ctx)
+	}
 	<-ctx.Done()
-	return nil
+	return context.Cause(ctx) // the Job, which owns the results, is not complete
 }
 
 // recorded also writes standard error to a file, until stop returns.
 func recorded(file string) (stop func(), err error) {
-	f, err := os.Create(file)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666) // a container before this one can have begun it
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (f *targetFlags) register(c *cobra.Command) {
 	fl.StringVar(&f.kube.PullSecret, "pull-secret", "", "with --kube: Secret of the namespace, to pull the image with")
 	fl.StringVar(&f.tolerations, "tolerations", "", "with --kube: taints that weir's pods tolerate, KEY=VALUE:EFFECT,… (those of named nodes always)")
 	fl.BoolVar(&f.kube.InCluster, "in-cluster", false, "with --kube: a coordinator in the cluster carries out the run, also without this command; for hundreds of nodes")
-	fl.StringVar(&f.kube.Volume, "volume", "", "with --in-cluster: claim (PersistentVolumeClaim) for the results (default: the disk of the coordinator's node)")
+	fl.StringVar(&f.kube.Volume, "volume", "", "with --in-cluster: claim (PersistentVolumeClaim) for the results; - is the disk of the coordinator's node (default: a claim of the default StorageClass, if the cluster has one)")
 	fl.StringVar(&f.ports, "port", "", "ports that servers on machines listen on, FIRST-LAST (default 5201-5299)")
 	fl.VisitAll(func(g *pflag.Flag) { f.names = append(f.names, g.Name) })
 	c.Flags().AddFlagSet(fl)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target/kube"
 )
@@ -21,16 +22,48 @@ import (
 // LookFailed is the exit status of a look at a run that failed itself. A run has none as high.
 const LookFailed = 99
 
+// Stopped returns the error of a run whose coordinator has ended before it, when nobody writes to dir any more.
+func Stopped(ctx context.Context, dir string) error {
+	again := time.NewTicker(followEvery)
+	defer again.Stop()
+	for {
+		if writes, err := store.Running(dir); err != nil || !writes {
+			return failure.Interrupted.Errorf("the coordinator ended before the run did, which is stopped; what it measured is kept, and weir run --resume DIR continues, where the results come home")
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Dismiss ends the agents of a run that is stopped, if they find this coordinator: they dial the address of the first one.
+func Dismiss(ctx context.Context) {
+	c, _, err := order()
+	if err != nil {
+		return // they end by themselves
+	}
+	_ = c.Connect(ctx) // as many as come
+	_ = c.Close()
+}
+
+// order returns the coordinator of the pod's Secret, and the study.
+func order() (*kube.Coordinator, []byte, error) {
+	l, err := net.Listen("tcp", kube.CoordinatorAddr(os.Getenv("WEIR_POD_IP")))
+	if err != nil {
+		return nil, nil, failure.Environment.Of(err)
+	}
+	c, what, err := kube.NewCoordinator(os.DirFS(kube.OrderDir), l)
+	return c, what, failure.Environment.Of(err)
+}
+
 // Lead runs the study of the pod's Secret with the agents that join, and keeps the results in dir: whoever brings them
 // home reports.
 func Lead(ctx context.Context, o Caller, dir string) error {
-	l, err := net.Listen("tcp", kube.CoordinatorAddr(os.Getenv("WEIR_POD_IP")))
+	c, what, err := order()
 	if err != nil {
-		return failure.Environment.Of(err)
-	}
-	c, what, err := kube.NewCoordinator(os.DirFS(kube.OrderDir), l)
-	if err != nil {
-		return failure.Environment.Of(err)
+		return err
 	}
 	s, err := study.Load(what, "study.yaml")
 	if err != nil {

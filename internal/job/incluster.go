@@ -67,7 +67,7 @@ func (r *runner) inCluster(ctx context.Context) (*store.Dir, error) {
 		return nil, failure.Environment.Of(err)
 	}
 	c.Own(false)
-	if r.Study.Target.Kube.Volume == "" {
+	if !c.Kept() {
 		r.Tell.Note(lang.T("until they are brought home, the results are on the disk of the coordinator's node, and are lost with its pod; --volume CLAIM keeps them"))
 	}
 	r.Tell.Say(lang.T("the run goes on in the cluster as %s, also when this command ends", job))
@@ -99,7 +99,7 @@ func (r *runner) look(ctx context.Context, c place.Cluster, job string) (*store.
 		return r.arrived(status)
 	case errors.Is(err, kube.ErrEnded):
 		c.Own(true)
-		return nil, failure.Environment.Errorf("%w; results on the disk of its node are lost, and those on a claim (--volume) stay there, in the directory %s", err, job)
+		return nil, failure.Environment.Errorf("%w; results on the disk of its node are lost, and those on a claim of yours (--volume) stay there, in the directory %s", err, job)
 	}
 	r.Tell.Say(lang.T("the run goes on in the cluster; to see it and bring its results home: %s", attachCommand(c, job)))
 	r.Tell.Say(lang.T("to end it: %s", c.RemoveCommand()))
@@ -147,12 +147,12 @@ func (r *runner) arrived(status int) (*store.Dir, error) {
 // bringHome looks at the run once: it shows what the coordinator prints, and when the run has ended it
 // brings the results to the directory of r. It returns the exit status of the run.
 func (r *runner) bringHome(ctx context.Context, c place.Cluster, l *onlooker) (status int, err error) {
-	n, err := c.View(ctx)
+	n, pod, err := c.View(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer n.Close()
-	l.part, l.lines = nil, 0
+	l.look(pod)
 	var said bytes.Buffer
 	err = n.Run(ctx, target.Cmd{Argv: []string{"weir", "coordinate", "--follow"}, Stdout: l, Stderr: &said})
 	var ended interface{ ExitCode() int }
@@ -176,9 +176,18 @@ func (r *runner) bringHome(ctx context.Context, c place.Cluster, l *onlooker) (s
 // An onlooker shows what a coordinator prints. Lines that it has shown it leaves out when it looks again.
 type onlooker struct {
 	say   func(lang.Text)
+	pod   string
 	part  []byte // of a line
 	lines int    // in this look
 	shown int
+}
+
+// look begins a look at a pod, which prints everything from its start.
+func (l *onlooker) look(pod string) {
+	if l.pod != pod {
+		l.shown = 0
+	}
+	l.pod, l.part, l.lines = pod, nil, 0
 }
 
 func (l *onlooker) Write(b []byte) (int, error) {

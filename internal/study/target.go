@@ -42,8 +42,8 @@ type Kube struct {
 	CPU, Memory string   // that a pod requests, as Kubernetes writes quantities; "" is the default
 
 	// InCluster starts a coordinator in the cluster that carries out the run. Its results are on the
-	// claim Volume, or with "" on the coordinator's node. Both say how one command works, so that no
-	// study states them.
+	// claim Volume, with "" on one of the default StorageClass if there is one, and otherwise, or with "-", on the
+	// coordinator's node. Both say how one command works, so that no study states them.
 	InCluster bool   `yaml:"-"`
 	Volume    string `yaml:"-"`
 }
@@ -163,7 +163,7 @@ func (k *Kube) check(c *checker) {
 	}
 	c.that(k.CPU == "" || quantity.MatchString(k.CPU), at("cpu"), "%q is not an amount of CPU, such as 500m or 2", k.CPU)
 	c.that(k.Memory == "" || quantity.MatchString(k.Memory), at("memory"), "%q is not an amount of memory, such as 128Mi or 1Gi", k.Memory)
-	c.that(k.Volume == "" || len(k.Volume) <= 253 && subdomain.MatchString(k.Volume), at("volume"), "%q is not the name of a claim; kubectl get persistentvolumeclaims lists them", k.Volume)
+	c.that(k.Volume == "" || k.Volume == "-" || len(k.Volume) <= 253 && subdomain.MatchString(k.Volume), at("volume"), "%q is not the name of a claim; kubectl get persistentvolumeclaims lists them", k.Volume)
 	if k.Nodes != nil && !slices.Equal(k.Nodes, Nodes{AllNodes}) {
 		c.names(at("nodes"), k.Nodes, checkNode)
 	}

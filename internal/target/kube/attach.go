@@ -148,10 +148,5 @@ func (k kubectl) jobEnd(ctx context.Context, s seat) string {
 	if err := k.get(ctx, &j, "job", s.job); err != nil {
 		return ""
 	}
-	for _, kind := range []string{"FailureTarget", "Failed"} {
-		if c := find(j.Status.Conditions, kind); c.Status == "True" && c.Reason != "BackoffLimitExceeded" {
-			return bounded(fmt.Sprintf(" (%s: %s)", oneLine(c.Reason), oneLine(c.Message)))
-		}
-	}
-	return ""
+	return j.end()
 }

@@ -18,7 +18,7 @@ type check struct {
 }
 
 func (t *Target) checks() []check {
-	return []check{
+	all := []check{
 		{"kubectl", true, t.checkKubectl},
 		{"cluster", true, t.checkCluster},
 		{"nodes", true, t.checkNodes},
@@ -27,6 +27,10 @@ func (t *Target) checks() []check {
 		{"host network", false, t.checkHostNetwork},
 		{"CPU limit", false, t.checkCPULimit},
 	}
+	if t.InCluster && t.Volume == "" {
+		all = append(all, check{"StorageClass", false, t.checkClaim})
+	}
+	return all
 }
 
 // Check examines what a run needs, and changes nothing. It stops at the first check without which no

@@ -82,7 +82,7 @@ func TestLaunch(t *testing.T) {
 	if err := later.Adopt(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
-	n, err := later.View(t.Context())
+	n, _, err := later.View(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestLaunch(t *testing.T) {
 	if err := later.Close(); err != nil || len(c.State(t).Objects) > 0 {
 		t.Errorf("%v; left %v", err, c.State(t).Objects)
 	}
-	if _, err := later.View(t.Context()); !errors.Is(err, ErrEnded) {
+	if _, _, err := later.View(t.Context()); !errors.Is(err, ErrEnded) {
 		t.Errorf("a view of nothing: %v", err)
 	}
 }

@@ -21,10 +21,11 @@ const (
 	coordinatorPort = 5200
 	// labelIndex is on the pods of Indexed Jobs (k8s.io/api/batch/v1, JobCompletionIndexAnnotation).
 	labelIndex = "batch.kubernetes.io/job-completion-index"
-	// retries is how many pods of an Indexed Job can fail: each that does is replaced, on a node that has
-	// none, because a lost machine must cost its own trials alone.
+	// retries is how many pods of a Job can fail: an agent that does is replaced, on a node that has none, because
+	// a lost machine must cost its own trials alone; and a coordinator, because somebody must hand out its results.
 	retries = 1 << 20
 	// coordinatorMemory is what a coordinator requests: a run of 10,000 trials takes 250 MB at its end (docs/soak.md).
+	// Twice as much is its limit.
 	coordinatorMemory = "512Mi"
 )
 
@@ -131,18 +132,22 @@ func (t *Target) coordinator(groups []*group, takes time.Duration) job {
 	}
 	p := t.bare(coordination, taints, "/weir", "coordinate")
 	c := &p.Spec.Containers[0]
-	c.Resources.Requests["memory"] = cmp.Or(t.Memory, coordinatorMemory)
+	memory := cmp.Or(t.Memory, coordinatorMemory)
+	c.Resources.Requests["memory"], c.Resources.Limits = memory, map[string]string{"memory": twice(memory)}
 	// Go collects garbage more often before it exceeds the request: a node that runs out of memory ends those that do.
 	c.Env = []env{own("WEIR_POD_IP", "status.podIP"), {Name: "WEIR_JOB", Value: t.coordinatorName()},
 		{Name: "GOMEMLIMIT", From: &envSource{Resource: &resourceRef{"requests.memory"}}}}
 	c.Mounts = append(c.Mounts, mount{"order", OrderDir, true}, mount{"results", ResultsDir, false})
 	results := volume{Name: "results", Empty: &struct{}{}}
-	if t.Volume != "" {
-		results = volume{Name: "results", Claim: &claimVolume{t.Volume}}
+	if name := t.claimName(); name != "" {
+		results = volume{Name: "results", Claim: &claimVolume{name}}
 		p.Spec.PodSecurityContext.FSGroup = user
 	}
 	p.Spec.Volumes = append(p.Spec.Volumes, volume{Name: "order", Secret: &secretVolume{Name: t.coordinatorName()}}, results)
-	return t.jobOf(t.meta(t.coordinatorName(), coordination), p, within(takes))
+	p.Spec.Restart = "OnFailure"
+	j := t.jobOf(t.meta(t.coordinatorName(), coordination), p, within(takes))
+	j.Spec.BackoffLimit = retries
+	return j
 }
 
 // agents returns the Indexed Job of a group, whose agents dial the coordinator at addr.

@@ -54,6 +54,9 @@ type Target struct {
 	version   string   // of the cluster
 	enforce   string   // PodSecurity level of the namespace; "" is unknown
 	current   string   // context, if none was asked for
+	class     string   // the default StorageClass, if the results get a claim of it
+	kept      bool     // they are on a claim; see Kept
+	told      string   // why a coordinator was replaced
 	space     bool     // weir has made the namespace
 	dirty     bool     // objects can exist, and the namespace unless it is the user's; see soil
 	admitted  map[bool]error

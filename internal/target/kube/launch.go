@@ -106,6 +106,10 @@ func (t *Target) Launch(ctx context.Context, o Order) (job string, err error) {
 		}
 		r.Machines = append(r.Machines, rosterNode{m.Name, m.Zone, m.kernel, m.runtime, m.addrs})
 	}
+	if err := t.allowClaim(ctx); err != nil {
+		return "", err
+	}
+	t.kept = t.claimName() != ""
 	t.soil(true)
 	made, err := t.inside().create(ctx, []any{t.coordinator(r.Groups, o.Takes)})
 	if err != nil {
@@ -131,7 +135,7 @@ func (t *Target) Launch(ctx context.Context, o Order) (job string, err error) {
 	return t.coordinatorName(), t.awaitAgents(ctx, r.Groups)
 }
 
-// instruct makes the Services of the agents, and the Secret for which the coordinator's pod waits.
+// instruct makes the claim, the Services of the agents, and the Secret, for which the coordinator's pod waits.
 func (t *Target) instruct(ctx context.Context, r *roster, needs []need, study []byte, owners []owner) error {
 	services, entries := t.servicesOf(r.Groups, needs)
 	var objects []any
@@ -158,7 +162,11 @@ func (t *Target) instruct(ctx context.Context, r *roster, needs []need, study []
 	}
 	s := t.order(map[string][]byte{tokenFile: []byte(rand.Text()), studyFile: study, clusterFile: about})
 	s.Metadata.Owners = owners
-	_, err = t.inside().create(ctx, []any{s})
+	objects = []any{s}
+	if t.claimName() == t.coordinatorName() {
+		objects = append(objects, t.claim(owners))
+	}
+	_, err = t.inside().create(ctx, objects)
 	return err
 }
 

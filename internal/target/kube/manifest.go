@@ -155,9 +155,10 @@ type container struct {
 	Mounts     []mount   `json:"volumeMounts"`
 }
 
-// Resources have requests and no limits: a CPU limit throttles, which is then all that is measured.
+// Resources have requests. Only a coordinator has a limit, of memory: one of CPU throttles, which is then all that is measured.
 type resources struct {
 	Requests map[string]string `json:"requests"`
+	Limits   map[string]string `json:"limits,omitempty"`
 }
 
 type security struct {
@@ -267,7 +268,7 @@ func (t *Target) pod(s *seat) podTemplate {
 // bare returns a pod that runs a command on any node that has no other taints.
 func (t *Target) bare(component string, taints []taint, command ...string) podTemplate {
 	c := container{Name: "weir", Image: t.Image, PullPolicy: "IfNotPresent", Command: command,
-		Resources: resources{map[string]string{"cpu": cmp.Or(t.CPU, "100m"), "memory": cmp.Or(t.Memory, "64Mi")}},
+		Resources: resources{Requests: map[string]string{"cpu": cmp.Or(t.CPU, "100m"), "memory": cmp.Or(t.Memory, "64Mi")}},
 		Security:  security{ReadOnly: true, Capabilities: capabilities{[]string{"ALL"}}},
 		Mounts:    []mount{{Name: "tmp", Path: "/tmp"}}}
 	p := podTemplate{Metadata: meta{Labels: t.labels(component)}, Spec: podSpec{

@@ -16,13 +16,14 @@ var update = flag.Bool("update", false, "write golden files")
 
 // A coordinator requests the memory of a large run, and keeps to what it requests.
 func TestCoordinatorMemory(t *testing.T) {
-	for asked, want := range map[string]string{"": coordinatorMemory, "1Gi": "1Gi"} {
+	for asked, want := range map[string]string{"": coordinatorMemory, "1Gi": "1Gi", "1.5G": "1.5G", "300M": "300M"} {
+		limit := map[string]string{"": "1024Mi", "1Gi": "2Gi", "1.5G": "3G", "300M": "600M"}[asked]
 		b, err := (&Target{Kube: study.Kube{Nodes: []string{"a"}, Image: "i", InCluster: true, Memory: asked}}).Manifests(wants(t, 1, topo.PodNet))
 		if err != nil {
 			t.Fatal(err)
 		}
 		coordinator, _, _ := strings.Cut(string(b[strings.Index(string(b), "coordinate"):]), "volumes:")
-		for _, part := range []string{"memory: " + want, "name: GOMEMLIMIT", "resource: requests.memory"} {
+		for _, part := range []string{"limits:\n            memory: ", limit, "memory: " + want, "name: GOMEMLIMIT", "resource: requests.memory"} {
 			if !strings.Contains(coordinator, part) {
 				t.Errorf("memory: %q: no %q in\n%s", asked, part, coordinator)
 			}

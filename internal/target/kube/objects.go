@@ -1,5 +1,10 @@
 package kube
 
+import (
+	"fmt"
+	"slices"
+)
+
 // What weir reads of objects of the cluster. Everything else in them is ignored.
 
 // A meta is the metadata of an object, read or made.
@@ -101,6 +106,11 @@ func (t taint) String() string {
 	return s + ":" + t.Effect
 }
 
+// over reports whether a pod runs no more, or not for long.
+func (p pod) over() bool {
+	return p.Metadata.Deleted != "" || p.Status.Phase == "Failed" || p.Status.Phase == "Succeeded"
+}
+
 type pod struct {
 	Metadata meta `json:"metadata"`
 	Spec     struct {
@@ -127,21 +137,65 @@ type containerState struct {
 			Reason  string `json:"reason"`
 			Message string `json:"message"`
 		} `json:"waiting"`
-		Terminated *struct {
-			Reason   string `json:"reason"`
-			Message  string `json:"message"`
-			ExitCode int    `json:"exitCode"`
-			Signal   int    `json:"signal"`
-		} `json:"terminated"`
+		Terminated *terminated `json:"terminated"`
 	} `json:"state"`
+	Last struct {
+		Terminated *terminated `json:"terminated"`
+	} `json:"lastState"` // before it was started again
+}
+
+type terminated struct {
+	Reason   string `json:"reason"`
+	Message  string `json:"message"`
+	ExitCode int    `json:"exitCode"`
+	Signal   int    `json:"signal"`
+}
+
+// how returns how a container ended.
+func (e terminated) how() string {
+	if e.Signal != 0 {
+		return fmt.Sprintf("%s, signal %d", oneLine(e.Reason), e.Signal)
+	}
+	return fmt.Sprintf("%s, exit status %d", oneLine(e.Reason), e.ExitCode)
 }
 
 type jobObject struct {
 	Metadata meta `json:"metadata"`
-	Status   struct {
-		Ready      int         `json:"ready"` // pods
+	Spec     struct {
+		Template struct {
+			Spec struct {
+				Volumes []volume `json:"volumes"`
+			} `json:"spec"`
+		} `json:"template"`
+	} `json:"spec"`
+	Status struct {
+		Ready     int `json:"ready"` // pods
+		Failed    int `json:"failed"`
+		Uncounted struct {
+			Failed []string `json:"failed"`
+		} `json:"uncountedTerminatedPods"` // on their way into Failed
 		Conditions []condition `json:"conditions"`
 	} `json:"status"`
+}
+
+// claimed reports whether the pod of a Job has a claim.
+func (j jobObject) claimed() bool {
+	return slices.ContainsFunc(j.Spec.Template.Spec.Volumes, func(v volume) bool { return v.Claim != nil })
+}
+
+// end returns why a Job failed, in parentheses, if it did for another reason than its pods.
+func (j jobObject) end() string {
+	for _, kind := range []string{"FailureTarget", "Failed"} {
+		if c := find(j.Status.Conditions, kind); c.Status == "True" && c.Reason != "BackoffLimitExceeded" {
+			return bounded(fmt.Sprintf(" (%s: %s)", oneLine(c.Reason), oneLine(c.Message)))
+		}
+	}
+	return ""
+}
+
+// finished reports whether a Job makes no more pods.
+func (j jobObject) finished() bool {
+	return find(j.Status.Conditions, "Failed").Status == "True" || find(j.Status.Conditions, "Complete").Status == "True"
 }
 
 type event struct {

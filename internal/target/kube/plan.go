@@ -17,7 +17,7 @@ import (
 func (t *Target) Manifests(wants []topo.Topology) ([]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	plan := &Target{Kube: t.Kube, Ports: t.Ports, Wants: wants, HostNetwork: t.HostNetwork, run: "plan", machines: t.machines}
+	plan := &Target{Kube: t.Kube, Ports: t.Ports, Wants: wants, HostNetwork: t.HostNetwork, run: "plan", machines: t.machines, class: t.class}
 	if len(plan.machines) == 0 && !plan.any() && !plan.all() {
 		plan.machines = named(t.Nodes)
 	}
@@ -67,6 +67,9 @@ func (t *Target) Manifests(wants []topo.Topology) ([]byte, error) {
 // launches returns what Launch makes, with placeholders for what only a run knows.
 func (t *Target) launches(groups []*group, needs []need) []any {
 	objects := []any{t.coordinator(groups, 0), t.order(map[string][]byte{tokenFile: []byte("RANDOM"), studyFile: {}, clusterFile: {}})}
+	if t.claimName() == t.coordinatorName() {
+		objects = append(objects, t.claim(nil))
+	}
 	services, _ := t.servicesOf(groups, needs)
 	for _, v := range services {
 		objects = append(objects, v)

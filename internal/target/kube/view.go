@@ -1,10 +1,12 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"regexp"
+	"time"
 
 	"github.com/weir-bench/weir/internal/target/agent"
 )
@@ -57,25 +59,80 @@ func (t *Target) checkOwn(ctx context.Context) error {
 	return nil
 }
 
-// View starts an agent next to the coordinator of the run, to look at it and to bring its results home.
-// The caller closes it. The error wraps ErrEnded if there is no coordinator any more.
-func (t *Target) View(ctx context.Context) (*agent.Node, error) {
+// replaceTime bounds the wait for the pod that takes the place of a lost one, whose volume another node can have to
+// give up first: the cluster waits six minutes for a node that does not answer (kube-controller-manager, attach_detach_controller.go).
+const replaceTime = 8 * time.Minute
+
+// View starts an agent next to the coordinator of the run, to look at it and to bring its results home, and returns it
+// with the name of the pod. It waits for a pod that takes the place of a lost one. The caller closes the agent. The error
+// wraps ErrEnded if what only the coordinator had is lost.
+func (t *Target) View(ctx context.Context) (n *agent.Node, pod string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	in, job := t.inside(), t.coordinatorName()
+	var lead *seat
+	for begin := time.Now(); lead == nil; {
+		if lead, err = t.lead(ctx); err != nil {
+			return nil, "", err
+		}
+		if lead.pod != "" {
+			break
+		}
+		if time.Since(begin) > cmp.Or(t.ready, replaceTime) {
+			return nil, "", advise("kubectl describe pods shows more", "no pod of %s runs after %v (%s)", lead.job, replaceTime, lead.said)
+		}
+		lead = nil
+		if err := pause(ctx, pollTime); err != nil {
+			return nil, "", err
+		}
+	}
+	n, err = t.dial(ctx, lead, coordination, nil, "exec", "--stdin", "--quiet", "--container=weir", "pod/"+lead.pod, "--", "/weir", "agent")
+	return n, lead.pod, err
+}
+
+// lead returns the seat of the coordinator; without a pod, what it waits for.
+func (t *Target) lead(ctx context.Context) (*seat, error) {
+	in, s := t.inside(), &seat{what: "the coordinator", at: &Machine{}, job: t.coordinatorName(), said: "its Job has no pod"}
 	var pods list[pod]
 	if err := in.get(ctx, &pods, "pods", "-l", t.selector()+","+labelComponent+"="+coordination); err != nil {
 		return nil, err
 	}
-	why := ""
+	var j jobObject
+	err := in.get(ctx, &j, "job", s.job)
+	if err != nil && !notFound(err) {
+		return nil, err
+	}
+	t.kept = j.claimed()
+	lost, why := j.Status.Failed+len(j.Status.Uncounted.Failed) > 0, "the cluster has no pod of it"
 	for _, p := range pods.Items {
-		s := &seat{what: "the coordinator", at: &Machine{Name: oneLine(p.Spec.Node)}, job: job, pod: p.Metadata.Name}
-		if why = p.end(); why == "" {
-			return t.dial(ctx, s, coordination, nil, "exec", "--stdin", "--quiet", "--container=weir", "pod/"+s.pod, "--", "/weir", "agent")
+		runs, how, _ := p.state()
+		switch {
+		case p.over():
+			lost, why = true, how
+		case runs:
+			s.pod, s.at = p.Metadata.Name, &Machine{Name: oneLine(p.Spec.Node)}
+			for _, c := range p.Status.Containers {
+				if c.Last.Terminated != nil {
+					why = c.Last.Terminated.how()
+					t.replaced(why)
+				}
+			}
+		default:
+			s.said = how
 		}
 	}
-	if why != "" {
-		return nil, fmt.Errorf("%w: %s in the namespace %s: %s", ErrEnded, job, in.namespace, why)
+	switch {
+	case notFound(err) || j.finished() || lost && !t.kept:
+		return nil, fmt.Errorf("%w: %s in the namespace %s: %s%s", ErrEnded, s.job, in.namespace, why, j.end())
+	case lost && s.pod != "":
+		t.replaced(why)
 	}
-	return nil, fmt.Errorf("%w: the cluster has no pod of %s in the namespace %s%s", ErrEnded, job, in.namespace, in.jobEnd(ctx, seat{job: job}))
+	return s, nil
+}
+
+// replaced says once why a coordinator has not ended its run.
+func (t *Target) replaced(why string) {
+	if t.told != why {
+		t.warn("the coordinator was lost (%s); another one hands out what it had measured", why)
+	}
+	t.told = why
 }

@@ -228,11 +228,7 @@ func (p pod) end() string {
 	}
 	for _, c := range p.Status.Containers {
 		if end := c.State.Terminated; end != nil {
-			how := fmt.Sprintf("exit status %d", end.ExitCode)
-			if end.Signal != 0 {
-				how = fmt.Sprintf("signal %d", end.Signal)
-			}
-			say(fmt.Sprintf("%s, %s", oneLine(end.Reason), how), end.Message)
+			say(end.how(), end.Message)
 		}
 	}
 	if p.Metadata.Deleted != "" {

@@ -49,19 +49,19 @@ var launched = regexp.MustCompile(`the run goes on in the cluster as (\S+),`)
 // A background is a run in the cluster whose messages are in a file.
 type background struct {
 	*exec.Cmd
-	said string
+	said, dir string
 }
 
 // begin starts a run in the cluster, in a namespace that exists, and returns it with its coordinator when agents run.
 func begin(t *testing.T, namespace string, args ...string) (b background, job string) {
 	t.Helper()
-	b = background{said: filepath.Join(t.TempDir(), "said")}
+	b = background{said: filepath.Join(t.TempDir(), "said"), dir: filepath.Join(t.TempDir(), "out")}
 	log, err := os.Create(b.said)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	b.Cmd = weir(t, append([]string{"run", "--kube", "--in-cluster", "-N", namespace, "--image", os.Getenv("WEIR_IMAGE"), "-o", filepath.Join(t.TempDir(), "out"), "--keep-disturbed", "--warmup", "20ms"}, args...)...)
+	b.Cmd = weir(t, append([]string{"run", "--kube", "--in-cluster", "-N", namespace, "--image", os.Getenv("WEIR_IMAGE"), "-o", b.dir, "--keep-disturbed", "--warmup", "20ms"}, args...)...)
 	b.Stdout, b.Stderr = log, log
 	if err := b.Start(); err != nil {
 		t.Fatal(err)
@@ -129,58 +129,99 @@ func TestCoordinatorGone(t *testing.T) {
 	nothingLeft(t, agentsEnd, "gone")
 }
 
-// After the coordinator is killed in the middle, a run whose results are on a claim is continued from there:
-// nothing is lost or measured twice. The volume is a directory of this machine, which both nodes see.
+// What a coordinator that is killed had measured comes home, and the run continues from there: nothing is lost or measured twice.
+func TestCoordinatorKilled(t *testing.T) {
+	need(t)
+	t.Parallel()
+	kubectl(t, "create", "namespace", "killed")
+	stopped(t, "killed", func(job string) { killCoordinator(t, job) })
+}
+
+// The same on a claim of the user's.
 func TestVolume(t *testing.T) {
 	need(t)
 	t.Parallel()
-	const blocks = 60
-	volume := t.TempDir()
-	if err := os.Chmod(volume, 0o777); err != nil { // weir's user in pods; kubelet gives no hostPath to the group
-		t.Fatal(err)
-	}
 	kubectl(t, "create", "namespace", "kept")
-	file := filepath.Join(t.TempDir(), "claim.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, `
-apiVersion: v1
-kind: PersistentVolume
-metadata: {name: kept}
-spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteMany], storageClassName: "", hostPath: {path: %s, type: Directory}, claimRef: {namespace: kept, name: results}}
----
+	persistent(t, "kept", `""`)
+	apply(t, `
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: results, namespace: kept}
 spec: {accessModes: [ReadWriteMany], storageClassName: "", volumeName: kept, resources: {requests: {storage: 1Gi}}}
-`, volume), 0o600); err != nil {
+`)
+	stopped(t, "kept", func(job string) { killCoordinator(t, job) }, "--volume", "results")
+}
+
+// Where the cluster has a default StorageClass, results outlive even the coordinator's pod. The class is there for all
+// namespaces, so this test runs while no other does.
+func TestDefaultClass(t *testing.T) {
+	need(t)
+	const class = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: by-default, annotations: {storageclass.kubernetes.io/is-default-class: \"true\"}}\nprovisioner: kubernetes.io/no-provisioner\n"
+	kubectl(t, "create", "namespace", "claimed")
+	apply(t, class)
+	defer kubectl(t, "delete", "storageclass", "by-default")
+	persistent(t, "claimed", "by-default")
+	stopped(t, "claimed", func(job string) {
+		kubectl(t, "delete", "pod", "-l", "job-name="+job, "--namespace=claimed", "--wait=false")
+	})
+}
+
+// apply makes objects.
+func apply(t *testing.T, yaml string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "objects.yaml")
+	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	kubectl(t, "apply", "-f", file)
-	b, job := begin(t, "kept", "--volume", "results", "-n", "pod", "-p", "udp-rr", "--blocks", fmt.Sprint(blocks), "--duration", "100ms")
-	stored := filepath.Join(volume, job)
+}
+
+// persistent makes a volume of a class: a directory of this machine, which both nodes see.
+func persistent(t *testing.T, name, class string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil { // weir's user in pods; kubelet gives no hostPath to the group
+		t.Fatal(err)
+	}
+	apply(t, fmt.Sprintf(`
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %s}
+spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteMany, ReadWriteOnce], persistentVolumeReclaimPolicy: Retain, storageClassName: %s, hostPath: {path: %s, type: Directory}}
+`, name, class, dir))
+}
+
+// stopped begins a run, stops its coordinator in the middle, waits for its results and continues it.
+func stopped(t *testing.T, namespace string, stop func(job string), args ...string) {
+	t.Helper()
+	const blocks = 60
+	b, job := begin(t, namespace, append([]string{"-n", "pod", "-p", "udp-rr", "--blocks", fmt.Sprint(blocks), "--duration", "100ms"}, args...)...)
 	eventually(t, 2*time.Minute, func() error {
-		if text, err := os.ReadFile(filepath.Join(stored, "results.jsonl")); err != nil || bytes.Count(text, []byte("\n")) < 5 {
-			return fmt.Errorf("too few trials: %v; weir printed:\n%s", err, b.read())
+		if !bytes.Contains(b.read(), []byte("block 5/")) {
+			return fmt.Errorf("too few blocks; weir printed:\n%s", b.read())
 		}
 		return nil
 	})
-	killCoordinator(t, job)
+	stop(job)
 	var exit *exec.ExitError
-	if err := b.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 3 || !bytes.Contains(b.read(), []byte("the coordinator has ended")) || !bytes.Contains(b.read(), []byte("in the directory "+job)) {
-		t.Errorf("%v; weir printed:\n%s", err, b.read())
+	if err := b.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 4 {
+		t.Errorf("%v, want status 4", err)
 	}
-	home := filepath.Join(t.TempDir(), "home")
-	if err := os.CopyFS(home, os.DirFS(stored)); err != nil {
-		t.Fatal(err)
+	for _, want := range []string{"the coordinator was lost (", "the coordinator ended before the run did", "the results so far are in " + b.dir} {
+		if !bytes.Contains(b.read(), []byte(want)) {
+			t.Errorf("no %q; weir printed:\n%s", want, b.read())
+		}
 	}
-	before, err := os.ReadFile(filepath.Join(home, "results.jsonl"))
+	nothingLeft(t, agentsEnd, namespace)
+	before, err := os.ReadFile(filepath.Join(b.dir, "results.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := bytes.Count(before, []byte("\n"))
-	if done >= blocks {
-		t.Fatalf("the run had ended before its coordinator was killed: %d trials", done)
+	if done < 4 || done >= blocks {
+		t.Fatalf("%d trials of %d when the coordinator was stopped", done, blocks)
 	}
-	m := &measurement{Cmd: weir(t, "run", "--resume", home), dir: home}
+	m := &measurement{Cmd: weir(t, "run", "--resume", b.dir), dir: b.dir}
 	m.Stdout, m.Stderr = &m.out, &m.out
 	if err := m.Start(); err != nil {
 		t.Fatal(err)
@@ -195,11 +236,10 @@ spec: {accessModes: [ReadWriteMany], storageClassName: "", volumeName: kept, res
 			t.Errorf("%s: %s: %s", r.Trial, r.Status, r.Reason)
 		}
 	}
-	after, err := os.ReadFile(filepath.Join(home, "results.jsonl"))
+	after, err := os.ReadFile(filepath.Join(b.dir, "results.jsonl"))
 	if err != nil || !bytes.HasPrefix(after, before[:bytes.LastIndexByte(before, '\n')+1]) || bytes.Count(after, []byte("\n")) != blocks || len(trials) != blocks {
 		t.Errorf("%v: %d lines of %d trials after %d, want %d of each, the first ones unchanged; weir printed:\n%s", err, bytes.Count(after, []byte("\n")), len(trials), done, blocks, &m.out)
 	}
-	nothingLeft(t, agentsEnd, "kept")
 }
 
 // killCoordinator sends SIGKILL to process 1 of a coordinator's pod.

@@ -38,6 +38,7 @@ type State struct {
 	DaemonSets []string          // images
 	Proxy      string            // config.conf of kube-proxy
 	Limits     []Object          // of the namespace, each in a LimitRange of its own
+	Class      string            // the default StorageClass; "" is none
 	Objects    map[string]Object // of runs, by kind/name
 	Calls      []string          // so far
 }

@@ -98,6 +98,11 @@ func (s *State) get(c call) (any, error) {
 		for _, l := range s.Limits {
 			items = append(items, Object{"metadata": Object{"name": "limits"}, "spec": Object{"limits": []any{l}}})
 		}
+	case "storageclasses":
+		items = append(items, Object{"metadata": Object{"name": "slow"}})
+		if s.Class != "" {
+			items = append(items, Object{"metadata": Object{"name": s.Class, "annotations": Object{"storageclass.kubernetes.io/is-default-class": "true"}}})
+		}
 	case "events":
 		of := strings.TrimPrefix(c.flags["--field-selector"], "involvedObject.name=")
 		if e := s.Events[of]; e != "" {
@@ -156,7 +161,13 @@ func (s *State) create(c call) (out []byte, err error) {
 				return nil, fmt.Errorf(`%s (AlreadyExists): error when creating "STDIN": services %q already exists`, server, name)
 			}
 			o = s.service(o)
-		case "Secret", "NetworkPolicy":
+		case "Secret", "NetworkPolicy", "PersistentVolumeClaim":
+			if slices.Contains(s.Denied, "create "+kind) {
+				return nil, fmt.Errorf(`%s (Forbidden): error when creating "STDIN": %q is forbidden: exceeded quota`, server, name)
+			}
+			if c.flags["--dry-run"] != "" {
+				break
+			}
 			o = object(o)
 			s.Objects[kind+"/"+name] = o
 		}
