@@ -46,6 +46,7 @@ var drivers = func() map[string]network.Driver {
 	ds["proxy-l7-mtls"] = &network.Proxy{Program: network.HAProxy, L7: true, At: network.ProxyBoth, MTLS: true, Threads: 2}
 	ds["proxy-l4-envoy"] = &network.Proxy{Program: network.Envoy, At: network.ProxyBoth, Threads: 2}
 	ds["proxy-l7-envoy-mtls"] = &network.Proxy{Program: network.Envoy, L7: true, At: network.ProxyBoth, MTLS: true, Threads: 2}
+	ds["vm-vxlan-ovs"] = &network.VMVXLAN{Switch: "ovs", VNI: 1, Port: 4789, VM: network.VM{CPUs: 1, Queues: 1, VHost: "auto", Memory: 256 << 20}}
 	ds["vm-vlan-bridge"] = &network.VMVLAN{Switch: "bridge", Tag: 42, VM: network.VM{CPUs: 2, Queues: 2, VHost: "off", Memory: 1 << 30}}
 	return ds
 }()
