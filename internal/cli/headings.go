@@ -36,7 +36,7 @@ directory below -o: 001, 002 and so on.`
 // studyHeadings are the topics of the flags of run.
 var studyHeadings = []heading{
 	{"networks", "Networks and probes", "", []string{"networks", "probes", "factor", "baseline", "compare", "fast"}},
-	{"repetition", "Repetition", aboutSeries, []string{"blocks", "duration", "warmup", "precision", "max-time", "runs", "every", "episodes", "seed", "swap", "keep-disturbed", "allow-commands"}},
+	{"repetition", "Repetition", aboutSeries, []string{"blocks", "duration", "warmup", "precision", "max-time", "runs", "every", "episodes", "seed", "swap", "keep-disturbed", "allow-commands", "allow"}},
 	{"topology", "Networks that weir builds", "", []string{"hosts", "pods", "pairs", "rounds", "one-at-a-time", "ipv6", "pods-ipv6", "mtu", "link", "delay", "jitter", "loss", "nic"}},
 	{"vm", "In a virtual machine", "", []string{"in-vm", "kernel", "vm-cpus", "vm-memory"}},
 	{"explanations", "Explanations", "", []string{"profile", "trace"}},

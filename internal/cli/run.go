@@ -30,6 +30,7 @@ type runFlags struct {
 	dir, resume string
 	json, trace bool
 	commands    bool
+	allow       []string
 	verbose     bool
 }
 
@@ -75,6 +76,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.` + "
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the whole report, not the answer alone")
 	c.Flags().BoolVar(&f.trace, "trace", false, "after the trials, trace 100 requests through each network (weir trace)")
 	c.Flags().BoolVar(&f.commands, "allow-commands", false, "let events run the commands that the study brings, and networks the programs of a directory that it names, with weir's privileges")
+	c.Flags().StringArrayVar(&f.allow, "allow", nil, "with --ssh: let events change this device of a machine, DEVICE@MACHINE, such as eth1@b; the machine makes it what it was (docs/downtime.md)")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
 	return headings(c, studyHeadings), f
@@ -148,6 +150,9 @@ func (f *runFlags) options(c *cobra.Command, as []string, version string) (o job
 	}
 	if f.commands {
 		o.At = o.At.AllowCommands()
+	}
+	if err := o.At.Allow(f.allow); err != nil {
+		return o, err
 	}
 	if o.At.Machines == nil {
 		o.Guest = job.GuestKind()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/target/kube"
+	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/target/remote"
 )
 
@@ -21,7 +22,7 @@ func ServeAgent(ctx context.Context, in io.Reader, out io.Writer, remove string)
 		from.CloseWithError(cmp.Or(err, io.EOF))
 	}()
 	defer context.AfterFunc(ctx, func() { from.CloseWithError(context.Cause(ctx)) })()
-	return remote.Serve(pipe, out, remove)
+	return remote.ServeChanging(pipe, out, remove, &lab.Machine{})
 }
 
 // JoinCoordinator serves the coordinator at addr as the agent of this pod. The file holds the token of the run.

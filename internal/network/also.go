@@ -107,12 +107,22 @@ func checkStep(t topo.Topology, p plan.Plan, s plan.Step, kinds []string) error 
 		return fmt.Errorf("invalid sysctl %q: want a key of a network namespace, such as net.ipv4.tcp_rmem", s.Sysctl.Key)
 	case s.Sysctl != nil && machineKey.MatchString(s.Sysctl.Key):
 		return fmt.Errorf("%s is a setting of the whole machine, which weir does not change; set it with sysctl(8) before the run", s.Sysctl.Key)
-	case s.Set != nil && s.Set.MTU == 0 && s.Set.Up != s.Set.Down:
-	case s.Set != nil && (s.Set.MTU < topo.MinMTU || s.Set.MTU > topo.MaxMTU):
-		return fmt.Errorf("invalid MTU %d: want %d to %d bytes", s.Set.MTU, topo.MinMTU, topo.MaxMTU)
+	}
+	if err := checkSet(s); err != nil {
+		return err
 	}
 	if dev := queued(s); dev != "" && (t.Rate > 0 || t.Far) && (s.In == Switch || isPort(t, s.In, dev)) {
 		return fmt.Errorf("%s of %s has the rate or the distance of this study, which the step would replace; leave out link, delay, jitter and loss, or this step", dev, s.In)
+	}
+	return nil
+}
+
+// checkSet returns an error if s sets a device neither up nor down, and an MTU that none can have.
+func checkSet(s plan.Step) error {
+	switch {
+	case s.Set == nil || s.Set.MTU == 0 && s.Set.Up != s.Set.Down:
+	case s.Set.MTU < topo.MinMTU || s.Set.MTU > topo.MaxMTU:
+		return fmt.Errorf("invalid MTU %d: want %d to %d bytes", s.Set.MTU, topo.MinMTU, topo.MaxMTU)
 	}
 	return nil
 }

@@ -17,7 +17,9 @@ var eventKinds = append(slices.Clone(alsoKinds), "announce", "command", "daemon"
 func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 	for i, s := range slices.Concat(e.Do, e.Undo) {
 		var err error
-		if t.Exists {
+		if t.Exists && i >= len(e.Do) && s.Device() != "" {
+			err = errors.New("leave it out: the machine itself makes the device what it was")
+		} else if t.Exists {
 			err = checkFound(t.Find.Kind, s)
 		} else if s.Policy != nil {
 			err = errors.New("policy: no agent in the lab enforces policies: measure a cluster (--kube, networks pod, service and nodeport), or change rules of nft (exec), as the study downtime-policy does")
@@ -34,8 +36,12 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 	if len(e.Undo) > 0 {
 		return e, nil
 	}
+	inverse := p.Inverse
+	if t.Exists {
+		inverse = p.Restores
+	}
 	var err error
-	if e.Undo, err = p.Inverse(e.Do); err != nil {
+	if e.Undo, err = inverse(e.Do); err != nil {
 		return e, fmt.Errorf("event %s: %w", e.Name, err)
 	}
 	return e, nil
@@ -51,8 +57,10 @@ func checkFound(kind topo.Kind, s plan.Step) error {
 	switch {
 	case hosts && s.Command != nil:
 		return checkFoundCommand(s)
+	case hosts && s.Device() != "":
+		return checkFoundDevice(s)
 	case hosts:
-		return errors.New("weir breaks nothing on machines that it finds; let a command of yours do it (command), measure in the lab (without --ssh or --kube), or, in a cluster, in the networks pod, service and nodeport")
+		return errors.New("weir breaks nothing on machines that it finds but devices that you allow (set, addr, and route with dev; --allow); let a command of yours do it (command), measure in the lab (without --ssh or --kube), or, in a cluster, in the networks pod, service and nodeport")
 	case wrong != nil:
 		return fmt.Errorf("weir changes only what it has made in a cluster: %w", wrong)
 	case s.In != plan.Server:
@@ -76,6 +84,19 @@ func checkFoundCommand(s plan.Step) error {
 		return errors.New("command: on another machine, each command says itself what undoes it (undo: [PROGRAM, ARGUMENT…] in the command, or undo: [\"true\"]), so that the machine can do so when the connection is lost")
 	}
 	return checkCommand(*s.Command)
+}
+
+// checkFoundDevice returns an error unless the machine of an end can change the device, and make it what it was.
+func checkFoundDevice(s plan.Step) error {
+	switch err := checkKind(s, []string{"addr", "route", "set"}); {
+	case err != nil:
+		return err
+	case s.In != plan.Client && s.In != plan.Server:
+		return fmt.Errorf("unknown place %q: an event changes devices on the machine of an end; write in: %s or in: %s", s.In, plan.Client, plan.Server)
+	case s.Set != nil && s.Set.Master != "":
+		return errors.New("set: weir moves no device of a machine that it finds to another bridge; let a command of yours do it (command)")
+	}
+	return checkSet(s)
 }
 
 // checkHappening checks the kinds that only events have.

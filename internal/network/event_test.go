@@ -98,7 +98,7 @@ func TestHappeningErrors(t *testing.T) {
 		t.Errorf("a command of a network: %v", err)
 	}
 	tp.Exists = true
-	if _, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{down("h1", "eth0")}}); err == nil || !strings.Contains(err.Error(), "measure in the lab") {
+	if _, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{{In: "h1", Flush: &plan.Flush{Table: plan.Conntrack}}}}); err == nil || !strings.Contains(err.Error(), "measure in the lab") {
 		t.Errorf("machines that exist: %v", err)
 	}
 }
@@ -120,16 +120,32 @@ func checkFound(t *testing.T) {
 		{topo.Service, down(plan.Server, "eth0"), "only what it has made in a cluster"},
 		{topo.Hosts, plan.Step{In: plan.Server, Policy: deny}, "breaks nothing on machines that it finds"},
 		{topo.Via, plan.Step{In: plan.Server, Command: &plan.Command{Argv: []string{"down"}, Undo: []string{"up"}}}, ""},
+		{topo.Hosts, down(plan.Server, "eth1"), ""},
+		{topo.Via, plan.Step{In: plan.Client, Set: &plan.Set{Dev: "eth1", MTU: 1400}}, ""},
+		{topo.Hosts, down("a", "eth1"), "in: client or in: server"},
+		{topo.Hosts, plan.Step{In: plan.Server, Set: &plan.Set{Dev: "eth1", MTU: 1}}, "invalid MTU 1"},
+		{topo.Hosts, plan.Step{In: plan.Server, Set: &plan.Set{Dev: "eth1", Up: true, Master: "br0"}}, "to another bridge"},
 		{topo.Hosts, plan.Step{In: "a", Command: &plan.Command{Argv: []string{"down"}, Undo: []string{"up"}}}, "in: client or in: server"},
 		{topo.Hosts, plan.Step{In: plan.Server, Command: &plan.Command{Undo: []string{"up"}}}, "no program"},
 		{topo.Hosts, plan.Step{In: plan.Client, Command: &plan.Command{Argv: []string{"down"}}}, "says itself what undoes it"},
 	} {
-		e, err := network.Happening(topo.Topology{Exists: true, Find: topo.Find{Kind: c.kind}}, plan.Plan{}, plan.Event{Name: "x", Do: []plan.Step{c.step}})
+		found := topo.Topology{Exists: true, Find: topo.Find{Kind: c.kind}}
+		e, err := network.Happening(found, plan.Plan{}, plan.Event{Name: "x", Do: []plan.Step{c.step}})
 		switch {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%v in %q: %v, want %q", c.step, c.kind, err, c.want)
-		case c.want == "" && (err != nil || len(e.Undo) != 1 || e.In("node1-p1", "node2-p1").Undo[0].In != "node2-p1" || e.Undo[0].In != plan.Server):
+		case c.want == "" && (err != nil || len(e.Undo) != 1 || e.Undo[0].In != c.step.In || e.Undo[0].Device() != "" || c.step.In == plan.Server && e.In("node1-p1", "node2-p1").Undo[0].In != "node2-p1"):
 			t.Errorf("%v in %q: %+v, %v", c.step, c.kind, e, err)
 		}
+	}
+	// Two changes of a device are undone at once, and only by the machine.
+	found := topo.Topology{Exists: true, Find: topo.Find{Kind: topo.Hosts}}
+	twice := plan.Event{Name: "x", Do: []plan.Step{{In: plan.Server, Set: &plan.Set{Dev: "eth1", MTU: 1400}}, down(plan.Server, "eth1")}}
+	if e, err := network.Happening(found, plan.Plan{}, twice); err != nil || len(e.Undo) != 1 || e.Undo[0].Restore == nil {
+		t.Errorf("%+v, %v", e.Undo, err)
+	}
+	twice.Undo = []plan.Step{{In: plan.Server, Set: &plan.Set{Dev: "eth1", Up: true}}}
+	if _, err := network.Happening(found, plan.Plan{}, twice); err == nil || !strings.Contains(err.Error(), "undo: step 1: leave it out") {
+		t.Errorf("an undo of its own: %v", err)
 	}
 }

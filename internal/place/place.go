@@ -11,6 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
@@ -127,9 +128,54 @@ func (p Place) AllowCommands() Place {
 	return p
 }
 
-// Allows returns an error if an event of the study runs a command, or a network programs of a directory, and the user has
-// not allowed it.
+// Allow lets events change objects that weir has not made. Its error is of usage.
+func (p Place) Allow(objects []string) error {
+	t, ok := p.Target.(*ssh.Target)
+	switch {
+	case len(objects) == 0:
+		return nil
+	case !ok:
+		return failure.Usage.Errorf("--allow %s names a device of a machine, which only events over SSH change (--ssh): elsewhere weir changes what it has made; leave it out", objects[0])
+	}
+	return failure.Usage.Of(t.Allow(objects))
+}
+
+// allowsDevices returns an error if an event of the study changes a device that the user has not allowed. Both ends are on either
+// machine if they change places.
+func (p Place) allowsDevices(s study.Study) error {
+	t, ok := p.Target.(*ssh.Target)
+	for _, e := range s.Events {
+		for _, step := range e.Do {
+			if p.Machines == nil || step.Device() == "" {
+				continue
+			}
+			if !ok {
+				return failure.Usage.Errorf("event %s changes %s, a device of the cluster, and weir changes only what it has made there; measure in the lab (without --kube)", e.Name, step.Device())
+			}
+			names := t.Names()
+			if len(names) > 2 { // which are the ends, Open decides
+				continue
+			}
+			ends := map[string][]string{plan.Client: names[:1], plan.Server: names[1:]}[step.In]
+			if s.Swap {
+				ends = names
+			}
+			for _, step.In = range ends {
+				if err := t.Allows(step); err != nil {
+					return failure.Usage.Errorf("event %s: %w", e.Name, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Allows returns an error if an event of the study runs a command or changes a device, or a network uses programs of a directory,
+// and the user has not allowed it.
 func (p Place) Allows(s study.Study) error {
+	if err := p.allowsDevices(s); err != nil {
+		return err
+	}
 	if p.Commands {
 		return nil
 	}

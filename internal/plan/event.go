@@ -103,6 +103,44 @@ type Reload struct {
 	Rules string `json:"rules"` // nft (nft -f) or iptables (iptables-nft-restore)
 }
 
+// A Restore makes a device of a machine that weir has found, and those upon it, what they were before an event changed it: up or
+// down, with their MTU, addresses and routes. The machine itself remembers, and does so too when it loses weir.
+type Restore struct {
+	Dev string `json:"dev"`
+}
+
+// Device returns the device that a step changes in a way that a Restore undoes, or "".
+func (s Step) Device() string {
+	switch {
+	case s.Set != nil:
+		return s.Set.Dev
+	case s.Addr != nil:
+		return s.Addr.Dev
+	case s.Route != nil:
+		return s.Route.Dev
+	}
+	return ""
+}
+
+// Restores is Inverse for the steps of an event on machines that weir has found.
+func (p Plan) Restores(steps []Step) (undo []Step, err error) {
+	for i, s := range slices.Backward(steps) {
+		if s.Device() == "" {
+			inverse, err := p.Inverse(steps[i : i+1])
+			if err != nil {
+				return nil, err
+			}
+			undo = append(undo, inverse...)
+			continue
+		}
+		r := Step{In: s.In, Restore: &Restore{Dev: s.Device()}}
+		if !slices.ContainsFunc(undo, func(u Step) bool { return u.In == r.In && u.Restore != nil && *u.Restore == *r.Restore }) {
+			undo = append(undo, r)
+		}
+	}
+	return undo, nil
+}
+
 // What a Flush and a Reload can name.
 const (
 	Conntrack = "conntrack"
@@ -210,6 +248,8 @@ func (s Step) eventShell() []fmt.Stringer {
 		return []fmt.Stringer{append(inside, "arping", "-U", "-c", "1", "-I", s.Announce.Dev, s.Announce.Addr.String())}
 	case s.Flush != nil:
 		return []fmt.Stringer{append(inside, "conntrack", "-F")}
+	case s.Restore != nil:
+		return []fmt.Stringer{text(fmt.Sprintf("# make %s of %s what it was", s.Restore.Dev, s.In))}
 	case s.Reload != nil && s.Reload.Rules == IPTables:
 		return []fmt.Stringer{append(inside, "sh", "-c", "iptables-nft-save | iptables-nft-restore")}
 	case s.Reload != nil:

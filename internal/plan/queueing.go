@@ -51,3 +51,33 @@ func bits(rate float64) string {
 	}
 	return strconv.FormatInt(n, 10) + "bit"
 }
+
+const (
+	rateBurst = 250e-6 // seconds; see Burst
+	ratePeak  = 1e12   // bit/s; see Peak
+	rateQueue = 1000   // packets; see Limit
+)
+
+// Frame returns the bytes of a full-size frame as a queueing discipline counts them: with the
+// Ethernet header and a VLAN tag, but without the rest of what is on the wire. It is tbf's "mtu",
+// which requires Peak; tbf drops anything larger.
+func (r Rate) Frame() int { return r.MTU + EthernetHeader + VLANTag }
+
+// Peak returns tbf's "peakrate" in bit/s, far above Rate, so it limits nothing. It is set because
+// tbf passes packets up to "mtu" uncut with a peak rate, but up to "burst" without one
+// (net/sched/sch_tbf.c, tbf_change and tbf_enqueue). With Frame as "mtu", every segment of a
+// segmentation-offload packet becomes a packet and pays WireOverhead, however large the burst is.
+func (r Rate) Peak() float64 { return math.Max(ratePeak, 10*r.Rate) }
+
+// Burst returns tbf's "burst" in bytes: the credit that an idle link saves and can spend at once if
+// the timer that wakes tbf is late. A link with credit for one frame loses that time: at 1 Gbit/s
+// on a virtual machine it delivers 70 % of Rate, with 8 frames 98 %. 250 µs come within 1 % of the
+// arithmetic ceiling from 100 Mbit/s to 1 Gbit/s; more would let short messages pass as if
+// unlimited.
+func (r Rate) Burst() int {
+	return max(int(r.Rate/8*rateBurst), 2*(r.Frame()+WireOverhead))
+}
+
+// Limit returns tbf's "limit", the bytes that can wait: 1000 full frames, the default queue of an
+// Ethernet device (include/net/pkt_sched.h, DEFAULT_TX_QUEUE_LEN).
+func (r Rate) Limit() int { return rateQueue * r.Frame() }

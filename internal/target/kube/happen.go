@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,11 +27,11 @@ type policySpec struct {
 // labelJob is the label that its Job gives a pod.
 const labelJob = "job-name"
 
-// changing returns a Site.Apply that carries out the steps of events, which change only objects of the run. It leaves steps of
-// which one is of another kind to the agents, which refuse them.
+// changing returns a Site.Apply that carries out the steps of events, which change only objects of the run. Agents run commands, and
+// nothing else: pods and nodes are not weir's to change.
 func (t *Target) changing(agents func(context.Context, []plan.Step) error) func(context.Context, []plan.Step) error {
 	return func(ctx context.Context, steps []plan.Step) error {
-		if len(steps) == 0 || slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Endpoint == nil && s.Policy == nil }) {
+		if !slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Command == nil }) {
 			return agents(ctx, steps)
 		}
 		for i, step := range steps {
@@ -38,6 +39,8 @@ func (t *Target) changing(agents func(context.Context, []plan.Step) error) func(
 			switch s := t.seatOf(step.In); {
 			case s == nil || s.pod == "":
 				err = fmt.Errorf("weir has no pod %q", step.In)
+			case step.Endpoint == nil && step.Policy == nil:
+				err = errors.New("this pod is not weir's to change")
 			case step.Endpoint != nil:
 				err = t.serve(ctx, s, !step.Endpoint.Gone)
 			default:

@@ -24,11 +24,30 @@ import (
 // connection.
 func Serve(in io.Reader, out io.Writer, remove string) error { return serve(in, out, remove, farTimes) }
 
-func serve(in io.Reader, out io.Writer, remove string, t times) (err error) {
+// ServeChanging is Serve on a machine where c carries out the steps of events. Which of them its user allows is the near end's to
+// know: it can run any program here.
+func ServeChanging(in io.Reader, out io.Writer, remove string, c Changer) error {
+	return follow(in, out, remove, farTimes, func(conn io.ReadWriter) error {
+		return agent.Serve(conn, func(string) (agent.Actor, error) { return watcher{c}, nil })
+	})
+}
+
+// A Changer changes what the steps of events name on its machine. Close undoes what is left of that.
+type Changer interface {
+	Step(context.Context, plan.Step) error
+	Close() error
+}
+
+func serve(in io.Reader, out io.Writer, remove string, t times) error {
+	return follow(in, out, remove, t, watch)
+}
+
+// follow is Serve with the agent.
+func follow(in io.Reader, out io.Writer, remove string, t times, agent func(io.ReadWriter) error) (err error) {
 	if remove != "" && removeProgram(remove) != nil { // a network file system keeps the file of a running program
 		defer func() { err = errors.Join(err, removeProgram(remove)) }()
 	}
-	return obey(in, out, t, watch)
+	return obey(in, out, t, agent)
 }
 
 // obey waits for the greeting and calls serve with what follows, until it returns.
@@ -87,16 +106,24 @@ func greeting(in *bufio.Reader, wait time.Duration) (nonce string, err error) {
 	}
 }
 
-// A watcher is the actor of a machine that weir only uses: it checks and never changes anything.
-type watcher struct{}
+// A watcher is the actor of a machine that weir only uses: it checks, and changes only what its Changer does.
+type watcher struct{ Changer }
 
-// Step refuses.
-func (watcher) Step(context.Context, plan.Step) error {
-	return errors.New("this machine is not weir's to change")
+// Step refuses without a Changer.
+func (w watcher) Step(ctx context.Context, s plan.Step) error {
+	if w.Changer == nil {
+		return errors.New("this machine is not weir's to change")
+	}
+	return w.Changer.Step(ctx, s)
 }
 
-// Close does nothing.
-func (watcher) Close() error { return nil }
+// Close undoes what is left of events.
+func (w watcher) Close() error {
+	if w.Changer == nil {
+		return nil
+	}
+	return w.Changer.Close()
+}
 
 // Check checks an MTU.
 func (watcher) Check(s plan.State) error {

@@ -65,6 +65,7 @@ func TestRealServers(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+	t.Run("changed devices", changed)
 	t.Run("killed ssh", killedSSH)
 	t.Run("killed weir", killedWeir)
 	t.Run("cut wire", cutWire)

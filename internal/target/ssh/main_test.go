@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/target/remote"
 )
 
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 		case "--version":
 			fmt.Println("weir", remote.Version)
 		case "agent": // --remove DIR
-			err = remote.Serve(os.Stdin, os.Stdout, args[2])
+			err = remote.ServeChanging(os.Stdin, os.Stdout, args[2], &lab.Machine{})
 		case "coordinate":
 			err = coordinate(args[1:])
 		}

@@ -2,7 +2,7 @@
 // configuration, keys, jump hosts and shared connections.
 //
 // One ssh per machine carries everything. It starts an agent there (package remote), which acts as
-// the user that ssh logs in, and changes nothing. The package must
+// the user that ssh logs in, and changes nothing but devices that Allow names, for the time of an event. The package must
 // not speak the SSH protocol, read the user's keys or configuration, or weaken the check of host keys.
 package ssh
 
@@ -12,10 +12,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/agent"
 	"github.com/weir-bench/weir/internal/target/remote"
@@ -31,6 +34,7 @@ type Target struct {
 	ports    target.Ports
 	token    string
 	programs remote.Programs
+	allowed  []string // DEVICE@MACHINE, by the names of machines in topologies
 
 	dialing sync.Mutex // held while connections are made or ended
 }
@@ -53,6 +57,43 @@ func (t *Target) Names() []string {
 		names = append(names, m.name)
 	}
 	return names
+}
+
+// Allow lets events change devices, DEVICE@MACHINE each with a machine as in Names or as the user named it. Its error is of usage.
+func (t *Target) Allow(objects []string) error {
+	for _, o := range objects {
+		dev, on, _ := strings.Cut(o, "@")
+		i := slices.IndexFunc(t.machines, func(m *machine) bool { return m.name == on || m.dest == on })
+		if dev == "" || i < 0 {
+			return fmt.Errorf("--allow %q: want DEVICE@MACHINE, a device that an event changes on one of %s, such as eth1@%s", o, strings.Join(t.Names(), ", "), t.machines[0].name)
+		}
+		t.allowed = append(t.allowed, dev+"@"+t.machines[i].name)
+	}
+	return nil
+}
+
+// Allows returns an error for a step of an event that changes a device which its user has not named, or the only way to undo it.
+func (t *Target) Allows(s plan.Step) error {
+	dev := s.Device()
+	if dev == "" { // a command, or what undoes an event; the agent refuses others
+		return nil
+	}
+	if object := dev + "@" + s.In; !slices.Contains(t.allowed, object) {
+		return fmt.Errorf("it changes %s of the machine %s, which weir has not made: if that is meant, add --allow %s to weir run", dev, s.In, object)
+	}
+	i := slices.IndexFunc(t.machines, func(m *machine) bool { return m.name == s.In })
+	if i < 0 || (s.Set == nil || !s.Set.Down) && (s.Addr == nil || !s.Addr.Gone) {
+		return nil
+	}
+	m := t.machines[i]
+	for _, l := range m.links {
+		for _, a := range l.Addrs {
+			if l.Name == dev && m.called.IsValid() && a.Addr() == m.called {
+				return fmt.Errorf("ssh reaches %s over %s (%v): without it, nothing would tell the machine to undo the event; let ssh use another device of it", s.In, dev, m.called)
+			}
+		}
+	}
+	return nil
 }
 
 // atOnce bounds the logins in progress: a jump host refuses the eleventh by default (sshd_config(5),
@@ -113,6 +154,15 @@ func (t *Target) Open(ctx context.Context, want topo.Topology, _ string) (*targe
 	}
 	site := agent.NewSite(found, nodes...)
 	site.Token, site.Ports = t.token, t.ports
+	apply := site.Apply
+	site.Apply = func(ctx context.Context, steps []plan.Step) error {
+		for i, s := range steps {
+			if err := t.Allows(s); err != nil {
+				return fmt.Errorf("step %d of %d, in %s: %w", i+1, len(steps), s.In, err)
+			}
+		}
+		return apply(ctx, steps)
+	}
 	site.Close = func() error { return nil } // other sites use the connections
 	return site, nil
 }
