@@ -112,6 +112,7 @@ var asked = map[string][]string{
 	"direction-matrix":             {"A pod with its own NIC", "dedicated"},
 	"docker-overlay-throughput":    {"the host network", "throughput", "stress"},
 	"downtime-address":             {"moved-announced", "stops UDP traffic for"},
+	"downtime-agent":               {"bird-restarted", "stops new connections for", "a BGP data path"},
 	"downtime-carrier":             {"carrier-lost", "stops UDP traffic for", "static", "bgp"},
 	"downtime-cluster":             {"denied", "stops new connections for", "cluster address"},
 	"downtime-daemon":              {"killed", "stops UDP traffic for"},
