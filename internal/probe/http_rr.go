@@ -21,7 +21,7 @@ type HTTPRR struct {
 	Connect  bool   `yaml:"connect"`  // HTTP/1.1: a new connection for each request
 	Resume   bool   `yaml:"resume"`   // with connect and tls: the session of the connection before, instead of a full handshake
 	Size     int    `yaml:"size"`     // bytes of the response's body, to 1 MiB; default 64
-	Sizes    string `yaml:"sizes"`    // instead of size: a file with a line per size, bytes and their weight, or the same between commas
+	Sizes    string `yaml:"sizes"`    // instead of size: a file with up to 1000 lines of bytes (1 to 1048576) and their weight (1 to 10^9), or the same between commas
 	InFlight int    `yaml:"inflight"` // requests in flight: connections of HTTP/1.1, streams of HTTP/2, to 100; default 1
 	Rate     int    `yaml:"rate"`     // requests/s on a schedule; default none: each follows the answer before
 }

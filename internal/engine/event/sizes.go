@@ -21,6 +21,16 @@ const (
 	mostWeight = 1_000_000_000
 )
 
+var wantSizes = fmt.Sprintf("bytes (1 to %d) and their weight (1 to %d), whole numbers such as 1024 5", MaxBody, mostWeight)
+
+// number is a word of a histogram as an error quotes it: numbers alone, because the file may be one that nobody meant to show.
+func number(word string) string {
+	if len(word) > 20 || strings.Trim(word, "+-.0123456789") != "" {
+		return "(no number)"
+	}
+	return word
+}
+
 // ParseSizes reads a histogram: a size in bytes, 1 to MaxBody, and its weight, 1 to 10^9, per line, or between commas. Lines that are empty or
 // begin with # do not count.
 func ParseSizes(text string) (s Sizes, err error) {
@@ -30,20 +40,20 @@ func ParseSizes(text string) (s Sizes, err error) {
 			continue
 		}
 		if len(words) != 2 {
-			return Sizes{}, fmt.Errorf("line %d has %d words: want two numbers, bytes and their weight", i+1, len(words))
+			return Sizes{}, fmt.Errorf("line %d has %d words: want two numbers, %s", i+1, len(words), wantSizes)
 		}
 		bytes, first := strconv.Atoi(words[0])
 		weight, second := strconv.ParseUint(words[1], 10, 64)
 		if first != nil || second != nil || bytes < 1 || bytes > MaxBody || weight < 1 || weight > mostWeight {
-			return Sizes{}, fmt.Errorf("line %d: want bytes from 1 to %d and a weight from 1 to %d, whole numbers", i+1, MaxBody, mostWeight)
+			return Sizes{}, fmt.Errorf("line %d, %s %s: want %s", i+1, number(words[0]), number(words[1]), wantSizes)
 		}
 		if s.bytes, s.weights = append(s.bytes, bytes), append(s.weights, weight); len(s.bytes) > MostSizes {
-			return Sizes{}, fmt.Errorf("line %d is one more than %d sizes: join neighbors", i+1, MostSizes)
+			return Sizes{}, fmt.Errorf("line %d is one more than the %d sizes that weir takes: join neighbors", i+1, MostSizes)
 		}
 		s.total += weight
 	}
 	if s.total == 0 {
-		return Sizes{}, errors.New("no sizes: write bytes and their weight in each line, such as 1024 5")
+		return Sizes{}, errors.New("no sizes: write in each line " + wantSizes)
 	}
 	return s, nil
 }

@@ -26,9 +26,9 @@ func TestSizes(t *testing.T) {
 		t.Errorf("drawn %v, want three of four 100", drawn)
 	}
 	for text, want := range map[string]string{
-		"": "no sizes", "# 1 2\n": "no sizes", "1": "line 1 has 1 words", "5 5\n1 2 3": "line 2 has 3 words", "0 1": "want bytes from 1 to 1048576",
-		"1048577 1": "want bytes from 1", "1 0": "a weight from 1", "1 1000000001": "a weight from 1", "1 1.5": "whole numbers", "x 1": "line 1: want bytes",
-		strings.Repeat("1 1\n", MostSizes+1): "line 1001 is one more than 1000 sizes",
+		"": "no sizes", "# 1 2\n": "no sizes", "1": "line 1 has 1 words", "5 5\n1 2 3": "line 2 has 3 words", "0 1": "line 1, 0 1: want bytes (1 to 1048576) and their weight (1 to 1000000000)",
+		"1048577 1": "line 1, 1048577 1: want", "1 0": "line 1, 1 0: want", "1 1000000001": "line 1, 1 1000000001: want", "1 1.5": "whole numbers", "root:x:0 1": "line 1, (no number) 1: want bytes",
+		strings.Repeat("1 1\n", MostSizes+1): "line 1001 is one more than the 1000 sizes",
 	} {
 		if _, err := ParseSizes(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %q", text, err, want)
