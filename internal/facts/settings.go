@@ -95,6 +95,21 @@ var settings = []known{
 	{name: "cpu.nohz_full", file: "sys/devices/system/cpu/nohz_full", defaults: []string{"(null)"}},
 }
 
+const clocksource = "clocksource"
+
+// SettingFile returns the file of a setting that is no sysctl, below the root and without its slash; "" for all others.
+func SettingFile(name string) string {
+	for _, k := range settings {
+		if k.name == name && k.file != "" {
+			return k.file
+		}
+	}
+	if name == clocksource {
+		return "sys/devices/system/clocksource/clocksource0/current_clocksource"
+	}
+	return ""
+}
+
 func (k known) path() string { return cmp.Or(k.file, sysctlPath(k.name)) }
 
 // in returns the defaults in a kernel release such as 6.1.0-18-amd64; all of them if it does not
@@ -135,7 +150,7 @@ func (f *Facts) differing(host, node fs.FS) map[string]Setting {
 		}
 	}
 	if v, first := f.clocksource(host); v != first {
-		m["clocksource"] = Setting{v, first}
+		m[clocksource] = Setting{v, first}
 	}
 	return m
 }

@@ -148,11 +148,16 @@ func (c *comparison) ofStudy(rest string, d facts.Difference) {
 	}
 }
 
-// Reasons that several differences have.
-var (
-	ofMachine = lang.T("a setting of the whole machine, which weir does not change: set it with sysctl(8), run the study again, and compare")
-	noStep    = lang.T("weir knows no step that sets it")
-)
+// noStep is a reason that several differences have.
+var noStep = lang.T("weir knows no step that sets it")
+
+// ofMachine says how to try a setting of the whole machine.
+func ofMachine(name string) lang.Text {
+	if file := facts.SettingFile(name); file != "" {
+		return lang.T("a setting of the whole machine, which weir does not change: set it in /%s or when the machine boots, run the study again, and compare", file)
+	}
+	return lang.T("a setting of the whole machine, which weir does not change: set it with sysctl(8), run the study again, and compare")
+}
 
 // reasons say by the beginning of a fact's key why a lab on this machine does not take it over.
 var reasons = []struct {
@@ -195,7 +200,7 @@ func (c *comparison) ofKernel(key string, d facts.Difference) {
 	}
 	switch namespaced := ofNamespace(key); {
 	case !namespaced:
-		c.cannot(d.Key, d.Values[0], d.Values[1], ofMachine)
+		c.cannot(d.Key, d.Values[0], d.Values[1], ofMachine(key))
 	case onPath(c.a) && onPath(c.b): // the values that held on the path are compared themselves
 		if !c.has(key) {
 			c.cannot(d.Key, d.Values[0], d.Values[1], lang.T("it did not reach the path, where it was the same in both runs"))
@@ -236,7 +241,7 @@ func Defaults(of facts.Facts, places []string) (d Differences) {
 		s := of.Settings[name]
 		standard, _, _ := strings.Cut(s.Default, " or ")
 		if name == plan.DefaultRPS || !ofNamespace(name) {
-			d.Unapplied = append(d.Unapplied, Unapplied{name, s.Default, s.Value, ofMachine})
+			d.Unapplied = append(d.Unapplied, Unapplied{name, s.Default, s.Value, ofMachine(name)})
 			continue
 		}
 		if name == congestionKey {

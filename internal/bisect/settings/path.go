@@ -83,7 +83,7 @@ func (c *comparison) sysctls(in string, a, b map[string]string) (all []change) {
 		case x == "" || y == "":
 			c.cannot(c.place(in)+".sysctl."+key, x, y, lang.T("only one run recorded it"))
 		case !ofNamespace(key):
-			c.cannot(c.place(in)+".sysctl."+key, x, y, ofMachine)
+			c.cannot(c.place(in)+".sysctl."+key, x, y, ofMachine(key))
 		case key == congestionKey: // of the ends, which are alike
 			if !c.has(key) && len(c.a.Study.Factors[congestion])+len(c.b.Study.Factors[congestion]) == 0 {
 				c.out.Settings = append(c.out.Settings, congestionControl(x, y))

@@ -184,11 +184,17 @@ func TestFacts(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	d := Defaults(facts.Facts{Settings: map[string]facts.Setting{
-		"net.ipv4.tcp_congestion_control": {Value: "bbr", Default: "cubic"}, "net.ipv4.tcp_ecn": {Value: "1", Default: "2"}, "net.core.rmem_max": {Value: "1", Default: "2 or 3"}, "net.core.rps_default_mask": {Value: "3", Default: "0"},
+		"net.ipv4.tcp_congestion_control": {Value: "bbr", Default: "cubic"}, "net.ipv4.tcp_ecn": {Value: "1", Default: "2"}, "net.core.rmem_max": {Value: "1", Default: "2 or 3"}, "net.core.rps_default_mask": {Value: "3", Default: "0"}, "transparent_hugepage": {Value: "madvise", Default: "always"},
 	}}, []string{"h1", "h1p1"})
 	settings, unapplied := described(d)
-	if !slices.Equal(settings, []string{"net.ipv4.tcp_congestion_control: cubic → bbr", "net.ipv4.tcp_ecn (h1, h1p1): 2 → 1"}) || len(unapplied) != 2 || len(d.Settings[1].Steps(true)) != 2 {
+	if !slices.Equal(settings, []string{"net.ipv4.tcp_congestion_control: cubic → bbr", "net.ipv4.tcp_ecn (h1, h1p1): 2 → 1"}) || len(unapplied) != 3 || len(d.Settings[1].Steps(true)) != 2 {
 		t.Errorf("settings %q, not applied %q", settings, unapplied)
+	}
+	for _, u := range d.Unapplied {
+		file := strings.Contains(u.Reason.String(), "/sys/kernel/mm/transparent_hugepage/enabled")
+		if strings.Contains(u.Reason.String(), "sysctl") == file || file != (u.Key == "transparent_hugepage") {
+			t.Errorf("%s: %s", u.Key, u.Reason)
+		}
 	}
 }
 
