@@ -58,22 +58,25 @@ func usages(c *cobra.Command, names []string) string {
 
 // headings gives a command with many flags a help of one screen: its first paragraph, the flags that people use first,
 // and the topics of the others. Manual pages have all.
-func headings(c *cobra.Command, all []heading) *cobra.Command {
+func headings(c *cobra.Command, all []heading, first []string) *cobra.Command {
 	c.InitDefaultHelpFlag()
 	var topics strings.Builder
 	for _, h := range all {
 		var more []string
 		for _, name := range h.flags {
-			if !slices.Contains(firstFlags, name) && len(more) < 4 {
+			if !slices.Contains(first, name) && len(more) < 4 && c.Flags().Lookup(name) != nil {
 				more = append(more, "--"+name)
 			}
 		}
+		if len(more) == 0 {
+			continue
+		}
 		fmt.Fprintf(&topics, "  weir help %-12s  %s: %s\n", h.topic, h.title, strings.Join(more, ", "))
 	}
-	first, _, _ := strings.Cut(c.Long, "\n\n")
-	c.SetHelpTemplate(first + "\n\n{{.UsageString}}")
+	about, _, _ := strings.Cut(c.Long, "\n\n")
+	c.SetHelpTemplate(about + "\n\n{{.UsageString}}")
 	c.SetUsageTemplate("Usage:\n  {{.UseLine}}{{if .HasExample}}\n\nExamples:\n{{.Example}}{{end}}\n\nThe flags that people use first:\n" +
-		usages(c, firstFlags) + "\n\nMore flags, by topic (weir help flags prints all):\n" + topics.String())
+		usages(c, first) + "\n\nMore flags, by topic (weir help flags prints all):\n" + topics.String())
 	return c
 }
 

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,25 +87,35 @@ func (f *oneNetwork) build(c *cobra.Command) (on topo.Topology, p plan.Plan, err
 	if err != nil {
 		return on, p, err
 	}
-	kind := s.Networks[0].Kind
-	if most := catalog.Networks[kind].Hosts; most > 0 && c.Flags().Changed("hosts") && s.Topology.Hosts > most {
-		return on, p, usage("--hosts %d: %s has at most %d", s.Topology.Hosts, kind, most)
+	if c.Flags().Changed("hosts") {
+		err = checkHosts(s)
+	}
+	if err != nil {
+		return on, p, err
 	}
 	return job.Plan(s)
 }
 
+// planFlags say what of a study to print, and how.
+type planFlags struct {
+	study                  studyFlags
+	json, asDiagram, names bool
+}
+
 func planCommand() *cobra.Command {
-	var t oneNetwork
-	var machines targetFlags
-	var asJSON, asDiagram, names bool
+	f := new(planFlags)
 	c := &cobra.Command{
-		Use:   "plan -n NETWORK",
-		Short: "Print the steps that build a network, without running them",
-		Long: `Print how weir builds a network: as ip(8), bridge(8) and tc(8) commands to type as
-root; with --json, as the data that weir applies, one step per line, and what it
-expects of the result; with --diagram, as a Mermaid diagram (mermaid.js.org) of the
-path of a packet. With --names, print the places, devices, addresses and daemons that
-an event of a study can name (docs/downtime.md).
+		Use:   "plan [STUDY]",
+		Short: "Print the steps that build the networks of a study, without running them",
+		Long: `Print how weir builds the networks of a study, which the arguments name as those of
+weir run do: as ip(8), bridge(8) and tc(8) commands to type as root. Each network has
+hosts of its own. What a factor changes before a trial, and weir undoes after it,
+follows each network.
+
+With --json, print the data that weir applies, one step per line, and what it expects
+of the result; with --diagram, a Mermaid diagram (mermaid.js.org) of the path of a
+packet; with --names, the places, devices, addresses and daemons that an event of a
+study can name (docs/downtime.md). Each of these prints one network.
 
 With --kube, print the manifests of what a run creates in the cluster, for kubectl
 apply --dry-run=server -f -; the cluster is asked only for its nodes, and only if
@@ -110,52 +123,117 @@ apply --dry-run=server -f -; the cluster is asked only for its nodes, and only i
 without connecting to them; weir doctor connects.`,
 		Example: `  weir plan -n vxlan-overlay
   weir plan -n vxlan-overlay --hosts 3 --ipv6 --json
+  weir plan -n host,bridge -f mtu=1500,9000
+  weir plan policy-rules
   weir plan -n flannel-vxlan --names
   weir plan --ssh a,b
   weir plan --kube -N bench | kubectl apply -n bench --dry-run=server -f -`,
-		Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			switch {
-			case asJSON && asDiagram:
-				return usage("--json and --diagram cannot be combined; use one")
-			case names && (asJSON || asDiagram):
-				return usage("--names cannot be combined with --json and --diagram; use one")
-			}
-			var networks []string
-			if t.network != "" {
-				networks = []string{t.network}
-			}
-			s, err := machines.only(c, networks...)
-			if err != nil {
-				return err
-			}
-			if s.Target.Exists() {
-				return planMachines(c.Context(), s, asJSON, asDiagram, names)
-			}
-			topology, p, err := t.build(c)
-			switch {
-			case err != nil:
-				return err
-			case names:
-				return printNames(p, network.Places(topology))
-			case asDiagram:
-				from, to, err := p.Between("")
-				if err != nil {
-					return failure.Usage.Of(err)
-				}
-				return p.Mermaid(os.Stdout, from, to)
-			case asJSON:
-				return p.Encode(os.Stdout)
-			}
-			return p.Shell(os.Stdout, network.Places(topology))
-		},
+		Args:              oneStudy,
+		ValidArgsFunction: complete(job.StudyNames()),
+		RunE:              func(c *cobra.Command, as []string) error { return f.print(c, as) },
 	}
-	t.register(c)
-	machines.register(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable steps instead of commands")
-	c.Flags().BoolVar(&asDiagram, "diagram", false, "print the path of a packet as a Mermaid flow chart")
-	c.Flags().BoolVar(&names, "names", false, "print the places, devices, addresses and daemons that events can name")
-	return c
+	f.study.register(c)
+	c.Flags().BoolVar(&f.json, "json", false, "print machine-readable steps instead of commands")
+	c.Flags().BoolVar(&f.asDiagram, "diagram", false, "print the path of a packet as a Mermaid flow chart")
+	c.Flags().BoolVar(&f.names, "names", false, "print the places, devices, addresses and daemons that events can name")
+	return headings(c, studyHeadings, []string{"networks", "factor", "hosts", "ssh", "kube", "json", "diagram", "names"})
+}
+
+func (f *planFlags) print(c *cobra.Command, as []string) error {
+	switch {
+	case f.json && f.asDiagram:
+		return usage("--json and --diagram cannot be combined; use one")
+	case f.names && (f.json || f.asDiagram):
+		return usage("--names cannot be combined with --json and --diagram; use one")
+	}
+	s, err := f.study.study(c, as)
+	if err != nil {
+		return err
+	}
+	if s.Target.Exists() {
+		if err := place.Check(s); err != nil {
+			return failure.Usage.Of(err)
+		}
+		return planMachines(c.Context(), s, f.json, f.asDiagram, f.names)
+	}
+	if len(s.Networks) == 1 && c.Flags().Changed("hosts") {
+		if err := checkHosts(s); err != nil {
+			return err
+		}
+	}
+	all, err := job.Plans(s)
+	if err != nil {
+		return err
+	}
+	if f.json || f.asDiagram || f.names {
+		if len(all) > 1 || len(all[0].Changes) > 0 {
+			return usage("--json, --diagram and --names print one network under one condition; name it with -n, and leave out factors that change it")
+		}
+		return f.printOne(all[0])
+	}
+	return printPlans(os.Stdout, all)
+}
+
+// checkHosts refuses more hosts than the only network of s has.
+func checkHosts(s study.Study) error {
+	kind := s.Networks[0].Kind
+	if most := catalog.Networks[kind].Hosts; most > 0 && s.Topology.Hosts > most {
+		return usage("--hosts %d: %s has at most %d", s.Topology.Hosts, kind, most)
+	}
+	return nil
+}
+
+func (f *planFlags) printOne(one job.Planned) error {
+	switch {
+	case f.json:
+		return one.Plan.Encode(os.Stdout)
+	case f.names:
+		return printNames(one.Plan, network.Places(one.On))
+	}
+	from, to, err := one.Plan.Between("")
+	if err != nil {
+		return failure.Usage.Of(err)
+	}
+	return one.Plan.Mermaid(os.Stdout, from, to)
+}
+
+// printPlans prints commands: of several networks, or of one that conditions change, under a title each.
+func printPlans(w io.Writer, all []job.Planned) error {
+	for i, p := range all {
+		title := p.Network
+		if len(p.Built) > 0 {
+			title += ", " + levels(p.Built)
+		}
+		switch {
+		case i > 0:
+			fmt.Fprintf(w, "\n# %s\n", title)
+		case len(all) > 1 || len(p.Changes) > 0:
+			fmt.Fprintf(w, "# %s\n", title)
+		}
+		if err := p.Plan.Shell(w, network.Places(p.On)); err != nil {
+			return err
+		}
+		for _, change := range p.Changes {
+			if change.Err != nil {
+				fmt.Fprintf(w, "\n# %s\n", said(lang.T("%s: trials with %s are skipped: %v", p.Network, levels(change.Levels), change.Err)))
+				continue
+			}
+			fmt.Fprintf(w, "\n# %s\n", said(lang.T("%s: before a trial with %s", p.Network, levels(change.Levels))))
+			if err := (plan.Plan{Steps: change.Do}).Shell(w, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// levels writes levels as -f does.
+func levels(of map[string]string) string {
+	var out []string
+	for _, factor := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, factor+"="+of[factor])
+	}
+	return strings.Join(out, " ")
 }
 
 // printNames prints what the steps of an event can name in a network: one line a device, and the daemons of its place.

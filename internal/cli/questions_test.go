@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/place"
 )
 
@@ -54,6 +55,38 @@ func TestDocumentedCommands(t *testing.T) {
 				t.Errorf("%s: weir %s: %v", page, strings.Join(as, " "), err)
 			}
 		}
+	}
+}
+
+// weir plan prints what the runs of the lab's questions build: it takes their studies, networks and factors.
+func TestPlanTakesWhatRunTakes(t *testing.T) {
+	planned := 0
+	for _, as := range documented(t, "docs/questions.md") {
+		c := planCommand()
+		if as[0] != "run" || c.ParseFlags(as[1:]) != nil { // flags of a run alone, such as --runs
+			continue
+		}
+		var f planFlags
+		c = &cobra.Command{}
+		f.study.register(c)
+		if err := c.ParseFlags(as[1:]); err != nil {
+			t.Fatal(err)
+		}
+		s, err := f.study.study(c, c.Flags().Args())
+		if err == nil && s.Target.Exists() {
+			continue
+		}
+		var all []job.Planned
+		if err == nil {
+			all, err = job.Plans(s)
+		}
+		if err != nil || len(all) < len(s.Networks) {
+			t.Errorf("weir plan %s: %d plans, %v", strings.Join(as[1:], " "), len(all), err)
+		}
+		planned++
+	}
+	if planned < 40 {
+		t.Errorf("only %d commands were planned: the test looks in the wrong place", planned)
 	}
 }
 

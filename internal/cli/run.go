@@ -79,7 +79,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.` + "
 	c.Flags().StringArrayVar(&f.allow, "allow", nil, "with --ssh: let events change this device of a machine, DEVICE@MACHINE, such as eth1@b; the machine makes it what it was (docs/downtime.md)")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
-	return headings(c, studyHeadings), f
+	return headings(c, studyHeadings, firstFlags), f
 }
 
 // run runs what the flags say, where its study is to be run.

@@ -1,6 +1,11 @@
 package job
 
 import (
+	"errors"
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/place"
@@ -20,6 +25,59 @@ func Plan(s study.Study) (on topo.Topology, p plan.Plan, err error) {
 	n := prepared.Networks[s.Networks[0].Name]
 	p, err = network.Build(n.Driver, n.Topology)
 	return n.Topology, p, failure.Usage.Of(err)
+}
+
+// A Planned is a network of a study in the lab as a run builds it.
+type Planned struct {
+	Network string            // its name in the study
+	Built   map[string]string // levels of conditions that it is built with
+	On      topo.Topology
+	Plan    plan.Plan
+	Changes []PlannedChange // in the order of the study's cells
+}
+
+// A PlannedChange is what weir changes of a built network before trials under conditions, and undoes after them.
+type PlannedChange struct {
+	Levels map[string]string // of the conditions
+	Do     []plan.Step
+	Err    error // why there is none; a run skips these trials
+}
+
+// Plans returns the plans of all networks of a study in the lab, one for each combination of levels that a network must be
+// built with, and the changes that its other conditions make. Its errors are about what is asked for.
+func Plans(s study.Study) (all []Planned, err error) {
+	prepared, err := place.Lab.Prepare(s)
+	if err != nil {
+		return nil, failure.Usage.Of(err)
+	}
+	at := map[string]int{} // index in all
+	seen := map[string]bool{}
+	for _, c := range s.Cells(catalog.Applies) {
+		n, levels := prepared.Networks[c.Network], condition.Network(c.Levels)
+		delete(levels, condition.Ends)
+		built := condition.AtBuild(levels)
+		key := fmt.Sprintf("%q %q", c.Network, built) // %q sorts a map
+		if _, ok := at[key]; !ok {
+			change, err := condition.Change(n.Driver, n.Topology, built)
+			if err != nil {
+				return nil, failure.Usage.Of(fmt.Errorf("%s: %w", c.Network, err))
+			}
+			at[key] = len(all)
+			all = append(all, Planned{c.Network, built, change.Topology, change.Plan, nil})
+		}
+		if key := fmt.Sprintf("%q %q", c.Network, levels); !seen[key] {
+			seen[key] = true
+			change, err := condition.Change(n.Driver, n.Topology, levels)
+			if err != nil && !errors.Is(err, plan.ErrRebuild) {
+				return nil, failure.Usage.Of(fmt.Errorf("%s: %w", c.Network, err))
+			}
+			if err != nil || len(change.Do) > 0 {
+				one := &all[at[fmt.Sprintf("%q %q", c.Network, built)]]
+				one.Changes = append(one.Changes, PlannedChange{levels, change.Do, err})
+			}
+		}
+	}
+	return all, nil
 }
 
 // A MachinesPlan is what a run uses of machines that exist.
