@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -113,8 +114,11 @@ func printDiagnoses(ds []job.Diagnosis) error {
 			mark = lang.T("note")
 		}
 		rows = append(rows, []lang.Text{mark, lang.Stored(d.Name), lang.Stored(d.Detail)})
-		if !d.OK && d.Fix != "" {
-			rows = append(rows, []lang.Text{"", "", "→ " + lang.Stored(d.Fix)})
+		if d.OK || d.Fix == "" {
+			continue
+		}
+		for fix := range strings.SplitSeq(d.Fix, "\n") {
+			rows = append(rows, []lang.Text{"", "", "→ " + lang.Stored(fix)})
 		}
 	}
 	return printColumns(os.Stdout, rows)

@@ -102,6 +102,7 @@ func listHere(ctx context.Context, what string, items []job.Item) error {
 
 // briefly leaves out of a reason what doctor says of it.
 func briefly(why string) string {
+	why, _, _ = strings.Cut(why, "\n")
 	why, _, _ = strings.Cut(why, " (")
 	if lacks, _, ok := strings.Cut(why, ": "); ok && strings.HasPrefix(why, "the kernel lacks ") {
 		return lacks

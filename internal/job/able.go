@@ -18,7 +18,7 @@ import (
 // of a network or a probe are found, whether this process may do what its services do, and whether the kernel has what
 // its steps need. What only building shows, such as a setting that the kernel refuses, it does not know.
 type Able struct {
-	Networks, Probes map[string]string // why each cannot run; "" can
+	Networks, Probes map[string]string // why each cannot run, a line for each thing that is missing; "" can
 }
 
 // able judges networks by features of the kernel.
@@ -47,11 +47,11 @@ func ProbesUnable() map[string]string {
 	return unable
 }
 
-// why returns the first reason in brief.
+// why returns the first reason in brief, with a line for each thing that is missing.
 func why(errs ...error) string {
 	for _, err := range errs {
 		if err != nil {
-			return strings.ReplaceAll(lab.Briefly(err), "\n", "; ")
+			return lab.Briefly(err)
 		}
 	}
 	return ""

@@ -17,7 +17,7 @@ type pattern struct {
 // patterns are those of what runs and checks say about the machine.
 var patterns = sync.OnceValue(func() (all []pattern) {
 	formats := catalog(files, "zh/words-terminal.yaml", true)
-	for _, format := range slices.Sorted(maps.Keys(formats)) { // the same one wins each time
+	for _, format := range slices.Sorted(maps.Keys(formats)) {
 		var b strings.Builder
 		end := 0
 		for _, v := range verbs(format, len(format)) {
@@ -27,6 +27,8 @@ var patterns = sync.OnceValue(func() (all []pattern) {
 		b.WriteString(regexp.QuoteMeta(strings.ReplaceAll(format[end:], "%%", "%")))
 		all = append(all, pattern{format, regexp.MustCompile("^" + b.String() + "$")})
 	}
+	// The one that says most itself wins: "%s is part of %s" also finds "%s is part of %s (%s)".
+	slices.SortStableFunc(all, func(a, b pattern) int { return len(b.format) - len(a.format) })
 	return all
 })
 

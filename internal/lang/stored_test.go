@@ -110,6 +110,22 @@ func TestQuestionsInChinese(t *testing.T) {
 	}
 }
 
+// The sentence that says most itself is found, not one whose last word takes in the rest.
+func TestStoredFindsTheClosest(t *testing.T) {
+	for s, want := range map[string]string{
+		"33 of 55 can run here": "55 个中有 33 个可在此运行",
+		"to enable a, b:":       "启用 a, b：",
+		"the kernel lacks CONFIG_X: load its module as root (modprobe x), or boot a kernel built with it, as weir run --in-vm does": "内核没有 CONFIG_X：以 root 身份加载其模块（modprobe x），或启动带有它的内核，例如用 weir run --in-vm",
+		"the kernel lacks CONFIG_X": "内核没有 CONFIG_X",
+		"a: not found: it is part of B (no package has it: build them, c.d/e)": "a：未找到：它属于 B（没有软件包：请自行构建，c.d/e）",
+		"a: not found: it is part of B":                                        "a：未找到：它属于 B",
+	} {
+		if got := Stored(s).In(Chinese); got != want {
+			t.Errorf("%q is %q, want %q", s, got, want)
+		}
+	}
+}
+
 // What weir doctor says of a machine is in the catalog: the details and remedies that the source has as sentences.
 func TestChecksInChinese(t *testing.T) {
 	found := 0
