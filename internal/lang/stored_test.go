@@ -107,6 +107,13 @@ func TestQuestionsInChinese(t *testing.T) {
 		} else {
 			langtest.Need(t, *update, "words-studies.yaml", name, q.Text)
 		}
+		if compared := n.Get("compare"); compared != nil {
+			for _, c := range compared.Items {
+				if text := c.Get("text"); text != nil && text.Text != "GRO" && text.Text != "bridge-nf" { // names
+					langtest.Need(t, *update, "words-studies.yaml", name, text.Text)
+				}
+			}
+		}
 	}
 }
 

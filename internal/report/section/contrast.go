@@ -196,7 +196,7 @@ func (c comparison) ratio() string {
 // subject is what the comparison is about.
 func (c comparison) subject() string {
 	if c.text != "" {
-		return c.text
+		return word(c.text)
 	}
 	return c.ratio()
 }
@@ -217,7 +217,7 @@ func (c comparison) byProbe() doc.Groups[string, contrasted] {
 
 // title is the subject, with a capital unless it begins with the name of a factor.
 func (c comparison) title() string {
-	return prose.Comma(cmp.Or(prose.Capital(c.text), c.ratio()), c.relativeText())
+	return prose.Comma(cmp.Or(prose.Capital(word(c.text)), c.ratio()), c.relativeText())
 }
 
 func (c comparison) relativeText() string {

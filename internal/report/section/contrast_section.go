@@ -17,7 +17,7 @@ func contrastSections(s source) (out []doc.Section) {
 		if c.rows == nil {
 			continue
 		}
-		x := doc.Section{ID: "contrast " + c.subject() + " " + c.relative(), Title: c.title(), About: c.about(), In: doc.Full}
+		x := doc.Section{ID: "contrast " + doc.English(c.subject()) + " " + c.relative(), Title: c.title(), About: c.about(), In: doc.Full}
 		probes := c.byProbe()
 		for _, p := range probes.Keys {
 			x.Parts = append(x.Parts, s.contrastPart(c, p, probes.Of[p]))
@@ -48,7 +48,7 @@ func (c comparison) about() string {
 }
 
 func (s source) contrastPart(c comparison, probe string, rows []contrasted) doc.Section {
-	id := "contrast " + c.subject() + " " + c.relative() + " " + probe
+	id := "contrast " + doc.English(c.subject()) + " " + c.relative() + " " + probe
 	x := doc.Section{ID: id, Title: s.Title(probe), Label: s.Title(probe), Notes: c.notes(rows),
 		Figures: s.contrastFigures(c, id, rows), Tables: []doc.Table{contrastTable(c, id+" table", rows)}}
 	for _, m := range s.p.Matrices() {
