@@ -160,7 +160,9 @@ var Networks = map[string]Network{
 		Properties{Underlay, "static", "a kernel of its own per host", "none", "the guest's own address on the switch"}},
 	"vm-overlay": {func() network.Driver { return &network.VMOverlay{VNI: 1, Port: 4789, VM: guest} }, 0, "a VXLAN overlay inside virtual machines", "vxlan-overlay inside virtual machines: one per host, containers in it, VXLAN between the machines",
 		Properties{Overlay, "static", "network identifier, and a kernel of its own per host", "none", "none; products translate addresses at the guest (NAT)"}},
-	"vm-vxlan": {func() network.Driver { return &network.VMVXLAN{Switch: network.SwitchBridge, VNI: 1, Port: 4789, VM: guest} }, 0, "a VXLAN overlay between virtual machines", "virtual machines with TAP devices on a bridge per host, VXLAN between the bridges; or on Open vSwitch, as in OpenStack",
+	"vm-vxlan": {func() network.Driver {
+		return &network.VMVXLAN{Switch: network.SwitchBridge, VNI: 1, Port: 4789, VM: guest}
+	}, 0, "a VXLAN overlay between virtual machines", "virtual machines with TAP devices on a bridge per host, VXLAN between the bridges; or on Open vSwitch, as in OpenStack",
 		Properties{Overlay, "static", "network identifier, and a kernel of its own", "none", "none; OVN and Neutron route and translate at a gateway"}},
 	"via": {func() network.Driver { return &network.Via{} }, 0, "another device of the machines", "programs on machines or nodes, over another device of theirs (WireGuard, a second NIC)",
 		Properties{Found, "the device's", "none", "none", "the machine's own address"}},
