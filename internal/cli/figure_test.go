@@ -29,8 +29,11 @@ func TestFiguresInstead(t *testing.T) {
 	}
 	for _, f := range shipped {
 		for _, one := range strings.Split(f.Instead, "; ") {
-			if name, ok := strings.CutPrefix(one, "weir plan -n "); ok && catalog.Networks[name].New == nil {
-				t.Errorf("%s: %s: no such network", f.ID, one)
+			if name, ok := strings.CutPrefix(one, "weir plan -n "); ok {
+				name, _, _ = strings.Cut(strings.TrimPrefix(name, "'{use: "), ",")
+				if catalog.Networks[name].New == nil {
+					t.Errorf("%s: %s: no such network", f.ID, one)
+				}
 			}
 			if name, ok := strings.CutPrefix(one, "weir run "); ok && !slices.Contains(job.StudyNames(), name) {
 				t.Errorf("%s: %s: no such study", f.ID, one)

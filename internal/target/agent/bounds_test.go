@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"errors"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -22,17 +23,20 @@ func TestBoundedMessages(t *testing.T) {
 		"few CPUs":  `{"id":1,"answer":{"cpus":[` + strings.Repeat(`1,`, maxCPUs) + `1]}}`,
 		"a name":    `{"id":1,"answer":{"host":"` + strings.Repeat("x", maxPlain) + `"}}`,
 	} {
-		runtime.GC()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		var m message
-		err := NewReader(bytes.NewReader([]byte(line + "\n"))).Read(&m)
-		runtime.ReadMemStats(&after)
-		if !errors.Is(err, ErrMessage) || len(err.Error()) > 300 {
-			t.Errorf("%s: %.400v", name, err)
+		least := uint64(math.MaxUint64) // what other tests left running allocates, too
+		for range 3 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			var m message
+			err := NewReader(bytes.NewReader([]byte(line + "\n"))).Read(&m)
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, ErrMessage) || len(err.Error()) > 300 {
+				t.Errorf("%s: %.400v", name, err)
+			}
+			least = min(least, after.TotalAlloc-before.TotalAlloc)
 		}
-		if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20 { // the buffer doubles up to the line
-			t.Errorf("%s: %d MiB", name, took>>20)
+		if least > 64<<20 { // the buffer doubles up to the line
+			t.Errorf("%s: %d bytes", name, least)
 		}
 	}
 	var m message
