@@ -19,14 +19,13 @@ func (p Plan) Names(place string) Names {
 		if in != place || dev == "" {
 			return
 		}
+		all := n.Devices[dev]
 		for _, a := range addrs {
-			if !slices.Contains(n.Devices[dev], a) {
-				n.Devices[dev] = append(n.Devices[dev], a)
+			if !slices.Contains(all, a) {
+				all = append(all, a)
 			}
 		}
-		if len(addrs) == 0 {
-			n.Devices[dev] = n.Devices[dev] // there, even without an address
-		}
+		n.Devices[dev] = all // there, even without an address
 	}
 	for _, s := range p.Steps {
 		switch l := s.Link; {

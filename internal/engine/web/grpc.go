@@ -34,8 +34,8 @@ func frame(key byte, field uint64, rest int) []byte {
 	return b
 }
 
-func grpcCall(size int) []byte   { return frame(1<<3|0, uint64(size), 0) }
-func grpcAnswer(size int) []byte { return frame(1<<3|2, uint64(size), size) }
+func grpcCall(size int) []byte   { return frame(1<<3, uint64(size), 0) }      // field 1, a varint
+func grpcAnswer(size int) []byte { return frame(1<<3|2, uint64(size), size) } // field 1, bytes
 
 // called returns how many bytes a call asks for.
 func called(r io.Reader) (int, error) {
