@@ -162,6 +162,13 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 		set(c, "nic", &s.Topology.NIC, f.nic, topo.ParseNIC),
 	)
 	*s = s.Resolve()
+	if c.Flags().Changed("networks") {
+		dropped, none := s.FitEvents()
+		for _, why := range dropped {
+			tell.Note(lang.T("%v; this event is left out", why))
+		}
+		err = errors.Join(err, none)
+	}
 	return errors.Join(err, f.comparisons(c, s))
 }
 

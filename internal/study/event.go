@@ -43,6 +43,34 @@ func (s *Study) eventLevels() {
 	s.Vary(EventFactor, levels)
 }
 
+// FitEvents limits the events to the networks that s has, and removes those of which none is left. It returns the reason
+// for each; with no event left, the first reason is an error of s.
+func (s *Study) FitEvents() (dropped []error, err error) {
+	have := Names(s.Networks)
+	var kept []plan.Event
+	levels := slices.Clone(s.Factors[EventFactor])
+	for _, e := range s.Events {
+		in := slices.DeleteFunc(slices.Clone(e.Networks), func(n string) bool { return !slices.Contains(have, n) })
+		if len(in) == 0 && len(e.Networks) > 0 {
+			dropped = append(dropped, fmt.Errorf("the event %s happens only in %s", e.Name, strings.Join(e.Networks, ", ")))
+			levels = slices.DeleteFunc(levels, func(l string) bool { return l == e.Name })
+			continue
+		}
+		e.Networks = in
+		kept = append(kept, e)
+	}
+	if len(dropped) == 0 {
+		s.Events = kept
+		return nil, nil
+	}
+	if !slices.ContainsFunc(levels, func(l string) bool { return l != NoEvent }) {
+		return nil, fmt.Errorf("%w, and the networks are %s: nothing would happen", dropped[0], strings.Join(have, ", "))
+	}
+	s.Events = kept
+	s.Vary(EventFactor, levels)
+	return dropped, nil
+}
+
 func (s Study) checkEvents(c *checker) {
 	var names []string
 	for i, e := range s.Events {

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -49,6 +50,42 @@ func TestEvents(t *testing.T) {
 	}
 	if !reflect.DeepEqual(again.Events, s.Events) || !reflect.DeepEqual(again.Factors, s.Factors) {
 		t.Errorf("read again: %+v, %v; want %+v, %v", again.Events, again.Factors, s.Events, s.Factors)
+	}
+}
+
+// Other networks than a study's own keep the events that can happen in them.
+func TestFitEvents(t *testing.T) {
+	for _, tc := range []struct {
+		networks, events []string
+		want             string // events, levels and why one is left out
+	}{
+		{[]string{"host"}, nil, "[pulled []] [none pulled] [the event forgotten happens only in vxlan-overlay]"},
+		{[]string{"host", "vxlan-overlay"}, nil, "[pulled [] forgotten [vxlan-overlay]] [none pulled forgotten] []"},
+		{[]string{"host"}, []string{"none", "forgotten"}, "the event forgotten happens only in vxlan-overlay, and the networks are host: nothing would happen"},
+	} {
+		s, err := Load([]byte(withEvents), "x.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Networks = nil
+		for _, n := range tc.networks {
+			s.Networks = append(s.Networks, Use{Kind: n, Name: n})
+		}
+		if tc.events != nil {
+			s.Vary(EventFactor, tc.events)
+		}
+		dropped, err := s.FitEvents()
+		var events []any
+		for _, e := range s.Events {
+			events = append(events, e.Name, e.Networks)
+		}
+		got := fmt.Sprint(events, s.Factors[EventFactor], dropped)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tc.want {
+			t.Errorf("%v %v: %s, want %s", tc.networks, tc.events, got, tc.want)
+		}
 	}
 }
 
