@@ -3,6 +3,7 @@ package bisect
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
@@ -18,8 +19,9 @@ const (
 	None  = "none"  // no commit changed the value by Least or more
 )
 
-// An Outcome is what is known of a search among commits of a repository, or among kernels, which then stand for commits:
-// a kernel's hash is the SHA-256 of its image, and its subject the path.
+// An Outcome is what is known of a search among commits of a repository, or among kernels or between two groups of nodes,
+// which then stand for commits: a kernel's hash is the SHA-256 of its image, and its subject the path; a group's hash is the
+// label of its nodes, and its subject their names.
 type Outcome struct {
 	Format    int      `json:"format"`
 	Repo      string   `json:"repo"` // path; "" of kernels
@@ -27,6 +29,7 @@ type Outcome struct {
 	Bad       string   `json:"bad"`
 	Build     []string `json:"build"`            // command; none of kernels
 	Guests    *Guests  `json:"guests,omitempty"` // of a search among kernels
+	Nodes     *Nodes   `json:"nodes,omitempty"`  // of one between groups of nodes
 	Network   string   `json:"network"`
 	Probe     string   `json:"probe"`
 	Certainty float64  `json:"certainty"` // probability at which the search ends
@@ -74,6 +77,30 @@ type Kernel struct {
 	Hash    string `json:"hash"`    // SHA-256 of the image, in hexadecimal
 }
 
+// Nodes are two groups of nodes of a cluster. A comparison is of pairs of runs: in each pair, the study runs once on the
+// nodes of each group, in random order.
+type Nodes struct {
+	Groups [2]Group `json:"groups"` // Good and Bad
+	Pairs  int      `json:"pairs"`  // of runs in a comparison, 2 or more
+}
+
+// A Group is nodes with a label in common.
+type Group struct {
+	Label string   `json:"label"` // KEY=VALUE
+	Names []string `json:"names"` // of the nodes that are measured
+}
+
+// Pairs returns how many pairs of runs a comparison has; 0 if it is one run.
+func (o *Outcome) Pairs() int {
+	switch {
+	case o.Guests != nil:
+		return o.Guests.Pairs
+	case o.Nodes != nil:
+		return o.Nodes.Pairs
+	}
+	return 0
+}
+
 // A Step is one comparison, with what was known after it.
 type Step struct {
 	Base  string        `json:"base"`  // hash
@@ -94,9 +121,12 @@ func (o *Outcome) Candidate(hash string) int {
 	return -1
 }
 
-// Name is a candidate in sentences and in the names of files: the first digits of a commit's hash, or the version of a
-// kernel, with those if another has the same version.
+// Name is a candidate in sentences: the first digits of a commit's hash, the version of a kernel, with those if another
+// has the same version, or the label of nodes.
 func (o *Outcome) Name(hash string) string {
+	if o.Nodes != nil {
+		return hash
+	}
 	brief := hash[:min(len(hash), 12)]
 	if o.Guests == nil {
 		return brief
@@ -118,9 +148,12 @@ func (o *Outcome) Name(hash string) string {
 	return name
 }
 
-// RunDir is where the run of a kernel in a pair is, from 1 on, below the directory of its comparison.
+// File is a candidate's name in those of files.
+func (o *Outcome) File(hash string) string { return strings.ReplaceAll(o.Name(hash), "/", "_") }
+
+// RunDir is where the run of a candidate in a pair is, from 1 on, below the directory of its comparison.
 func (o *Outcome) RunDir(pair int, hash string) string {
-	return fmt.Sprintf("%02d-%s", pair, o.Name(hash))
+	return fmt.Sprintf("%02d-%s", pair, o.File(hash))
 }
 
 // Hash returns the commit of a candidate.

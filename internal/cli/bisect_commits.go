@@ -14,7 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/report/render"
-	"github.com/weir-bench/weir/internal/report/several"
+	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -62,11 +62,11 @@ command with -o continues.`,
 	return c
 }
 
-// register adds the flags that all searches have.
-func (f *bisectFlags) register(c *cobra.Command) {
+// register adds the flags that all searches have, and others of weir run.
+func (f *bisectFlags) register(c *cobra.Command, also ...string) {
 	all := &cobra.Command{}
 	f.study.register(all)
-	for _, name := range bisectStudyFlags {
+	for _, name := range slices.Concat(bisectStudyFlags, also) {
 		c.Flags().AddFlag(all.Flags().Lookup(name))
 	}
 	c.Flags().StringVar(&f.of, "study", "", "study of one network and one probe: a name or a file (default: -n and -p)")
@@ -95,7 +95,7 @@ func (f *bisectFlags) search(c *cobra.Command) error {
 	if f.json {
 		return printJSON(os.Stdout, out)
 	}
-	if err := render.Text(os.Stdout, spoken(several.Bisection(&out)), width()); err != nil {
+	if err := render.Text(os.Stdout, spoken(job.BisectPage(filepath.Dir(page), &out)), width()); err != nil {
 		return err
 	}
 	if here, err := os.Getwd(); err == nil {
@@ -148,14 +148,18 @@ func (f *bisectFlags) measured(c *cobra.Command) (err error) {
 	if f.o.Least, err = within("least", f.least, 0.001, 0.5); err != nil {
 		return err
 	}
-	var study []string
+	var from []string
 	if f.of != "" {
-		study = []string{f.of}
+		from = []string{f.of}
 	}
-	if f.o.Study, err = f.study.study(c, study); err != nil {
+	if f.o.Study, err = f.study.study(c, from); err != nil {
 		return err
 	}
-	if err := job.OneCell(f.o.Study); err != nil {
+	one := f.o.Study
+	if f.study.target.inKube {
+		one.Target = study.Target{} // which is what differs
+	}
+	if err := job.OneCell(one); err != nil {
 		return err
 	}
 	return place.Check(f.o.Study)

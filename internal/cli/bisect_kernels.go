@@ -12,11 +12,11 @@ import (
 	"github.com/weir-bench/weir/internal/target/vm"
 )
 
-// Pairs of runs in a comparison. The blocks of each run are few: a boot says more than another block.
+// Pairs of runs in a comparison. The blocks of each run are few: another run says more than another block.
 const (
-	usualPairs      = 6
-	mostPairs       = 100
-	blocksOfKernels = 2
+	usualPairs   = 6
+	mostPairs    = 100
+	blocksOfRuns = 2
 )
 
 func bisectKernels(version string) *cobra.Command {
@@ -78,7 +78,7 @@ func (f *bisectFlags) kernels(c *cobra.Command, as []string, machine vmFlags, pa
 		return err
 	}
 	if f.of == "" && !c.Flags().Changed("blocks") {
-		f.o.Study.Blocks = blocksOfKernels
+		f.o.Study.Blocks = blocksOfRuns
 	}
 	return failure.Environment.Of(vm.Err())
 }

@@ -27,7 +27,8 @@ import (
 type BisectOptions struct {
 	Caller
 	Study        study.Study    // of one network and one probe
-	Guests       *bisect.Guests // a search among kernels; nil: among commits, of which the next five speak
+	Guests       *bisect.Guests // a search among kernels
+	Nodes        *bisect.Nodes  // or between nodes of the study's cluster; both nil: among commits, of which the next five speak
 	Repo         string         // a directory in the git repository
 	Good, Bad    string         // commits, as git names them
 	Build        []string       // command; {programs} in it is where the programs go
@@ -52,7 +53,7 @@ const (
 // mostSteps ends a search that its comparisons do not decide.
 const mostSteps = 100
 
-// A bisection is a search that goes on, among commits or kernels.
+// A bisection is a search that goes on, among commits or kernels, or between nodes.
 type bisection struct {
 	BisectOptions
 	out    bisect.Outcome
@@ -60,13 +61,15 @@ type bisection struct {
 	lock   *os.File // keeps other searches out of Dir
 	// guest completes a run with a kernel; inGuest outside of tests.
 	guest func(ctx context.Context, dir string, k bisect.Kernel) (*account.Account, error)
+	// nodes completes a run on nodes; onNodes outside of tests.
+	nodes func(ctx context.Context, dir string, g bisect.Group) (*account.Account, error)
 }
 
-// Bisect searches for the commit or the kernel that changed what a study measures, and returns where its page is, too. It stores
-// every comparison; after an error, the same search can continue.
+// Bisect searches for the commit or the kernel that changed what a study measures, or whether groups of nodes differ in it, and
+// returns where its page is, too. It stores every comparison; after an error, the same search can continue.
 func Bisect(ctx context.Context, o BisectOptions) (out bisect.Outcome, page string, err error) {
 	b := bisection{BisectOptions: o}
-	b.guest = b.inGuest
+	b.guest, b.nodes = b.inGuest, b.onNodes
 	defer func() { b.lock.Close() }()
 	if err := b.begin(ctx); err != nil {
 		return out, "", err
@@ -84,8 +87,11 @@ func Bisect(ctx context.Context, o BisectOptions) (out bisect.Outcome, page stri
 
 func (b *bisection) again() string {
 	among := "commits"
-	if b.Guests != nil {
+	switch {
+	case b.Guests != nil:
 		among = "kernels"
+	case b.Nodes != nil:
+		among = "nodes"
 	}
 	return "weir bisect " + among + " --resume " + plan.ShellWord(b.Dir)
 }
@@ -97,7 +103,7 @@ func (b *bisection) begin(ctx context.Context) error {
 	case b.Resume != "" && errors.Is(err, fs.ErrNotExist):
 		return failure.Usage.Errorf("nothing to resume: %w", err)
 	case b.Resume != "" && err == nil:
-		b.Repo, b.Build, b.Guests, b.Certainty, b.Least = old.Repo, old.Build, old.Guests, old.Certainty, old.Least
+		b.Repo, b.Build, b.Guests, b.Nodes, b.Certainty, b.Least = old.Repo, old.Build, old.Guests, old.Nodes, old.Certainty, old.Least
 		b.out = old
 	case err == nil:
 		err = b.same(ctx, old)
@@ -168,7 +174,7 @@ func (b *bisection) same(ctx context.Context, old bisect.Outcome) error {
 		return failure.Environment.Of(err)
 	}
 	what := func(o bisect.Outcome, src []byte) string {
-		return fmt.Sprintf("%q %s %s %q %s %g %g %s", o.Repo, o.Good, o.Bad, o.Build, guestsOf(o), o.Certainty, o.Least, src)
+		return fmt.Sprintf("%q %s %s %q %s %g %g %s", o.Repo, o.Good, o.Bad, o.Build, sidesOf(o), o.Certainty, o.Least, src)
 	}
 	switch same := what(old, stored) == what(asked, src); {
 	case !same && len(old.Steps) == 0: // it compared nothing, as with a build command that was wrong
@@ -232,9 +238,12 @@ func (b *bisection) loop(ctx context.Context) error {
 	}
 }
 
-// buildBoth builds two candidates, unless they are kernels. It returns false if one cannot be built, which is skipped then.
+// buildBoth builds two candidates, unless they are kernels or nodes. It returns false if one cannot be built, which is skipped then.
 func (b *bisection) buildBoth(ctx context.Context, candidates ...int) (bool, error) {
 	for _, i := range candidates {
+		if b.Nodes != nil {
+			continue
+		}
 		if b.Guests != nil {
 			if err := unchanged(b.out.Guests.Kernels[i]); err != nil {
 				return false, err

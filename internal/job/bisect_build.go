@@ -29,10 +29,14 @@ const mostCommits = 10_000
 
 // asked returns the search that the options ask for, before any comparison.
 func (b *bisection) asked(ctx context.Context) (out bisect.Outcome, err error) {
-	out = bisect.Outcome{Format: bisect.Format, Verdict: bisect.Open, Build: b.Build, Guests: b.Guests, Certainty: b.Certainty, Least: b.Least,
+	out = bisect.Outcome{Format: bisect.Format, Verdict: bisect.Open, Build: b.Build, Guests: b.Guests, Nodes: b.Nodes, Certainty: b.Certainty, Least: b.Least,
 		Network: b.Study.Networks[0].Kind, Probe: b.Study.Probes[0].Name, Steps: []bisect.Step{}}
-	if b.Guests != nil {
+	switch {
+	case b.Guests != nil:
 		askedKernels(&out)
+		return out, nil
+	case b.Nodes != nil:
+		askedNodes(&out)
 		return out, nil
 	}
 	if out.Repo, err = b.git(ctx, b.Repo, "rev-parse", "--show-toplevel"); err != nil {
@@ -91,7 +95,7 @@ func (b *bisection) tree() string {
 }
 
 func (b *bisection) removeTree() {
-	if b.Guests == nil && os.RemoveAll(b.tree()) == nil {
+	if b.Repo != "" && os.RemoveAll(b.tree()) == nil {
 		_, _ = b.git(context.Background(), b.Repo, "worktree", "prune") // the next one does, too
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report/render"
-	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -30,11 +29,11 @@ import (
 // compare measures two candidates side by side, and learns from it. A candidate whose trials fail is skipped.
 func (b *bisection) compare(ctx context.Context, base, other int) error {
 	names := b.names(base, other)
-	dir := filepath.Join(comparisonsDir, fmt.Sprintf("%03d-%s-%s", len(b.out.Steps)+1, names[0], names[1]))
+	dir := filepath.Join(comparisonsDir, fmt.Sprintf("%03d-%s-%s", len(b.out.Steps)+1, b.out.File(b.out.Hash(base)), b.out.File(b.out.Hash(other))))
 	b.Tell.Say(lang.T("comparison %d: %s with %s", len(b.out.Steps)+1, names[0], names[1]))
 	pair, more := b.builds, "--blocks"
-	if b.Guests != nil {
-		pair, more = b.kernels, "--pairs"
+	if b.out.Pairs() > 0 {
+		pair, more = b.pairs, "--pairs"
 	}
 	x, err := pair(ctx, dir, names, base, other)
 	if err != nil || x.N == 0 {
@@ -109,7 +108,11 @@ func (b *bisection) measure(ctx context.Context, dir string, s study.Study) erro
 	if done, err := finished(dir); err != nil || done {
 		return failure.Environment.Of(err)
 	}
-	argv := []string{"weir", "run", "--allow-commands", "--resume", dir}
+	run := []string{"weir", "run"}
+	if b.out.Nodes == nil {
+		run = append(run, "--allow-commands") // its networks name programs
+	}
+	argv := append(slices.Clone(run), "--resume", dir)
 	if !started(dir) {
 		src, err := s.Encode()
 		if err != nil {
@@ -119,7 +122,7 @@ func (b *bisection) measure(ctx context.Context, dir string, s study.Study) erro
 		if err := store.WriteFile(file, src); err != nil {
 			return failure.Environment.Of(err)
 		}
-		argv = []string{"weir", "run", "--allow-commands", file, "-o", dir}
+		argv = append(run, file, "-o", dir)
 	}
 	var said bytes.Buffer
 	status, err := b.weir(ctx, argv, &said)
@@ -188,7 +191,7 @@ func (b *bisection) broken(a *account.Account, names []string, candidates ...int
 
 // writePage stores the page of what is known.
 func (b *bisection) writePage() error {
-	page := several.Bisection(&b.out)
+	page := BisectPage(b.Dir, &b.out)
 	page.Lang = b.Lang
 	var html bytes.Buffer
 	if err := render.HTML(&html, page); err != nil {

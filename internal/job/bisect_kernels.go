@@ -76,47 +76,60 @@ func askedKernels(out *bisect.Outcome) {
 	}
 }
 
-// guestsOf is what was asked for of guests: equal for the same search.
-func guestsOf(o bisect.Outcome) string {
-	if o.Guests == nil {
-		return ""
-	}
-	g := *o.Guests
-	g.Emulated = false
-	j, _ := json.Marshal(g) // strings and numbers
+// sidesOf is what was asked for of guests or nodes: equal for the same search.
+func sidesOf(o bisect.Outcome) string {
+	g := cmp.Or(o.Guests, &bisect.Guests{})
+	asked := *g
+	asked.Emulated = false
+	j, _ := json.Marshal([]any{asked, o.Nodes}) // strings and numbers
 	return string(j)
 }
 
-// kernels compares two kernels by pairs of runs. Both kernels of a pair boot for it, one right after the other in random
-// order: what a boot decides, such as where the kernel lies in memory, is then part of how much the pairs differ.
-func (b *bisection) kernels(ctx context.Context, dir string, _ []string, base, other int) (x ratio, err error) {
+// pairs compares two kernels, or groups of nodes, by pairs of runs, one right after the other in random order. Both kernels of a
+// pair boot for it: what a boot decides, such as where the kernel lies in memory, is then part of how much the pairs differ.
+func (b *bisection) pairs(ctx context.Context, dir string, _ []string, base, other int) (x ratio, err error) {
 	seed := sha256.Sum256([]byte(b.out.Good + b.out.Bad))
 	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:]), uint64(len(b.out.Steps))))
 	candidates := []int{base, other}
 	var ratios []float64
-	for n := range b.out.Guests.Pairs {
+	for n := range b.out.Pairs() {
 		var values [2]float64
 		for _, i := range rng.Perm(2) {
 			run := filepath.Join(b.Dir, dir, b.out.RunDir(n+1, b.out.Hash(candidates[i])))
-			a, err := b.guest(ctx, run, b.out.Guests.Kernels[candidates[i]])
-			if why := lastWords(err); why != "" && ctx.Err() == nil {
-				return ratio{}, b.skip(candidates[i], why)
-			}
+			a, why, err := b.once(ctx, run, candidates[i])
 			if err != nil {
 				return ratio{}, err
+			}
+			if why != "" {
+				return ratio{}, b.skip(candidates[i], why)
 			}
 			t, row := rowOf(a, b.Study.Networks[0].Name)
 			if row == nil || row.Value.N == 0 || row.Value.Center <= 0 {
 				return ratio{}, b.skip(candidates[i], whyNone(a))
 			}
 			values[i], x.metric, x.unit = row.Value.Center, t.Metric, t.Unit
-			b.out.Guests.Emulated = b.out.Guests.Emulated || emulated(a)
 		}
 		ratios = append(ratios, values[1]/values[0])
-		b.Tell.Say(lang.T("pair %d of %d: ratio %.3f", n+1, b.out.Guests.Pairs, ratios[n]))
+		b.Tell.Say(lang.T("pair %d of %d: ratio %.3f", n+1, b.out.Pairs(), ratios[n]))
 	}
 	x.Interval = stat.LogMean(ratios, bisectConfidence)
 	return x, nil
+}
+
+// once completes the run of a candidate, or says why it cannot.
+func (b *bisection) once(ctx context.Context, dir string, candidate int) (a *account.Account, why string, err error) {
+	if b.out.Nodes != nil {
+		a, err = b.nodes(ctx, dir, b.out.Nodes.Groups[candidate])
+		return a, "", err
+	}
+	a, err = b.guest(ctx, dir, b.out.Guests.Kernels[candidate])
+	if why := lastWords(err); why != "" && ctx.Err() == nil {
+		return nil, why, nil
+	}
+	if err == nil {
+		b.out.Guests.Emulated = b.out.Guests.Emulated || emulated(a)
+	}
+	return a, "", err
 }
 
 // bisectConfidence is that of the intervals of comparisons, each by itself.

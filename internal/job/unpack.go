@@ -199,7 +199,7 @@ func (r *Reproduction) Again(here []claim.Outcome) (verdicts Both, pages []Both,
 	page := published.Again(r.Package.there, here)
 	page.Title = filepath.Base(filepath.Clean(r.Package.name))
 	if conditions[0] != nil {
-		page.Sections = append(page.Sections, several.Differ(conditions[0], conditions[1]))
+		page.Sections = append(page.Sections, several.Differ([2]string{string(lang.T("there")), string(lang.T("here"))}, conditions[0], conditions[1]))
 	}
 	page.Sections = append(page.Sections, pagesSection(pages))
 	page.Identify()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 )
@@ -17,18 +18,24 @@ const mostCurves = 5
 // The table of commits ends with mostSuspects, and at a probability of leastSuspect.
 const mostSuspects, leastSuspect = 12, 0.001
 
-// Bisection is the page of a search among commits or kernels.
+// Bisection is the page of a search among commits or kernels, or between nodes.
 func Bisection(o *bisect.Outcome) *doc.Document {
 	one, _ := among(o)
 	d := &doc.Document{Question: say("Which %s changed %s of %s?", one, o.Probe, o.Network), Answer: bisected(o)}
 	if o.Guests != nil && o.Guests.Emulated {
 		d.Answer = append(d.Answer, say("QEMU emulated the guests (TCG). Ratios then mostly reflect the cost of emulation, so a kernel can change it on hardware and not here, or the reverse: repeat the search where KVM works."))
 	}
+	if o.Nodes != nil {
+		d.Question = say("Do nodes with %s differ from those with %s in %s of %s?", o.Bad, o.Good, o.Probe, o.Network)
+	}
 	answer := doc.Section{ID: "answer", Title: say("Answer"), Box: true}
 	for _, text := range d.Answer {
 		answer.Lines = append(answer.Lines, doc.Line{Text: text})
 	}
 	d.Sections = []doc.Section{answer, probabilities(o), comparisons(o), suspects(o), skipped(o), howSure(o)}
+	if o.Nodes != nil { // there is one candidate
+		d.Sections = []doc.Section{answer, comparisons(o), howSure(o)}
+	}
 	d.Sections = slices.DeleteFunc(d.Sections, func(s doc.Section) bool {
 		return len(s.Lines)+len(s.Tables)+len(s.Figures)+len(s.Facts)+len(s.Notes) == 0
 	})
@@ -65,6 +72,12 @@ func bisected(o *bisect.Outcome) (out []string) {
 	n, p := len(o.Commits), percent(o.P)
 	one, many := among(o)
 	switch {
+	case o.Nodes != nil && o.Verdict == bisect.None:
+		return []string{say("No: they differ by less than %s (probability %s).", prose.Percent(o.Least), p)}
+	case o.Nodes != nil && o.Verdict == bisect.Open:
+		return []string{say("Not decided after %s: that they differ by %s or more has a probability of %s.", prose.Count(len(o.Steps), "comparison"), prose.Percent(o.Least), percent(1-o.NoChange))}
+	case o.Nodes != nil:
+		out = append(out, say("Yes (probability %s): measured between %s, and between %s.", p, prose.List(o.Nodes.Groups[1].Names), prose.List(o.Nodes.Groups[0].Names)))
 	case o.Verdict == bisect.None:
 		return []string{say("None found: no %s of %d, %s to %s, changes it by %s or more (probability %s).", one, n, o.Name(o.Good), o.Name(o.Bad), prose.Percent(o.Least), p)}
 	case o.Verdict == bisect.Open && o.First == "":
@@ -156,9 +169,12 @@ func comparisons(o *bisect.Outcome) doc.Section {
 	s := doc.Section{ID: "comparisons", Title: say("Comparisons"),
 		About: say("Both candidates of a comparison alternate in random order within each block of one run. The ratio is paired within blocks; the link leads to the run's report.")}
 	report := func(x bisect.Step) string { return path.Join(x.Dir, "report.html") }
-	if o.Guests != nil {
+	if o.Pairs() > 0 {
 		report = func(x bisect.Step) string { return path.Join(x.Dir, o.RunDir(1, x.Base), "report.html") }
-		s.About = say("A comparison is %d pairs of runs. In each pair, both kernels boot in random order, and the ratio is the mean of the pairs. The link leads to the report of one run.", o.Guests.Pairs)
+		s.About = say("A comparison is %d pairs of runs. In each pair, both kernels boot in random order, and the ratio is the mean of the pairs. The link leads to the report of one run.", o.Pairs())
+	}
+	if o.Nodes != nil {
+		s.About = say("A comparison is %d pairs of runs. In each pair, the study runs on the nodes of both groups in random order, and the ratio is the mean of the pairs. The link leads to the report of one run.", o.Pairs())
 	}
 	if len(o.Steps) == 0 {
 		return s
@@ -211,9 +227,34 @@ func skipped(o *bisect.Outcome) doc.Section {
 	return s
 }
 
+// Nodes adds to the page of a search between nodes in what they differ, from the facts of a run on each group, and how to find out
+// which of it is the cause.
+func Nodes(page *doc.Document, o *bisect.Outcome, conditions [2]map[string][]byte) {
+	differ := Differ([2]string{o.Good, o.Bad}, conditions[:1], conditions[1:])
+	page.Sections = slices.Insert(page.Sections, 1, differ)
+	if o.Verdict != bisect.Found {
+		return
+	}
+	text := say("The runs recorded no fact in which these nodes differ.")
+	if differ.Tables != nil || differ.Parts != nil {
+		dir := func(label string) string { return plan.ShellWord(path.Join(o.Steps[0].Dir, o.RunDir(1, label))) }
+		text = say("What else differs between these nodes is below; which of it is the cause, this does not show. What can be set in the lab: weir bisect settings --list %s %s", dir(o.Good), dir(o.Bad))
+	}
+	page.Answer = append(page.Answer, text)
+	page.Sections[0].Lines = append(page.Sections[0].Lines, doc.Line{Text: text})
+}
+
 // howSure states what the probabilities rest on.
 func howSure(o *bisect.Outcome) doc.Section {
 	one, many := among(o)
+	if o.Nodes != nil {
+		return doc.Section{ID: "method", Title: say("How sure this is"), Notes: []string{
+			say("Before the first comparison, that the groups differ has a probability of 50 %; small differences are more probable than large ones."),
+			say("The error of a comparison is that of the mean of its pairs, and a spread between comparisons: 1 % is expected, and the comparisons correct it."),
+			say("It is about the nodes that were measured. That others with the same label are alike is not shown."),
+			say("Differences below %s count as none.", prose.Percent(o.Least)),
+		}}
+	}
 	return doc.Section{ID: "method", Title: say("How sure this is"), Notes: []string{
 		say("Before the first comparison, no change has a probability of 50 %%, and each %s an equal part of the rest; small changes are more probable than large ones.", one),
 		say("One %s is taken to make the whole change. Several smaller changes can each be missed, or the largest is blamed.", one),

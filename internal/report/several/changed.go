@@ -111,12 +111,12 @@ func more(n int) string {
 	return say("%d more facts", n)
 }
 
-// Differ is what differs between the machines of a package and this one, from the conditions of the runs of both.
-func Differ(there, here []map[string][]byte) doc.Section {
-	t := combined{view: sideBySide, facts: slices.Concat(there, here), lanes: []lane{{name: say("there")}, {name: say("here")}}}
+// Differ is what differs between two sides, from the conditions of the runs of both.
+func Differ(names [2]string, a, b []map[string][]byte) doc.Section {
+	t := combined{view: sideBySide, facts: slices.Concat(a, b), lanes: []lane{{name: names[0]}, {name: names[1]}}}
 	for i := range t.facts {
 		side := 0
-		if i >= len(there) {
+		if i >= len(a) {
 			side = 1
 		}
 		t.lanes[side].runs = append(t.lanes[side].runs, i)

@@ -100,3 +100,22 @@ func TestSandbox(t *testing.T) {
 		t.Errorf("two runs are called %s", run)
 	}
 }
+
+// The nodes of a label are those that can run pods.
+func TestLabeled(t *testing.T) {
+	k, c := cluster(t)
+	c.Set(t, func(s *fakekube.State) {
+		s.Nodes = nil
+		for name, pool := range map[string]string{"n1": "old", "n2": "old", "n3": "new", "n4": "new", "n5": "new"} {
+			n := fakekube.Node(name, "")
+			n["metadata"].(fakekube.Object)["labels"] = fakekube.Object{"pool": pool}
+			n["spec"].(fakekube.Object)["unschedulable"] = name == "n4"
+			s.Nodes = append(s.Nodes, n)
+		}
+	})
+	for label, want := range map[string]string{"pool=old": "n1 n2", "pool=new": "n3 n5", "pool=none": ""} {
+		if got, err := k.Labeled(t.Context(), label); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, %v, want %s", label, got, err, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -30,6 +31,20 @@ func (t *Target) any() bool { return len(t.Nodes) == 0 }
 
 // all reports whether every node that can run pods is chosen.
 func (t *Target) all() bool { return len(t.Nodes) == 1 && t.Nodes[0] == "all" }
+
+// Labeled returns the nodes with a label, KEY=VALUE, that can run weir's pods, so that nodes in a row differ in zone; none
+// without any. It needs no Connect.
+func (t *Target) Labeled(ctx context.Context, label string) (names []string, err error) {
+	var nodes list[node]
+	if err := t.outside().get(ctx, &nodes, "nodes", "-l", label); err != nil || len(nodes.Items) == 0 {
+		return nil, err
+	}
+	ms, _, err := choose(nodes.Items, nil, t.tolerations()...)
+	for _, m := range ms {
+		names = append(names, m.Name)
+	}
+	return names, err
+}
 
 // named returns machines of which only the names are known.
 func named(names []string) (ms []*Machine) {

@@ -61,7 +61,11 @@ func (s *State) get(c call) (any, error) {
 	missing := fmt.Errorf("%s (NotFound): %ss %q not found", server, what, name)
 	switch what {
 	case "nodes":
-		items = append(items, s.Nodes...)
+		for _, n := range s.Nodes {
+			if n.matches(c.flags["-l"]) {
+				items = append(items, n)
+			}
+		}
 	case "namespace":
 		labels, ok := s.Namespaces[name]
 		if !ok {

@@ -1,0 +1,105 @@
+package job
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/bisect"
+	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/several"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target/kube"
+)
+
+// nodesOfGroup is how many nodes of a group are measured: a path has two ends.
+const nodesOfGroup = 2
+
+// NodeGroups returns the nodes of a study's cluster that have two labels: the first nodes of each, in different zones if possible.
+func NodeGroups(ctx context.Context, k study.Kube, labels [2]string, pairs int) (*bisect.Nodes, error) {
+	all := &bisect.Nodes{Pairs: pairs}
+	of := map[string]string{}
+	for i, label := range labels {
+		names, err := (&kube.Target{Kube: k}).Labeled(ctx, label)
+		if err != nil {
+			return nil, failure.Environment.Of(err)
+		}
+		if len(names) < nodesOfGroup {
+			return nil, failure.Usage.Errorf("%d of at least %d nodes that can run pods have the label %s%s: label more, or choose another label", len(names), nodesOfGroup, label, listed(names))
+		}
+		all.Groups[i] = bisect.Group{Label: label, Names: names[:nodesOfGroup]}
+		for _, name := range all.Groups[i].Names {
+			if of[name] != "" {
+				return nil, failure.Usage.Errorf("node %s has both labels, %s and %s: the groups must differ", name, of[name], label)
+			}
+			of[name] = label
+		}
+	}
+	return all, nil
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+// askedNodes writes down between which nodes to search.
+func askedNodes(out *bisect.Outcome) {
+	good, bad := out.Nodes.Groups[0], out.Nodes.Groups[1]
+	out.Build, out.Good, out.Bad = []string{}, good.Label, bad.Label
+	out.Commits = []bisect.Commit{{Hash: bad.Label, Subject: strings.Join(bad.Names, ", ")}}
+}
+
+// onNodes completes a run on the nodes of a group.
+func (b *bisection) onNodes(ctx context.Context, dir string, g bisect.Group) (*account.Account, error) {
+	s, k := b.Study, *b.Study.Target.Kube
+	k.Nodes = g.Names
+	s.Target.Kube = &k
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return nil, failure.Environment.Of(err)
+	}
+	if err := b.measure(ctx, dir, s); err != nil {
+		return nil, err
+	}
+	return Load(dir, false)
+}
+
+// BisectPage is the page of a search in a directory. That of groups of nodes also says in what their nodes differ.
+func BisectPage(dir string, o *bisect.Outcome) *doc.Document {
+	page := several.Bisection(o)
+	if o.Nodes == nil || len(o.Steps) == 0 {
+		return page
+	}
+	var conditions [2]map[string][]byte
+	for i, g := range o.Nodes.Groups {
+		a, err := Load(filepath.Join(dir, o.Steps[0].Dir, o.RunDir(1, g.Label)), false)
+		if err != nil {
+			return page // a directory that somebody has removed since
+		}
+		conditions[i] = numbered(a.Conditions())
+	}
+	several.Nodes(page, o, conditions)
+	page.Identify()
+	return page
+}
+
+// numbered names the machines of a run by their order, so that those of two runs can be compared.
+func numbered(conditions map[string][]byte) map[string][]byte {
+	out := map[string][]byte{}
+	names := make([]string, 0, len(conditions))
+	for name := range conditions {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, analysis.Natural)
+	for i, name := range names {
+		out["node"+string(rune('1'+i))] = conditions[name]
+	}
+	return out
+}
