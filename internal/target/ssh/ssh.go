@@ -75,8 +75,11 @@ func (t *Target) Allow(objects []string) error {
 // Allows returns an error for a step of an event that changes a device which its user has not named, or the only way to undo it.
 func (t *Target) Allows(s plan.Step) error {
 	dev := s.Device()
-	if dev == "" { // a command, or what undoes an event; the agent refuses others
+	switch {
+	case s.Command != nil || s.Restore != nil: // which the agent undoes, or undoes by
 		return nil
+	case dev == "":
+		return errors.New("weir changes only devices of machines (set, addr, and route with dev)")
 	}
 	if object := dev + "@" + s.In; !slices.Contains(t.allowed, object) {
 		return fmt.Errorf("it changes %s of the machine %s, which weir has not made: if that is meant, add --allow %s to weir run", dev, s.In, object)
