@@ -197,7 +197,7 @@ func stopped(t *testing.T, namespace string, stop func(job string), args ...stri
 	const blocks = 60
 	b, job := begin(t, namespace, append([]string{"-n", "pod", "-p", "udp-rr", "--blocks", fmt.Sprint(blocks), "--duration", "100ms"}, args...)...)
 	eventually(t, 2*time.Minute, func() error {
-		if !bytes.Contains(b.read(), []byte("block 5/")) {
+		if !bytes.Contains(b.read(), []byte("block 5:")) {
 			return fmt.Errorf("too few blocks; weir printed:\n%s", b.read())
 		}
 		return nil
