@@ -14,6 +14,7 @@ PACKAGES += rpm qemu-user # of scripts/dist-test
 PACKAGES += chromium
 PACKAGES += strace
 PACKAGES += librsvg2-bin
+PACKAGES += texlive-latex-base # builds the sample paper
 PACKAGES += openmpi-bin netpipe-openmpi netpipe-tcp
 PACKAGES += redis-server redis-tools memcached libmemcached-tools nginx-light wrk nghttp2-client unbound dnsperf postgresql haproxy openssl
 
