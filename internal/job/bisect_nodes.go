@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/account"
-	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/report/doc"
@@ -83,23 +82,28 @@ func BisectPage(dir string, o *bisect.Outcome) *doc.Document {
 		if err != nil {
 			return page // a directory that somebody has removed since
 		}
-		conditions[i] = numbered(a.Conditions())
+		conditions[i] = numbered(a.Conditions(), g.Names)
 	}
 	several.Nodes(page, o, conditions)
 	page.Identify()
 	return page
 }
 
-// numbered names the machines of a run by their order, so that those of two runs can be compared.
-func numbered(conditions map[string][]byte) map[string][]byte {
-	out := map[string][]byte{}
-	names := make([]string, 0, len(conditions))
-	for name := range conditions {
-		names = append(names, name)
+// numbered names the nodes of a run, and their pods, by the order of the nodes, so that those of two groups can be compared.
+func numbered(conditions map[string][]byte, nodes []string) map[string][]byte {
+	by := map[string]string{}
+	for i, name := range nodes {
+		by[name] = []string{"first", "second"}[i]
 	}
-	slices.SortFunc(names, analysis.Natural)
-	for i, name := range names {
-		out["node"+string(rune('1'+i))] = conditions[name]
+	longest := slices.SortedFunc(slices.Values(nodes), func(a, b string) int { return len(b) - len(a) }) // node1 begins node10
+	var pairs []string
+	for _, name := range longest {
+		pairs = append(pairs, name, by[name])
+	}
+	rename := strings.NewReplacer(pairs...)
+	out := map[string][]byte{}
+	for name, of := range conditions {
+		out[rename.Replace(name)] = of
 	}
 	return out
 }

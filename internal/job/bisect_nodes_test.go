@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,5 +63,13 @@ func TestBisectNodes(t *testing.T) {
 		if err := errors.Join(again.begin(t.Context()), again.loop(t.Context())); err != nil || len(again.out.Steps) != len(out.Steps) {
 			t.Errorf("%g: resumed: %d steps, %v", factor, len(again.out.Steps), err)
 		}
+	}
+}
+
+// The nodes of two groups have the same names in a comparison, and so have their pods.
+func TestNumberedNodes(t *testing.T) {
+	got := numbered(map[string][]byte{"node1": nil, "node10": nil, "pod node10-p1": nil, "pod node1-p1": nil}, []string{"node10", "node1"})
+	if names, want := slices.Sorted(maps.Keys(got)), []string{"first", "pod first-p1", "pod second-p1", "second"}; !slices.Equal(names, want) {
+		t.Errorf("%v, want %v", names, want)
 	}
 }
