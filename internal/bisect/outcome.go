@@ -106,7 +106,10 @@ type Step struct {
 	Base  string        `json:"base"`  // hash
 	Other string        `json:"other"` // hash
 	Ratio stat.Interval `json:"ratio"` // Other ÷ Base, paired within blocks
-	Dir   string        `json:"dir"`   // its results, below the directory of the outcome
+	// Ways holds the ratio in each direction, the client on the first node of a group and then on the second, where both are
+	// measured: Ratio is then their geometric mean.
+	Ways []stat.Interval `json:"ways,omitempty"`
+	Dir  string          `json:"dir"` // its results, below the directory of the outcome
 	// Posterior holds the probability of no change, then those of the commits.
 	Posterior []float64 `json:"posterior"`
 }

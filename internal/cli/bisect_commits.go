@@ -10,9 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/unit"
@@ -104,6 +106,9 @@ func (f *bisectFlags) search(c *cobra.Command) error {
 		}
 	}
 	tell.Say(lang.T("page: %s", page))
+	if out.Nodes != nil && out.Verdict == bisect.Found {
+		tell.Say(lang.T("what limits a run: weir explain %s", plan.ShellWord(filepath.Join(filepath.Dir(page), out.Steps[0].Dir, out.RunDir(1, out.Bad)))))
+	}
 	return nil
 }
 

@@ -28,8 +28,9 @@ that the groups differ, or that they do not. Every run is an ordinary results di
 in -o, with a page of all in bisect.html. Interrupted, --resume or the same command with
 -o continues.
 
-In other respects the groups can differ, too: the page lists all that the runs recorded.
-weir bisect settings finds which of the settings makes the difference in the lab.`,
+The page lists in what else the groups differ, as far as the runs recorded it. Which of it is
+the cause, this comparison does not show; weir explain says what limits a run of the slower
+nodes.`,
 		Example: `  weir bisect nodes pool=old pool=new -n pod -p tcp-stream
   weir bisect nodes node.kubernetes.io/instance-type=m5.large node.kubernetes.io/instance-type=m6i.large -n host -p udp-rr`,
 		RunE: func(c *cobra.Command, as []string) error {

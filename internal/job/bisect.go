@@ -156,6 +156,9 @@ func readBisection(dir string) (out bisect.Outcome, err error) {
 	if err == nil && (out.Format != bisect.Format || len(out.Commits) == 0) {
 		err = failure.Usage.Errorf("%s has format %d and %d commits: want format %d, and a commit or more", filepath.Join(dir, bisectFile), out.Format, len(out.Commits), bisect.Format)
 	}
+	if n := len(out.Commits); err == nil && (out.Guests != nil && len(out.Guests.Kernels) != n+1 || out.Nodes != nil && n != 1) {
+		err = failure.Usage.Errorf("%s has %d candidates, and kernels or nodes of another number: it is damaged; begin another search with another -o", filepath.Join(dir, bisectFile), n+1)
+	}
 	return out, err
 }
 
@@ -241,10 +244,10 @@ func (b *bisection) loop(ctx context.Context) error {
 // buildBoth builds two candidates, unless they are kernels or nodes. It returns false if one cannot be built, which is skipped then.
 func (b *bisection) buildBoth(ctx context.Context, candidates ...int) (bool, error) {
 	for _, i := range candidates {
-		if b.Nodes != nil {
+		switch {
+		case b.Nodes != nil:
 			continue
-		}
-		if b.Guests != nil {
+		case b.Guests != nil:
 			if err := unchanged(b.out.Guests.Kernels[i]); err != nil {
 				return false, err
 			}

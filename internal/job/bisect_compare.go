@@ -35,7 +35,7 @@ func (b *bisection) compare(ctx context.Context, base, other int) error {
 	if b.out.Pairs() > 0 {
 		pair, more = b.pairs, "--pairs"
 	}
-	x, err := pair(ctx, dir, names, base, other)
+	x, err := pair(ctx, dir, base, other)
 	if err != nil || x.N == 0 {
 		return err
 	}
@@ -45,7 +45,7 @@ func (b *bisection) compare(ctx context.Context, base, other int) error {
 	}
 	b.search.Add(c)
 	b.out.Metric, b.out.Unit = x.metric, x.unit
-	b.out.Steps = append(b.out.Steps, bisect.Step{Base: b.out.Hash(base), Other: b.out.Hash(other), Ratio: x.Interval, Dir: dir, Posterior: b.search.Posterior()})
+	b.out.Steps = append(b.out.Steps, bisect.Step{Base: b.out.Hash(base), Other: b.out.Hash(other), Ratio: x.Interval, Ways: x.ways, Dir: dir, Posterior: b.search.Posterior()})
 	v := b.search.Verdict()
 	b.Tell.Say(lang.T("ratio %.3f [%.3f, %.3f]; most probable now: %s (%.1f %%)", x.Center, x.Lo, x.Hi, b.called(v), 100*min(v.P, 0.999)))
 	return nil
@@ -54,12 +54,14 @@ func (b *bisection) compare(ctx context.Context, base, other int) error {
 // A ratio is that of a value of two candidates; N is 0 if one was skipped.
 type ratio struct {
 	stat.Interval
+	ways   []stat.Interval // of a Step
 	metric record.Quantity
 	unit   string
 }
 
 // builds compares two builds in one run, which dir names below the directory of the search.
-func (b *bisection) builds(ctx context.Context, dir string, names []string, base, other int) (ratio, error) {
+func (b *bisection) builds(ctx context.Context, dir string, base, other int) (ratio, error) {
+	names := b.names(base, other)
 	if err := b.measure(ctx, filepath.Join(b.Dir, dir), b.pair(names, base, other)); err != nil {
 		return ratio{}, err
 	}
@@ -67,11 +69,11 @@ func (b *bisection) builds(ctx context.Context, dir string, names []string, base
 	if err != nil {
 		return ratio{}, err
 	}
-	t, row := rowOf(a, names[1])
+	t, row := rowOf(a.Analysis, names[1])
 	if row == nil || row.Ratio.N == 0 {
 		return ratio{}, b.broken(a, names, base, other)
 	}
-	return ratio{row.Ratio, t.Metric, t.Unit}, nil
+	return ratio{Interval: row.Ratio, metric: t.Metric, unit: t.Unit}, nil
 }
 
 // called names a verdict.
@@ -158,11 +160,11 @@ func (b *bisection) weir(ctx context.Context, argv []string, said *bytes.Buffer)
 }
 
 // rowOf returns the comparison with the baseline of a network.
-func rowOf(a *account.Account, network string) (*analysis.Table, *analysis.Row) {
-	for i := range a.Analysis.Tables {
-		for k := range a.Analysis.Tables[i].Rows {
-			if r := &a.Analysis.Tables[i].Rows[k]; r.Network == network {
-				return &a.Analysis.Tables[i], r
+func rowOf(a *analysis.Run, network string) (*analysis.Table, *analysis.Row) {
+	for i := range a.Tables {
+		for k := range a.Tables[i].Rows {
+			if r := &a.Tables[i].Rows[k]; r.Network == network {
+				return &a.Tables[i], r
 			}
 		}
 	}

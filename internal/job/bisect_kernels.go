@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 
 	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/lang"
@@ -87,13 +89,14 @@ func sidesOf(o bisect.Outcome) string {
 
 // pairs compares two kernels, or groups of nodes, by pairs of runs, one right after the other in random order. Both kernels of a
 // pair boot for it: what a boot decides, such as where the kernel lies in memory, is then part of how much the pairs differ.
-func (b *bisection) pairs(ctx context.Context, dir string, _ []string, base, other int) (x ratio, err error) {
+func (b *bisection) pairs(ctx context.Context, dir string, base, other int) (x ratio, err error) {
 	seed := sha256.Sum256([]byte(b.out.Good + b.out.Bad))
 	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:]), uint64(len(b.out.Steps))))
 	candidates := []int{base, other}
 	var ratios []float64
+	var ways [][]float64 // in each direction
 	for n := range b.out.Pairs() {
-		var values [2]float64
+		var values [2][]float64
 		for _, i := range rng.Perm(2) {
 			run := filepath.Join(b.Dir, dir, b.out.RunDir(n+1, b.out.Hash(candidates[i])))
 			a, why, err := b.once(ctx, run, candidates[i])
@@ -103,17 +106,45 @@ func (b *bisection) pairs(ctx context.Context, dir string, _ []string, base, oth
 			if why != "" {
 				return ratio{}, b.skip(candidates[i], why)
 			}
-			t, row := rowOf(a, b.Study.Networks[0].Name)
-			if row == nil || row.Value.N == 0 || row.Value.Center <= 0 {
+			if values[i] = b.values(a, &x); values[i] == nil || ways != nil && len(values[i]) != len(ways) {
 				return ratio{}, b.skip(candidates[i], whyNone(a))
 			}
-			values[i], x.metric, x.unit = row.Value.Center, t.Metric, t.Unit
+			if ways == nil {
+				ways = make([][]float64, len(values[i]))
+			}
 		}
-		ratios = append(ratios, values[1]/values[0])
+		logs := 0.0
+		for w := range ways {
+			one := values[1][w] / values[0][w]
+			ways[w], logs = append(ways[w], one), logs+math.Log(one)
+		}
+		ratios = append(ratios, math.Exp(logs/float64(len(ways))))
 		b.Tell.Say(lang.T("pair %d of %d: ratio %.3f", n+1, b.out.Pairs(), ratios[n]))
 	}
 	x.Interval = stat.LogMean(ratios, bisectConfidence)
+	for _, of := range ways {
+		if len(ways) > 1 {
+			x.ways = append(x.ways, stat.LogMean(of, bisectConfidence))
+		}
+	}
 	return x, nil
+}
+
+// values returns what a run measured, in each direction by itself if it measured several: what limits one of them would vanish in
+// their mean. It is nil without a value above 0 in each, and tells x which value it is.
+func (b *bisection) values(a *account.Account, x *ratio) (out []float64) {
+	runs, several := a.Analysis.Ways()
+	if !several {
+		runs = []*analysis.Run{a.Analysis}
+	}
+	for _, run := range runs {
+		t, row := rowOf(run, b.Study.Networks[0].Name)
+		if row == nil || row.Value.N == 0 || row.Value.Center <= 0 {
+			return nil
+		}
+		out, x.metric, x.unit = append(out, row.Value.Center), t.Metric, t.Unit
+	}
+	return out
 }
 
 // once completes the run of a candidate, or says why it cannot.

@@ -1,7 +1,10 @@
 package job
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/bisect"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/several"
@@ -29,7 +33,7 @@ func NodeGroups(ctx context.Context, k study.Kube, labels [2]string, pairs int) 
 			return nil, failure.Environment.Of(err)
 		}
 		if len(names) < nodesOfGroup {
-			return nil, failure.Usage.Errorf("%d of at least %d nodes that can run pods have the label %s%s: label more, or choose another label", len(names), nodesOfGroup, label, listed(names))
+			return nil, failure.Usage.Errorf("%d of at least %d nodes that can run pods have the label %s (%s): label more, or choose another label", len(names), nodesOfGroup, label, cmp.Or(strings.Join(names, ", "), "none"))
 		}
 		all.Groups[i] = bisect.Group{Label: label, Names: names[:nodesOfGroup]}
 		for _, name := range all.Groups[i].Names {
@@ -40,13 +44,6 @@ func NodeGroups(ctx context.Context, k study.Kube, labels [2]string, pairs int) 
 		}
 	}
 	return all, nil
-}
-
-func listed(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(names, ", ") + ")"
 }
 
 // askedNodes writes down between which nodes to search.
@@ -89,21 +86,36 @@ func BisectPage(dir string, o *bisect.Outcome) *doc.Document {
 	return page
 }
 
-// numbered names the nodes of a run, and their pods, by the order of the nodes, so that those of two groups can be compared.
+// numbered names the nodes of a run, and their pods, by the order of the nodes, also in the settings of its paths, so that those of
+// two groups can be compared.
 func numbered(conditions map[string][]byte, nodes []string) map[string][]byte {
-	by := map[string]string{}
-	for i, name := range nodes {
-		by[name] = []string{"first", "second"}[i]
-	}
-	longest := slices.SortedFunc(slices.Values(nodes), func(a, b string) int { return len(b) - len(a) }) // node1 begins node10
-	var pairs []string
-	for _, name := range longest {
-		pairs = append(pairs, name, by[name])
-	}
-	rename := strings.NewReplacer(pairs...)
 	out := map[string][]byte{}
 	for name, of := range conditions {
-		out[rename.Replace(name)] = of
+		out[byOrder(name, nodes)] = of
 	}
+	var paths, renamed map[string]json.RawMessage
+	if json.Unmarshal(conditions[facts.Paths], &paths) != nil {
+		return out // it is not compared then
+	}
+	renamed = map[string]json.RawMessage{}
+	for name, of := range paths {
+		renamed[byOrder(name, nodes)] = of
+	}
+	out[facts.Paths], _ = json.Marshal(renamed) // which was JSON
 	return out
+}
+
+// byOrder replaces the words of a name that are a node, or one of its pods, NODE-p1.
+func byOrder(name string, nodes []string) string {
+	words := strings.Split(name, " ")
+	for i, w := range words {
+		node, pod := w, ""
+		if at := strings.LastIndex(w, "-p"); at > 0 && !slices.Contains(nodes, w) {
+			node, pod = w[:at], w[at:]
+		}
+		if n := slices.Index(nodes, node); n >= 0 {
+			words[i] = fmt.Sprint("node-", n+1, pod)
+		}
+	}
+	return strings.Join(words, " ")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,11 +14,13 @@ import (
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/bisect"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
 )
 
-func nodeSearch(t *testing.T, factor float64) *bisection {
+// nodeSearch compares nodes whose value differs by factors, one in each direction.
+func nodeSearch(t *testing.T, factors ...float64) *bisection {
 	t.Helper()
 	s := study.Default()
 	s.Networks, s.Probes, s.Target = []study.Use{{Kind: "pod"}}, []study.Use{{Kind: "tcp-rr"}}, study.Target{Kube: &study.Kube{}}
@@ -27,14 +30,19 @@ func nodeSearch(t *testing.T, factor float64) *bisection {
 	runs := 0
 	b := &bisection{BisectOptions: o, nodes: func(_ context.Context, _ string, g bisect.Group) (*account.Account, error) {
 		runs++
-		value := 1000 * (1 + 0.002*float64(runs%5))
-		if g.Label == "pool/x=new" {
-			value *= factor
-		}
 		c := account.Contents{}
-		for block := range 2 {
-			c.Results = append(c.Results, record.Result{Trial: fmt.Sprintf("b%03d-pod-tcp-rr", block+1), Block: block + 1, Status: record.OK,
-				Config: map[string]string{"network": "pod", "probe": "tcp-rr"}, Values: []record.Value{{Name: record.Transactions, Value: value, Unit: "1/s"}}})
+		for block := range 2 * len(factors) {
+			value, way := 1000*(1+0.002*float64(runs%5)), block%len(factors)
+			if g.Label == "pool/x=new" {
+				value *= factors[way]
+			}
+			r := record.Result{Trial: fmt.Sprintf("b%03d-pod-tcp-rr", block+1), Block: block + 1, Status: record.OK,
+				Config: map[string]string{"network": "pod", "probe": "tcp-rr"}, Values: []record.Value{{Name: record.Transactions, Value: value, Unit: "1/s"}}}
+			if len(factors) > 1 {
+				r.Observed = record.Observed{}
+				r.Observed.Observe(record.Swapped.Is(way == 1))
+			}
+			c.Results = append(c.Results, r)
 		}
 		return account.Of(c), nil
 	}}
@@ -66,10 +74,47 @@ func TestBisectNodes(t *testing.T) {
 	}
 }
 
-// The nodes of two groups have the same names in a comparison, and so have their pods.
+// What limits one direction is not diluted by the other.
+func TestNodesByDirection(t *testing.T) {
+	b := nodeSearch(t, 0.01, 1)
+	if err := errors.Join(b.begin(t.Context()), b.loop(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	step := b.out.Steps[0]
+	if b.out.Verdict != bisect.Found || math.Abs(step.Ratio.Center-0.1) > 0.002 || len(step.Ways) != 2 || math.Abs(step.Ways[0].Center-0.01) > 0.0002 || math.Abs(step.Ways[1].Center-1) > 0.02 {
+		t.Errorf("%s, %v, %v", b.out.Verdict, step.Ratio, step.Ways)
+	}
+	page, err := os.ReadFile(filepath.Join(b.Dir, bisectPage))
+	if err != nil || !strings.Contains(string(page), "0.010× [0.010, 0.010] with the client on the first node of each group, 0.999×") {
+		t.Errorf("page: %v", err)
+	}
+}
+
+// A search whose file was changed by hand is refused.
+func TestDamagedSearch(t *testing.T) {
+	b := nodeSearch(t, 1)
+	if err := b.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.lock.Close()
+	b.out.Commits = append(b.out.Commits, b.out.Commits...)
+	if err := b.save(); err != nil {
+		t.Fatal(err)
+	}
+	again := nodeSearch(t, 1)
+	again.Dir, again.Resume = "", b.Dir
+	if err := again.begin(t.Context()); err == nil || !strings.Contains(err.Error(), "it is damaged") {
+		t.Error(err)
+	}
+}
+
+// The nodes of two groups have the same names in a comparison, and so have their pods and the settings of their paths.
 func TestNumberedNodes(t *testing.T) {
-	got := numbered(map[string][]byte{"node1": nil, "node10": nil, "pod node10-p1": nil, "pod node1-p1": nil}, []string{"node10", "node1"})
-	if names, want := slices.Sorted(maps.Keys(got)), []string{"first", "pod first-p1", "pod second-p1", "second"}; !slices.Equal(names, want) {
+	got := numbered(map[string][]byte{"node1": nil, "node10": nil, "study": nil, facts.Paths: []byte(`{"pod node10-p1 eth0": {"qdisc": "tbf"}, "pod node1-p1": {}, "host node1-p1x": {}}`)}, []string{"node10", "node1"})
+	if names, want := slices.Sorted(maps.Keys(got)), []string{"node-1", "node-2", "paths", "study"}; !slices.Equal(names, want) {
 		t.Errorf("%v, want %v", names, want)
+	}
+	if got, want := string(got[facts.Paths]), `{"host node-2-p1x":{},"pod node-1-p1 eth0":{"qdisc":"tbf"},"pod node-2-p1":{}}`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

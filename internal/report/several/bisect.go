@@ -7,7 +7,6 @@ import (
 
 	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/chart"
-	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
 )
@@ -100,6 +99,10 @@ func bisected(o *bisect.Outcome) (out []string) {
 		default:
 			out = append(out, say("%s, which is better.", text))
 		}
+	}
+	if n := len(o.Steps); n > 0 && len(o.Steps[n-1].Ways) == 2 && o.Change.N > 0 {
+		ways := o.Steps[n-1].Ways
+		out = append(out, say("That is the mean of both directions: %s with the client on the first node of each group, %s with it on the second.", prose.Times(ways[0]), prose.Times(ways[1])))
 	}
 	if o.Partly() {
 		out = append(out, say("The whole change from %s to %s is %s, so other %s changed it, too: search before and after this one.", o.Name(o.Good), o.Name(o.Bad), prose.Times(o.Whole), many))
@@ -227,8 +230,7 @@ func skipped(o *bisect.Outcome) doc.Section {
 	return s
 }
 
-// Nodes adds to the page of a search between nodes in what they differ, from the facts of a run on each group, and how to find out
-// which of it is the cause.
+// Nodes adds to the page of a search between nodes in what they differ, from the facts of a run on each group.
 func Nodes(page *doc.Document, o *bisect.Outcome, conditions [2]map[string][]byte) {
 	differ := Differ([2]string{o.Good, o.Bad}, conditions[:1], conditions[1:])
 	page.Sections = slices.Insert(page.Sections, 1, differ)
@@ -237,8 +239,7 @@ func Nodes(page *doc.Document, o *bisect.Outcome, conditions [2]map[string][]byt
 	}
 	text := say("The runs recorded no fact in which these nodes differ.")
 	if differ.Tables != nil || differ.Parts != nil {
-		dir := func(label string) string { return plan.ShellWord(path.Join(o.Steps[0].Dir, o.RunDir(1, label))) }
-		text = say("What else differs between these nodes is below; which of it is the cause, this does not show. What can be set in the lab: weir bisect settings --list %s %s", dir(o.Good), dir(o.Bad))
+		text = say("What else differs between these nodes is below; which of it is the cause, this comparison does not show.")
 	}
 	page.Answer = append(page.Answer, text)
 	page.Sections[0].Lines = append(page.Sections[0].Lines, doc.Line{Text: text})
