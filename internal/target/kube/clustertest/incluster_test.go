@@ -133,8 +133,8 @@ func TestCoordinatorGone(t *testing.T) {
 func TestCoordinatorKilled(t *testing.T) {
 	need(t)
 	t.Parallel()
-	kubectl(t, "create", "namespace", "killed")
-	stopped(t, "killed", func(job string) { killCoordinator(t, job) })
+	kubectl(t, "create", "namespace", "coordinator-killed")
+	stopped(t, "coordinator-killed", func(job string) { killCoordinator(t, job) })
 }
 
 // The same on a claim of the user's.
