@@ -176,7 +176,7 @@ func TestBenchmarksPage(t *testing.T) {
 	}
 }
 
-// Intervals that are too wide fail as those that are too narrow do.
+// Intervals that are too wide fail as those that are too narrow do, unless there are too few blocks for narrower ones.
 func TestJudged(t *testing.T) {
 	const runs, sd = 60, 0.03
 	for wide, want := range map[float64]string{0.6: "too narrow", 1: "", 1.6: "too wide"} {
@@ -190,9 +190,13 @@ func TestJudged(t *testing.T) {
 				cs[i].runs = append(cs[i].runs, stat.Interval{Center: center, Lo: center / half, Hi: center * half, Confidence: 0.95})
 			}
 		}
-		text, err := judged(cs, truth)
+		text, err := judged(cs, truth, tells)
 		if want == "" && (err != nil || !strings.Contains(text, "neither")) || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(text, want)) {
 			t.Errorf("%v as wide as they should be: %q, %v", wide, text, err)
+		}
+		text, err = judged(cs, truth, tells-1)
+		if failed := want == "too narrow"; failed != (err != nil) || (want == "too wide") != strings.Contains(text, "wider than these blocks need") {
+			t.Errorf("%v as wide as they should be, few blocks: %q, %v", wide, text, err)
 		}
 	}
 }
@@ -205,15 +209,15 @@ func TestCoverage(t *testing.T) {
 	const yaml = "networks: [host, {use: host, name: again}, bridge]\nprobes: [tcp-stream]\n"
 	quiet, busy := seriesOf(t, yaml, of(0.80), of(0.81), of(0.79)), seriesOf(t, yaml, of(0.80), of(0.5))
 	var b strings.Builder
-	if err := writeCoverage(&b, busy, quiet); err != nil {
+	if err := writeCoverage(&b, quiet, busy); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2 separate runs", "pooled over 3 runs", "| again, tcp-stream | 1.000 | 0.0 % | 100.0 % |", "| bridge, tcp-stream | 0.789 |", "% | 50.0 % |", "| all 2 together |"} {
+	for _, want := range []string{"2 runs of ", "| again, tcp-stream | 1.000 | 0.0 % | 100.0 % |", "| bridge, tcp-stream | 0.789 |", "% | 50.0 % |", "| all 2 together |"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
 	}
-	if err := writeCoverage(&b, busy, seriesOf(t, "networks: [host]\nprobes: [ping]\n", nil)); err == nil || !strings.Contains(err.Error(), "no ratio whose truth") {
+	if err := writeCoverage(&b, seriesOf(t, "networks: [host]\nprobes: [ping]\n", nil), busy); err == nil || !strings.Contains(err.Error(), "no ratio whose truth") {
 		t.Errorf("another study: error %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -147,29 +148,51 @@ func held(cs []cell, truth map[string]float64, scale float64) (share, se float64
 	return mean, sd / math.Sqrt(float64(len(shares)))
 }
 
-// judged says whether the intervals of single runs are as wide as they should be, and returns an error if they are not.
-func judged(cs []cell, truth map[string]float64) (string, error) {
+// tells is how many blocks tell correlated blocks from independent ones: from there on, intervals of independent blocks are
+// at most as wide as much allows (docs/lab/2026-11-intervals-under-correlation.md). With fewer they are wider, knowingly.
+const tells = 40
+
+// judged says whether the intervals of single runs of so many blocks are as wide as they should be, and returns an error if
+// they are not.
+func judged(cs []cell, truth map[string]float64, blocks int) (string, error) {
 	if len(cs[0].runs) < 2 {
 		return "One run cannot tell whether intervals are as wide as they should be.", nil
 	}
 	share, se := held(cs, truth, 1)
 	slim, slimSE := held(cs, truth, 1/much)
-	text := fmt.Sprintf("Of all intervals of single runs %.1f %% ± %.1f %% hold; if each were 1/%.2f as wide, %.1f %% ± %.1f %% would.",
+	text := fmt.Sprintf("Of all intervals of single runs %.1f %% ± %.1f %% hold; if each were 1/%.2f as wide, %.1f %% ± %.1f %% would.\n",
 		100*share, 200*se, much, 100*slim, 200*slimSE)
 	switch {
 	case share+2*se < confidence:
-		return text + " They are too narrow.", fmt.Errorf("intervals are too narrow: %.1f %% ± %.1f %% hold, want %.0f %%", 100*share, 200*se, 100*confidence)
+		return text + "They are too narrow.", fmt.Errorf("intervals are too narrow: %.1f %% ± %.1f %% hold, want %.0f %%", 100*share, 200*se, 100*confidence)
+	case slim-2*slimSE > confidence && blocks < tells:
+		return text + fmt.Sprintf("They are wider than these blocks need: fewer than %d do not tell whether neighbors are alike, and intervals\n[allow for it](adr/0031-intervals-under-correlation.md).", tells), nil
 	case slim-2*slimSE > confidence:
-		return text + " They are too wide.", fmt.Errorf("intervals are too wide: %.1f %% ± %.1f %% would hold at 1/%.2f of their width, want %.0f %%",
+		return text + "They are too wide.", fmt.Errorf("intervals are too wide: %.1f %% ± %.1f %% would hold at 1/%.2f of their width, want %.0f %%",
 			100*slim, 200*slimSE, much, 100*confidence)
 	}
-	return text + " They are neither too narrow nor too wide.", nil
+	return text + "They are neither too narrow nor too wide.", nil
 }
 
-// writeCoverage counts how often the intervals of the runs in dir contain the truth, which the runs in
-// truthDir know, "" for the same ones. Runs alongside another program are judged by quiet ones that way.
-// Intervals that are too narrow or too wide are an error, after the page.
-func writeCoverage(w io.Writer, dir, truthDir string) error {
+// writeCoverage counts, for the runs in each of dirs, how often their intervals contain the truth, which the runs in truthDir
+// know, "" for the same ones. Runs alongside another program are judged by quiet ones that way. Intervals that are too
+// narrow or too wide are an error, after the page.
+func writeCoverage(w io.Writer, truthDir string, dirs ...string) (err error) {
+	fmt.Fprintf(w, `# Coverage of the intervals
+
+Made by `+"`make coverage`"+`: separate runs, each with its own networks, engines and connections. The true ratio of equal networks
+is 1; that of others is taken to be the one pooled over all runs. A 95 %% interval should hold in 95 %% of the cases.
+
+"One run" is the interval of a single run by itself, with its mean half width. "With τ" adds the spread between runs that the other runs
+have shown, as a report does on a machine that weir knows. "%d runs" is the pooled interval, over random groups.
+`, pooledRuns)
+	for _, dir := range dirs {
+		err = errors.Join(err, writeSeries(w, dir, truthDir))
+	}
+	return err
+}
+
+func writeSeries(w io.Writer, dir, truthDir string) error {
 	s, err := read(dir)
 	if err != nil {
 		return err
@@ -185,25 +208,22 @@ func writeCoverage(w io.Writer, dir, truthDir string) error {
 	if len(cs) == 0 {
 		return fmt.Errorf("%s has no ratio whose truth %s knows", dir, cmp.Or(truthDir, "it"))
 	}
-	fmt.Fprintf(w, `# Coverage of the intervals
+	fmt.Fprintf(w, `
+## %d runs of %d blocks
 
-Made by `+"`make coverage`"+` on %s: %s, %d CPUs, Linux %s. %d separate runs, each with its own networks, engines and
-connections, in %s: %d blocks of slices of %v + %v. The true ratio of equal networks is 1; that of others is
-taken to be the one pooled over %d runs. A 95 %% interval should hold in 95 %% of the cases, within ± %.1f %% for %d runs.
-
-"One run" is the interval of a single run by itself. "With τ" adds the spread between runs that the other runs have shown, as a report
-does on a machine that weir knows. "%d runs" is the pooled interval, over %d random groups.
+Study %s, slices of %v + %v, %s on %s: %s, %d CPUs, Linux %s.
+%d runs can be off by ± %.1f %%; there are %d groups of %d.
 
 | ratio to %s | truth | spread between runs, τ | one run | | with τ | | %d runs | |
 |---|---|---|---|---|---|---|---|---|
-`, s.begin.Format("2006-01-02"), f.CPU, f.CPUs, f.Kernel, n, unit.Format(s.took.Seconds(), "s"), s.study.Blocks, s.study.Warmup, s.study.Duration,
-		len(quiet.runs), 100*chance(n), n, pooledRuns, len(groups(n)), s.study.Baseline, pooledRuns)
+`, n, s.study.Blocks, cmp.Or(s.study.Name, "bench/coverage.yaml"), s.study.Warmup, s.study.Duration, unit.Format(s.took.Seconds(), "s"), s.begin.Format("2006-01-02"), f.CPU, f.CPUs, f.Kernel,
+		n, 100*chance(n), len(groups(n)), pooledRuns, s.study.Baseline, pooledRuns)
 	for i, c := range cs {
 		fmt.Fprintf(w, "| %s | %.3f | %.1f %% |%s\n", c, truth[c.String()], 100*stat.Pool(c.runs, 0.95).Shown, covered(cs[i:i+1], truth, 0.95))
 	}
 	each := stat.Adjust(0.95, len(cs))
 	fmt.Fprintf(w, "| all %d together | | |%s\n", len(cs), covered(s.cells(each, truth), truth, each))
-	text, err := judged(cs, truth)
+	text, err := judged(cs, truth, s.study.Blocks)
 	fmt.Fprintf(w, "\n%s\n", text)
 	return err
 }

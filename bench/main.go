@@ -8,7 +8,7 @@
 //
 //	go run ./bench -record DIR > bench/runs/DATE.json
 //	go run ./bench -engine bench/runs > docs/benchmarks.md
-//	go run ./bench -coverage DIR [-truth DIR] > docs/coverage.md
+//	go run ./bench -coverage [-truth DIR] DIR... > docs/coverage.md
 //
 // One experiment measures what no study can state, the time until a network is ready:
 //
@@ -48,7 +48,7 @@ func main() {
 	}
 	recording := flag.String("record", "", "print what the page needs of the run of bench/engine.yaml in this `directory`")
 	engine := flag.String("engine", "", "print the page about the recorded runs in this `directory`")
-	covering := flag.String("coverage", "", "print how often the intervals of the runs in this `directory` cover the truth")
+	covering := flag.Bool("coverage", false, "print how often the intervals of the runs in directories cover the truth")
 	truth := flag.String("truth", "", "with -coverage: `directory` of the runs that know the truth (default: the same)")
 	rounds := flag.Int("startup", 0, "measure in so many `rounds` the time until each network is ready, and print CSV")
 	flag.Parse()
@@ -58,8 +58,8 @@ func main() {
 		err = writeRecord(os.Stdout, *recording)
 	case *engine != "":
 		err = writeEngine(os.Stdout, *engine)
-	case *covering != "":
-		err = writeCoverage(os.Stdout, *covering, *truth)
+	case *covering:
+		err = writeCoverage(os.Stdout, *truth, flag.Args()...)
 	case *rounds > 0:
 		err = inLab(func(ctx context.Context) error { return startup(ctx, *rounds, os.Stdout) })
 	}

@@ -315,13 +315,14 @@ func TestFaults(t *testing.T) {
 	for range *provoke {
 		once(all)
 	}
-	if *provoke == 1 { // a single miss proves nothing yet
-		again := slices.DeleteFunc(slices.Clone(all), func(f fault) bool { return missed[f.Name] == 0 && wrong[f.Name] == nil })
-		if len(again) > 0 {
-			clear(missed)
-			clear(wrong)
-			once(again)
+	for again := 1; *provoke == 1 && again <= 2; again++ { // one miss proves nothing yet, nor do two beside other programs
+		left := slices.DeleteFunc(slices.Clone(all), func(f fault) bool { return missed[f.Name] == 0 && wrong[f.Name] == nil })
+		if len(left) == 0 {
+			break
 		}
+		clear(missed)
+		clear(wrong)
+		once(left)
 	}
 	var bad []string
 	for _, f := range all {
