@@ -13,7 +13,8 @@ const unbalanced = 1.5
 
 // gaps returns the steps of a trial's path, and of the replies' path, on which packets were lost, and the loss had an
 // effect. Counts of devices hold packets of others too. So what is missing between them counts only if it balances
-// with what the ends lost and no counter of drops explains; otherwise it is left out, and its packets are returned as loose.
+// with what the ends lost and no counter of drops explains; otherwise it is left out, and its packets are returned as loose. Counters of
+// drops hold those of others, too: of datagrams, what all steps have more than the ends lost can be all that is gone at one of them.
 func gaps(o analysis.Observed, sizes map[device]float64) (all []gap, loose float64) {
 	all = oneWay(o, sizes)
 	if answers(o) {
@@ -24,16 +25,41 @@ func gaps(o analysis.Observed, sizes map[device]float64) (all []gap, loose float
 			all = append(all, g)
 		}
 	}
+	few := countedLoss / 2 * entered(o.Evidence)
+	if lost, known := atPath(o); known {
+		more := few - lost
+		for _, g := range all {
+			if g.rule != atSocket {
+				more += g.lost
+			}
+		}
+		all = slices.DeleteFunc(all, func(g gap) bool {
+			others := g.rule != atSocket && g.lost <= more
+			if others && g.missing {
+				loose += g.lost
+			}
+			return others
+		})
+	}
 	missing := 0.0
 	for _, g := range all {
 		if g.missing {
 			missing += g.lost
 		}
 	}
-	if missing > unbalanced*unexplained(o, all)+countedLoss/2*entered(o.Evidence) {
-		return slices.DeleteFunc(all, func(g gap) bool { return g.missing }), missing
+	if missing > unbalanced*unexplained(o, all)+few {
+		return slices.DeleteFunc(all, func(g gap) bool { return g.missing }), loose + missing
 	}
-	return all, 0
+	return all, loose
+}
+
+// atPath returns how many datagrams the ends lost and not at the receiver's socket, by the probe's own count; false if it has none, or
+// only that of its last step, as the search of a capacity.
+func atPath(o analysis.Observed) (lost float64, known bool) {
+	share, known := o.Get(record.Loss)
+	_, search := o.Get(record.Capacity)
+	socket, _ := o.Get(record.LossSocket)
+	return (share.Value - socket.Value) * entered(o.Evidence), known && !search && o.Evidence.Protocol != "tcp"
 }
 
 // oneWay returns the gaps in the direction of a trial's data.

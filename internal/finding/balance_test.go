@@ -45,6 +45,32 @@ func TestLossesBalance(t *testing.T) {
 			leave(o, 900)
 			o.lose(4, 300)
 		}, nil},
+		{"what another program sends and a filter of the sender takes, beside a loss of the path", "udp", func(o observed) {
+			o.lose(4, 300)
+			o.Nodes["h1p1"]["ip.OutDiscards"] = 100
+		}, []string{"vanished between h1 eth0 and h2 eth0"}},
+		{"a full socket of another program beside a loss of the path", "udp", func(o observed) {
+			o.lose(4, 300)
+			o.set(record.LossSocket, "1", 0)
+			o.Nodes["h2p1"]["udp.RcvbufErrors"] = 500
+		}, []string{"vanished between h1 eth0 and h2 eth0"}},
+		{"a bystander beside a larger loss of the path", "udp", func(o observed) {
+			leave(o, 100)
+			o.lose(4, 300)
+		}, []string{"vanished between h1 eth0 and h2 eth0"}},
+		{"a queue that drops what others send beside a loss of the path", "udp", func(o observed) {
+			o.lose(4, 300)
+			o.hop("h1p1", "eth0").Queue = &evidence.Queue{Kind: "htb", Drops: 500}
+		}, nil},
+		{"two losses of the path", "udp", func(o observed) {
+			o.lose(2, 200)
+			o.lose(4, 300)
+			o.fail(500)
+		}, []string{"vanished between h1 p1 and h1 vx0", "vanished between h1 eth0 and h2 eth0"}},
+		{"a group that nobody joined beside a loss of the path", "udp", func(o observed) {
+			o.lose(5, 300)
+			o.Nodes["h2p1"]["ip.InDelivers"] -= 100
+		}, []string{"vanished between h2 eth0 and h2 vx0"}},
 		{"a policer and a small socket buffer", "udp", func(o observed) {
 			o.lose(4, 3000)
 			o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Nodes["h2p1"]["udp.InDatagrams"] = 2000, 5000
@@ -110,7 +136,7 @@ func TestLossesBalance(t *testing.T) {
 	} {
 		var found []string
 		for _, f := range Check(analysis.New(watched(c.protocol, c.change))) {
-			if strings.HasPrefix(f.Text.String(), "on the replies' way") || f.Rule == atDevice || f.Rule == atSocket || f.Rule == atInput {
+			if strings.HasPrefix(f.Text.String(), "on the replies' way") || slices.Contains([]string{atQueue, atDevice, atSocket, atInput, "loss-not-located"}, f.Rule) {
 				found = append(found, f.Text.String())
 			}
 		}

@@ -17,6 +17,7 @@ func (l *ladder) sender() {
 	}
 	if lost > 0 && len(l.path) > 0 {
 		l.add(atDevice, -1, lost, entered(t)+lost, lang.T("were discarded in %s before %s sent them", l.path[0].In, l.path[0].Dev), lang.T("IP counts them (OutDiscards)"))
+		l.last().missing = true // other programs of the node send, too
 	}
 }
 
@@ -76,9 +77,20 @@ func (l *ladder) receiver() {
 	if wrong := both(c, t.Protocol, "InCsumErrors"); wrong > 0 {
 		l.gaps = append(l.gaps, gap{rule: atChecksum, place: t.Receiver.Node, at: 2*n + 1, lost: wrong, of: in})
 	}
-	if full := both(c, "udp", "RcvbufErrors"); full > 0 && t.Protocol == "udp" {
+	if full := l.own(both(c, "udp", "RcvbufErrors")); full > 0 && t.Protocol == "udp" {
 		l.gaps = append(l.gaps, gap{rule: atSocket, place: t.Receiver.Node, at: 2*n + 1, lost: full, of: full + both(c, "udp", "InDatagrams")})
 	}
+}
+
+// own returns how many of the datagrams that all UDP sockets of the receiver's node dropped can be the probe's: what its own socket
+// counted, if the others' are far more. The search of a capacity counts only its last step.
+func (l *ladder) own(dropped float64) float64 {
+	share, known := l.o.Get(record.LossSocket)
+	_, search := l.o.Get(record.Capacity)
+	if whole := share.Value * entered(l.o.Evidence); known && !search && dropped > unbalanced*whole+countedLoss*entered(l.o.Evidence) {
+		return whole
+	}
+	return dropped
 }
 
 // program adds the datagrams that the last device counts and the program did not get, where nothing else explains them and IP
