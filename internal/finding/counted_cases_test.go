@@ -38,6 +38,11 @@ var countedCases = []watchedCase{
 		o.place("h2", func(p *evidence.Node) { n := 100000; p.PacketRules = &n })
 		o.set(record.CPUOwnPerBit, "s/bit", 1.1e-9) // 52 µs per 64 KiB is half a nanosecond a rule
 	}},
+	{rule: "drop-on-path", protocol: "tcp", name: "of segments that fit the small MTU behind it", change: func(o observed) {
+		o.lose(6, 300)
+		o.device("h2", "p1", func(d *evidence.Device) { d.MTU = 1400 })
+		o.Observed["mss"] = "1288"
+	}, want: "vanished between h2 vx0 and h2 p1", place: "h2 vx0", also: []string{"unlike-peer"}},
 	{rule: "checksum-errors", protocol: "udp", change: func(o observed) {
 		o.Nodes["h2p1"]["udp.InDatagrams"] -= 300
 		o.Nodes["h2p1"]["udp.InCsumErrors"] = 300

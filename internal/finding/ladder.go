@@ -22,7 +22,7 @@ type gap struct {
 	why      lang.Text    // evidence besides the counts
 	hop      evidence.Hop // zero at the receiver
 	need     float64      // MTU that the plan needs there
-	missing  bool         // the loss is a difference of two counts, which also hold packets of others
+	missing  bool         // the loss is a difference of two counts, or a count, that also hold packets of others
 	back     bool         // on the way of the replies
 }
 
@@ -293,6 +293,13 @@ func (l *ladder) narrow(i int) bool {
 	size := 0.0
 	for _, h := range l.path[:i+1] {
 		size = max(size, h.Data.Size()-etherHeader+extra)
+	}
+	if segment := float64(record.MSS.Of(l.o.Observed)); segment > 0 { // a packet stands for many, and each must fit
+		headers := 20.0 + 20 // IPv4, TCP
+		if overIPv6(l.o.Evidence) {
+			headers = 40 + 20
+		}
+		size = min(size, segment+tcpOptions+headers+extra)
 	}
 	return known && float64(d.MTU) < need && float64(d.MTU) < size
 }
