@@ -13,16 +13,17 @@ var acceptQueue = Rule{
 	ID:    "accept-queue",
 	Title: "Connections wait in a full queue",
 	Doc: "More than 0.1 % of the connections that reached the receiver's network namespace found the queue of a listening socket full (ListenOverflows in /proc/net/netstat, beside PassiveOpens in /proc/net/snmp). " +
-		"The kernel drops their SYN, or what completes the handshake (tcp_conn_request, net/ipv4/tcp_input.c), and one of both ends sends again after 1 s (TCP_TIMEOUT_INIT, include/net/tcp.h)." + majority + certainly,
+		"The kernel drops their SYN, or what completes the handshake (tcp_conn_request, net/ipv4/tcp_input.c), and one of both ends sends again after 1 s (TCP_TIMEOUT_INIT, include/net/tcp.h). " +
+		"The counter is of all programs there, so the sender's namespace must have sent segments again for half of them." + majority + certainly,
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		full, all := 0.0, 0.0
+		full, all, again := 0.0, 0.0, 0.0
 		share, ok := analysis.ShareExceeds(r.Evidence(), overflowed, func(o analysis.Observed) (part, whole float64) {
 			c := o.Evidence.Nodes[o.Evidence.Receiver.Node]
 			part, whole = c["netstat.ListenOverflows"], c["netstat.ListenOverflows"]+c["tcp.PassiveOpens"]
-			full, all = full+part, all+whole
+			full, all, again = full+part, all+whole, again+retransmitted(o.Evidence)
 			return part, whole
 		})
-		if !ok || full < leastLost || !clearly(share, overflowed) || last(r).Evidence.Protocol != "tcp" {
+		if !ok || full < leastLost || again < full/2 || !clearly(share, overflowed) || last(r).Evidence.Protocol != "tcp" {
 			return nil
 		}
 		node := last(r).Evidence.Receiver.Node

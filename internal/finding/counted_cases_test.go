@@ -54,7 +54,11 @@ var countedCases = []watchedCase{
 	}, want: "with a wrong checksum", place: "h2p1"},
 	{rule: "accept-queue", protocol: "tcp", change: func(o observed) {
 		o.Nodes["h2p1"]["netstat.ListenOverflows"], o.Nodes["h2p1"]["tcp.PassiveOpens"] = 3, 97
+		o.Nodes["h1p1"]["tcp.RetransSegs"] = 3
 	}, want: "36 of 1,200 connections (3 % [3, 3]) found the queue of a listening socket in h2p1 full, and TCP tries again after 1 s", place: "h2p1"},
+	{protocol: "tcp", name: "a full queue of another program, to which the sender does not connect", change: func(o observed) {
+		o.Nodes["h2p1"]["netstat.ListenOverflows"], o.Nodes["h2p1"]["tcp.PassiveOpens"] = 3, 97
+	}},
 	{protocol: "tcp", name: "a queue of the sender that is full", change: func(o observed) {
 		o.Nodes["h1p1"]["netstat.ListenOverflows"], o.Nodes["h1p1"]["tcp.PassiveOpens"] = 3, 97
 	}},
