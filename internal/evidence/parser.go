@@ -16,7 +16,7 @@ import (
 var kept = []string{"dropped", "processed", "net_rx", "idle", "periods", "throttled",
 	"InReceives", "InDelivers", "InHdrErrors", "InAddrErrors", "InNoRoutes", "IPReversePathFilter", "InOctets", "ForwDatagrams", "OutForwDatagrams", "ReasmReqds", "ReasmOKs", "FragCreates", "OutDiscards",
 	"InDatagrams", "RcvbufErrors", "InCsumErrors", "RetransSegs", "TCPBacklogDrop", "TCPRcvQDrop", "TCPOFODrop", "PFMemallocDrop", "RcvPruned",
-	"InCEPkts", "InECT0Pkts", "InECT1Pkts", "TCPSACKReorder", "ListenOverflows", "PassiveOpens"}
+	"InCEPkts", "InECT0Pkts", "InECT1Pkts", "InNoECTPkts", "TCPSACKReorder", "ListenOverflows", "PassiveOpens", "TCPDSACKRecv"}
 
 // A Parser reads Trials from their files, for readers that hold those of a large run at the same time. It keeps only
 // the counters that they need, without Read, and equal names and queues once: a quiet queue of every device has no

@@ -13,9 +13,9 @@ var congestionMarks = Rule{
 	ID:    "congestion-marks",
 	Title: "Packets are marked as having met congestion",
 	Doc: "More than 0.1 % of TCP's packets reached the receiver's IP with the mark CE (InCEPkts in /proc/net/netstat; RFC 3168), which a queue or a filter on the way set: the sender sends less, as after a loss, although nothing was lost. " +
-		"Only packets whose sender uses ECN count: the others' marks have no effect. No counter says who marked them." + majority + certainly,
+		"Only packets whose sender uses ECN count: the others' marks have no effect. They must be most of the packets, because the counters are of all programs there. No counter says who marked them." + majority + certainly,
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
-		used := false
+		used, all := 0.0, 0.0
 		share, ok := analysis.ShareExceeds(r.Evidence(), marked, func(o analysis.Observed) (part, whole float64) {
 			if o.Evidence.Protocol != "tcp" {
 				return 0, 0
@@ -25,10 +25,10 @@ var congestionMarks = Rule{
 				return c["netstat."+name] + c["ip6."+name]
 			}
 			ce, capable := in("InCEPkts"), in("InECT0Pkts")+in("InECT1Pkts")
-			used = used || capable > 0
+			used, all = used+capable, all+ce+capable+in("InNoECTPkts")
 			return ce, ce + capable
 		})
-		if !ok || !used || !clearly(share, marked) {
+		if !ok || used < all/2 || !clearly(share, marked) {
 			return nil
 		}
 		return []Finding{{Severity: Warning, Number: &Number{lang.T("packets marked as having met congestion"), "1", share},

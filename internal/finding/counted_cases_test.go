@@ -138,6 +138,10 @@ var countedCases = []watchedCase{
 	}, want: "9.6 % [9.6, 9.6] of the packets reached h2p1 marked"},
 	{protocol: "tcp", name: "a sender that uses ECN, without marks", change: func(o observed) { o.Nodes["h2p1"]["netstat.InECT0Pkts"] = 107000 }},
 	{protocol: "tcp", name: "marks on packets of a sender that does not use ECN", change: func(o observed) { o.Nodes["h2p1"]["netstat.InCEPkts"] = 107000 }},
+	{protocol: "tcp", name: "marks on packets of another program beside a sender that does not use ECN", change: func(o observed) {
+		c := o.Nodes["h2p1"]
+		c["netstat.InCEPkts"], c["netstat.InECT0Pkts"], c["netstat.InNoECTPkts"] = 500, 500, 107000
+	}},
 	{protocol: "tcp", name: "marks in a third of the blocks", change: func(o observed) {
 		c := o.Nodes["h2p1"]
 		c["netstat.InCEPkts"], c["netstat.InECT0Pkts"] = 300*float64(o.Block%3/2), 107000
