@@ -43,6 +43,9 @@ var countedCases = []watchedCase{
 		o.device("h2", "p1", func(d *evidence.Device) { d.MTU = 1400 })
 		o.Observed["mss"] = "1288"
 	}, want: "vanished between h2 vx0 and h2 p1", place: "h2 vx0", also: []string{"unlike-peer"}},
+	{protocol: "udp", name: "fragments of large packets that another program sends", change: func(o observed) {
+		o.Nodes["h1p1"]["ip.FragCreates"] = 0.06 * sentPackets
+	}},
 	{rule: "checksum-errors", protocol: "udp", change: func(o observed) {
 		o.Nodes["h2p1"]["udp.InDatagrams"] -= 300
 		o.Nodes["h2p1"]["udp.InCsumErrors"] = 300

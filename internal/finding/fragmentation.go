@@ -11,13 +11,18 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// fragmented is the least number of fragments per packet that count.
-const fragmented = 0.01
+const (
+	// fragmented is the least number of fragments per packet with which devices no longer count datagrams.
+	fragmented = 0.01
+	// cutUp is the least number that counts: a packet that does not fit becomes two or more, and other programs of a node can send
+	// large packets of their own.
+	cutUp = 0.5
+)
 
 var fragmentation = Rule{
 	ID:    "fragmentation",
 	Title: "IP fragments packets on the path",
-	Doc: "A network namespace made more than one fragment per 100 packets (FragCreates) although the study's datagrams fit the path's planned MTU: some device's MTU is smaller. " +
+	Doc: "A network namespace made more than one fragment per two packets (FragCreates) although the study's datagrams fit the path's planned MTU: some device's MTU is smaller. " +
 		"Each fragment passes the rest of the path by itself, and one lost fragment loses the packet. Datagrams larger than the planned MTU are fragmented at the sender by design, " +
 		"and so can be those of a background load: such cells are left out, and those whose datagrams have an unknown size." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
@@ -43,7 +48,7 @@ var fragmentation = Rule{
 			return nil
 		}
 		node, made := nodes[i], 0.0
-		each, ok := analysis.Exceeds(all, fragmented, func(o analysis.Observed) (fragments, packets float64) {
+		each, ok := analysis.Exceeds(all, cutUp, func(o analysis.Observed) (fragments, packets float64) {
 			fragments = both(o.Evidence.Nodes[node], "ip", "FragCreates")
 			made += fragments
 			return fragments, entered(o.Evidence)

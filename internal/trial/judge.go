@@ -187,7 +187,7 @@ func below(e plan.Expect, d sample.Counters, bytes, packets float64) error {
 func unfragmented(e plan.Expect, d sample.Counters) (n float64, err error) {
 	for _, name := range fragmentCounters {
 		if d[name] > 0 && err == nil {
-			err = fmt.Errorf("%s: %s grew by %.0f: packets that fit the path's MTU were fragmented", e.In, name, d[name])
+			err = fmt.Errorf("%s: %s grew by %.0f: packets were fragmented, although the probe's fit the path's MTU", e.In, name, d[name])
 		}
 		n = max(n, d[name])
 	}
