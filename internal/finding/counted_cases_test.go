@@ -179,6 +179,7 @@ var countedCases = []watchedCase{
 	{protocol: "tcp", name: "packets that overtake others in a third of the blocks", change: func(o observed) {
 		o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 400 * float64(o.Block%3/2)
 	}},
+	{protocol: "tcp", name: "copies that something on the way makes", change: func(o observed) { o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 600, 3000 }},
 	{protocol: "udp", name: "few wrong checksums", change: func(o observed) {
 		o.Nodes["h2p1"]["udp.InCsumErrors"] = 5
 		o.fail(5)

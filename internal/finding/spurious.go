@@ -13,7 +13,7 @@ const sentAgain = 0.001
 var spurious = Rule{
 	ID:    "spurious-retransmissions",
 	Title: "TCP sends segments again that were not lost",
-	Doc: "TCP sent more than 0.1 % of its segments again, no device, queue, CPU or socket on the path counted drops for a tenth of them, nor do counts of neighboring devices differ, and the receiver acknowledged at least half as many segments as duplicates (D-SACK, RFC 2883): they were late or reordered, not lost. " +
+	Doc: "TCP sent more than 0.1 % of its segments again, no device, queue, CPU or socket on the path counted drops for a tenth of them, nor do counts of neighboring devices differ, and the receiver acknowledged at least half as many segments as duplicates (D-SACK, RFC 2883): they were late or reordered, not lost. More duplicates than 1.5 times the segments sent again are copies that something on the way made, and show nothing. " +
 		"A preempted end does that too, so contention outranks this rule." + majority,
 	lossy: func(_ *analysis.Table, r *analysis.Row, found losses) []Finding {
 		if len(found.steps) > 0 {
@@ -36,7 +36,7 @@ var spurious = Rule{
 			}
 			return part, t.SegmentsOut
 		})
-		if !ok || again < leastLost || twice < again/2 {
+		if !ok || again < leastLost || twice < again/2 || twice > unbalanced*again {
 			return nil
 		}
 		sender := r.Evidence()[0].Evidence.Sender.Node
