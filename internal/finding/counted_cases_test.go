@@ -68,6 +68,14 @@ var countedCases = []watchedCase{
 	{rule: "send-buffer", protocol: "tcp", name: "that holds no two packets", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_wmem": "4096 16384 16384"} })
 	}, want: "h1p1 lets a TCP connection hold 16,384 bytes (net.ipv4.tcp_wmem), the baseline 4,194,304: less than two large packets; with it, throughput is 0.499×", place: "h1p1"},
+	{rule: "receive-window", protocol: "tcp", name: "beside a send buffer that can also be why TCP is slower", change: func(o observed) {
+		o.place("h1p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_wmem": "4096 16384 120000"} })
+		o.Sender.TCP.RwndLimited = 0.03
+	}, want: "the receiver's window held TCP back", place: "h2p1"},
+	{rule: "congestion-window", protocol: "tcp", name: "beside such a send buffer", change: func(o observed) {
+		o.place("h1p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_wmem": "4096 16384 120000"} })
+		o.Sender.TCP.Window = 4
+	}, want: "stays at 4 segments per connection", place: "h1p1"},
 	{rule: "queue-limited", protocol: "tcp", name: "beside a send buffer that can also be why TCP is slower", change: func(o observed) {
 		o.place("h1p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_wmem": "4096 16384 16384"} })
 		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "htb", Packets: sentPackets, Overlimits: 3000}

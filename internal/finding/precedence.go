@@ -28,7 +28,7 @@ var explains = map[string][]string{
 }
 
 // counted lists the rules whose findings rest on what a trial counted, and make a network slower or dearer than the baseline.
-var counted = []string{atQueue, atDevice, atMTU, atInput, "congestion-marks", "queue-limited", "checksum-off", "no-segmentation", "segmentation-lost", "fragmentation", "small-segments"}
+var counted = []string{atQueue, atDevice, atMTU, atInput, "congestion-marks", "queue-limited", "checksum-off", "no-segmentation", "segmentation-lost", "fragmentation", "small-segments", "receive-window", "congestion-window"}
 
 // explained removes the findings that follow from others about the same cell.
 func explained(run *analysis.Run, all []Finding) []Finding {
