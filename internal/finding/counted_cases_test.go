@@ -188,6 +188,11 @@ var countedCases = []watchedCase{
 		o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 400 * float64(o.Block%3/2)
 	}},
 	{protocol: "tcp", name: "copies that something on the way makes", change: func(o observed) { o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 600, 3000 }},
+	{protocol: "tcp", name: "small packets before a device that segments without the kernel's help", change: func(o observed) {
+		o.resize(0, len(o.Path), 1464)
+		o.Nodes["h2p1"] = sample.Counters{}
+		o.device("h1p1", "eth0", func(d *evidence.Device) { d.Features["tx-generic-segmentation"] = false })
+	}},
 	{protocol: "udp", name: "few wrong checksums", change: func(o observed) {
 		o.Nodes["h2p1"]["udp.InCsumErrors"] = 5
 		o.fail(5)

@@ -105,6 +105,9 @@ func segmenting(s *evidence.Settings, t *evidence.Trial, h evidence.Hop) (off []
 			off = append(off, name)
 		}
 	}
+	if segments := names[len(names)-2]; d.Features[segments] && slices.Equal(off, []string{"tx-generic-segmentation"}) {
+		return nil // the device needs no help of the kernel
+	}
 	return off
 }
 
