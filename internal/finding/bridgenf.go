@@ -2,9 +2,11 @@ package finding
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/prose"
@@ -13,7 +15,7 @@ import (
 var bridgeNF = Rule{
 	ID:    "bridge-nf",
 	Title: "Bridges pass packets to netfilter",
-	Doc: "With net.bridge.bridge-nf-call-iptables, a bridge hands every packet to netfilter's hooks of IP (br_netfilter), rules or not. The rule needs the run's own contrast: the factor bridge-nf, or a baseline with the same devices and the setting off. " +
+	Doc: "With net.bridge.bridge-nf-call-iptables, a bridge hands every packet to netfilter's hooks of IP (br_netfilter), rules or not. The rule needs the run's own contrast: the factor bridge-nf, or a baseline with the same devices, the setting off and no other setting that differs. " +
 		"It reports the setting if the interval of the CPU time, on ÷ off in the same block, lies above 1.",
 	Check: func(run *analysis.Run) (out []Finding) {
 		var tables []analysis.Table
@@ -64,7 +66,7 @@ func onlyHere(r *analysis.Row) (off []plan.Step) {
 		return nil
 	}
 	a, b := own[len(own)-1], base[len(base)-1]
-	if a.Settings == nil || b.Settings == nil {
+	if a.Settings == nil || b.Settings == nil || !sameBut(a.Settings, b.Settings, func(n *evidence.Node) { n.BridgeNF = nil }) {
 		return nil
 	}
 	for _, node := range slices.Sorted(maps.Keys(a.Settings.Places)) {
@@ -76,4 +78,14 @@ func onlyHere(r *analysis.Row) (off []plan.Step) {
 		}
 	}
 	return off
+}
+
+// sameBut reports whether two settings are the same apart from some: what else differs can be why a network costs more.
+func sameBut(a, b *evidence.Settings, without func(*evidence.Node)) bool {
+	return maps.EqualFunc(a.Places, b.Places, func(x, y evidence.Node) bool {
+		without(&x)
+		without(&y)
+		x.Tracked, y.Tracked = nil, nil
+		return reflect.DeepEqual(x, y)
+	})
 }

@@ -38,11 +38,25 @@ var countedCases = []watchedCase{
 		o.place("h2", func(p *evidence.Node) { n := 100000; p.PacketRules = &n })
 		o.set(record.CPUOwnPerBit, "s/bit", 1.1e-9) // 52 µs per 64 KiB is half a nanosecond a rule
 	}},
+	{protocol: "udp", name: "rules that may cost next to nothing", change: func(o observed) {
+		o.place("h2", func(p *evidence.Node) { n := 20000; p.PacketRules = &n })
+		o.set(record.CPUOwnPerBit, "s/bit", 1e-9*(1.01+0.02*float64(o.Block%5)))
+	}},
 	{rule: "drop-on-path", protocol: "tcp", name: "of segments that fit the small MTU behind it", change: func(o observed) {
 		o.lose(6, 300)
 		o.device("h2", "p1", func(d *evidence.Device) { d.MTU = 1400 })
 		o.Observed["mss"] = "1288"
 	}, want: "vanished between h2 vx0 and h2 p1", place: "h2 vx0", also: []string{"unlike-peer"}},
+	{protocol: "udp", name: "rules beside another setting that can cost more", change: func(o observed) {
+		o.place("h2", func(p *evidence.Node) { n := 1000; p.PacketRules = &n })
+		o.device("h2", "vx0", func(d *evidence.Device) { d.Features["rx-gro"] = false })
+		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
+	}},
+	{protocol: "udp", name: "bridge-nf beside another setting that can cost more", change: func(o observed) {
+		o.place("h1", func(p *evidence.Node) { p.BridgeNF = map[string]string{"net.bridge.bridge-nf-call-iptables": "1"} })
+		o.device("h2", "vx0", func(d *evidence.Device) { d.Features["rx-gro"] = false })
+		o.set(record.CPUOwnPerBit, "s/bit", 1.3e-9)
+	}},
 	{protocol: "udp", name: "fragments of large packets that another program sends", change: func(o observed) {
 		o.Nodes["h1p1"]["ip.FragCreates"] = 0.06 * sentPackets
 	}},

@@ -31,13 +31,13 @@ func packetsPer(r *analysis.Row) float64 {
 var manyRules = Rule{
 	ID:    "many-rules",
 	Title: "Packet-filter rules cost CPU time",
-	Doc: "Packet filters try the rules of a chain one by one. What that costs depends on the rules: many are in chains that the packets never meet, or behind one that accepts them, and those of NAT are tried by the first packet of a connection only, so they do not count. So the rule needs the run's own contrast: a baseline with the same devices and at least 100 such rules fewer in a network namespace of the path, " +
-		"and a CPU time, or a time of the path, whose interval, with the rules ÷ without in the same block, lies above 1 and which can have grown by a nanosecond a rule. The rules must be there in more than half of the blocks, of at least three.",
+	Doc: "Packet filters try the rules of a chain one by one. What that costs depends on the rules: many are in chains that the packets never meet, or behind one that accepts them, and those of NAT are tried by the first packet of a connection only, so they do not count. So the rule needs the run's own contrast: a baseline with the same devices, no other setting that differs and at least 100 such rules fewer in a network namespace of the path, " +
+		"and a CPU time, or a time of the path, whose interval, with the rules ÷ without in the same block, lies above 1 and which has grown by a nanosecond a rule at least. The rules must be there in more than half of the blocks, of at least three.",
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
 		own, base := settings(r), settingsOf(r.BaseEvidence())
 		cost, path := r.OwnAlone(), r.Path
 		costs, slows := cost.Bounded() && cost.Lo > 1, path.Bounded() && path.Lo > 1
-		if own == nil || base == nil || !sameDevices(r) || !costs && !slows {
+		if own == nil || base == nil || !sameDevices(r) || !sameBut(own, base, func(n *evidence.Node) { n.Rules, n.PacketRules, n.Unlike = nil, nil, nil }) || !costs && !slows {
 			return nil
 		}
 		at, extra := "", 0
@@ -55,8 +55,8 @@ var manyRules = Rule{
 		})
 		least := oneRule * float64(extra)
 		took, _ := r.Get(record.RTTPath)
-		costs = costs && r.Own.Value.Hi*(1-1/cost.Hi) >= least*packetsPer(r)
-		slows = slows && took.Median*(1-1/path.Hi) >= least
+		costs = costs && r.Own.Value.Center*(1-1/cost.Lo) >= least*packetsPer(r)
+		slows = slows && took.Median*(1-1/path.Lo) >= least
 		if !ok || extra < many || !costs && !slows {
 			return nil
 		}
