@@ -21,6 +21,15 @@ var countedCases = []watchedCase{
 	}, want: "the receiver got 2 % [2, 2] of the datagrams more than once: they first appear between h2 vx0 and h2 p1; look for a rule", place: "h2 p1"},
 	{rule: "duplicates", protocol: "udp", name: "that no device counts", change: func(o observed) { o.set(record.Duplicated, "1", 0.02) },
 		want: "more than once; look for a rule"},
+	{rule: "duplicates", protocol: "udp", name: "beside packets of others that join before", change: func(o observed) {
+		o.set(record.Duplicated, "1", 0.02)
+		for i, more := range map[int]float64{2: 1.03, 6: 1.02} {
+			for i := i; i < len(o.Path); i++ {
+				o.Path[i].Data.Packets *= more
+				o.Path[i].Data.Bytes *= more
+			}
+		}
+	}, want: "more than once; look for a rule"},
 	{protocol: "udp", name: "hardly any duplicates", change: func(o observed) { o.set(record.Duplicated, "1", 0.004) }},
 	{rule: "drop-on-path", protocol: "udp", name: "before the program of a machine whose IP counts a tunnel's packets twice", change: func(o observed) {
 		c := o.Nodes["h2p1"]

@@ -39,15 +39,19 @@ var duplicates = Rule{
 	}),
 }
 
-// grows returns the first hop of a trial's path that passed more packets than the one before, by at least half of those that
-// arrived again; -1 if there is none.
+// grows returns the hop of a trial's path that passed more packets than the one before, by at least half of those that
+// arrived again; -1 if there is none, or several, where packets of others can have joined.
 func grows(o analysis.Observed) int {
 	v, _ := o.Get(record.Duplicated)
+	hop := -1
 	for i := 1; i < len(o.Evidence.Path); i++ {
 		a, b := o.Evidence.Path[i-1].Data, o.Evidence.Path[i].Data
 		if a.Packets > 0 && sameSize(a.Size(), b.Size()) && b.Packets-a.Packets >= v.Value/2*a.Packets {
-			return i
+			if hop >= 0 {
+				return -1
+			}
+			hop = i
 		}
 	}
-	return -1
+	return hop
 }
