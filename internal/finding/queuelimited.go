@@ -27,14 +27,15 @@ const (
 	exceeded = 1.1
 )
 
-// shapers are the queueing disciplines that can keep a rate. Others count overlimits for other reasons, or in classes.
-var shapers = []string{"tbf", "htb", "hfsc", "cake", "fq", "netem", "cbs", "taprio", "etf", "ets"}
+// shapers are the queueing disciplines that can keep a rate. Others count overlimits for other reasons, or in classes: fq
+// when it paces TCP as TCP itself asks (fq_dequeue, net/sched/sch_fq.c).
+var shapers = []string{"tbf", "htb", "hfsc", "cake", "netem", "cbs", "taprio", "etf"}
 
 var queueLimited = Rule{
 	ID:    "queue-limited",
 	Title: "A queueing discipline limits the rate",
 	Doc: "A queueing discipline that holds packets back to keep a rate counts an overlimit each time, but so does one that only smooths bursts. So it is the limit only of a stream that is slower than the baseline's, over the whole interval, and that the probe itself does not pace. " +
-		"Where the kernel says its rate (tbf, htb; of several classes, that of the slowest one that can carry as much), the baseline must carry more than that, and the stream at least half of it, or 80 % where the receiver's window held it back; without a baseline, at least 80 % of it. Of others, more than 2 % of the packets must have been held back. Of several, the slowest one is named. " +
+		"Where the kernel says its rate (tbf, htb; of several classes, that of the slowest one that can carry as much), the baseline must carry more than that, and the stream at least half of it, or 80 % where the receiver's window held it back or the queue less than 2 % of the packets; without a baseline, at least 80 % of it. Of others, more than 2 % of the packets must have been held back. Of several, the slowest one is named. " +
 		"On the way back, a queue whose rate is known limits TCP if its acknowledgements use at least 80 % of that rate and the baseline's take more than it. " +
 		"A link's rate that the study sets is left to link-limited." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
@@ -143,6 +144,8 @@ func shaped(t *analysis.Table, r *analysis.Row, i int, rate, burst float64) (f F
 	case rate > 0 && slower && carried.Median/r.Ratio.Center < rate:
 		return f, false // the baseline carries less than that
 	case rate > 0 && carried.Median < map[bool]float64{true: reached, false: nearly}[slower]*rate:
+		return f, false
+	case rate > 0 && carried.Median < nearly*rate && !held:
 		return f, false
 	case rate > 0 && carried.Median < nearly*rate && windowed(r):
 		return f, false

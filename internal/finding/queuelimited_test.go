@@ -44,9 +44,11 @@ func TestQueueLimitsTheRate(t *testing.T) {
 			o.device("h1p1", "eth0", func(d *evidence.Device) { d.Qdisc, d.Limit = "htb", 8e8 })
 		}), "limits the rate to 550 Mbit/s: it held packets back 36,000 times and dropped 0 of 120,000"},
 		{"a stream that the receiver's window holds below the rate", with(queue(8e8, 0), func(o observed) { o.Sender.TCP.RwndLimited = o.Sender.TCP.Busy }), ""},
+		{"a stream below the rate that the queue hardly ever held back", with(queue(8e8, 0), func(o observed) { o.hop("h1", "eth0").Queue.Overlimits = 100 }), ""},
 		{"an unknown rate and a probe that paces itself", with(queue(0, 0), pace), ""},
 		{"a network as fast as the baseline", with(queue(5.5e8, 0), func(o observed) { o.Values[0].Value *= 2 }), ""},
 		{"a discipline that keeps no rate", with(queue(0, 0), func(o observed) { o.hop("h1", "eth0").Queue.Kind = "noqueue" }), ""},
+		{"a discipline that sends when TCP asks it to", with(queue(0, 0), func(o observed) { o.hop("h1", "eth0").Queue.Kind = "fq" }), ""},
 		{"a large burst", with(queue(5.5e8, 2.56e8), func(o observed) { o.hop("h1", "eth0").Queue.Overlimits = 100 }),
 			"limits the rate to 550 Mbit/s: it held packets back 1,200 times and dropped 0 of 120,000; before, it lets 256 MB pass at once, so trials depend on what was sent before them"},
 	} {
