@@ -20,7 +20,7 @@ var slowResponses = Rule{
 	ID:    "slow-responses",
 	Title: "Few responses take most of the time",
 	Doc: "A loop that sends the next request when the last one is answered would complete one per median response time. The rule reports one that spends more than half of its time beyond that, where the baseline's under the same probe does not: the median hides what the slow responses cost. " +
-		"It counts those of 200 ms, 1 s and 3 s or longer. Where TCP sent segments again, these are the kernel's timers: the least retransmission timeout is 200 ms (TCP_RTO_MIN, include/net/tcp.h), a lost SYN is sent again after 1 s (TCP_TIMEOUT_INIT), and once more after 3 s. Loops with a rate of their own are left out, and so are waits for a CPU, unless the timers are named." + majority + certainly,
+		"It counts those of 200 ms, 1 s and 3 s or longer. Where TCP sent segments again, and the other end did not get most of them twice (TCPDSACKRecv in /proc/net/netstat), these are the kernel's timers: the least retransmission timeout is 200 ms (TCP_RTO_MIN, include/net/tcp.h), a lost SYN is sent again after 1 s (TCP_TIMEOUT_INIT), and once more after 3 s. Loops with a rate of their own are left out, and so are waits for a CPU, unless the timers are named." + majority + certainly,
 	Check: func(run *analysis.Run) []Finding {
 		return measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 			if r.Hist == nil || record.Rate.In(r.Observed) || record.Streams.Of(r.Observed) > 1 {
@@ -78,15 +78,21 @@ func timers(r *analysis.Row) (text lang.Text, named bool) {
 		return "", false
 	}
 	text = lang.T("; of %s responses, %s took 200 ms or longer, %s of them 1 s and %s 3 s", prose.Thousands(float64(all)), prose.Thousands(float64(n[0])), prose.Thousands(float64(n[1])), prose.Thousands(float64(n[2])))
-	again := 0.0
+	again, twice := 0.0, 0.0
 	for _, o := range r.Evidence() {
 		again += retransmitted(o.Evidence) + retransmitted(reversed(o.Evidence))
+		for _, c := range o.Evidence.Nodes {
+			twice += c["netstat.TCPDSACKRecv"]
+		}
 	}
 	if last(r).Evidence.Protocol != "tcp" {
 		return text, false
 	}
 	if again < float64(n[0])/2 {
 		return text + lang.T("; TCP sent next to nothing again, so why is not known"), false
+	}
+	if twice >= again/2 {
+		return text + lang.T("; most of what TCP sent again had arrived and was late, and why is not known"), false
 	}
 	return text + lang.T(": TCP sends a lost segment again after 200 ms or more, and a lost SYN after 1 s and 3 s"), true
 }
