@@ -58,9 +58,14 @@ func (s source) largest() (far analysis.Cell) {
 }
 
 // reasonFor is the first of a network's statements about the cell, or the first one about any, that says why the network
-// differs from another; without one, what limits it.
+// differs from another; without one, what limits it. What another cell has is no reason where the run does not show the cell's.
 func reasonFor(n explain.Network, far analysis.Cell) string {
 	var reason, other, limit, both lang.Text
+	for _, x := range slices.Concat(n.Statements, n.More) {
+		if text, here := x.About(far); here && x.Subject == explain.Ordinary {
+			return say("Why %s: %s", n.Name, prose.Sentence(text))
+		}
+	}
 	for _, x := range n.Statements {
 		if slices.Contains([]explain.Subject{explain.Failure, explain.Ordinary, explain.Hypothesis}, x.Subject) {
 			continue

@@ -15,6 +15,7 @@ func TestReasonFor(t *testing.T) {
 	cell := func(probe string) analysis.Cell { return analysis.Cell{Network: "vxlan", Probe: probe} }
 	path := explain.Statement{Subject: explain.Path, Cells: []analysis.Cell{cell("udp-rr")}, Text: "a response spends more on the path"}
 	cost := explain.Statement{Subject: explain.Cost, Cells: []analysis.Cell{cell("udp-rate")}, Text: "a datagram costs 1.86×"}
+	open := explain.Statement{Subject: explain.Ordinary, Cells: []analysis.Cell{cell("udp-rate")}, Text: "the run does not show why it differs from host: UDP 0.5×"}
 	full := explain.Statement{Subject: explain.Cause, Rule: "full-thread", Cells: []analysis.Cell{cell("udp-rate")}, Text: "that thread is the limit"}
 	for _, c := range []struct {
 		name  string
@@ -26,6 +27,8 @@ func TestReasonFor(t *testing.T) {
 		{"of another cell", []explain.Statement{path}, "udp-rate", "Why vxlan: A response spends more on the path."},
 		{"a limit alone", []explain.Statement{full}, "udp-rate", "Why vxlan: That thread is the limit."},
 		{"rather than a limit", []explain.Statement{full, cost}, "udp-rate", "Why vxlan: A datagram costs 1.86×."},
+		{"not of another cell where the run does not show it", []explain.Statement{path, open}, "udp-rate", "Why vxlan: The run does not show why it differs from host: UDP 0.5×."},
+		{"of another cell than that", []explain.Statement{path, open}, "udp-rr", "Why vxlan: A response spends more on the path."},
 		{"nothing", nil, "udp-rate", ""},
 	} {
 		if got := lang.Text(reasonFor(explain.Network{Name: "vxlan", Statements: c.said}, cell(c.probe))).String(); got != c.want {
