@@ -30,6 +30,17 @@ var countedCases = []watchedCase{
 			}
 		}
 	}, want: "more than once; look for a rule"},
+	{rule: "duplicates", protocol: "udp", name: "beside fewer packets of others that leave before the copies are made", change: func(o observed) {
+		o.set(record.Duplicated, "1", 0.02)
+		for i := 2; i < len(o.Path); i++ {
+			more := 1.011
+			if i >= 6 {
+				more = 1.02
+			}
+			o.Path[i].Data.Packets *= more
+			o.Path[i].Data.Bytes *= more
+		}
+	}, want: "more than once; look for a rule"},
 	{protocol: "udp", name: "hardly any duplicates", change: func(o observed) { o.set(record.Duplicated, "1", 0.004) }},
 	{rule: "drop-on-path", protocol: "udp", name: "before the program of a machine whose IP counts a tunnel's packets twice", change: func(o observed) {
 		c := o.Nodes["h2p1"]

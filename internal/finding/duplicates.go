@@ -14,7 +14,7 @@ var duplicates = Rule{
 	ID:    "duplicates",
 	Title: "Datagrams arrive more than once",
 	Doc: "The receiver got more than 0.5 % of the datagrams again, by their sequence numbers. IP allows it, but no part of a sound network does it. " +
-		"The device is named at which the path's count of packets of the same size grows by at least half as many, in more than half of the trials." + majority + certainly,
+		"The device is named at which the path's count of packets of the same size grows by as many, within a third, and at no other one by half as many, in more than half of the trials." + majority + certainly,
 	Check: measured(func(_ *analysis.Table, r *analysis.Row) []Finding {
 		share, ok := analysis.Exceeds(r.Evidence(), twice, func(o analysis.Observed) (part, whole float64) {
 			if v, known := o.Get(record.Duplicated); known {
@@ -39,17 +39,21 @@ var duplicates = Rule{
 	}),
 }
 
-// grows returns the hop of a trial's path that passed more packets than the one before, by at least half of those that
-// arrived again; -1 if there is none, or several, where packets of others can have joined.
+// grows returns the hop of a trial's path that passed more packets than the one before, by as many as arrived again, within a
+// third; -1 if there is none, or another one that passed half of that more: packets of others can have joined there.
 func grows(o analysis.Observed) int {
 	v, _ := o.Get(record.Duplicated)
-	hop := -1
+	hop, at := -1, -1
 	for i := 1; i < len(o.Evidence.Path); i++ {
 		a, b := o.Evidence.Path[i-1].Data, o.Evidence.Path[i].Data
-		if a.Packets > 0 && sameSize(a.Size(), b.Size()) && b.Packets-a.Packets >= v.Value/2*a.Packets {
-			if hop >= 0 {
-				return -1
-			}
+		more := (b.Packets - a.Packets) / v.Value
+		if a.Packets == 0 || !sameSize(a.Size(), b.Size()) || more < a.Packets/2 {
+			continue
+		}
+		if at >= 0 {
+			return -1
+		}
+		if at = i; more >= a.Packets*3/4 && more <= a.Packets*4/3 {
 			hop = i
 		}
 	}
