@@ -8,9 +8,9 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// BlocksToRepeat returns the blocks to measure again, those with the most disturbed trials first: as many as
-// the comparison that lost the most blocks to disturbances: with the baseline, or of a contrast. It
-// returns none if that is less than 5 % of the blocks, which costs an interval 2.5 % of its width.
+// BlocksToRepeat returns the blocks to measure again, those with the most disturbed trials first. It returns
+// as many as the comparison that lost the most, with the baseline or of a contrast, lost to disturbances;
+// none if that is less than 5 % of the blocks, which costs an interval 2.5 % of its width.
 func BlocksToRepeat(results []record.Result, o Options) []int {
 	r := &Run{Baseline: o.Baseline}
 	r.index(results)

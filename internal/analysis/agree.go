@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// An Agreement compares the results of several probes that measure the same.
+// An Agreement compares the results of several probes that measure the same quantity.
 type Agreement struct {
 	Measures string
 	Levels   map[string]string // of the factors that they share

@@ -39,8 +39,8 @@ type Options struct {
 	Settings map[string]*evidence.Settings
 	// Machines are the hosts that a target found, in their order; none in the lab.
 	Machines []Machine
-	// Contrasts are the comparisons that the study states. With some, Baseline is "" unless one of them
-	// is it (see Contrast.Baseline).
+	// Contrasts are the comparisons that the study states. If there are any, Baseline is "" unless one
+	// of them compares with it (see Contrast.Baseline).
 	Contrasts []Contrast
 }
 

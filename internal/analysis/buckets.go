@@ -13,11 +13,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A bucket counts the responses whose times begin at one, ns.
+// A bucket counts the responses of the bucket that begins at a time, ns.
 type bucket struct{ time, count int64 }
 
-// A decoder reads the histograms of many trials as hdrhistogram.DecodePacked does, which makes 60 kB of garbage for each:
-// half of what a report of a long run allocated.
+// A decoder reads the histograms of many trials like hdrhistogram.DecodePacked, but without its 60 kB of garbage for
+// each, which were half of what a report of a long run allocated.
 type decoder struct {
 	text, packed []byte
 	from         bytes.Reader
@@ -110,7 +110,7 @@ type geometry struct {
 	counts     int64 // buckets
 }
 
-// geometryOf reads a header; false if no histogram has it.
+// geometryOf reads a header; false if no histogram can have it.
 func geometryOf(head []byte) (g geometry, ok bool) {
 	digits := binary.BigEndian.Uint32(head[12:])
 	lowest, highest := int64(binary.BigEndian.Uint64(head[16:])), int64(binary.BigEndian.Uint64(head[24:]))

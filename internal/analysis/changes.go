@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// A Told is a change that the kernel told of in the trials of a Downtime.
+// A Told is a change that the kernel reported in the trials of a Downtime.
 type Told struct {
 	// As in evidence.Change.
 	In    string `json:"in"`
@@ -18,28 +18,31 @@ type Told struct {
 	To    string `json:"to,omitempty"`
 	State string `json:"state"`
 
-	Trials int     `json:"trials"` // in which it was told; the first time in each counts
+	Trials int     `json:"trials"` // in which the kernel reported it; the first report in each counts
 	At     float64 `json:"at"`     // s, median since the event began
 	// Resumed is the median of the time from it until traffic flowed again, s, and Meets the number of trials in which the
-	// two are so close that one can be the other's reason. A change is told a moment after it happened, so Resumed can be
-	// negative.
+	// two are so close that one can be the other's reason. The kernel reports a change a moment after it happened, so
+	// Resumed can be negative.
 	Resumed float64 `json:"resumed"`
 	Meets   int     `json:"meets,omitempty"`
 }
 
 const (
-	// Traffic that a change lets through arrives within early of it, and the watch hears of it within late, ns: both take
-	// a wake-up, on a busy machine several.
+	// A change can be the reason if its report came at most early before traffic flowed again, or at most late after
+	// that, ns: the traffic and the report both take a wake-up, on a busy machine several.
 	early, late = 5e6, 2e6
-	// leastShare is the share of trials in which a change must be told to be one of the event's.
+	// leastShare is the share of trials in which the kernel must report a change for it to be one
+	// of the event's.
 	leastShare = 0.5
-	// leastStops is how often traffic must have stopped before what was told at its end is a reason.
+	// leastStops is the fewest trials in which traffic must have stopped for a change to be the
+	// reason why it flowed again.
 	leastStops = 3
 	// mostTold bounds the list: a routing daemon can change hundreds of routes.
 	mostTold = 20
 )
 
-// told returns what the kernel told in at least half of the trials, in the order of time.
+// told returns the changes that the kernel reported in at least half of the trials, in order of
+// time.
 func told(all []Observed) (out []Told) {
 	type times struct{ at, resumed []float64 }
 	seen := map[Told]*times{}
@@ -81,7 +84,8 @@ func told(all []Observed) (out []Told) {
 	return out[:min(len(out), mostTold)]
 }
 
-// resumed returns when traffic flowed again after the longest outage since the event; 0 if it did not stop, or not flow again.
+// resumed returns when traffic flowed again after the longest outage since the event; 0 if it did not stop, or did not flow
+// again.
 func resumed(e *evidence.Event) int64 {
 	var longest evidence.Gap
 	for _, g := range e.Gaps {
@@ -95,9 +99,9 @@ func resumed(e *evidence.Event) int64 {
 	return longest.End
 }
 
-// Reasons returns what the kernel told when traffic flowed again after the event was undone, in nearly all trials in which it
-// stopped: the change closest to it, and those of the same kind that were told at the same moment, as when both ends learn each
-// other's address. There is none if traffic flowed as soon as the event was undone.
+// Reasons returns the changes that the kernel reported when traffic flowed again after the event was undone, in nearly all
+// trials in which it stopped: the change closest to that moment, and those of the same kind reported with it, as when both ends
+// learn each other's address. There is none if traffic flowed as soon as the event was undone.
 func (d Downtime) Reasons() (out []Told) {
 	if d.Stopped < max(d.Of, leastStops) || d.Open > 0 || d.After.Center < seconds(early) {
 		return nil

@@ -19,7 +19,7 @@ type Comparison struct {
 	Bound      float64 `json:"bound"`      // largest regression to tolerate, a fraction
 	RunsA      int     `json:"runsA"`
 	RunsB      int     `json:"runsB"`
-	// Unpaired means that both sides are one set of results that are samples of their own. Intervals then
+	// Unpaired means that each side is one set of results, each a sample of its own. Intervals then
 	// rest on how results differ, not on how runs do.
 	Unpaired bool `json:"unpaired,omitempty"`
 	// Baselines lists the runs' different baselines, "" for a run without one. Changes needs a common one.
@@ -27,9 +27,9 @@ type Comparison struct {
 	// Changes compares ratios: those to the baseline of the same run, which are what networks cost, and
 	// those of the contrasts that both sides state. Only they get verdicts.
 	Changes []Change `json:"changes"`
-	// Parts compares what lies behind the ratios: those of the network's part of response times, and of
-	// own CPU cost to the baseline's. They hold together among themselves, show where a change is, and get
-	// no verdict.
+	// Parts compares what lies behind the ratios: the ratios of the network's part of response times, and
+	// of own CPU cost, to the baseline's. They hold together among themselves, show where a change is, and
+	// get no verdict.
 	Parts []Change `json:"parts,omitempty"`
 	// Absolute compares values. They move with the machine, and get no verdict.
 	Absolute   []Change     `json:"absolute"`

@@ -15,8 +15,8 @@ import (
 // ends of a trial work as before, but all that passes from one to the other takes longer.
 //
 // Each trial measures before and after its traffic how long a cache line takes from one CPU to the other and back. Traffic
-// can move the CPUs, so only the reading before it says which trials of a block compare (see Steady): a choice by
-// the other one would depend on the network.
+// can move the CPUs, so only the reading before it says which trials of a block compare (see Steady): a choice by the
+// reading after it would depend on the network.
 type Cores struct {
 	Near        float64 `json:"near"`  // s, median of the readings below the gap between the distances
 	Far         float64 `json:"far"`   // s, of those above
@@ -28,10 +28,11 @@ type Cores struct {
 }
 
 const (
-	// leastGap is how many times as far as near the CPUs must be for two distances: readings of one differ by up to
-	// 1.6, and the two by 4 to 5 (ADR 60).
+	// leastGap is the least ratio of two neighboring readings between which there is a gap: all readings of one
+	// distance are within 1.6 of each other, and the two distances differ by 4 to 5 (ADR 60).
 	leastGap = 1.5
-	// leastSide is the share of readings on either side of the gap: a program on one of the CPUs delays some.
+	// leastSide is the least share of readings on either side of the gap: a program on one of the CPUs delays
+	// some readings.
 	leastSide = 0.05
 )
 
@@ -39,7 +40,7 @@ const (
 type coreDistance int8
 
 const (
-	coresAny coreDistance = iota // unknown, which compares with all, or the run has one
+	coresAny coreDistance = iota // unknown, or the run has only one; compares with all
 	coresNear
 	coresFar
 	coresMoved // from one to the other
@@ -128,7 +129,8 @@ func (c *Cores) saw(r *record.Result) coreDistance {
 	return coresMoved
 }
 
-// WereFar reports whether the CPUs were far apart in a trial; ok is false if they moved, or the run has one distance.
+// WereFar reports whether the CPUs were far apart in a trial; ok is false if they moved, or the run has only one
+// distance.
 func (c *Cores) WereFar(r *record.Result) (far, ok bool) {
 	d := c.saw(r)
 	return d == coresFar, d == coresNear || d == coresFar

@@ -6,8 +6,8 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// Difference is the median of this row − the baseline over the blocks of Ratio, in the table's unit: what people feel of a
-// response time. It has the confidence of Ratio, and none where that has none.
+// Difference is the median of this row − the baseline over the blocks of Ratio, in the table's unit: what a user feels of
+// a response time. It has the confidence of Ratio, and none where that has none.
 func (r Row) Difference() stat.Interval {
 	p := r.pairs
 	if !r.Ratio.Bounded() || len(p.blocks) == 0 || len(p.base) != len(p.own) {

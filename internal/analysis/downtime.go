@@ -20,7 +20,7 @@ const (
 // leastOutage is the shortest outage that a probe can see, s.
 const leastOutage = 1e-3
 
-// LeastP99 is the number of trials from which on their 99th percentile is not the worst of them.
+// LeastP99 is the fewest trials whose 99th percentile is not the worst of them.
 const LeastP99 = 100
 
 // A Downtime is how long traffic stopped in the trials of one cell of a probe that sees outages. Its intervals hold together
@@ -31,8 +31,9 @@ type Downtime struct {
 	Of    int    `json:"of"`    // trials that count
 	// Limit is the longest gap between arrivals that is no outage: 1 ms, or three intervals of a slow probe.
 	Limit float64 `json:"limit"`
-	// Stopped counts those in which traffic stopped for longer than that, and Open those in which it did not flow
-	// again before the window ended: their outages are at least as long as they were seen.
+	// Stopped counts the trials in which traffic stopped for longer than that, and Open those in which it did not
+	// flow again before the window ended: the outages of the latter are at least as long as what was seen of
+	// them.
 	Stopped int `json:"stopped"`
 	Open    int `json:"open,omitempty"`
 	// Outage is the median of the longest outage of each trial, 0 in those without one, and Worst the longest of all.
@@ -43,10 +44,10 @@ type Downtime struct {
 	// P99 is the 99th percentile of the trials by nearest rank; 0 in fewer than LeastP99, where it would be the worst.
 	P99 float64 `json:"p99,omitempty"`
 	// More is the median of Outage − the baseline's in the same block; N is 0 for the baseline, and where an outage of either
-	// is open: a difference to what is at least so long has no bound.
+	// is open: the difference from an outage of unknown length has no bound.
 	More stat.Interval `json:"more,omitzero"`
-	// Lasted is the median of how long the event did, from its begin until it was undone. ToEnd: it was when the window had
-	// ended.
+	// Lasted is the median of how long the event lasted, from its start until it was undone. ToEnd: it was undone after the
+	// window had ended.
 	Lasted float64 `json:"lasted,omitempty"`
 	ToEnd  bool    `json:"toEnd,omitempty"`
 	// Delay is the median of the time from the event to the outage, and After that from the moment that the event was
@@ -57,8 +58,8 @@ type Downtime struct {
 	// told of a change of routes or rules, in the trials in which one did.
 	Noticed     stat.Interval `json:"noticed,omitzero"`
 	UndoNoticed stat.Interval `json:"undoNoticed,omitzero"`
-	// Passed and PassedFor are the medians of how many requests were answered, and for how long, although the event was to stop them; N is
-	// 0 for other events. PassedMost is the most of a trial.
+	// Passed and PassedFor are the medians of how many requests were answered, and for how long, although the event should have stopped
+	// them; N is 0 for other events. PassedMost is the most of a trial.
 	Passed     stat.Interval `json:"passed,omitzero"`
 	PassedFor  stat.Interval `json:"passedFor,omitzero"`
 	PassedMost float64       `json:"passedMost,omitempty"`
@@ -75,9 +76,9 @@ type Downtime struct {
 // Arrivals are what arrived over the time of one trial.
 type Arrivals struct {
 	Trial string
-	Zero  float64   // s from the begin of the window to the event; without one 0
+	Zero  float64   // s from the start of the window to the event; 0 without an event
 	Bin   float64   // s
-	Rate  []float64 // 1/s in each bin since the begin of the window
+	Rate  []float64 // 1/s in each bin since the start of the window
 }
 
 // Downtimes returns a Downtime for each cell of the probes that see outages: by probe, levels, event (none last) and network.
@@ -200,7 +201,7 @@ func (s *Sample) open() map[string]bool {
 	return open
 }
 
-// outage is the median of outages, of which those of open trials can be of any greater length. atLeast: so can the median.
+// outage is the median of outages; those of open trials can be longer by any amount. atLeast: so can the median.
 func (s *Sample) outage(outages Series, open map[string]bool, each float64) (median stat.Interval, atLeast bool) {
 	median = stat.Median(outages.medians(), each)
 	if len(open) == 0 {

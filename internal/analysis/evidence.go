@@ -83,8 +83,8 @@ func (r *Run) observe(all map[string]*evidence.Trial, settings map[string]*evide
 	}
 }
 
-// allAbove is how many blocks, all of them above a threshold, show by their number alone that the middle one is: by chance, one
-// run in 32. A few blocks far above the others make an interval of sums reach below all of them.
+// allAbove is how many blocks, all of them above a threshold, show by their number alone that the median is: by chance, one run
+// in 32 has them. A few blocks far above the others make an interval of sums reach below all of them.
 const allAbove = 6
 
 // LeastBlocks is the fewest blocks with evidence for a conclusion: in two, a chance event can be the majority.

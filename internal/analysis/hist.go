@@ -119,7 +119,7 @@ func distribution(t *record.Result) string {
 	return ""
 }
 
-// Trim takes the histograms from a result that no analysis reads: a trial has up to seven, which are two thirds of its line.
+// Trim removes the histograms that no analysis reads: a trial has up to seven, which are two thirds of its line.
 // Paths between several ends can be a Chain, which reads those of the metric and of the network path, too.
 func Trim(r *record.Result) {
 	used := distribution(r)
@@ -141,7 +141,7 @@ func Examples(names []string) string {
 }
 
 // merged merges each ok trial's distribution, over all trials and by block. It names the trials
-// whose is damaged, and counts times above LongestTime.
+// with a damaged histogram, and counts times above LongestTime.
 func (s *Sample) merged() (all *hdrhistogram.Histogram, blocks []block, unreadable []string, tooLong int64) {
 	var d decoder
 	for _, t := range s.ok {

@@ -33,8 +33,8 @@ type OtherRuns struct {
 // certain are the degrees of freedom of a spread that is taken for granted.
 const certain = 1000
 
-// Likely is what a ratio of a single run says about other runs of a machine of which nothing is known, if they differ as
-// much as stat.UsualTau. The interval holds by itself.
+// Likely is what a ratio of a single run says about other runs of an unknown machine, if they differ as much as
+// stat.UsualTau. The interval holds by itself.
 func (r *Run) Likely(ratio stat.Interval) stat.Interval {
 	return stat.PoolKnown([]stat.Interval{ratio}, stat.Spread{Tau: stat.UsualTau, DF: certain}, single).Interval
 }

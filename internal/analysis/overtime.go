@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// An OverTime is CPU time and traffic inside the trials of one cell, aligned at the begin of the measured
+// An OverTime is CPU time and traffic inside the trials of one cell, aligned at the start of the measured
 // window. Only trials with a long window were sampled.
 type OverTime struct {
 	Cell
@@ -39,7 +39,7 @@ type OverTime struct {
 // CourseModes are the modes of OverTime.Modes, as in /proc/stat (proc_stat(5)).
 var CourseModes = []string{"user", "system", "softirq", "irq", "guest", "steal"}
 
-// A Course is one quantity over time, summed up over the trials of a cell.
+// A Course is one quantity over time, summarized over the trials of a cell.
 type Course struct {
 	Name  string `json:"name"`            // of a mode, a thread or a device
 	Place string `json:"place,omitempty"` // of a thread or device: host or pod; "" is the machine's own
@@ -241,8 +241,8 @@ func (o *OverTime) traffic(all []sample.Series) {
 	o.Packets = of("packet/s", func(d sample.Device) []int { return d.Packets }, 1)
 }
 
-// course resamples a column of every trial to o.Times and sums it up. scale turns the column's numbers
-// into the unit times seconds. A column of nil is a counter that did not grow.
+// course resamples a column of every trial to o.Times and summarizes it. scale turns the column's
+// numbers into the unit times seconds. A column of nil is a counter that did not grow.
 func (o *OverTime) course(name, place, unit string, all []sample.Series, column func(sample.Series) []float64, scale float64) Course {
 	c := Course{Name: name, Place: place, Unit: unit}
 	trials := make([][]float64, len(all))

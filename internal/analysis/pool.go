@@ -148,7 +148,7 @@ func (c *PooledCell) add(i int, t *Table, row *Row, divided bool) {
 	c.PerRun[i] = x
 }
 
-// NoOKTrial is why a cell is missing whose trials all failed.
+// NoOKTrial is why a cell whose trials all failed is missing.
 const NoOKTrial = "no ok trial"
 
 func (t *Table) baseline() (Row, bool) {

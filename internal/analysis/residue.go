@@ -134,7 +134,7 @@ func seen(tables []Table, key string, all int) (out []Seen) {
 	return out
 }
 
-// most is the number of values that a difference lists.
+// most is the largest number of values that a difference lists.
 const most = 6
 
 // where names trials if they are few, otherwise their networks and probes.

@@ -58,7 +58,8 @@ func (s Series) perBlock(of func([]float64) float64) (out []float64) {
 
 func (s Series) medians() []float64 { return s.perBlock(stat.Middle) }
 
-// at returns the values at those of the slots that the series has. A slot whose distance is unknown is at every one.
+// at returns the values at those of the slots that the series has. A slot whose distance is unknown matches every
+// distance.
 func (s Series) at(slots []slot) (out Series) {
 	if slices.Equal(s.slots, slots) { // mostly: every trial of a cell has the same values
 		return s
@@ -85,8 +86,8 @@ func (s Series) find(p slot) (i int, ok bool) {
 }
 
 // Common pairs series within blocks. It returns, in order, the blocks in which all series share a
-// pair of hosts, and the medians of each series over the shared pairs: other pairs use other paths. The CPUs were as far
-// apart before all of them, as far as that is known. Every ratio uses it.
+// pair of hosts, and the medians of each series over the shared pairs: other pairs use other paths. As far as is known,
+// the CPUs were equally far apart before all of their trials. Every ratio uses Common.
 func Common(all ...Series) (blocks []int, values [][]float64) {
 	common := all[0].slots
 	for _, s := range all[1:] {

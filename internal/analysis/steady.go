@@ -127,7 +127,7 @@ func (d *Disturbance) means(p pairs) stat.Interval {
 
 // shift is the largest relative change of a ratio when others use the whole machine. A load on a
 // CPU changes a ratio, not only its noise, and more blocks do not help: others that used a quarter
-// of the machine moved VXLAN's packet rate 3.6 % off (ADR 18), which this makes 3.75 %.
+// of the machine moved VXLAN's packet rate by 3.6 % (ADR 18), for which this gives 3.75 %.
 const shift = 0.15
 
 // Widen adds to a ratio's interval the part of a disturbance that does not average out over blocks. A

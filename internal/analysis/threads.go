@@ -16,8 +16,8 @@ type Thread struct {
 	Program string        `json:"program"`
 	Thread  string        `json:"thread,omitempty"` // its name in the program, if it has one
 	Share   stat.Interval `json:"share"`            // of one CPU, the median over blocks; holds by itself
-	// Full means that the thread cannot do more: it uses a whole CPU; or, of the engine's client, the share is at least
-	// nearlyFull, and the client is never idle.
+	// Full means that the thread cannot do more: it uses a whole CPU, or it is the engine's client, is never idle, and
+	// its share is at least nearlyFull.
 	Full bool `json:"full,omitempty"`
 	// NeverIdle means that the thread, the engine's client, always had work: it ran, or waited for a CPU, for at least
 	// FullShare of the time. Its share alone does not show that where others ran on its CPU.
@@ -90,7 +90,7 @@ func (r Row) threads() (out []Thread) {
 		known, v := Common(r.counted.values[n.Key])
 		shares := v[0]
 		if blocks != nil {
-			shares = make([]float64, len(blocks)) // trials leave threads out that hardly ran
+			shares = make([]float64, len(blocks)) // trials leave out threads that hardly ran
 			for i, b := range known {
 				at, _ := slices.BinarySearch(blocks, b)
 				shares[at] = v[0][i]
@@ -106,7 +106,7 @@ func (r Row) threads() (out []Thread) {
 	return out
 }
 
-// judge sets the share and what it means in windows of a length in seconds.
+// judge sets the share, and what it means in windows of this length, s.
 func (t *Thread) judge(share stat.Interval, window float64) {
 	if t.Unresolved = share.Center > 1+threadStep/window; !t.Unresolved {
 		for _, v := range []*float64{&share.Center, &share.Lo, &share.Hi} {

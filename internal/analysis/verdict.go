@@ -2,8 +2,8 @@ package analysis
 
 import "github.com/weir-bench/weir/internal/stat"
 
-// expectations returns the spread between runs to expect of every cell, after what the others show. Runs that are
-// the only ones of their sides show none, and expect none.
+// expectations returns the spread between runs to expect of every cell, after what the others show. Where each
+// side has only one run, these show no spread, and none is expected.
 func expectations(cells []sides, of func(CellRun) stat.Interval) []stat.Spread {
 	var all [][][]stat.Interval
 	for _, s := range cells {

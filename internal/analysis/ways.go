@@ -10,7 +10,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// mostWays is how many directions a run is judged in by themselves: each is an analysis of its own.
+// mostWays is the most directions in which a run is judged separately: each is an analysis of its
+// own.
 const mostWays = 12
 
 // A way is one direction between two hosts.
@@ -20,8 +21,8 @@ type way struct {
 }
 
 // Ways returns the run as its trials in each direction show it, if it measured several, by hosts: what holds at a device,
-// or at an end, holds in one direction. It returns none of a run in one direction, or in more than twelve; several
-// reports which of these it is.
+// or at an end, holds in one direction. It returns none for a run in one direction, or in more than mostWays; several
+// tells these two apart.
 func (r *Run) Ways() (ways []*Run, several bool) {
 	if r.directions == nil {
 		r.directions = map[way]int{}
@@ -50,9 +51,9 @@ func (r *Run) Ways() (ways []*Run, several bool) {
 
 func wayOf(t trial) way { return way{t.Config[hostPair], record.Swapped.Of(t.Observed)} }
 
-// Directions returns the ratio of a row's values of the blocks in which client and server changed places to those of the
-// others, and the nodes of the sender and the receiver in those others, with an interval that holds by itself; no ratio without evidence
-// of both directions.
+// Directions returns the ratio of a row's values in the blocks in which client and server changed places to its values in the other
+// blocks, and the nodes of the sender and the receiver in these others. The interval holds by itself; without evidence of both
+// directions there is no ratio.
 func (r Row) Directions() (ratio stat.Interval, from, to string) {
 	var there, back []float64
 	for _, o := range r.Evidence() {
