@@ -124,7 +124,7 @@ func (f Fact[T]) Of(o Observed) T {
 // In reports whether the trial observed the fact.
 func (f Fact[T]) In(o Observed) bool { return o[f.key] != "" }
 
-// Put stores the fact. The zero value of a string or of a list is no observation.
+// Put stores the fact. The zero value of a string or of a list is not an observation.
 func (f Fact[T]) Put(o Observed, v T) {
 	switch v := any(v).(type) {
 	case string:
@@ -192,7 +192,7 @@ func (f Fact[T]) Get(o Observed) (v T, ok bool) {
 	return v, true
 }
 
-// Families of keys: what ends them is the name of a program or of a property of the cluster.
+// Families of keys: each key ends with the name of a program or of a property of the cluster.
 const (
 	versionOf = "version."
 	clusterOf = "cluster."

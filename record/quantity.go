@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Quantity is what a number measures. Its ID is stored with every value and never says of what the number
-// is: About does. Programs compare IDs and never cut them; a dot in an ID separates nothing.
+// A Quantity is what a number measures. Its ID is stored with every value and never says what the number is
+// about: About does. Programs compare IDs and never take them apart; a dot in an ID separates nothing.
 type Quantity string
 
 // A Direction says which numbers of a quantity are better for the user of a network.
@@ -71,9 +71,9 @@ func (q Quantity) In(some ...Quantity) bool { return slices.Contains(some, q) }
 var (
 	Throughput   = define("throughput", "bit/s", Higher, "throughput", "吞吐量", "Payload that arrived at the receiving program, per second of the window.")
 	PacketRate   = define("packet.rate", "packet/s", Higher, "packet rate", "包速率", "Datagrams that arrived at the receiving program; over TCP, packets that the receiver's device counted, which offloads make of many segments.")
-	Offered      = define("offered", "packet/s", Neither, "offered rate", "发送请求速率", "Datagrams that the sender handed to its socket, those included that the kernel refused.")
+	Offered      = define("offered", "packet/s", Neither, "offered rate", "发送请求速率", "Datagrams that the sender handed to its socket, including those that the kernel refused.")
 	Sent         = define("sent", "packet/s", Neither, "sent rate", "发送速率", "Datagrams that the sender's kernel accepted.")
-	Received     = define("received", "packet/s", Neither, "received rate", "接收速率", "Datagrams that reached the receiver's socket, those included that its full buffer dropped.")
+	Received     = define("received", "packet/s", Neither, "received rate", "接收速率", "Datagrams that reached the receiver's socket, including those that its full buffer dropped.")
 	Delivered    = define("delivered", "packet/s", Higher, "delivered rate", "送达速率", "Datagrams that the receiving program read.")
 	Transactions = define("transactions", "1/s", Higher, "transactions", "事务数", "Requests that were answered, per second.")
 	Requests     = define("requests", "1", Neither, "requests", "请求数", "Requests that were sent in the window.")
@@ -114,7 +114,7 @@ var (
 	OutagesTotal = define("outages.total", "s", Lower, "outages together", "中断总时间", "The sum of all such times in the window.")
 	Outages      = define("outages", "1", Lower, "outages", "中断次数", "How many such times there were.")
 	LostRequests = define("lost", "1", Lower, "lost requests", "丢失的请求", "Requests of the window that were not answered; with an end, those of which the request or the answer was lost on the way to it.")
-	Broken       = define("broken", "1", Lower, "broken connections", "断开的连接", "Connections that ended with an error before they were to: an open one before the window did, a new one without its answer, unless it was refused or reset.")
+	Broken       = define("broken", "1", Lower, "broken connections", "断开的连接", "Connections that ended with an error too early: an open one before the window did, a new one without its answer, unless it was refused or reset.")
 	Refused      = define("connects.refused", "1", Lower, "refused connections", "被拒绝的连接", "New connections that were refused (ECONNREFUSED).")
 	Reset        = define("connects.reset", "1", Lower, "reset connections", "被重置的连接", "New connections that were reset before their answer came (ECONNRESET).")
 	SlowConnects = define("connects.slow", "1", Lower, "slow connections", "缓慢的连接", "New connections whose answer took a second or more, as it does when the first packet is lost and sent again (RFC 6298).")
@@ -135,8 +135,8 @@ var (
 	RTTWake      = define("rtt.wake", "s", Lower, "wake-up", "唤醒", "Part of a response time from a packet's arrival in the namespace until the program has it, at both ends.")
 	RTTApp       = define("rtt.app", "s", Lower, "programs", "程序", "Part of a response time in the programs, and in sending down to the device.")
 	RTTStamped   = define("rtt.stamped", "s", Lower, "response time with stamps", "打时间戳请求的响应时间", "Median over the requests whose packets carried timestamps; the parts add up to it.")
-	RTTConnect   = define("rtt.connect", "s", Lower, "connect time", "建立连接的时间", "Part of a response time until the connection stands.")
-	RTTHandshake = define("rtt.handshake", "s", Lower, "TLS handshake", "TLS 握手时间", "Part of a response time from then on until TLS stands.")
+	RTTConnect   = define("rtt.connect", "s", Lower, "connect time", "建立连接的时间", "Part of a response time until the connection is established.")
+	RTTHandshake = define("rtt.handshake", "s", Lower, "TLS handshake", "TLS 握手时间", "Part of a response time from then on until TLS is established.")
 	RTTPauses    = define("rtt.pauses", "1", Lower, "time in pauses", "停顿时间占比", "Share of the window in response times that are far longer than the others.")
 	HalfRTT      = define("half.rtt", "s", Lower, "half RTT", "半程 RTT", "Half of the round trip, as MPI's latency tests define their latency.")
 )
@@ -208,13 +208,14 @@ var (
 	DelayBusy        = define("delay.busy", "1", Neither, "CPU of the delay program", "延迟程序的 CPU", "Share of one CPU that the emulator's thread used.")
 )
 
-// An event within a trial, and how the outage that it caused lies to it. The clock is that of the machine.
+// An event within a trial, and how the outage that it caused relates to it. The clock is that of the
+// machine.
 var (
-	EventLasted = define("event.lasted", "s", Neither, "duration of the event", "事件持续时间", "From the begin of the event until it was undone.")
-	OutageDelay = define("outage.delay", "s", Neither, "time to the outage", "中断前的时间", "From the begin of the event until the last arrival before the outage.")
-	Noticed     = define("event.noticed", "s", Lower, "time until the kernel was told", "内核得知前的时间", "From the begin of the event until the kernel of a host or pod first told of a change of its routes or of its packet filter (nf_tables) that the event cannot have made itself.")
-	UndoNoticed = define("undo.noticed", "s", Lower, "time until the kernel was told of the end", "内核得知结束前的时间", "From the moment that the event was undone until the kernel of a host or pod first told of such a change.")
-	Passed      = define("event.passed", "1", Lower, "requests answered against the event", "事件生效后仍获应答的请求", "Of an event that is to stop traffic, the requests that were answered although they were sent after its steps had ended and before undoing it began, in whole bins of the probe's time line, of 1 ms or 1/2000 of the window.")
+	EventLasted = define("event.lasted", "s", Neither, "duration of the event", "事件持续时间", "From the start of the event until it was undone.")
+	OutageDelay = define("outage.delay", "s", Neither, "time to the outage", "中断前的时间", "From the start of the event until the last arrival before the outage.")
+	Noticed     = define("event.noticed", "s", Lower, "time until the kernel was told", "内核得知前的时间", "From the start of the event until the kernel of a host or pod first reported a change of its routes or of its packet filter (nf_tables) that the event cannot have made itself.")
+	UndoNoticed = define("undo.noticed", "s", Lower, "time until the kernel was told of the end", "内核得知结束前的时间", "From the moment that the event was undone until the kernel of a host or pod first reported such a change.")
+	Passed      = define("event.passed", "1", Lower, "requests answered against the event", "事件生效后仍获应答的请求", "Of an event that should stop traffic, the requests that were answered although they were sent after its steps had ended and before undoing it began, in whole bins of the probe's time line, of 1 ms or 1/2000 of the window.")
 	PassedFor   = define("event.passed.for", "s", Lower, "time of answers against the event", "事件生效后仍有应答的时间", "From the moment that its steps had ended until the end of the last such bin; 0 if there was none.")
 	Recovery    = define("recovery", "s", Lower, "recovery", "恢复时间", "From the moment that the event was undone until traffic flowed again; 0 if it flowed before.")
 )

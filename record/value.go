@@ -2,8 +2,8 @@ package record
 
 import "strings"
 
-// About says of what a value is. Fields that do not apply are empty; a value of a whole trial has none.
-// Names are those of the study, the machine or the program: they can contain any character.
+// About says what a value is about. Fields that do not apply are empty; a value of a whole trial has
+// none. Names are those of the study, the machine or the program: they can contain any character.
 type About struct {
 	Host    string `json:"host,omitempty"`    // machine, where others can use it too
 	Place   string `json:"place,omitempty"`   // host, pod or guest whose network namespace it is; of a thread without one, the machine's own

@@ -11,7 +11,7 @@ import (
 )
 
 // A Flame is a flame graph: a frame's width is its share of the whole, below it is what it calls, and its color
-// is its difference to something else. The callers are on top, because readers begin there. Every frame has a
+// is its difference from something else. The callers are on top, because readers begin there. Every frame has a
 // tooltip, and none needs a script.
 type Flame struct {
 	Frames     []Frame

@@ -15,13 +15,13 @@ type Lanes struct {
 	Alt    string // text alternative
 }
 
-// A LanePanel is one packet's way.
+// A LanePanel is one packet's path.
 type LanePanel struct {
 	Name  string
 	Stops []Stop
 }
 
-// A Stop is a moment on the way. The times of a panel begin with 0 and ascend.
+// A Stop is a moment on the path. The times of a panel begin with 0 and ascend.
 type Stop struct {
 	Lane  int
 	At    float64

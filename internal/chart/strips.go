@@ -2,9 +2,9 @@ package chart
 
 import "fmt"
 
-// Strips draws the way of packets through networks, a strip for each: places with their devices, from the sender at the
-// left to the receiver at the right. All strips are equally long, so that the ends stand below each other; the space is
-// between the places.
+// Strips draws the path of packets through networks, a strip for each: places with their devices, from the sender at
+// the left to the receiver at the right. All strips are equally long, so that the ends stand below each other; the
+// space is between the places.
 type Strips struct {
 	Strips []Strip
 	Unseen string // what stands where no device was seen
@@ -15,7 +15,7 @@ type Strips struct {
 type Strip struct {
 	Name   string
 	Color  int
-	Sums   string // what was measured of the whole way
+	Sums   string // what was measured of the whole path
 	Places []Stretch
 }
 

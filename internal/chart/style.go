@@ -11,7 +11,7 @@ import (
 var (
 	partColors   = []string{"#2f6f9f", "#8fbcd9", "#d98a2b", "#f0c98a", "#8a6fb0", "#9aa3ad"}
 	lessColors   = []string{"#b6cddd", "#88b4d0", "#5b9ac2"} // of a flame graph: the blue and the orange of series, by 20, 40 and 60 %
-	moreColors   = []string{"#dac7bb", "#d2a88c", "#c9885e"} // in the gray of a grid; who cannot tell red from green can tell these apart
+	moreColors   = []string{"#dac7bb", "#d2a88c", "#c9885e"} // in the gray of a grid; people who cannot tell red from green can tell these apart
 	seriesColors = []string{"#5c6570", "#0068a8", "#b84a00", "#007a5a", "#a03d7c", "#8a6100", "#3a7ca5", "#6b4fb3", "#3d4a57", "#5a7500", "#00778a", "#c2185b", "#1f3a8a"}
 	heatColors   = []string{"#f1f6fa", "#dfecf5", "#cce1f0", "#b6d4e9", "#9ec6e1", "#84b6d8", "#6aa5ce"}
 )

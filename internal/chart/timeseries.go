@@ -9,7 +9,7 @@ import (
 
 // TimeSeries shows quantities over time as panels, one above the other, with one axis of time.
 type TimeSeries struct {
-	Times  []float64 // s, ascending; 0 is the begin of the measured window
+	Times  []float64 // s, ascending; 0 is the start of the measured window
 	Window float64   // s, its length
 	Panels []Panel
 	Alt    string // text alternative

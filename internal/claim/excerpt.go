@@ -29,7 +29,7 @@ func Excerpts(ids []string) (map[string][]byte, error) {
 	return out, nil
 }
 
-// excerpt returns a source with the chosen claims alone, and those of its studies that they name; "" without a claim.
+// excerpt returns a source with only the chosen claims, and those of its studies that they name; "" without a claim.
 func excerpt(src []byte, ids []string) (string, error) {
 	root, bad := strictyaml.Parse(src)
 	if bad != nil {

@@ -276,7 +276,7 @@ func (m Model) coefficient(term string) stat.Interval {
 	return stat.Median(vs, confidence)
 }
 
-// in predicts the cost of a pass in one block, s; false if the block is none of the model's.
+// in predicts the cost of a pass in one block, s; false if the model lacks the block.
 func (m Model) in(block int, s Size) (float64, bool) {
 	i, ok := slices.BinarySearch(m.blocks, block)
 	if !ok {

@@ -26,8 +26,8 @@ type Bound struct {
 	Sum        stat.Interval `json:"sum,omitzero"`
 	OfMeasured stat.Interval `json:"ofMeasured,omitzero"`
 
-	// Free is how many times the work free encapsulation would let the sender do: Cost ÷ what remains. Its
-	// upper end is at least that of Cost ÷ (host + Bridging), because what the sum lacks can be
+	// Free is how many times as much work free encapsulation would let the sender do: Cost ÷ what remains.
+	// Its upper end is at least that of Cost ÷ (host + Bridging), because what the sum lacks can be
 	// encapsulation's. FreeAll is that of a free network: Cost ÷ Host. N of both is 0 if Why says why there
 	// is no bound.
 	Free    stat.Interval `json:"free,omitzero"`
@@ -41,8 +41,8 @@ type Bound struct {
 	Limit  *Busy `json:"limit,omitempty"`
 	Inside bool  `json:"inside,omitempty"`
 	// Next is the busiest other thread, nil if no other uses much of a CPU; without a Limit, the busiest.
-	// Most is how many times the work it can do, at least 1, if free encapsulation would make it the limit;
-	// otherwise Limit remains the limit, and Most is 0.
+	// Most is how many times as much work it can do, at least 1, if free encapsulation would make it the
+	// limit; otherwise Limit remains the limit, and Most is 0.
 	Next *Busy   `json:"next,omitempty"`
 	Most float64 `json:"most,omitempty"`
 
@@ -54,14 +54,14 @@ type Bound struct {
 	// GainCPU the ratio of costs, this network's ÷ bridged's. N is 0 if the run lacks bridged.
 	Gain    stat.Interval `json:"gain,omitzero"`
 	GainCPU stat.Interval `json:"gainCPU,omitzero"`
-	// Verdict is on Free, by Gained.
+	// Verdict judges Free by Gained.
 	Verdict Verdict `json:"verdict,omitempty"`
 }
 
 // NoneFull is why a guest has no bound if none of its threads is full.
 var NoneFull = lang.T("no thread is full")
 
-// A Verdict is on a prediction that the same run could refute.
+// A Verdict judges a prediction that the same run could refute.
 type Verdict string
 
 const (

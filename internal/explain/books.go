@@ -55,11 +55,11 @@ func residue(left, whole float64, format func(float64) string) lang.Text {
 	return lang.T("%s of %s unexplained", format(max(0, left)), format(whole))
 }
 
-// mostOutside is the share of the used CPUs above which what others use says nothing about a unit of work.
+// If others use more than mostOutside of the used CPUs, these say nothing about a unit of work.
 const mostOutside = 0.2
 
-// cpuBook says which of the CPUs in use the sending and receiving threads took, other threads that the run watched, and
-// what the machines use besides. All are means over blocks, which add up; CPU time per unit of work is a Cost.
+// cpuBook splits the CPUs in use among the sending and receiving threads, other threads that the run watched, and what
+// the machines use besides. All are means over blocks, which add up; CPU time per unit of work is a Cost.
 func (r Premises) cpuBook(c cell) (Book, bool) {
 	used, measured := c.row.Get(record.CPUUsed)
 	own, _ := c.row.Get(record.CPUOwn)
@@ -85,7 +85,7 @@ func (r Premises) cpuBook(c cell) (Book, bool) {
 		r.name(c), cores(used.Mean), cores(own.Mean), cores(watched), cores(outside), residue(left, used.Mean, cores))}, true
 }
 
-// timeBook says what of a response time the kernel's timestamps put on the path, the wake-ups and the programs. All are
+// timeBook splits a response time, by the kernel's timestamps, into the path, the wake-ups and the programs. All are
 // medians.
 func (r Premises) timeBook(c cell) (Book, bool) {
 	split, ok := c.row.Split()

@@ -193,7 +193,7 @@ func (x Explanation) States(about Subject, c analysis.Cell) bool {
 	})
 }
 
-// ordinary returns the statement about a network without any cause of its own and without a difference to the
+// ordinary returns the statement about a network without any cause of its own and without a difference from the
 // baseline; false if there is more to say. Where an interval is wide, the run shows nothing: neither a difference nor
 // that there is none.
 func (r Premises) ordinary(network string, own, shared []Statement) (Statement, bool) {
@@ -273,7 +273,7 @@ func few(parts []lang.Text) lang.Text {
 	return lang.Join(parts, lang.T(", "))
 }
 
-// enoughCost is the part of a rate that is left where CPU time explains what is gone: one thread's can have grown more than the ratio
+// CPU time does not explain a rate below enoughCost of the one that it predicts: one thread's time can have grown more than the ratio
 // of the sum says.
 const enoughCost = 0.5
 

@@ -207,8 +207,8 @@ func sameChange(a, b finding.Test) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// Tests returns the statements that a run can refute. The user's own are not among them: they are of a file
-// that --test must be given.
+// Tests returns the statements that a run can refute. The user's own are not among them: they come from a
+// file that --test must be given.
 func (x Explanation) Tests() (all []Statement) {
 	for _, n := range x.Networks {
 		for _, s := range slices.Concat(n.Statements, n.More) {

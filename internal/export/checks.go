@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// Changes returns the checks of a comparison: a case for every cell. Regressions alone fail, so that cases
+// Changes returns the checks of a comparison: a case for every cell. Only regressions fail, so that cases
 // fail when `weir compare` does. A cell without an ok trial after the change is broken.
 func Changes(c analysis.Comparison) (out []Case) {
 	add := func(cell analysis.Cell, s State, why, text string) {
@@ -61,7 +61,7 @@ func untold(x analysis.Change) string {
 }
 
 // Claims returns the checks of published figures. A claim fails if all of the interval is outside its bounds.
-// That is a result and no failure of `weir reproduce`, which then exits with 0.
+// That is a result, not a failure of `weir reproduce`, which then exits with 0.
 func Claims(outcomes []claim.Outcome) (out []Case) {
 	times := map[string]int{}
 	for _, o := range outcomes {

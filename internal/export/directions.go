@@ -19,7 +19,7 @@ import (
 )
 
 // Directions writes what results claim in the form of package claim: the direction of each ratio to the baseline whose interval
-// excludes 1. Its size is no claim: it moves with machines, which a page about both shows. It returns how many there are.
+// excludes 1. Its size is not claimed: it differs between machines, as a page about both shows. It returns how many there are.
 func Directions(w io.Writer, runs []*account.Account) (n int, _ error) {
 	base := runs[0].Analysis.Baseline
 	var b bytes.Buffer
@@ -39,7 +39,7 @@ func Directions(w io.Writer, runs []*account.Account) (n int, _ error) {
 		fmt.Fprintf(&b, "  text: %s\n  published: %s\n", quoted(what+" on "+r.Network+" is "+side+" that on "+base+"."), quoted(prose.Times(i)))
 		fmt.Fprintf(&b, "  study: %s\n  tests:\n  - of: %s\n    to: %s\n", quoted(runs[0].Name), r.claimed(r.Network), r.claimed(base))
 		fmt.Fprintf(&b, "    ratio: %s\n    %s: 1\n", strconv.FormatFloat(i.Center, 'f', -1, 64), bound)
-		fmt.Fprintf(&b, "  tolerance: %s\n  note: %s\n", quoted("The whole interval was "+side+" 1. The size of a ratio moves with machines, so it is no claim."),
+		fmt.Fprintf(&b, "  tolerance: %s\n  note: %s\n", quoted("The whole interval was "+side+" 1. The size of a ratio differs between machines, so it is not a claim."),
 			quoted("Another kernel, CPU or load can turn it; the page about both machines shows how they differ."))
 	}
 	if n == 0 {

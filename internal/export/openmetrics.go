@@ -128,7 +128,7 @@ var unitNames = map[string]string{"bit/s": "bits_per_second", "packet/s": "packe
 	"s/bit": "seconds_per_bit", "s/packet": "seconds_per_packet", "s/transaction": "seconds_per_transaction", "core": "cores",
 	"byte": "bytes", "1": "ratio"}
 
-// labels returns the labels of a number, with a name for each factor that is no other label's.
+// labels returns the labels of a number, with a name for each factor that no other label has.
 func (n number) labels() []fact {
 	out := []fact{{"network", n.Network}, {"probe", n.Probe}}
 	taken := map[string]bool{"network": true, "probe": true, "compared": true, "metric": true, "quantile": true, "status": true}

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Control words of TeX have letters alone.
+// Control words of TeX consist of letters.
 
-// parts are what tells a number from all others, but what it is compared with.
+// parts tell a number from all others, except for what it is compared with.
 func (n number) parts() []string {
 	all := []string{n.Network, n.Probe}
 	for _, k := range slices.Sorted(maps.Keys(n.factors)) {
@@ -36,7 +36,8 @@ func (n number) word(baseline string) string {
 
 var digits = strings.Fields("Zero One Two Three Four Five Six Seven Eight Nine")
 
-// word writes texts as one word of letters. What begins anew, or follows something else than a letter, has a capital.
+// word writes texts as one word of letters. A letter at the beginning of a text, or after anything but a letter, is a
+// capital.
 func word(texts ...string) string {
 	var b strings.Builder
 	for _, text := range texts {

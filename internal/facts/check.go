@@ -45,7 +45,7 @@ func Quiet(root fs.FS, f Facts) []Check {
 	return fixed([]Check{cpus(f), limited(f), loadAverage(f), governor(f), steal(root), pageLists(root), differing(f)})
 }
 
-// fixed leaves remedies to checks that are not OK.
+// fixed keeps the remedies of checks that are not OK, and removes the others.
 func fixed(cs []Check) []Check {
 	for i := range cs {
 		if cs[i].OK {

@@ -97,7 +97,7 @@ var settings = []known{
 
 const clocksource = "clocksource"
 
-// SettingFile returns the file of a setting that is no sysctl, below the root and without its slash; "" for all others.
+// SettingFile returns the file of a setting that is not a sysctl, relative to the root; "" for all others.
 func SettingFile(name string) string {
 	for _, k := range settings {
 		if k.name == name && k.file != "" {

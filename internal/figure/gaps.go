@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 )
 
-// logs is where a reason for which a daemon's last words are evidence has those.
+// logs begins a daemon's last words in a reason for which they are evidence.
 const logs = "; last log lines of "
 
 // grouped are the names of cells by the reason why something of them is missing, in the order of the reasons.
@@ -57,7 +57,7 @@ func (r *Result) gaps(all []map[string]string) {
 	r.Missing = append(r.Missing, g.items()...)
 }
 
-// Unbounded says of which cells the value that is drawn has no interval, or one without an upper end, and why.
+// Unbounded names the cells whose drawn value has no interval, or one without an upper end, and says why.
 func (r Result) Unbounded(look Look) (out []lang.Text) {
 	if look.SD {
 		return nil

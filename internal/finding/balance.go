@@ -162,7 +162,7 @@ func (l *ladder) joined(before, i int, lost float64) bool {
 	return a.Bytes-a.Packets*outer-(b.Bytes-b.Packets*inner) < lost*(a.Size()-outer)/2
 }
 
-// link returns how many bytes of a packet at hop i are of its link layer: those of VXLAN and Geneve devices count what
+// link returns how many bytes of a packet at hop i belong to its link layer: those of VXLAN and Geneve devices count what
 // is inside the inner Ethernet header (vxlan_rcv, drivers/net/vxlan/vxlan_core.c; iptunnel_xmit, net/ipv4/ip_tunnel_core.c).
 func (l *ladder) link(i int) float64 {
 	tunnels := func(j int) bool { return j < len(l.path) && (l.path[j].By == "vxlan" || l.path[j].By == "geneve") }
@@ -197,8 +197,8 @@ func Packets(r *analysis.Row) (sent, lost, located float64) {
 	return sent, lost, located
 }
 
-// inFragments reports whether the sender's node sends datagrams as fragments: then the devices of the path count those, and what
-// they count is no number of datagrams.
+// inFragments reports whether the sender's node sends datagrams as fragments: then the devices of the path count those, not
+// datagrams.
 func inFragments(t *evidence.Trial) bool {
 	return both(t.Nodes[t.Sender.Node], "ip", "FragCreates") > fragmented*entered(t)
 }

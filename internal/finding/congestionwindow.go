@@ -12,7 +12,7 @@ const (
 	// initialWindow is the congestion window with which a connection begins, segments (TCP_INIT_CWND, include/net/tcp.h; RFC 6928).
 	// Without losses and marks TCP only makes it larger.
 	initialWindow = 10
-	// narrower is how many times as large the baseline's window is at least.
+	// narrower is the least ratio of the baseline's window to the trial's.
 	narrower = 4
 )
 
@@ -27,7 +27,7 @@ func congestion(all []analysis.Observed) float64 {
 	return stat.Middle(windows)
 }
 
-// bounded reports whether the congestion window of a trial is smaller than one begins with, although nothing made TCP
+// bounded reports whether the congestion window of a trial is smaller than the initial one, although nothing made TCP
 // reduce it: no losses, no mark, and no other limit. A late answer makes TCP send a segment again now and then (TLP, RFC 8985).
 func bounded(o analysis.Observed) bool {
 	t := o.Evidence.Sender.TCP

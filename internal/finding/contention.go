@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// waited is the least share of the window that a program waits for a CPU to count as contention. A
+	// waited is the least share of the window for which a program must wait for a CPU to count as contention. A
 	// program that sleeps also waits while an idle CPU wakes up: a TCP receiver for up to 17 % of the time on a
 	// quiet virtual machine, where with a program that wants the same CPU both ends wait for 30 to 50 %.
 	waited = 0.2
-	// leastOthers is the least use of CPUs besides the engine's threads, cores. On a quiet machine it is 0.3
-	// at most, with the kernel's own work.
+	// leastOthers is the least use of CPUs besides the engine's threads, cores. On a quiet machine this use
+	// is at most 0.3, with the kernel's own work.
 	leastOthers = 0.4
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/prose"
 )
 
-// stopped is the least share of periods in which a CPU limit stops an end to count.
+// stopped is the least share of periods in which a CPU limit must stop an end to count.
 const stopped = 0.05
 
 // CPULimit is the ID of the rule about limits that stop an end: its warning comes before any number.

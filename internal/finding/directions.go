@@ -8,7 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/prose"
 )
 
-// unlikeWays is the least ratio of the rates of two directions to count.
+// unlikeWays is the least ratio of the rates of two directions that counts.
 const unlikeWays = 1.25
 
 var directions = Rule{

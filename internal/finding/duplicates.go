@@ -7,7 +7,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// twice is the least share of datagrams that arrived more than once to count.
+// twice is the least share of datagrams arriving more than once that counts.
 const twice = 0.005
 
 var duplicates = Rule{

@@ -98,7 +98,8 @@ type Rule struct {
 	Title string
 	Doc   string // how the rule decides, and why
 	Check func(*analysis.Run) []Finding
-	// lossy is instead of Check in rules about what a row's trials lost: it takes long to find, so they share it.
+	// lossy replaces Check in rules about what a row's trials lost: that takes long to find, so these rules share
+	// it.
 	lossy func(*analysis.Table, *analysis.Row, losses) []Finding
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// lostElsewhere is the share of lost packets from which the sender's thread is not what limits those that arrive.
+// lostElsewhere is the share of lost packets above which the sender's thread does not limit how many arrive.
 const lostElsewhere = 0.1
 
 // mostFull is how many threads a finding names.

@@ -128,8 +128,8 @@ func entered(t *evidence.Trial) float64 {
 // device names a device of a path.
 type device struct{ in, name string }
 
-// foreignSize is how many times as large as in the middle trial the packets of a trial are that carried others too, such as what a
-// connection of the trial before still sent.
+// foreignSize is how many times as large as in the middle trial packets are in a trial whose devices carried others' packets too,
+// such as what a connection of the trial before still sent.
 const foreignSize = 10
 
 // meanSizes returns the mean packet size of each device over trials: in one short trial, the loss of a few large
@@ -305,8 +305,8 @@ func (l *ladder) narrow(i int) bool {
 }
 
 // encapsulating lists how packets get from one device to the next with headers around them, and back without
-// (plan.Hop.By). Other programs move packets as they are, or also move them so: no MTU is then too small that
-// fits the path's.
+// (plan.Hop.By). Other programs move packets as they are, or in both ways: then no MTU that fits the path's
+// is too small.
 var encapsulating = []string{"vxlan", "geneve", "a program", "docker", "felix", "flanneld", "weaver"}
 
 // planned returns the MTU that the plan needs at hop i of a trial's path, 0 if it is unknown, and how many of

@@ -59,8 +59,8 @@ func measured(check func(*analysis.Table, *analysis.Row) []Finding) func(*analys
 // A way is a direction, from the node of the sender to that of the receiver.
 type way struct{ from, to string }
 
-// likewise leaves one of the findings about one cell and one place that several directions show, and says in which
-// direction each holds, of how many there are.
+// likewise keeps one of the findings that several directions show about one cell and one place, and says in which
+// direction each holds, and of how many.
 func likewise(all []Finding, ways int) (out []Finding) {
 	var others []int
 	for _, f := range all {
@@ -160,7 +160,7 @@ func (f *Finding) lessLoss(t *analysis.Table, r *analysis.Row) {
 	}
 }
 
-// lessCPU predicts a cost that falls to the factor at least; nil if the trials measured no cost.
+// lessCPU predicts a cost that falls at least to the factor; nil if the trials measured no cost.
 func lessCPU(r *analysis.Row, factor float64, fix ...plan.Step) *Test {
 	if r.Own.Name == "" || len(fix) == 0 {
 		return nil
@@ -178,7 +178,7 @@ func perWork(r *analysis.Row) lang.Text {
 	return lang.T("per bit")
 }
 
-// threads returns the number of threads that an end's times add up.
+// threads returns the number of threads whose times an end adds up.
 func threads(o analysis.Observed) float64 { return float64(max(1, record.Streams.Of(o.Observed))) }
 
 // receiverBusy returns the share of a CPU that each of the receiver's threads used, and whether they are full:

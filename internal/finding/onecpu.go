@@ -13,8 +13,8 @@ import (
 const busyCPU = 0.9
 
 const (
-	// fullCPU is the most that softirqs can use of a CPU, with what clocks differ by: the kernel counts ticks, which do not fit a short
-	// window.
+	// fullCPU is the largest share of a CPU that softirqs can use, allowing for how clocks differ: the kernel counts ticks, which do
+	// not fit a short window.
 	fullCPU = 1.02
 	// threeBlocks is the fewest blocks that show a limit.
 	threeBlocks = 3

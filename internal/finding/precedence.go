@@ -27,7 +27,8 @@ var explains = map[string][]string{
 	"full-thread": {"one-cpu"},
 }
 
-// counted lists the rules whose findings rest on what a trial counted, and make a network slower or dearer than the baseline.
+// counted lists the rules whose findings rest on what a trial counted, and make a network slower or costlier than the
+// baseline.
 var counted = []string{atQueue, atDevice, atMTU, atInput, "congestion-marks", "queue-limited", "checksum-off", "no-segmentation", "segmentation-lost", "fragmentation", "small-segments", "receive-window", "congestion-window"}
 
 // explained removes the findings that follow from others about the same cell.
@@ -43,8 +44,8 @@ func explained(run *analysis.Run, all []Finding) []Finding {
 
 // follows reports whether a finding follows from another one. What the baseline has to the same degree, without the
 // effect, is not the cause of the effect. What rests on the difference from the baseline alone gives way to what was counted: the
-// difference can be the other's. Different settings of the two sides say
-// something only if something else is wrong at another place.
+// difference can come from that. Different settings of the two sides say something only if something else is wrong at another
+// place.
 func follows(run *analysis.Run, f Finding, all []Finding) bool {
 	elsewhere := false
 	for _, cause := range all {

@@ -23,7 +23,8 @@ const (
 	reached = 0.5
 	// nearly is that share where no baseline shows that more would pass.
 	nearly = 0.8
-	// exceeded is how much of a rate without a burst no stream carries that it limits.
+	// exceeded is the largest multiple of a rate without a burst that a stream carries which it
+	// limits.
 	exceeded = 1.1
 )
 
@@ -88,8 +89,8 @@ func acknowledgements(t *analysis.Table, r *analysis.Row) []Finding {
 	return nil
 }
 
-// answered returns what passed the first device of the path that is meant, in the direction of the answers, in the middle trial,
-// bit/s, and how many times its queue held packets back in all.
+// answered returns what the first meant device of the path passed in the direction of the answers, in the middle trial, bit/s,
+// and how many times its queue held packets back in all.
 func answered(all []analysis.Observed, meant func(evidence.Hop) bool) (rate, held float64) {
 	var rates []float64
 	for _, o := range all {
@@ -107,7 +108,7 @@ func answered(all []analysis.Observed, meant func(evidence.Hop) bool) (rate, hel
 }
 
 // kept returns the rate that a device's queueing discipline keeps for a row: of several classes, that of the slowest one that can
-// carry what was carried. Which class the packets were in, no counter says.
+// carry what was carried. No counter says in which class the packets were.
 func kept(d evidence.Device, r *analysis.Row) float64 {
 	carried, _ := r.Get(record.Throughput)
 	for _, rate := range d.Classes {

@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// amplest is the largest buffer of TCP's that can be what holds a stream on a path without delay back, bytes: the kernel's
+// amplest is the largest TCP buffer that can hold back a stream on a path without delay, bytes: the kernel's
 // default is 4 MB or more (tcp_init, net/ipv4/tcp.c).
 const amplest = 2 << 20
 
@@ -61,7 +61,7 @@ func fixedBuffer(r *analysis.Row, node string) bool {
 	return s != nil && s.Places[node].Sysctl[moderate] == "0" && buffer(s, node, rmem, 1) < amplest
 }
 
-// enoughThere reports whether no larger receive buffers than a row's are enough for the baseline.
+// enoughThere reports whether receive buffers no larger than a row's are enough for the baseline.
 func enoughThere(r *analysis.Row, most float64) bool {
 	base := r.BaseEvidence()
 	s := settingsOf(base)

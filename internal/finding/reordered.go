@@ -7,7 +7,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// overtaken is the least share of packets that others overtook to count.
+// overtaken is the least share of packets overtaken by others that counts.
 const overtaken = 0.005
 
 var reordered = Rule{

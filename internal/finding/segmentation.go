@@ -83,7 +83,7 @@ func cut(t *evidence.Trial, s *evidence.Settings) int {
 }
 
 // segmenting returns the names of the features that would let a device take a trial's large packets and are off,
-// those for tunnels first if packets get there through one; none of a device that packets come in by, whose features are about what it
+// those for tunnels first if packets get there through one; none for a device by which packets come in: its features are about what it
 // sends.
 func segmenting(s *evidence.Settings, t *evidence.Trial, h evidence.Hop) (off []string) {
 	names := []string{"tx-generic-segmentation", "tx-tcp-segmentation", "tx-scatter-gather"}

@@ -12,7 +12,7 @@ import (
 const (
 	// waitsFor is the least share of the time that a loop of requests spends beyond its median response.
 	waitsFor = 0.5
-	// shortest is how many medians a wait lasts at least: below, a timer is not what separates it.
+	// shortest is the least length of a wait, in medians: a shorter one is not the work of a timer.
 	shortest = 5
 )
 

@@ -23,8 +23,8 @@ func limitedBy(r *analysis.Row, limit func(*evidence.TCP) float64) (Number, bool
 }
 
 // buffers adds the run that raises TCP's buffers of a node: a buffer of the engine's own by its option, because the
-// kernel's setting does not concern that socket (SO_RCVBUF, tcp(7)); otherwise by the setting, because an
-// option would end the adaption to the path.
+// kernel's setting does not concern that socket (SO_RCVBUF, tcp(7)); otherwise by the setting, because an option
+// would end the adaptation to the path.
 func (f *Finding) buffers(t *analysis.Table, r *analysis.Row, own bool, option, node, key string) {
 	if t.Metric != record.Throughput {
 		return

@@ -27,7 +27,8 @@ var patterns = sync.OnceValue(func() (all []pattern) {
 		b.WriteString(regexp.QuoteMeta(strings.ReplaceAll(format[end:], "%%", "%")))
 		all = append(all, pattern{format, regexp.MustCompile("^" + b.String() + "$")})
 	}
-	// The one that says most itself wins: "%s is part of %s" also finds "%s is part of %s (%s)".
+	// The format with the most text of its own wins: "%s is part of %s" also finds "%s is part
+	// of %s (%s)".
 	slices.SortStableFunc(all, func(a, b pattern) int { return len(b.format) - len(a.format) })
 	return all
 })

@@ -18,7 +18,7 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 	for i, s := range slices.Concat(e.Do, e.Undo) {
 		var err error
 		if t.Exists && i >= len(e.Do) && s.Device() != "" {
-			err = errors.New("leave it out: the machine itself makes the device what it was")
+			err = errors.New("leave it out: the machine itself restores the device")
 		} else if t.Exists {
 			err = checkFound(t.Find.Kind, s)
 		} else if s.Policy != nil {
@@ -60,7 +60,7 @@ func checkFound(kind topo.Kind, s plan.Step) error {
 	case hosts && s.Device() != "":
 		return checkFoundDevice(s)
 	case hosts:
-		return errors.New("weir breaks nothing on machines that it finds but devices that you allow (set, addr, and route with dev; --allow); let a command of yours do it (command), measure in the lab (without --ssh or --kube), or, in a cluster, in the networks pod, service and nodeport")
+		return errors.New("on machines that it finds, weir changes only devices that you allow (set, addr, and route with dev; --allow); let a command of yours do it (command), measure in the lab (without --ssh or --kube), or, in a cluster, in the networks pod, service and nodeport")
 	case wrong != nil:
 		return fmt.Errorf("weir changes only what it has made in a cluster: %w", wrong)
 	case s.In != plan.Server:
@@ -86,7 +86,7 @@ func checkFoundCommand(s plan.Step) error {
 	return checkCommand(*s.Command)
 }
 
-// checkFoundDevice returns an error unless the machine of an end can change the device, and make it what it was.
+// checkFoundDevice returns an error unless the machine of an end can change the device, and restore it.
 func checkFoundDevice(s plan.Step) error {
 	switch err := checkKind(s, []string{"addr", "route", "set"}); {
 	case err != nil:
@@ -109,7 +109,7 @@ func checkHappening(t topo.Topology, p plan.Plan, s plan.Step) error {
 	case s.Command != nil:
 		return checkCommand(*s.Command)
 	case s.Announce != nil && !s.Announce.Addr.Is4():
-		return fmt.Errorf("announce: %v is no IPv4 address, and only those are announced by ARP", s.Announce.Addr)
+		return fmt.Errorf("announce: %v is not an IPv4 address, and ARP announces only those", s.Announce.Addr)
 	case s.Flush != nil:
 		return checkOneOf("flush", "table", s.Flush.Table, plan.Conntrack)
 	case s.Reload != nil:

@@ -21,7 +21,7 @@ import (
 // is part of this.
 type KubeProxy struct {
 	Mode     string `yaml:"mode"`     // iptables, nftables or ipvs
-	Services int    `yaml:"services"` // how many there are, 1 to 10000; every pod has one, also if these are more
+	Services int    `yaml:"services"` // how many there are, 1 to 10000; every pod has one, even if there are more pods
 }
 
 // Modes of KubeProxy.

@@ -11,13 +11,13 @@ import (
 // Proxy is Bridged with a proxy beside the programs of every pod, as the sidecars of a service mesh: HAProxy or Envoy, in
 // the pod's network namespace. Rules of nftables redirect the pod's TCP connections to it, those that begin in the pod (at the client's
 // end) and those that arrive (at the server's), so that a request passes two proxies. Each ends the connection and makes
-// another one to the original destination. UDP and ICMP pass by: weir skips their probes.
+// another one to the original destination. UDP and ICMP bypass it: weir skips their probes.
 //
 // A proxy copies bytes. With l7 it reads what looks like HTTP/1.1, request by request, and makes requests of its own; anything
 // else, TLS included, it still copies. A mesh also counts, retries and asks a control plane: it costs more than this.
 //
 // With mtls the two proxies speak TLS 1.3 with each other, and each checks the other's certificate; the programs notice
-// nothing. The certificates are by an authority that the run makes, and are checked around every trial.
+// nothing. The certificates come from an authority that the run makes, and are checked around every trial.
 //
 // Note: the server sees connections from its own pod's address. HAProxy connects from ports 50001 to 65535, by which the
 // rules know its connections; others of the pod get lower ones. Envoy marks its connections. It has no control plane here, and

@@ -23,7 +23,7 @@ import (
 // ports of weir's servers, where kube-proxy has a rule for each of its own.
 type ServiceRules struct {
 	Mode     string `yaml:"mode"`     // iptables-nft, iptables-legacy, nftables or ipvs
-	Services int    `yaml:"services"` // how many each host has rules for, 1 to 10000; every pod has one, also if these are more
+	Services int    `yaml:"services"` // how many each host has rules for, 1 to 10000; every pod has one, even if there are more pods
 }
 
 // Modes of ServiceRules.

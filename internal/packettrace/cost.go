@@ -40,7 +40,7 @@ func Cost(mode string) (event, entry float64, err error) {
 	return event, entry, err
 }
 
-// dearer returns by how much each event makes a datagram dearer, s, while a namespace is recorded.
+// dearer returns the CPU time that each event adds to a datagram, s, while a namespace is recorded.
 func (l *loop) dearer(mode string, inode uint32, without float64) (float64, error) {
 	stop, events, err := l.record(mode, inode)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/sample"
 )
 
-// leastShare is how many packets for each request a device moves at least that is on the path. Each request
+// leastShare is the fewest packets for each request that a device on the path moves. Each request
 // passes it once, and so does its reply, unless a path joins several.
 const leastShare = 0.5
 

@@ -24,7 +24,7 @@ func (t Trace) Picture() chart.Lanes {
 		axis = lang.T("time on the machines, without the time between them, µs")
 	}
 	v := chart.Lanes{Axis: string(axis),
-		Alt: string(lang.T("The way of a request from %s to %s over %s, and of its reply, by the time at every device.", t.Client, t.Server, t.Network))}
+		Alt: string(lang.T("The path of a request from %s to %s over %s, and of its reply, by the time at every device.", t.Client, t.Server, t.Network))}
 	for _, x := range []struct {
 		name string
 		Way

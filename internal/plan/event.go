@@ -9,7 +9,7 @@ import (
 )
 
 // An Event happens once within a trial, in the middle of its traffic: what stops the traffic, and for how long, is the
-// question. Its times count from the begin of the measured window.
+// question. Its times count from the start of the measured window.
 type Event struct {
 	Name string
 	Do   []Step
@@ -18,7 +18,8 @@ type Event struct {
 	For  time.Duration // how long after Do began Undo begins; 0: when the window has ended
 	// Networks limits it to these of a study; none: all.
 	Networks []string
-	// Traffic is what the event is meant to do to it, beside stopping it for a while: Moves, Stops, or nothing.
+	// Traffic is what the event is meant to do to it, besides stopping it for a while: Moves, Stops, or
+	// nothing.
 	Traffic string
 }
 
@@ -55,7 +56,7 @@ func (e Event) In(client, server string) Event {
 }
 
 // Replaces reports whether the event can replace devices of a place, whose counters then begin anew: a daemon that ends takes
-// those with it that it has made.
+// with it those that it has made.
 func (e Event) Replaces(place string) bool {
 	return slices.ContainsFunc(slices.Concat(e.Do, e.Undo), func(s Step) bool { return s.Daemon != nil && s.In == place })
 }
@@ -103,8 +104,9 @@ type Reload struct {
 	Rules string `json:"rules"` // nft (nft -f) or iptables (iptables-nft-restore)
 }
 
-// A Restore makes a device of a machine that weir has found, and those upon it, what they were before an event changed it: up or
-// down, with their MTU, addresses and routes. The machine itself remembers, and does so too when it loses weir.
+// A Restore restores a device of a machine that weir has found, and those on top of it, to what they were before an event
+// changed it: up or down, with their MTU, addresses and routes. The machine itself remembers, and does so too when it loses
+// weir.
 type Restore struct {
 	Dev string `json:"dev"`
 }

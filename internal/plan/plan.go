@@ -238,7 +238,7 @@ type Path struct {
 	Datapath string `json:"-"`
 	// Found: a target found the path, and Overhead and Outer are unknown.
 	Found bool `json:"found,omitempty"`
-	// TCPOnly: proxies are what the network is about, and other protocols pass them by.
+	// TCPOnly: the network is about proxies, which other protocols bypass.
 	TCPOnly bool `json:"tcpOnly,omitempty"`
 	// Passes is the largest packet that passes if a step after those of the network lowered an MTU
 	// below what MTU promises; otherwise 0.

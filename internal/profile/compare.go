@@ -143,8 +143,8 @@ type Difference struct {
 	Sum      Row    `json:"sum"`    // all samples, scaled
 	Engine   Row    `json:"engine"` // those of the engine's threads
 	Clock    Row    `json:"clock"`  // the engine's threads by their own clocks
-	// Sampled and Clocked are Engine.Here and Clock.Here by end, and Scale is what the layers and their sum count a sample of an
-	// end on the network for, and on the baseline: what its samples lack of its clock.
+	// Sampled and Clocked are Engine.Here and Clock.Here by end, and Scale is the factor by which the layers and their sum count
+	// a sample of an end, on the network and on the baseline: it makes up for what its samples lack of its clock.
 	Sampled   End     `json:"sampled"`
 	Clocked   End     `json:"clocked"`
 	Scale     End     `json:"scale"`

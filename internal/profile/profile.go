@@ -95,8 +95,8 @@ func (p *Profile) Write(w io.Writer) error {
 // maxEntries bounds the samples, functions and so on of a profile: an empty one of two bytes takes hundreds in memory.
 const maxEntries = 400_000
 
-// entries counts the messages and texts of a profile (proto/profile.proto of github.com/google/pprof). What is malformed
-// it leaves to the parser.
+// entries counts the messages and texts of a profile (proto/profile.proto of github.com/google/pprof). It leaves
+// malformed input to the parser.
 func entries(b []byte) (n int) {
 	const sample, location = 2, 4 // which hold messages
 	for len(b) > 0 {

@@ -213,7 +213,7 @@ func (c *collector) end(all []sample, stopped time.Duration) time.Duration {
 	return last[busiest]
 }
 
-// busy is how many samples a thread has at least whose last one ends the window: the next one would follow within a
+// busy is the fewest samples of a thread whose last one ends the window: the next one would follow within a
 // few percent of the window.
 const busy = 50
 

@@ -40,9 +40,9 @@ func comm(root fs.FS, file string) (string, error) {
 // ranItself is the name of programs that run themselves, by the link /proc/self/exe.
 const ranItself = "exe"
 
-// program names a process by the first of its arguments or, of a program that ran itself, by its name in the kernel or
-// the file that it is, which only its user and root see. The name of a weir process includes its command, and the role
-// or the device of weir's own helpers. Other arguments belong to users, and are left out.
+// program names a process by the first of its arguments or, if a program ran itself, by its name in the kernel or its
+// file, which only its user and root see. The name of a weir process includes its command, and the role or the device
+// of weir's own helpers. Other arguments belong to users, and are left out.
 func program(args []byte, comm string, file func() string) string {
 	argv := strings.Split(string(args), "\x00")
 	if name := NameOf(argv); name != "" && name != ranItself {

@@ -11,10 +11,9 @@ import (
 // run as a random effect. N counts the runs of both groups.
 //
 // It is the mixed-effects regression of log ratios on the group, with one Tau for both groups, which their
-// runs show around the mean of each and which is moved towards what is expected, as in Pool. Welch's test, with a
-// Tau for each group, is no better for groups of equal
-// size and exceeds the error rate for others: 12 intervals at 95 % together miss
-// in 8 % of comparisons of 5 runs with 2.
+// runs show around the mean of each and which is moved toward what is expected, as in Pool. Welch's test, with a
+// Tau for each group, is no better for groups of equal size and exceeds the error rate for others: 12 intervals
+// at 95 % together miss in 8 % of comparisons of 5 runs with 2.
 //
 // One run a side says nothing about the spread between runs. The interval then rests on what earlier runs have
 // shown; with a Spread of 0 degrees of freedom there is none. Earlier runs were perhaps alike because they followed

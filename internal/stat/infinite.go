@@ -90,8 +90,8 @@ func (i Interval) Reason() string {
 	return ""
 }
 
-// finish removes an estimate that is infinite, an end that is, or an interval with no end that says something, and says
-// why. lowest is the least possible lower end. what names the estimate.
+// finish removes an infinite estimate, an infinite end, or an interval with no end that says anything, and says why.
+// lowest is the least possible lower end. what names the estimate.
 func (i Interval) finish(lowest float64, v []float64, what, noun string) Interval {
 	infinite := 0
 	for _, x := range v {

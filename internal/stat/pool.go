@@ -38,7 +38,7 @@ const minNext = 4
 // uncertainty. It assumes that the runs' log ratios are about normal around one mean.
 //
 // Tau is what the runs show, by Paule and Mandel's estimate (NBS J. Res. 87, 1982; Veroniki et al., Research
-// Synthesis Methods 7, 2016, recommend it), moved towards what is expected: few runs often show 0 where
+// Synthesis Methods 7, 2016, recommend it), moved toward what is expected: few runs often show 0 where
 // there is a spread, and an interval must not rest on that. The interval is the inverse-variance one of Hartung and
 // Knapp (Statistics in Medicine 20, 2001), with t of Satterthwaite's degrees of freedom of both parts of its
 // variance. Next is from Higgins, Thompson, Spiegelhalter (JRSS A 172, 2009), with the error of the new run
@@ -151,7 +151,7 @@ func (i Interval) LogSE() float64 {
 
 // logEstimates returns the logarithms of the runs' ratios and their standard errors. Those are
 // estimates too: a run whose own is small by chance would weigh too much, and the mean's error would be
-// underestimated. So each variance is moved towards the mean of all, as far as its degrees of freedom
+// underestimated. So each variance is moved toward the mean of all, as far as its degrees of freedom
 // are few (as Smyth does for genes, Statistical Applications in Genetics 3, 2004, with a fixed prior). A
 // run without a standard error gets that mean.
 func logEstimates(runs []Interval) (y, se []float64, p Pooled) {
@@ -261,8 +261,8 @@ func (i *Interval) bound(se, df, confidence float64) {
 	i.Lo, i.Hi, i.Confidence = i.Center-half, i.Center+half, confidence
 }
 
-// quantile returns the two-sided quantile of t, by its relation to the beta distribution. Package distuv has it too, and
-// drags a linear algebra of a megabyte into the program.
+// quantile returns the two-sided quantile of t, by its relation to the beta distribution. Package distuv has it too, but
+// drags a megabyte of linear algebra into the program.
 func quantile(df, confidence float64) float64 {
 	p := 1 - tail(confidence)
 	x := mathext.InvRegIncBeta(df/2, 0.5, 2*(1-p))

@@ -16,9 +16,9 @@ const maxPairs = math.MaxInt32
 // "no difference".
 //
 // A difference shows when the interval excludes 1. Detectable is therefore the interval's half
-// width plus the error of the estimate towards 1 that 20 % of runs exceed, by the t approximation.
-// It returns 0 for fewer than MinPairs pairs or pairs without spread, and math.MaxFloat64 for an interval without an
-// upper end: no larger ratio would have shown.
+// width plus the error of the estimate toward 1 that 20 % of runs exceed, by the t approximation. It returns 0 for
+// fewer than MinPairs pairs or pairs without spread, and math.MaxFloat64 for an interval without an upper end: no
+// larger ratio would have shown.
 func (i Interval) Detectable() float64 {
 	if i.Open() {
 		return math.MaxFloat64

@@ -19,8 +19,8 @@ const (
 	usualDF = 2
 	// alikeDF is how alike the spreads of the cells of one comparison are, at most: a cell's own runs soon outweigh it.
 	alikeDF = 8
-	// MostSE is the largest standard error with which a run says anything about the spread of others. It carries then a
-	// twenty-fifth of the information of a run without error.
+	// MostSE is the largest standard error with which a run says anything about the spread of others. Such a run
+	// carries a twenty-fifth of the information of a run without error.
 	MostSE = 2 * UsualTau
 )
 

@@ -16,9 +16,9 @@ type Scatter struct {
 	Alike    float64 // what Variance says about one group, in degrees of freedom, which can be infinite
 }
 
-// ScatterOf pools the scatter of groups. It leaves out one after the other that scatters more than all others by an F
-// test, so that a noisy group says nothing about the rest. How alike the rest scatter sets Alike: the degrees of freedom of
-// the distribution from which their variances come (G. K. Smyth, Statistical Applications in Genetics 3, 2004). Groups
+// ScatterOf pools the scatter of groups. It leaves out, one after the other, groups that scatter more than all others by an
+// F test, so that a noisy group says nothing about the rest. How alike the rest scatter sets Alike: the degrees of freedom
+// of the distribution from which their variances come (G. K. Smyth, Statistical Applications in Genetics 3, 2004). Groups
 // of one value, and values not above 0, say nothing.
 func ScatterOf(groups ...[]float64) (s Scatter) {
 	var each []Scatter

@@ -16,8 +16,8 @@ import (
 )
 
 // Need reports whether the Chinese catalog has a sentence, whose place in the source helps to find it. If not, it fails the
-// test, or with update writes the sentence into a file of the catalog, with TODO for its Chinese. The program that runs
-// knows the sentence when it is built again.
+// test, or with update writes the sentence into a file of the catalog, with TODO for its Chinese. The program knows the
+// sentence once it is built again.
 func Need(t testing.TB, update bool, file, place, sentence string) bool {
 	t.Helper()
 	mu.Lock()
