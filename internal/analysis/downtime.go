@@ -55,7 +55,7 @@ type Downtime struct {
 	Delay stat.Interval `json:"delay,omitzero"`
 	After stat.Interval `json:"after,omitzero"`
 	// Noticed and UndoNoticed are the medians of the time from the event, and from the moment that it was undone, until a kernel
-	// told of a change of routes or rules, in the trials in which one did.
+	// reported a change of routes or rules, in the trials in which one did.
 	Noticed     stat.Interval `json:"noticed,omitzero"`
 	UndoNoticed stat.Interval `json:"undoNoticed,omitzero"`
 	// Passed and PassedFor are the medians of how many requests were answered, and for how long, although the event should have stopped
@@ -65,7 +65,7 @@ type Downtime struct {
 	PassedMost float64       `json:"passedMost,omitempty"`
 	// Lost is the median of requests lost in a trial.
 	Lost float64 `json:"lost,omitempty"`
-	// Told is what the kernel told of while the event happened, in order of time.
+	// Told is what the kernel reported while the event happened, in order of time.
 	Told []Told `json:"told,omitempty"`
 	// Lines are what arrived at the client over time in each trial.
 	Lines []Arrivals `json:"-"`

@@ -70,7 +70,7 @@ func (r *runner) inCluster(ctx context.Context) (*store.Dir, error) {
 	if !c.Kept() {
 		r.Tell.Note(lang.T("until they are brought home, the results are on the disk of the coordinator's node, and are lost with its pod; --volume CLAIM keeps them"))
 	}
-	r.Tell.Say(lang.T("the run goes on in the cluster as %s, also when this command ends", job))
+	r.Tell.Say(lang.T("the run goes on in the cluster as %s, even when this command ends", job))
 	return r.look(ctx, c, job)
 }
 

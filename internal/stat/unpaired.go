@@ -102,7 +102,7 @@ func LogMean(v []float64, confidence float64) Interval {
 // Unpaired estimates the ratio other/base of two groups of values that share nothing: the ratio of their
 // geometric means. Without pairs, whatever changed between the groups is in the ratio.
 //
-// Few values, often three, know their own spread badly, so the standard error is that of the scatter that
+// Few values, often three, estimate their own spread poorly, so the standard error is that of the scatter that
 // groups of a table have in common, or the two groups' own if that is larger, with Welch and Satterthwaite's degrees of
 // freedom. One value says nothing about its spread: a group of one has no interval.
 func Unpaired(base, other []float64, common Scatter, confidence float64) Interval {

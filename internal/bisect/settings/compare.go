@@ -166,7 +166,7 @@ var reasons = []struct {
 }{
 	{strings.Fields("kernel kernelVersion distribution machine"), lang.T("another kernel: compare them in virtual machines (weir bisect kernels)")},
 	{strings.Fields("cpu cpus smt governors hypervisor guest product memory cpuLimit clocksource mitigations"), lang.T("of the machine: run the study on each, and compare")},
-	{strings.Fields("devices"), lang.T("a device of the machine, which the lab has not")},
+	{strings.Fields("devices"), lang.T("a device of the machine, which the lab does not have")},
 	{strings.Fields("weir rootless"), lang.T("of weir itself: measure both with one version, and compare")},
 }
 

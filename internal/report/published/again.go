@@ -9,7 +9,7 @@ import (
 )
 
 // Again is the page about the claims of a package: what its own results say about each, what those of this machine say, and
-// what holds of it.
+// what still holds.
 func Again(there, here []claim.Outcome) *doc.Document {
 	x := doc.Section{ID: "claims", Title: say("What holds on this machine"), Box: true}
 	if len(here) == 0 {
@@ -37,7 +37,7 @@ func Again(there, here []claim.Outcome) *doc.Document {
 // judged are the verdicts that results have on claims, and none, in the order in which a reader needs them.
 var judged = []claim.Verdict{claim.Holds, claim.Fails, claim.Undecided, claim.Untestable}
 
-// stills lists what still says, what holds here first.
+// stills lists what still can say, with what holds here first.
 func stills() (all []string) {
 	for _, here := range judged {
 		for _, there := range judged {

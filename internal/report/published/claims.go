@@ -27,8 +27,8 @@ func ClaimSection(outcomes []claim.Outcome) doc.Section {
 		About: verdicts(outcomes), Tables: []doc.Table{t}, Notes: append(claimNotes(outcomes), claimFootnote()), Data: outcomes}
 }
 
-// claimColumns has a row for each claim, which an untestable one and one of a single test fill. Several tests have a row
-// each below that of their claim, with their own verdicts.
+// claimColumns has a row for each claim. It also holds the only test of a claim, or says that there can be none; of
+// several tests, each has a row below it, with its own verdict.
 func claimColumns(outcomes []claim.Outcome) []doc.Filled {
 	cs := []doc.Filled{
 		{Column: doc.Column{Head: say("claim"), Left: true, Whole: true, Keep: 9}}, // readers copy the name

@@ -64,7 +64,7 @@ type terminal struct {
 	brief bool // of notes, only what fits two lines
 }
 
-// blank parts what follows from what precedes it.
+// blank separates what follows from what precedes it.
 func (t terminal) blank() {
 	if t.Len() > 0 {
 		fmt.Fprintln(t)

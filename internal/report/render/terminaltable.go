@@ -15,7 +15,7 @@ import (
 // when no column can go.
 const minName, lastName = 19, 14
 
-// leastName is to what they shrink on the narrowest terminals.
+// leastName is the length to which they shrink on the narrowest terminals.
 const leastName = 10
 
 // longestHead is the longest head of a column that is named after a probe.

@@ -340,5 +340,5 @@ func tellsNothing(noisy []Effect, of int, noun func(string) string) string {
 	for _, n := range by.Keys {
 		names = append(names, say("%s of %s", prose.And(by.Of[n]), noun(n)))
 	}
-	return say("Too noisy to tell, for not even a doubling would have shown: %s.", prose.Alternatives(names))
+	return say("Too noisy to tell, because not even a doubling would have shown: %s.", prose.Alternatives(names))
 }

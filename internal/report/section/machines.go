@@ -63,7 +63,7 @@ func machineSection(s source) []doc.Section {
 	return []doc.Section{x}
 }
 
-// A described machine is a name and what is known of it.
+// A described machine is a name and what is known about it.
 type described struct {
 	analysis.Machine
 	facts.Facts

@@ -53,7 +53,7 @@ func unpairedMethod(p *analysis.Run) []string {
 	if p.Comparisons > 0 {
 		out = append(out,
 			say("A ratio divides the geometric mean of a network by that of %s. No block pairs them: a change of the machine between two files is part of the ratio, and the interval covers it only as far as the files of a cell differ for the same reason. "+
-				"The interval is a t interval of logarithms. Its standard error comes from the spread that all networks of the table have in common, or from that of the two networks if it is larger, because the few results of one network know their own spread badly. A network with one result has a ratio without an interval.", p.Baseline),
+				"The interval is a t interval of logarithms. Its standard error comes from the spread that all networks of the table have in common, or from that of the two networks if it is larger, because the few results of one network estimate their own spread poorly. A network with one result has a ratio without an interval.", p.Baseline),
 			say("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, prose.Trim(100*p.Confidence), prose.Trim(100*p.Each)),
 			say("~ means that the interval contains 1: these results show no difference. It does not prove that none exists."))
 	}

@@ -57,7 +57,7 @@ func pathSection(s source) []doc.Section {
 		About: say("Overhead is the bytes that encapsulation adds to every IP packet. The ceiling is the payload rate that the headers leave of the link: arithmetic, not a measurement.")}
 	if ways := s.ways(); len(ways) > mostWays {
 		if f, ok := s.wayFigure("other ways", ways[mostWays:]); ok {
-			x.Parts = []doc.Section{{ID: "paths others", Title: say("The way of a packet through the other networks"), Fold: true, Figures: []doc.Figure{f}}}
+			x.Parts = []doc.Section{{ID: "paths others", Title: say("The path of a packet through the other networks"), Fold: true, Figures: []doc.Figure{f}}}
 		}
 	}
 	return []doc.Section{x}

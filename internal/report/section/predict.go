@@ -32,7 +32,7 @@ func predictSection(s source) []doc.Section {
 			shown++
 		}
 	}
-	x.Notes = []string{say("The median of %d of %d predictions is within %.0f %% of the measured time, and so is the whole interval of %d. What is left over, the price of the path does not explain.", right, len(all), 100*near, shown)}
+	x.Notes = []string{say("The median of %d of %d predictions is within %.0f %% of the measured time, and so is the whole interval of %d. The price of the path does not explain what is left over.", right, len(all), 100*near, shown)}
 	return []doc.Section{x}
 }
 

@@ -96,9 +96,9 @@ func elsewhere(r settings.Result) []string {
 		return []string{say("The runs themselves differ by %s times, which this does not exclude: whether the settings make that cannot be known from these comparisons.", prose.Short(r.Recorded))}
 	}
 	if len(r.Unapplied) == 0 {
-		return []string{say("The lab takes over all that differs, so the difference between the runs is noise, or of something that weir does not record.")}
+		return []string{say("The lab takes over all that differs, so the difference between the runs is noise, or comes from something that weir does not record.")}
 	}
-	return []string{say("The difference between the runs is then noise, or of what was not applied, or of something that weir does not record; these runs do not tell which.")}
+	return []string{say("The difference between the runs is then noise, or comes from what was not applied or from something that weir does not record; these runs do not tell which.")}
 }
 
 // settingsRuns lists the comparisons.

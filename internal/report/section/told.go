@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// kernelTold says what the kernel told.
+// kernelTold says what the kernel reported.
 func kernelTold(t analysis.Told) string {
 	switch t.What + " " + t.State {
 	case evidence.OfDevice + " " + evidence.Up:
@@ -40,7 +40,7 @@ func kernelTold(t analysis.Told) string {
 	return say("%s lost the address %s (%s)", t.In, t.To, t.Dev)
 }
 
-// told is a table of what the kernel told while an event happened, in order of time.
+// told is a table of what the kernel reported while an event happened, in order of time.
 func (s source) told(id string, all []analysis.Downtime) (out []doc.Table) {
 	type row struct {
 		analysis.Told
@@ -57,17 +57,17 @@ func (s source) told(id string, all []analysis.Downtime) (out []doc.Table) {
 		t := doc.Tabulate(id+" told "+event,
 			doc.Names("network", rows, func(r row) string { return r.network }),
 			doc.Numbers("since the event", "s", 9, rows, func(r row) (float64, bool) { return r.At, true }),
-			doc.Layout(doc.Column{Head: say("what the kernel told"), Left: true, Keep: 9}, rows, func(r row) doc.Cell { return doc.Cell{Text: kernelTold(r.Told)} }),
+			doc.Layout(doc.Column{Head: say("what the kernel reported"), Left: true, Keep: 9}, rows, func(r row) doc.Cell { return doc.Cell{Text: kernelTold(r.Told)} }),
 			doc.Layout(doc.Column{Head: say("trials"), Keep: 8}, rows, func(r row) doc.Cell {
 				return doc.Cell{Text: prose.Trim(float64(r.Trials)), Value: doc.Number(float64(r.Trials))}
 			})).Named(s.p.Baseline)
-		t.Title, t.In = say("What the kernel told during %s", event), []doc.Medium{doc.Page, doc.Markdown}
+		t.Title, t.In = say("What the kernel reported during %s", event), []doc.Medium{doc.Page, doc.Markdown}
 		out = append(out, t)
 	}
 	return out
 }
 
-// reasons tells what the kernel told when traffic flowed again.
+// reasons tells what the kernel reported when traffic flowed again.
 func (s source) reasons(all []analysis.Downtime) (out []string) {
 	var by doc.Groups[string, analysis.Downtime]
 	for _, d := range all {
@@ -101,15 +101,15 @@ func (s source) notices(all []analysis.Downtime) (out []string) {
 		return times
 	}
 	if times := within(func(d analysis.Downtime) stat.Interval { return d.Noticed }); times != nil {
-		out = append(out, say("After it began, a kernel told of other routes or rules %s.", prose.And(times)))
+		out = append(out, say("After it began, a kernel reported other routes or rules %s.", prose.And(times)))
 	}
 	if times := within(func(d analysis.Downtime) stat.Interval { return d.UndoNoticed }); times != nil {
-		out = append(out, say("After it was undone, a kernel told of other routes or rules %s.", prose.And(times)))
+		out = append(out, say("After it was undone, a kernel reported other routes or rules %s.", prose.And(times)))
 	}
 	return out
 }
 
-// passes tells what came through an event that was to stop it.
+// passes tells what came through an event that should have stopped it.
 func (s source) passes(all []analysis.Downtime) (out []string) {
 	var none, some []string
 	trials := 0
@@ -123,7 +123,7 @@ func (s source) passes(all []analysis.Downtime) (out []string) {
 		}
 	}
 	if some != nil {
-		out = append(out, say("Once its steps had ended, and nothing was to pass, requests that were sent then were still answered: %s.", prose.And(some)))
+		out = append(out, say("Once its steps had ended and nothing should have passed, requests sent then were still answered: %s.", prose.And(some)))
 	}
 	if none != nil {
 		out = append(out, say("Once its steps had ended, nothing passed over %s in %s.", prose.And(none), prose.Count(trials, "trial")))

@@ -43,7 +43,7 @@ func (s source) wayFigure(id string, networks []string) (doc.Figure, bool) {
 		return doc.Figure{}, false
 	}
 	v.Alt = say("%s.", prose.Alternatives(alt))
-	f := doc.Figure{ID: id, Caption: say("The way of a packet, from the sender to the receiver"), Chart: v}
+	f := doc.Figure{ID: id, Caption: say("The path of a packet, from the sender to the receiver"), Chart: v}
 	if slices.ContainsFunc(s.Traces, func(t packettrace.Trace) bool { return len(t.Request.Hops) > 0 }) {
 		f.Note = say("Times below devices are medians of traced requests.")
 	}
@@ -76,7 +76,7 @@ func (s source) seenOn(network string) (all []analysis.Observed) {
 	return nil
 }
 
-// strip is the way through one network; false if no trial saw a device of it.
+// strip is the path through one network; false if no trial saw a device of it.
 func (s source) strip(network string) (out chart.Strip, seen bool) {
 	out = chart.Strip{Name: network, Color: s.color(network), Sums: s.sums(network)}
 	all := s.seenOn(network)
@@ -174,7 +174,8 @@ func samePath(a, b []evidence.Hop) bool {
 	return slices.EqualFunc(a, b, equal) || slices.EqualFunc(a, back, equal)
 }
 
-// sums are what was measured of a network's whole way. A number that depends on a condition is none of the network alone.
+// sums are what was measured of a network's whole path. A number that depends on a condition does not describe the
+// network alone.
 func (s source) sums(network string) string {
 	var parts []string
 	counted := false

@@ -74,13 +74,13 @@ func bisected(o *bisect.Outcome) (out []string) {
 	case o.Nodes != nil && o.Verdict == bisect.None:
 		return []string{say("No: they differ by less than %s (probability %s).", prose.Percent(o.Least), p)}
 	case o.Nodes != nil && o.Verdict == bisect.Open:
-		return []string{say("Not decided after %s: that they differ by %s or more has a probability of %s.", prose.Count(len(o.Steps), "comparison"), prose.Percent(o.Least), percent(1-o.NoChange))}
+		return []string{say("Not decided after %s: the probability that they differ by %s or more is %s.", prose.Count(len(o.Steps), "comparison"), prose.Percent(o.Least), percent(1-o.NoChange))}
 	case o.Nodes != nil:
 		out = append(out, say("Yes (probability %s): measured between %s, and between %s.", p, prose.List(o.Nodes.Groups[1].Names), prose.List(o.Nodes.Groups[0].Names)))
 	case o.Verdict == bisect.None:
 		return []string{say("None found: no %s of %d, %s to %s, changes it by %s or more (probability %s).", one, n, o.Name(o.Good), o.Name(o.Bad), prose.Percent(o.Least), p)}
 	case o.Verdict == bisect.Open && o.First == "":
-		return []string{say("Not decided after %s: that none of %d %s changes it by %s or more has a probability of %s.", prose.Count(len(o.Steps), "comparison"), n, many, prose.Percent(o.Least), p)}
+		return []string{say("Not decided after %s: the probability that none of %d %s changes it by %s or more is %s.", prose.Count(len(o.Steps), "comparison"), n, many, prose.Percent(o.Least), p)}
 	case o.Verdict == bisect.Open:
 		out = append(out, say("Not decided after %s. The most probable %s is %s, with a probability of %s.", prose.Count(len(o.Steps), "comparison"), one, named(o, o.Last), p))
 	case o.First == o.Last:
@@ -239,7 +239,7 @@ func Nodes(page *doc.Document, o *bisect.Outcome, conditions [2]map[string][]byt
 	}
 	text := say("The runs recorded no fact in which these nodes differ.")
 	if differ.Tables != nil || differ.Parts != nil {
-		text = say("What else differs between these nodes is below; which of it is the cause, this comparison does not show.")
+		text = say("What else differs between these nodes is below; this comparison does not show which of it is the cause.")
 	}
 	page.Answer = append(page.Answer, text)
 	page.Sections[0].Lines = append(page.Sections[0].Lines, doc.Line{Text: text})
@@ -250,15 +250,15 @@ func howSure(o *bisect.Outcome) doc.Section {
 	one, many := among(o)
 	if o.Nodes != nil {
 		return doc.Section{ID: "method", Title: say("How sure this is"), Notes: []string{
-			say("Before the first comparison, that the groups differ has a probability of 50 %; small differences are more probable than large ones."),
+			say("Before the first comparison, the probability that the groups differ is 50 %; small differences are more probable than large ones."),
 			say("The error of a comparison is that of the mean of its pairs, and a spread between comparisons: 1 % is expected, and the comparisons correct it."),
-			say("It is about the nodes that were measured. That others with the same label are alike is not shown."),
+			say("The answer holds for the nodes that were measured. It does not show that others with the same label are like them."),
 			say("Differences below %s count as none.", prose.Percent(o.Least)),
 		}}
 	}
 	return doc.Section{ID: "method", Title: say("How sure this is"), Notes: []string{
 		say("Before the first comparison, no change has a probability of 50 %%, and each %s an equal part of the rest; small changes are more probable than large ones.", one),
-		say("One %s is taken to make the whole change. Several smaller changes can each be missed, or the largest is blamed.", one),
+		say("One %s is assumed to make the whole change. Several smaller changes can each be missed, or the largest is blamed.", one),
 		say("The error of a comparison is that of its paired ratio, and a spread between runs: 1 % is expected, and the comparisons correct it."),
 		say("The search ends at a probability of %s, and blames a %s only after it is compared with the one before. Where the above holds, at most %s of blamed %s are wrong.",
 			prose.Percent(o.Certainty), one, prose.Percent(1-o.Certainty), many),

@@ -288,7 +288,7 @@ func (s several) budget() doc.Section {
 func (s several) method() doc.Section {
 	return doc.Section{ID: "method", Title: say("Method"), In: doc.Full, Notes: []string{
 		say("Each run divides every block by %s of the same block. A pooled ratio treats the logarithms of the runs' ratios as a random sample: differences between runs count as uncertainty.", s.divides()),
-		say("The spread between runs is Paule and Mandel's estimate, moved towards what weir expects of runs (5 %%) and what the other ratios show; the interval is Hartung and Knapp's. All ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", prose.Trim(100*s.p.Confidence), prose.Trim(100*s.p.Each)),
+		say("The spread between runs is Paule and Mandel's estimate, moved toward what weir expects of runs (5 %%) and what the other ratios show; the interval is Hartung and Knapp's. All ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", prose.Trim(100*s.p.Confidence), prose.Trim(100*s.p.Each)),
 		say("Next run is the prediction interval of one more run of this kind, with 95 % confidence by itself; it needs four runs."),
 		say("~ means that the interval contains 1: these runs show no difference. A value is the geometric mean of the medians of the runs."),
 		say("Runs that follow each other at once can share a state of the machine. Runs spaced over hours cover more."),
