@@ -29,7 +29,8 @@ type Downtime struct {
 	Cell         // Levels without the event
 	Event string `json:"event"` // NoEvent: nothing happened
 	Of    int    `json:"of"`    // trials that count
-	// Limit is the longest gap between arrivals that is no outage: 1 ms, or three intervals of a slow probe.
+	// Limit is the longest gap between arrivals that is not an outage: 1 ms, or three intervals of a slow
+	// probe.
 	Limit float64 `json:"limit"`
 	// Stopped counts the trials in which traffic stopped for longer than that, and Open those in which it did not
 	// flow again before the window ended: the outages of the latter are at least as long as what was seen of

@@ -82,7 +82,6 @@ func (c *cell) add(block int, x cost) {
 	c.by[block] = cost{m.sender + (x.sender-m.sender)/n, m.receiver + (x.receiver-m.receiver)/n, m.rate + (x.rate-m.rate)/n}
 }
 
-// of returns the costs of an end.
 func (c cost) of(end string) float64 {
 	if end == Receiver {
 		return c.receiver

@@ -176,7 +176,6 @@ func (l *ladder) add(rule string, at int, lost, of float64, verb, why lang.Text)
 	l.gaps = append(l.gaps, gap{rule, hop.In + " " + hop.Dev, at, lost, of, verb, why, hop, need, false, false})
 }
 
-// last returns the gap that was added last.
 func (l *ladder) last() *gap { return &l.gaps[len(l.gaps)-1] }
 
 // queues adds what queueing disciplines dropped, except by the study's own loss between hosts.

@@ -57,7 +57,7 @@ func (p service) finding(run *analysis.Run, r *analysis.Row) Finding {
 		}
 		return beyond(o), path
 	})
-	whole := machineCost[r.Own.Name] // of the machine: the program is no thread of the engine
+	whole := machineCost[r.Own.Name] // of the machine: the program is not a thread of the engine
 	switch kernel := inKernel[r.Network]; {
 	case kernel == "":
 	case whole == "" || part.N == 0:

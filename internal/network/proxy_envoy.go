@@ -88,7 +88,7 @@ func envoyConnects(protocol string) object {
 	return envoyTLS("Upstream", protocol, object{"sni": plan.IdentityName})
 }
 
-// envoyTLS is TLS 1.3 alone, with a certificate that both ends show.
+// envoyTLS is only TLS 1.3, with a certificate that both ends show.
 func envoyTLS(end, protocol string, settings object) object {
 	const version = "TLSv1_3"
 	pem := object{"filename": plan.Dir + "/" + proxyPEM}

@@ -149,7 +149,7 @@ func (l *loop) measure() (float64, error) {
 		begin := threadTime()
 		err := l.pass(message)
 		switch {
-		case errors.Is(err, unix.EAGAIN): // a datagram was lost, and its block is no measurement
+		case errors.Is(err, unix.EAGAIN): // a datagram was lost, so its block does not count
 		case err != nil:
 			return 0, fmt.Errorf("cost of an event: %w", err)
 		default:

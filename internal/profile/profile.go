@@ -60,7 +60,6 @@ func Join(a, b *Profile, same bool) *Profile {
 	return &Profile{a.Duration, a.Period, all}
 }
 
-// process returns the outermost frame.
 func (s Stack) process() string { return s.Frames[0] }
 
 // maxSize bounds an unpacked file, bytes: 2 s of two CPUs take 25 kB.

@@ -227,7 +227,7 @@ func (c *collector) add(s sample) {
 	frames := []string{process}
 	for i, at := range slices.Backward(s.calls) {
 		if i > 0 {
-			at-- // a call returns behind itself, which can be in the next function
+			at-- // a call returns past itself, which can be in the next function
 		}
 		if name := c.symbols.name(at); name != "" {
 			frames = append(frames, name)

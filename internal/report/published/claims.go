@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// Claims is the report of published figures alone.
+// Claims is the report of only the published figures.
 func Claims(outcomes []claim.Outcome) *doc.Document {
 	x := ClaimSection(outcomes)
 	x.Title = "" // the only section needs no title

@@ -30,7 +30,7 @@ func Text(w io.Writer, d *doc.Document, width int) error {
 	})
 }
 
-// Brief writes the answer alone, all of which fits a small screen. Color marks what is better and what is worse.
+// Brief writes only the answer, all of which fits a small screen. Color marks what is better and what is worse.
 func Brief(w io.Writer, d *doc.Document, width int, color bool) error {
 	return write(w, d, width, color, nil)
 }

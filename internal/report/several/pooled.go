@@ -284,7 +284,6 @@ func (s several) budget() doc.Section {
 	return x
 }
 
-// method explains the numbers.
 func (s several) method() doc.Section {
 	return doc.Section{ID: "method", Title: say("Method"), In: doc.Full, Notes: []string{
 		say("Each run divides every block by %s of the same block. A pooled ratio treats the logarithms of the runs' ratios as a random sample: differences between runs count as uncertainty.", s.divides()),
