@@ -208,8 +208,7 @@ var (
 	DelayBusy        = define("delay.busy", "1", Neither, "CPU of the delay program", "延迟程序的 CPU", "Share of one CPU that the emulator's thread used.")
 )
 
-// An event within a trial, and how the outage that it caused relates to it. The clock is that of the
-// machine.
+// An event within a trial, and how the outage that it caused relates to it. The clock is that of the machine.
 var (
 	EventLasted = define("event.lasted", "s", Neither, "duration of the event", "事件持续时间", "From the start of the event until it was undone.")
 	OutageDelay = define("outage.delay", "s", Neither, "time to the outage", "中断前的时间", "From the start of the event until the last arrival before the outage.")

@@ -13,7 +13,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A bucket counts the responses of the bucket that begins at a time, ns.
+// A bucket of a histogram begins at a time, ns, and has a count of responses.
 type bucket struct{ time, count int64 }
 
 // A decoder reads the histograms of many trials like hdrhistogram.DecodePacked, but without its 60 kB of garbage for

@@ -41,8 +41,7 @@ const (
 	mostTold = 20
 )
 
-// told returns the changes that the kernel reported in at least half of the trials, in order of
-// time.
+// told returns the changes that the kernel reported in at least half of the trials, in order of time.
 func told(all []Observed) (out []Told) {
 	type times struct{ at, resumed []float64 }
 	seen := map[Told]*times{}

@@ -31,8 +31,7 @@ const (
 	// leastGap is the least ratio of two neighboring readings between which there is a gap: all readings of one
 	// distance are within 1.6 of each other, and the two distances differ by 4 to 5 (ADR 60).
 	leastGap = 1.5
-	// leastSide is the least share of readings on either side of the gap: a program on one of the CPUs delays
-	// some readings.
+	// leastSide is the least share of readings on either side of the gap: a program on one of the CPUs delays some readings.
 	leastSide = 0.05
 )
 
@@ -129,8 +128,7 @@ func (c *Cores) saw(r *record.Result) coreDistance {
 	return coresMoved
 }
 
-// WereFar reports whether the CPUs were far apart in a trial; ok is false if they moved, or the run has only one
-// distance.
+// WereFar reports whether the CPUs were far apart in a trial; ok is false if they moved, or the run has only one distance.
 func (c *Cores) WereFar(r *record.Result) (far, ok bool) {
 	d := c.saw(r)
 	return d == coresFar, d == coresNear || d == coresFar

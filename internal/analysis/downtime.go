@@ -29,12 +29,10 @@ type Downtime struct {
 	Cell         // Levels without the event
 	Event string `json:"event"` // NoEvent: nothing happened
 	Of    int    `json:"of"`    // trials that count
-	// Limit is the longest gap between arrivals that is not an outage: 1 ms, or three intervals of a slow
-	// probe.
+	// Limit is the longest gap between arrivals that is not an outage: 1 ms, or three intervals of a slow probe.
 	Limit float64 `json:"limit"`
 	// Stopped counts the trials in which traffic stopped for longer than that, and Open those in which it did not
-	// flow again before the window ended: the outages of the latter are at least as long as what was seen of
-	// them.
+	// flow again before the window ended: the outages of the latter are at least as long as what was seen of them.
 	Stopped int `json:"stopped"`
 	Open    int `json:"open,omitempty"`
 	// Outage is the median of the longest outage of each trial, 0 in those without one, and Worst the longest of all.

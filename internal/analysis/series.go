@@ -58,8 +58,7 @@ func (s Series) perBlock(of func([]float64) float64) (out []float64) {
 
 func (s Series) medians() []float64 { return s.perBlock(stat.Middle) }
 
-// at returns the values at those of the slots that the series has. A slot whose distance is unknown matches every
-// distance.
+// at returns the values at those of the slots that the series has. A slot whose distance is unknown matches every distance.
 func (s Series) at(slots []slot) (out Series) {
 	if slices.Equal(s.slots, slots) { // mostly: every trial of a cell has the same values
 		return s

@@ -39,8 +39,8 @@ func (f *field) compare() {
 	}
 }
 
-// oneWay is how much farther from 1 than the ratio of both directions that of one must be if the other does not share
-// the cause: it is twice as far if the other direction is like those of other machines.
+// A machine is slow in one direction only if the ratio of that direction is more than oneWay times as far from 1 as
+// that of both: it is twice as far if the other direction is like those of other machines.
 const oneWay = 1.5
 
 // worst returns the role in which a host is worst, of those in which it is not slow already, and its ratio.

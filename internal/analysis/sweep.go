@@ -14,8 +14,7 @@ type Sweep struct {
 	Tables []Table
 }
 
-// Sweeps returns the tables of each probe along its numeric factor with the most levels, if it has at least the
-// given number.
+// Sweeps returns the tables of each probe along its numeric factor with the most levels, if it has at least the given number.
 func (r *Run) Sweeps(least int) []Sweep {
 	var out []Sweep
 	for i := 0; i < len(r.Tables); {

@@ -10,8 +10,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// mostWays is the most directions in which a run is judged separately: each is an analysis of its
-// own.
+// mostWays is the most directions in which a run is judged separately: each is an analysis of its own.
 const mostWays = 12
 
 // A way is one direction between two hosts.

@@ -15,8 +15,7 @@ type Busy struct {
 	PerUnit float64 `json:"perUnit"` // s of its CPU's time
 }
 
-// leastBusy is the share of a CPU below which a thread is not a part of the path that could limit
-// it.
+// leastBusy is the share of a CPU below which a thread is not a part of the path that could limit it.
 const leastBusy = 0.02
 
 // limit finds the thread that limits the network, and the next one.

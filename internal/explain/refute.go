@@ -131,8 +131,7 @@ func Precision(t finding.Test) float64 {
 }
 
 // Deciding yields the ratio of a refuting run on which its verdict rests: only that one must be precise. A ratio
-// whose interval has no spread, as of losses that the fix removes, is precise; one of too few pairs for an interval
-// is not.
+// whose interval has no spread, as of losses that the fix removes, is precise; one of too few pairs for an interval is not.
 func Deciding(run *analysis.Run) iter.Seq2[stat.Interval, float64] {
 	return func(yield func(stat.Interval, float64) bool) {
 		for _, c := range run.Contrasts[:min(1, len(run.Contrasts))] {

@@ -13,8 +13,7 @@ import (
 )
 
 // For root, OwnPath splits path, a list of directories, into those that it keeps and those in which another user
-// can put a program. Other users' paths stay as they are: a program that they run can do nothing that they
-// cannot.
+// can put a program. Other users' paths stay as they are: a program that they run can do nothing that they cannot.
 func OwnPath(path string) (kept string, foreign []string) {
 	dirs, foreign := safeDirs(filepath.SplitList(path))
 	if len(foreign) == 0 {

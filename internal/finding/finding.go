@@ -98,8 +98,7 @@ type Rule struct {
 	Title string
 	Doc   string // how the rule decides, and why
 	Check func(*analysis.Run) []Finding
-	// lossy replaces Check in rules about what a row's trials lost: that takes long to find, so these rules share
-	// it.
+	// lossy replaces Check in rules about what a row's trials lost: that takes long to find, so these rules share it.
 	lossy func(*analysis.Table, *analysis.Row, losses) []Finding
 }
 

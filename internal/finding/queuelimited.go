@@ -23,8 +23,7 @@ const (
 	reached = 0.5
 	// nearly is that share where no baseline shows that more would pass.
 	nearly = 0.8
-	// exceeded is the largest multiple of a rate without a burst that a stream carries which it
-	// limits.
+	// A rate without a burst does not limit a stream that carries more than exceeded times as much.
 	exceeded = 1.1
 )
 

@@ -17,8 +17,7 @@ var errAdopted = errors.New("rps: a container engine makes the pods' network nam
 // of a CPU anyway, and RPS only chooses another CPU; tunnels and bridges, which have the mask too, need
 // another pass through a backlog.
 //
-// A guest's device is in the guest's kernel, which this mask does not concern. Its TAP device is in
-// the host's.
+// A guest's device is in the guest's kernel, which this mask does not concern. Its TAP device is in the host's.
 func rps(t topo.Topology, p plan.Plan) ([]plan.Step, error) {
 	if t.RPS == topo.RPSOff {
 		return nil, nil

@@ -18,8 +18,7 @@ type Event struct {
 	For  time.Duration // how long after Do began Undo begins; 0: when the window has ended
 	// Networks limits it to these of a study; none: all.
 	Networks []string
-	// Traffic is what the event is meant to do to it, besides stopping it for a while: Moves, Stops, or
-	// nothing.
+	// Traffic is what the event is meant to do to it, besides stopping it for a while: Moves, Stops, or nothing.
 	Traffic string
 }
 
