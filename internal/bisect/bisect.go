@@ -1,8 +1,8 @@
-// Package bisect finds which of many commits changed a measured value, from paired comparisons that err: the
-// probability of every commit, where the next comparison tells most, and when to stop.
+// Package bisect finds which of many commits changed a measured value, from paired comparisons that can be wrong. It
+// computes the probability of every commit, which comparison to make next, and when to stop.
 //
-// It must not know what a commit is, or measure. Candidates are numbered from 0, the good one, to N, the bad one; the
-// change came with one of 1 to N, or there is none.
+// It must not know what a commit is, or measure. Candidates are numbered from 0, the good one, to N, the bad one. One
+// of the candidates 1 to N made the change, or none did.
 package bisect
 
 import (
@@ -19,7 +19,8 @@ type Comparison struct {
 	DF          float64 // of SE
 }
 
-// Of returns the comparison that a ratio other ÷ base stands for; false if the ratio has no interval, as of too few pairs.
+// Of returns the comparison for a ratio other ÷ base; false if the ratio has no interval, for example because there are
+// too few pairs.
 func Of(base, other int, ratio stat.Interval) (Comparison, bool) {
 	c := Comparison{base, other, math.Log(ratio.Center), ratio.LogSE(), ratio.DF}
 	if c.SE == 0 {
@@ -28,7 +29,7 @@ func Of(base, other int, ratio stat.Interval) (Comparison, bool) {
 	return c, ratio.Bounded() && ratio.Center > 0 && !math.IsInf(c.Log, 0)
 }
 
-// none is the prior probability that no commit changed anything: who asks has seen a change, or has not.
+// none is the prior probability that no commit changed anything: the user may have seen a change, or not.
 const none = 0.5
 
 // A state is one size of the change, and one spread between runs.
@@ -42,16 +43,17 @@ type Search struct {
 	logs     [][]float64 // by commit, 0 for none, and state
 	skipped  []bool      // by candidate
 	compared map[[2]int]bool
-	p        []float64 // Posterior; nil after what changes it
+	p        []float64 // cache of Posterior; nil if out of date
 }
 
-// usualTau is the spread that is expected of the ratio of two builds of one program in networks of one kind, beyond its
-// error within a run: builds differ in their layout and runs in the state of the machine. It counts like two runs.
+// usualTau is the expected spread of the ratio of two builds of one program in networks of one kind, beyond its error
+// within a run: builds differ in their layout, and runs in the state of the machine. It counts like two runs.
 const usualTau = 0.01
 
 // New begins a search among n commits, 1 or more, for a change of at least the share least, such as 0.025. All commits
-// are equally probable. Sizes reach from least to a factor of 10, up and down, and one of half the size is twice as
-// probable, on a logarithmic scale: that there is none must be shown against small changes. Smaller ones count as none.
+// are equally probable. Changes reach from least to a factor of 10, up and down; on a logarithmic scale, a change of
+// half the size is twice as probable, because "no change" must be shown against small changes. Changes smaller than
+// least count as none.
 func New(n int, least float64) *Search {
 	s := &Search{n: n, least: math.Log1p(least), skipped: make([]bool, n+1), compared: map[[2]int]bool{}}
 	const sizes = 24
@@ -78,8 +80,8 @@ func New(n int, least float64) *Search {
 	return s
 }
 
-// Add learns from a comparison. Ratios that are all alike can hide what is smaller than a step of the values, so their
-// error is taken to be the smallest change to find.
+// Add learns from a comparison. Ratios that are all equal can hide a change smaller than one step of the values, so Add
+// takes the smallest change to find as their error.
 func (s *Search) Add(c Comparison) {
 	s.compared[[2]int{c.Base, c.Other}], s.p = true, nil
 	df := math.Max(c.DF, 2)
@@ -102,10 +104,11 @@ func (s *Search) Add(c Comparison) {
 // logT is the logarithm of Student's density, without its constant.
 func logT(t, df float64) float64 { return -(df + 1) / 2 * math.Log1p(t*t/df) }
 
-// Skip says that a candidate cannot be measured. Its commit is then told from the next only together with it.
+// Skip says that a candidate cannot be measured. The search then cannot tell its commit from the next one.
 func (s *Search) Skip(candidate int) { s.skipped[candidate] = true }
 
-// Posterior returns the probability of every commit from 1 on; the first is that of none. The caller must not change it.
+// Posterior returns the probability of no change, followed by that of each commit from 1 on. The caller must not change
+// it.
 func (s *Search) Posterior() []float64 {
 	if s.p != nil {
 		return s.p
@@ -131,12 +134,12 @@ func (s *Search) Posterior() []float64 {
 	return p
 }
 
-// A Verdict is what the comparisons say. The change came with one of the commits First to Last, which are more than one
-// if those before Last cannot be measured; both are 0 for no change.
+// A Verdict is the answer that the comparisons give. One of the commits First to Last made the change. They are more
+// than one if those before Last cannot be measured. Both are 0 for no change.
 type Verdict struct {
 	First, Last int
 	P           float64 // its probability
-	Confirmed   bool    // the last candidate before First and Last were compared with each other; true for no change
+	Confirmed   bool    // the last candidate before First was compared with Last; true for no change
 }
 
 // Verdict returns the most probable answer.
@@ -155,10 +158,10 @@ func (s *Search) Verdict() Verdict {
 	return best
 }
 
-// Next returns the two candidates whose comparison tells most: those between which the change lies with a probability
-// nearest to one half, because the error is the same everywhere (M. Horstein, IEEE Transactions on Information Theory 9,
-// 1963). A verdict is done when it is as certain as asked and its own two candidates have been compared, which can
-// still refute it.
+// Next returns the two candidates whose comparison tells the most. The error is the same everywhere, so these are the two
+// between which the change lies with a probability nearest to one half (M. Horstein, IEEE Transactions on Information
+// Theory 9, 1963). The search is done when the verdict is as certain as asked and the verdict's own two candidates have
+// been compared, since that comparison can still refute it.
 func (s *Search) Next(certainty float64) (base, other int, done bool) {
 	v := s.Verdict()
 	if v.P >= certainty {

@@ -19,9 +19,9 @@ const (
 	None  = "none"  // no commit changed the value by Least or more
 )
 
-// An Outcome is what is known of a search among commits of a repository, or among kernels or between two groups of nodes,
-// which then stand for commits: a kernel's hash is the SHA-256 of its image, and its subject the path; a group's hash is the
-// label of its nodes, and its subject their names.
+// An Outcome is what is known about a search among commits of a repository, among kernels, or between two groups of
+// nodes. Kernels and groups stand for commits: a kernel's hash is the SHA-256 of its image, and its subject the path; a
+// group's hash is the label of its nodes, and its subject their names.
 type Outcome struct {
 	Format    int      `json:"format"`
 	Repo      string   `json:"repo"` // path; "" of kernels
@@ -37,7 +37,8 @@ type Outcome struct {
 
 	Verdict string  `json:"verdict"` // open, found or none
 	P       float64 `json:"p"`       // probability of the verdict; while open, of the most probable one
-	// First and Last bound the commits of which one made the change: hashes, equal for a single one; absent without.
+	// First and Last bound the commits, one of which made the change: hashes, equal for a single commit; absent if there
+	// is none.
 	First string `json:"first,omitempty"`
 	Last  string `json:"last,omitempty"`
 	// Change is Last ÷ the candidate before First, in the run of these two.
@@ -51,7 +52,7 @@ type Outcome struct {
 	Steps    []Step   `json:"steps"`    // comparisons in their order
 }
 
-// A Commit is one that can have made the change.
+// A Commit is one of the commits that can have made the change.
 type Commit struct {
 	Hash    string  `json:"hash"`
 	Subject string  `json:"subject"`
@@ -101,7 +102,7 @@ func (o *Outcome) Pairs() int {
 	return 0
 }
 
-// A Step is one comparison, with what was known after it.
+// A Step is one comparison, and what was known after it.
 type Step struct {
 	Base  string        `json:"base"`  // hash
 	Other string        `json:"other"` // hash
@@ -114,7 +115,7 @@ type Step struct {
 	Posterior []float64 `json:"posterior"`
 }
 
-// Candidate returns the number of a commit in a Search, 0 for Good; -1 if it is none of the outcome's.
+// Candidate returns the number of a commit in a Search, 0 for Good; -1 if the outcome does not have it.
 func (o *Outcome) Candidate(hash string) int {
 	for i := range len(o.Commits) + 1 {
 		if o.Hash(i) == hash {
@@ -151,10 +152,10 @@ func (o *Outcome) Name(hash string) string {
 	return name
 }
 
-// File is a candidate's name in those of files.
+// File is a candidate's name in file names.
 func (o *Outcome) File(hash string) string { return strings.ReplaceAll(o.Name(hash), "/", "_") }
 
-// RunDir is where the run of a candidate in a pair is, from 1 on, below the directory of its comparison.
+// RunDir returns where the run of a candidate is in a pair, numbered from 1, below the directory of its comparison.
 func (o *Outcome) RunDir(pair int, hash string) string {
 	return fmt.Sprintf("%02d-%s", pair, o.File(hash))
 }
@@ -167,7 +168,7 @@ func (o *Outcome) Hash(candidate int) string {
 	return o.Commits[candidate-1].Hash
 }
 
-// Search returns the search that o has come to.
+// Search returns the state that the search of o has reached.
 func (o *Outcome) Search() *Search {
 	s := New(len(o.Commits), o.Least)
 	for i, c := range o.Commits {
@@ -183,7 +184,7 @@ func (o *Outcome) Search() *Search {
 	return s
 }
 
-// Settle writes down what s says; done is that of Next.
+// Settle stores the verdict of s; done is the result of Next.
 func (o *Outcome) Settle(s *Search, done bool) {
 	p, v := s.Posterior(), s.Verdict()
 	o.NoChange = p[0]
@@ -206,7 +207,7 @@ func (o *Outcome) Settle(s *Search, done bool) {
 		o.Verdict = Found
 	}
 	o.First, o.Last = o.Hash(v.First), o.Hash(v.Last)
-	for _, step := range o.Steps { // of several, the last
+	for _, step := range o.Steps { // if there are several, the last counts
 		if step.Base == o.Hash(v.First-1) && step.Other == o.Last {
 			o.Change = step.Ratio
 		}
@@ -214,7 +215,7 @@ func (o *Outcome) Settle(s *Search, done bool) {
 }
 
 // Partly reports whether the blamed commits explain less or more than the whole change from Good to Bad: the two ratios
-// are further apart than their errors let expect in one search of twenty, as where several commits changed the value.
+// are more than two standard errors apart, for example because several commits changed the value.
 func (o *Outcome) Partly() bool {
 	c, ok := Of(0, 1, o.Change)
 	w, also := Of(0, 1, o.Whole)

@@ -12,7 +12,7 @@ type Stage string
 const (
 	Change  Stage = "change"  // do all changes together have an effect?
 	Halves  Stage = "halves"  // in which group is it?
-	Confirm Stage = "confirm" // does the cause have it alone, and do all others without the cause lack it?
+	Confirm Stage = "confirm" // does the cause alone have it, and is it gone without the cause?
 )
 
 // A Step is comparisons to make at the same time.
@@ -24,21 +24,21 @@ type Step struct {
 
 // An Outcome is what a bisection has found.
 type Outcome struct {
-	// Kind is that of the cause; "" if none was confirmed although there is an effect.
+	// Kind is the kind of the cause; "" if none was confirmed although there is an effect.
 	Kind    Kind
 	Members []int
 	// Probability of the cause after the search, given that one or two changes, or all, are the cause.
 	Probability float64
 	Effect      Estimate // of all changes
 	Only        Estimate // of the cause alone
-	Without     Estimate // that is gone when all but the cause are made; none if the cause is all changes
+	Without     Estimate // lost when all changes but the cause are made; none if the cause is all changes
 	Alone       []Estimate
 	Comparisons int // that were made
-	Missing     int // steps at the end with a comparison that has no estimate
+	Missing     int // how many of the last steps had a comparison without an estimate
 }
 
-// Share returns the share of the effect that the cause explains, and its interval with 95 % confidence. It is the mean of what
-// the cause adds alone and what lacks without it. A cause that is all changes explains all.
+// Share returns the share of the effect that the cause explains, and its interval with 95 % confidence. It is the mean
+// of what the cause adds alone and what is missing without it. A cause that is all changes explains everything.
 func (o Outcome) Share() (share, lo, hi float64) {
 	if o.Without.SE <= 0 {
 		return 1, 1, 1
@@ -54,36 +54,37 @@ func mean(a, b Estimate) Estimate {
 }
 
 const (
-	// differs is how many standard errors away from none an effect is one. Three looks at none of it exceed that once in 30
-	// times; a confirmation follows.
+	// differs is how many standard errors from zero an effect must be. Without an effect, three looks exceed this once in
+	// 30 times; a confirmation follows.
 	differs = 2.5
-	// confirmed likewise: at most looks times attempts confirmations find an effect where none is in 5 of 100 searches.
+	// confirmed is the same for a confirmation: at most looks times attempts confirmations find an effect where there is
+	// none in 5 of 100 searches.
 	confirmed = 2.64
 	looks     = 3
 	attempts  = 4
-	// least is the share of the effect that a cause has alone, and that lacks without it.
+	// least is the smallest share of the effect that a cause must have alone, and that must be missing without it.
 	least = 0.25
 	// enough is the posterior probability at which a cause is worth a confirmation.
 	enough = 0.9
-	// certain likewise, for the statement that no one and no two changes are the cause, which no comparison confirms.
+	// certain is the same for the statement that no single change and no pair is the cause, which no comparison confirms.
 	certain = 0.99
-	// most is how many steps after each other can lack an estimate before a bisection ends.
+	// most is how many steps in a row can lack an estimate before a bisection ends.
 	most = 5
-	// slack is the standard error at least, as a share of the effect: causes are simpler than the world.
+	// slack is the smallest standard error, as a share of the effect: causes are simpler than the world.
 	slack = 0.08
 )
 
 // MaxComparisons ends a search that does not decide.
 const MaxComparisons = 60
 
-// A Bisection asks for comparisons until it knows the cause. Its zero value is of no use; see New.
+// A Bisection asks for comparisons until it knows the cause. Its zero value cannot be used; see New.
 type Bisection struct {
 	n         int
 	expected  float64
 	rng       *rand.Rand
 	search    *search
 	change    []Estimate
-	confirms  [][]Estimate // of the confirmation that goes on, by comparison
+	confirms  [][]Estimate // of the current confirmation, by comparison
 	testing   *Cause
 	attempted int
 	done      bool
@@ -119,7 +120,7 @@ func (b *Bisection) Next() (Step, bool) {
 	return Step{Confirm, compare, *b.testing}, true
 }
 
-// whole reports whether the cause that is tested is all changes: to be made on top of the others, there are none.
+// whole reports whether the tested cause is all changes. Then there are no others to make it on top of.
 func (b *Bisection) whole() bool { return len(b.testing.Members) == b.n }
 
 func (b *Bisection) differs() bool { return math.Abs(pool(b.change).z()) >= differs }
@@ -165,7 +166,7 @@ func (b *Bisection) Answer(s Step, got []Estimate) {
 	}
 }
 
-// noChange ends the bisection when the changes have no effect that was looked for.
+// noChange ends the bisection when the changes do not have the effect that it looks for.
 func (b *Bisection) noChange() {
 	e := pool(b.change)
 	small := b.expected != 0 && e.SE > 0 && math.Abs(e.Log)+differs*e.SE < math.Abs(b.expected)/2
@@ -194,7 +195,7 @@ func (b *Bisection) propose() {
 	}
 }
 
-// judge ends a confirmation that decides, and the bisection with one that confirms.
+// judge ends a confirmation that decides, and ends the bisection if the cause is confirmed.
 func (b *Bisection) judge() {
 	effect, only, without := pool(b.change), pool(b.confirms[0]), pool(b.confirms[1])
 	sign := math.Copysign(1, effect.Log)
@@ -207,7 +208,7 @@ func (b *Bisection) judge() {
 		sign*only.Log >= least*math.Abs(effect.Log) && sign*without.Log >= least*math.Abs(effect.Log)
 	last := len(b.confirms[0]) >= looks
 	c, p, kind := b.search.best()
-	if !slices.Equal(c.Members, b.testing.Members) { // these comparisons speak for the members, and others against them
+	if !slices.Equal(c.Members, b.testing.Members) { // these comparisons favor the members, and others speak against them
 		c, p, kind = *b.testing, b.out.Probability, 1
 	}
 	switch {

@@ -7,7 +7,7 @@ import (
 )
 
 // Of returns the estimate of a ratio. Its standard error is that of a normal interval as wide as the ratio's, which allows
-// for few blocks and for disturbances; a ratio without an interval is no estimate.
+// for few blocks and for disturbances; a ratio without an interval gives no estimate.
 func Of(ratio stat.Interval) Estimate {
 	if !ratio.Bounded() || ratio.Open() || !(ratio.Lo > 0) || !(ratio.Center > 0) {
 		return Estimate{}

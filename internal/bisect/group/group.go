@@ -1,5 +1,5 @@
-// Package group finds the one of many changes that explains an effect, or the two, from noisy comparisons of groups
-// of them: adaptive group testing. What can be compared is a set of the changes with another set.
+// Package group finds which one or two of many changes explain an effect, from noisy comparisons of groups of them
+// (adaptive group testing). Each comparison is between two sets of the changes.
 //
 // It must not know what a change is or how an effect is measured. It draws random numbers only from a seed that its
 // arguments give, so the same answers lead to the same questions.
@@ -13,13 +13,13 @@ import (
 // A Set says which of the changes are made.
 type Set []bool
 
-// None returns the set of none of n changes, and All that of all.
+// None returns the empty set of n changes.
 func None(n int) Set { return make(Set, n) }
 
 // All returns the set of all n changes.
 func All(n int) Set { return None(n).Without() }
 
-// Only returns the set of these of n changes.
+// Only returns the set of these members, out of n changes.
 func Only(n int, members ...int) Set {
 	s := None(n)
 	for _, m := range members {
@@ -56,7 +56,7 @@ func (c Comparison) Equal(d Comparison) bool {
 	return slices.Equal(c.From, d.From) && slices.Equal(c.To, d.To)
 }
 
-// An Estimate is the logarithm of a ratio, and its standard error. An SE of 0 is no estimate.
+// An Estimate is the logarithm of a ratio, and its standard error. An SE of 0 means no estimate.
 type Estimate struct {
 	Log float64 `json:"log"`
 	SE  float64 `json:"se"`
@@ -110,7 +110,7 @@ type Cause struct {
 	Members []int // one, or two; none for NoCause and Spread
 }
 
-// A cause is a Cause as the search stores thousands of them.
+// A cause is a Cause in the form in which the search stores thousands of them.
 type cause struct {
 	kind  Kind
 	i, j  int32
@@ -148,7 +148,7 @@ func is(b bool) float64 {
 // scale is the standard deviation of the effect before anything was measured, as a logarithm.
 const scale = 0.5
 
-// logPosterior is the logarithm of c's posterior density but for a constant that all causes share.
+// logPosterior is the logarithm of c's posterior density up to a constant that all causes share.
 func (c *cause) logPosterior() float64 {
 	a := c.vv + 1/(scale*scale)
 	return c.prior + c.vy*c.vy/(2*a) - math.Log(a*scale*scale)/2
@@ -161,7 +161,7 @@ func (c *cause) effect() float64 { return c.vy / (c.vv + 1/(scale*scale)) }
 // other come next. What no comparison has excluded stays possible.
 var priors = map[Kind]float64{NoCause: 0.1, One: 0.6, Both: 0.1, Sum: 0.1, Either: 0.05, Spread: 0.05}
 
-// MaxChanges bounds a search: the causes of two changes grow with the square.
+// MaxChanges bounds a search: the number of causes of two changes grows with the square.
 const MaxChanges = 256
 
 // causes lists every cause that n changes can have.

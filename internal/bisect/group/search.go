@@ -62,8 +62,8 @@ func (s *search) weigh() {
 	s.causes, s.weight = s.causes[:kept], s.weight[:kept]
 }
 
-// best returns the most likely members of the cause with the most likely way in which they work, and the probabilities of
-// both: that these are the members, and that they work so.
+// best returns the most likely members of the cause with the most likely way in which they work, and the probabilities
+// of both: that these are the members, and that they work in this way.
 func (s *search) best() (c Cause, members, kind float64) {
 	type who struct {
 		kind Kind // Both for all ways in which two work
@@ -118,7 +118,7 @@ func (s *search) marginal() []float64 {
 // tries is how many comparisons of each form next considers.
 const tries = 10
 
-// next returns the comparison that is expected to tell most: a group with the others, or a group with none.
+// next returns the comparison that is expected to tell the most: a group against the others, or a group against none.
 func (s *search) next(rng *rand.Rand) (best Comparison) {
 	marginal, most, effect := s.marginal(), -1.0, 0.0
 	for i := range s.causes {
@@ -166,7 +166,7 @@ func (s *search) draw(rng *rand.Rand) []int32 {
 	return nil
 }
 
-// random returns a set that has each change with probability p.
+// random returns a set that contains each change with probability p.
 func random(n int, p float64, rng *rand.Rand) Set {
 	s := None(n)
 	for i := range s {
@@ -180,7 +180,7 @@ func balanced(marginal []float64, rng *rand.Rand) Set {
 	order := rng.Perm(len(marginal))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(marginal[b], marginal[a]) })
 	half, sums := None(len(marginal)), [2]float64{}
-	for at := 0; at < len(order); at += 2 { // of two neighbors one: at random where both sides have the same so far
+	for at := 0; at < len(order); at += 2 { // one of two neighbors: at random where both sides have the same so far
 		two := order[at:min(at+2, len(order))]
 		first := rng.IntN(2)
 		if len(two) == 2 && sums[0] != sums[1] && rng.IntN(3) > 0 {
@@ -198,7 +198,7 @@ func balanced(marginal []float64, rng *rand.Rand) Set {
 	return half
 }
 
-// steps divides the effect for information: shares are multiples of a quarter, but for those of a Spread.
+// steps divides the effect for information: shares are multiples of a quarter, except those of a Spread.
 const steps = 4
 
 // information is the mutual information between the causes and the answer to a comparison, in nats, if the effect is
@@ -209,7 +209,7 @@ func (s *search) information(c Comparison, ratio float64) float64 {
 		h := &s.causes[i]
 		p[steps+int(math.Round(steps*(h.of(c.To)-h.of(c.From))))] += s.weight[i]
 	}
-	ratio = min(ratio, 12) // beyond, answers are certain
+	ratio = min(ratio, 12) // beyond this, answers are certain
 	const step, tail = 0.4, 4.0
 	information := 0.0
 	for y := -ratio - tail; y <= ratio+tail; y += step {

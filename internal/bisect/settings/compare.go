@@ -23,7 +23,8 @@ type comparison struct {
 	whole   map[string]bool // conditions that differ, of which the path shows the consequences
 }
 
-// Compare returns in what two runs differ for a network of both, and BEFORE's network without what differs and can be applied.
+// Compare returns how two runs differ in a network that both have, and BEFORE's network without the differences that
+// can be applied.
 func Compare(before, after Run, network string) (d Differences, common study.Use, err error) {
 	c := comparison{a: before, b: after, network: network, whole: map[string]bool{}}
 	u, _ := before.Study.Network(network)
@@ -105,7 +106,7 @@ func (c *comparison) facts() {
 		switch {
 		case of == facts.Paths && strings.HasPrefix(rest, c.network+" ") && c.a.Path != nil && c.b.Path != nil:
 		case of == facts.Paths:
-			c.cannot(d.Key, d.Values[0], d.Values[1], lang.T("of another network than %s, whose change weir looks for", c.network))
+			c.cannot(d.Key, d.Values[0], d.Values[1], lang.T("of a network other than %s, whose change weir looks for", c.network))
 		case of == "study":
 			c.ofStudy(rest, d)
 		case of == "found":
@@ -133,7 +134,7 @@ func (c *comparison) ofStudy(rest string, d facts.Difference) {
 		case slices.ContainsFunc(c.a.Study.Probes, func(u study.Use) bool { return strings.HasPrefix(own, u.Name+".") }):
 			c.cannot(d.Key, d.Values[0], d.Values[1], lang.T("of the measurement, which is BEFORE's in all trials"))
 		default:
-			c.cannot(d.Key, d.Values[0], d.Values[1], lang.T("of another network than %s, whose change weir looks for", c.network))
+			c.cannot(d.Key, d.Values[0], d.Values[1], lang.T("of a network other than %s, whose change weir looks for", c.network))
 		}
 		return
 	}
@@ -159,7 +160,7 @@ func ofMachine(name string) lang.Text {
 	return lang.T("a setting of the whole machine, which weir does not change: set it with sysctl(8), run the study again, and compare")
 }
 
-// reasons say by the beginning of a fact's key why a lab on this machine does not take it over.
+// reasons says, by the beginning of a fact's key, why a lab on this machine does not reproduce it.
 var reasons = []struct {
 	keys []string
 	why  lang.Text
@@ -224,8 +225,8 @@ func ofNamespace(key string) bool {
 	return false
 }
 
-// congestion is the factor of TCP's probes that chooses the congestion control of their sockets. A network namespace takes few
-// of them as its default (tcp_set_default_congestion_control, net/ipv4/tcp_cong.c), and a socket all.
+// congestion is the factor of TCP's probes that chooses the congestion control of their sockets. A network namespace
+// accepts only some of them as its default (tcp_set_default_congestion_control, net/ipv4/tcp_cong.c), a socket all.
 const (
 	congestion    = "cc"
 	congestionKey = "net.ipv4.tcp_congestion_control"
@@ -235,7 +236,8 @@ func congestionControl(before, after string) Setting {
 	return Setting{Name: congestionKey, Before: before, After: after, factor: congestion}
 }
 
-// Defaults returns the settings of a machine that differ from the kernel's defaults, as BEFORE, at places.
+// Defaults returns the settings of a machine, at these places, that differ from the kernel's defaults. The defaults are
+// BEFORE.
 func Defaults(of facts.Facts, places []string) (d Differences) {
 	for _, name := range slices.Sorted(maps.Keys(of.Settings)) {
 		s := of.Settings[name]

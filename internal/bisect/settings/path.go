@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// recall completes a setting that one study does not have by what held on the path there.
+// recall fills in the value of a side whose study does not set it: the one that held on the path there.
 func (s *Setting) recall(before, after *evidence.Settings) {
 	if len(s.from) == 0 {
 		s.Before = s.recorded(before)
@@ -113,7 +113,7 @@ func count(n *int) string {
 	return fmt.Sprint(*n)
 }
 
-// qdiscs are the queueing disciplines whose name says all: the kernel's defaults make the rest.
+// qdiscs are the queueing disciplines that their name defines: the rest is the kernel's defaults.
 var qdiscs = []string{"fq", "fq_codel", "noqueue", "pfifo", "pfifo_fast", "sfq"}
 
 // device compares one device of the path.
@@ -142,8 +142,8 @@ func (c *comparison) device(in, dev string, a, b evidence.Device) (all []change)
 	return all
 }
 
-// features compares offloads. The kernel switches some off with others (netdev_fix_features, net/core/dev.c): those that depend
-// on each other are one setting, and what follows from a feature that a study sets is none.
+// features compares offloads. The kernel switches some off with others (netdev_fix_features, net/core/dev.c). Features
+// that depend on each other are one setting, and a feature that follows from one that a study sets is not a setting.
 func (c *comparison) features(in, dev string, a, b evidence.Device) (all []change) {
 	if c.whole["offload"] || c.whole["gro"] || c.whole["nic"] {
 		return nil
@@ -162,7 +162,7 @@ func (c *comparison) features(in, dev string, a, b evidence.Device) (all []chang
 			c.cannot(c.place(in)+" "+dev+"."+f, onOff(was), onOff(is), lang.T("it can follow from another feature of the device, which a study sets"))
 		case had && has:
 			differ = append(differ, f)
-		case len(a.Features) > 0 && len(b.Features) > 0: // not of a kernel that lacks it, if the other run recorded none
+		case len(a.Features) > 0 && len(b.Features) > 0: // no difference if the other run recorded no features at all
 			c.cannot(c.place(in)+" "+dev+"."+f, known(was, had), known(is, has), lang.T("only one run's kernel has this feature"))
 		}
 	}
@@ -180,8 +180,8 @@ func (c *comparison) features(in, dev string, a, b evidence.Device) (all []chang
 	return all
 }
 
-// families joins features that depend on each other: a segmentation on checksums and scatter-gather, and the variant of TCP's
-// that mangles IDs on TCP's.
+// families joins features that depend on each other: segmentation depends on checksums and scatter-gather, and the
+// variant of TCP segmentation that mangles IDs depends on TCP segmentation.
 func families(features []string) (out [][]string) {
 	of := func(f string) string {
 		base := slices.ContainsFunc(features, func(g string) bool { return strings.HasPrefix(g, "tx-checksum") || g == "tx-scatter-gather" })

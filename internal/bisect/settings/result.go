@@ -15,11 +15,11 @@ type Result struct {
 	Recorded float64 `json:"recorded,omitempty"` // AFTER ÷ BEFORE of the runs themselves; 0 if unknown
 	Differences
 	// Kind says how the cause works: one, both (two settings have the effect only together), sum (two have a part each),
-	// either (each of two has all of it), spread (no one and no two have it), none (the lab shows no effect), open (the comparisons
+	// either (each of two has all of it), spread (no single setting and no pair has it), none (the lab shows no effect), open (the comparisons
 	// did not decide), or unapplied (nothing that differs can be applied). "" means that nothing differs.
 	Kind  string    `json:"kind"`
 	Cause []Setting `json:"cause,omitempty"`
-	// Probability is that of the cause after the search, among one setting, two, and all of them.
+	// Probability is the probability of the cause after the search, among one setting, two, and all of them.
 	Probability float64 `json:"probability,omitempty"`
 	Effect      *Ratio  `json:"effect,omitempty"`  // AFTER ÷ BEFORE in the lab
 	Only        *Ratio  `json:"only,omitempty"`    // of BEFORE with the cause ÷ BEFORE
@@ -60,7 +60,7 @@ type Pairs struct {
 	Ratio *Ratio `json:"ratio,omitempty"` // To ÷ From; nil if there is none
 }
 
-// Kinds of a Result beside those of a cause.
+// Kinds of a Result besides those of a cause.
 const (
 	Open        = "open"
 	CannotApply = "unapplied"

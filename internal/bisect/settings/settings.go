@@ -1,5 +1,6 @@
-// Package settings lists in which settings two runs differ, and says which of them a lab can take over: those become
-// steps, options or conditions of a network, of which any set can be applied. What cannot be applied keeps its reason.
+// Package settings lists the settings in which two runs differ, and says which of them a lab can reproduce: those
+// become steps, options or conditions of a network, and any set of them can be applied. The others keep the reason why
+// they cannot be applied.
 //
 // It must not measure, and it drops no difference.
 package settings
@@ -26,13 +27,13 @@ type Run struct {
 	Path *evidence.Settings
 }
 
-// A Setting is one difference that a lab can take over.
+// A Setting is one difference that a lab can reproduce.
 type Setting struct {
 	Name   string   `json:"name"`             // what is set: net.ipv4.tcp_rmem, eth0 rx-gro, mtu
 	Places []string `json:"places,omitempty"` // hosts and pods; empty for those of the whole network
 	Before string   `json:"before"`           // "" where BEFORE sets nothing: the network's own
 	After  string   `json:"after"`
-	// It is set by steps, or its values are those of one of these.
+	// Either steps set it, or it is a value of one of the following.
 	from, to   []plan.Step
 	option     string // of the network
 	condition  string
@@ -48,7 +49,7 @@ func (s Setting) String() string {
 	return s.Name + " (" + strings.Join(s.Places, ", ") + ")"
 }
 
-// An Unapplied is a difference that a lab on this machine cannot take over.
+// An Unapplied is a difference that a lab on this machine cannot reproduce.
 type Unapplied struct {
 	Key    string    `json:"key"` // as weir compare names it
 	Before string    `json:"before"`
@@ -56,7 +57,7 @@ type Unapplied struct {
 	Reason lang.Text `json:"reason"`
 }
 
-// Differences are all in which two runs differ.
+// Differences holds everything in which two runs differ.
 type Differences struct {
 	Settings  []Setting   `json:"settings"`
 	Unapplied []Unapplied `json:"unapplied"`
@@ -133,7 +134,7 @@ func (s Setting) Apply(u study.Use, after bool) study.Use {
 	return u
 }
 
-// value returns that of an option, a condition or a factor on one side.
+// value returns the value of an option, a condition or a factor on one side.
 func (s Setting) value(after bool) string {
 	if after {
 		return s.After
@@ -162,8 +163,8 @@ func with(u study.Use, option, value string, has bool) study.Use {
 	return u
 }
 
-// Variant returns the network u of BEFORE, without what differs, under the values of AFTER for the settings in set and of
-// BEFORE for the others.
+// Variant returns u, the network of BEFORE without the differences, with the values of AFTER for the settings in set
+// and of BEFORE for the others.
 func (d Differences) Variant(u study.Use, set []bool) study.Use {
 	for i, s := range d.Settings {
 		u = s.Apply(u, set[i])
@@ -243,7 +244,8 @@ func onOff(on bool) string {
 // A placed name is what a step sets, and in which place.
 type placed struct{ in, name string }
 
-// stepsOf returns what the option also of a network sets, by place and name, and the order of first ones.
+// stepsOf returns what the option "also" of a network sets, by place and name, and the order in which these first
+// occur.
 func stepsOf(u study.Use) (by map[placed][]plan.Step, order []placed, _ error) {
 	all, err := u.Also()
 	by = map[placed][]plan.Step{}

@@ -21,8 +21,8 @@ const (
 	afterName  = "after"
 )
 
-// Study returns the study of one step: BEFORE's in the lab, with a network for every set that the step compares. common is the
-// network without what differs. Comparisons that are the same are one; at says which contrast each comparison is.
+// Study returns the study of one step: BEFORE's in the lab, with a network for every set that the step compares. common
+// is the network without the differences. Equal comparisons are made once; at says which contrast each comparison is.
 func (d Differences) Study(found study.Study, common study.Use, of Cell, step group.Step) (out study.Study, at []int, _ error) {
 	out = found
 	out.Name = "bisect-" + string(step.Stage)
