@@ -53,8 +53,8 @@ func tapCommand() *cobra.Command {
 	return c
 }
 
-// samplerCommand samples the CPUs of its machine until its standard input ends, which names a window, and prints the
-// samples in it.
+// samplerCommand samples the CPUs of its machine until its standard input ends. That input names a window, and the
+// command prints the samples in it.
 func samplerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "sampler",

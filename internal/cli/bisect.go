@@ -9,7 +9,7 @@ func bisectCommand(version string) *cobra.Command {
 		Use:   "bisect commits|kernels|nodes|settings",
 		Short: "Find what made it slower: the commit, the kernel, the nodes or the setting that changed what a study measures",
 		Long: `Find what changed what a study measures. Each comparison is a run in which both sides
-alternate, and weir chooses the one that tells most.`,
+alternate, and weir chooses the one that tells the most.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return usage("missing what to search in: commits, kernels, nodes or settings; see %s --help", c.CommandPath())

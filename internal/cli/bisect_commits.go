@@ -46,11 +46,11 @@ $WEIR_PROGRAMS. Network and probe start these instead of the installed ones of t
 same name. A program called weir is the engine of the native probes.
 
 Two candidates alternate in random order within each block of one run. weir chooses
-the pair that tells most, and stops when a commit, or that there is none, has the
+the pair that tells the most, and stops when one commit, or "none of them", has the
 probability --certainty. Before a commit is blamed, it is compared with the one
 before it. Commits that do not build, or whose trials fail, are skipped: the answer
-can then be a range. Every comparison is an ordinary results directory in -o, with a
-page of all in bisect.html. Interrupted, --resume or the same
+can then be a range. Every comparison is an ordinary results directory in -o, and
+bisect.html is a page about all of them. After an interruption, --resume or the same
 command with -o continues.`,
 		Example: `  weir bisect commits v0.25.0 v0.28.4 -n flannel-udp -p tcp-stream -- go build -o {programs}/flanneld .
   weir bisect commits HEAD~60 HEAD -n host -p tcp-rr -- go build -o {programs}/weir ./cmd/weir
@@ -112,7 +112,7 @@ func (f *bisectFlags) search(c *cobra.Command) error {
 	return nil
 }
 
-// options reads what to search, unless a directory has it.
+// options reads what to search, unless a directory holds it.
 func (f *bisectFlags) options(c *cobra.Command, as []string, version string) (err error) {
 	f.o.Caller, f.o.Output = caller(version), os.Stderr
 	cut := c.ArgsLenAtDash()
@@ -132,10 +132,10 @@ func (f *bisectFlags) options(c *cobra.Command, as []string, version string) (er
 	return f.measured(c)
 }
 
-// resumes refuses what a search has that continues.
+// resumes refuses the arguments and flags that a resumed search already has.
 func (f *bisectFlags) resumes(c *cobra.Command, as []string) (err error) {
 	if len(as) > 0 {
-		return usage("--resume %s has all that is searched; leave out %s", f.o.Resume, strings.Join(as, " "))
+		return usage("--resume %s already says what to search; leave out %s", f.o.Resume, strings.Join(as, " "))
 	}
 	c.Flags().Visit(func(g *pflag.Flag) {
 		if !slices.Contains([]string{"resume", "build-timeout", "json", "lang"}, g.Name) {

@@ -26,17 +26,18 @@ func bisectKernels(version string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "kernels GOOD [KERNEL ...] BAD",
 		Short: "Find the kernel that changed what a network costs",
-		Long: `Find the kernel after GOOD, up to BAD, that changed what a network costs. Kernels are
-given in their order: directories with an unpacked package (weir run --kernel), images, or
+		Long: `Find the kernel after GOOD, up to BAD, that changed what a network costs. Give the
+kernels in their order: directories with an unpacked package (weir run --kernel), images, or
 IMAGE:MODULES with the kernel's lib/modules/VERSION.
 
 weir measures in virtual machines, as weir run --in-vm does. A comparison is --pairs pairs
 of short runs: in each pair, both kernels boot once, in random order, and measure the same
-study. weir chooses the pair of kernels that tells most, and stops when a kernel, or that
-there is none, has the probability --certainty. Before a kernel is blamed, it is compared
+study. weir chooses the pair of kernels that tells the most, and stops when one kernel, or
+"none of them", has the probability --certainty. Before a kernel is blamed, it is compared
 with the one before it. A kernel that does not boot, or whose trials fail, is skipped: the
-answer can then be a range. Every run is an ordinary results directory in -o, with a page
-of all in bisect.html. Interrupted, --resume or the same command with -o continues.
+answer can then be a range. Every run is an ordinary results directory in -o, and
+bisect.html is a page about all of them. After an interruption, --resume or the same command
+with -o continues.
 
 Where KVM does not work, QEMU emulates the guests. Ratios then mostly reflect that.`,
 		Example: `  weir bisect kernels ~/kernels/6.1 ~/kernels/6.6 ~/kernels/6.12 -n vxlan-overlay -p tcp-stream
@@ -57,7 +58,7 @@ Where KVM does not work, QEMU emulates the guests. Ratios then mostly reflect th
 	return c
 }
 
-// kernels reads what to search, unless a directory has it.
+// kernels reads what to search, unless a directory holds it.
 func (f *bisectFlags) kernels(c *cobra.Command, as []string, machine vmFlags, pairs int) error {
 	if f.o.Resume != "" {
 		return cmp.Or(f.resumes(c, as), failure.Environment.Of(vm.Err()))

@@ -25,12 +25,12 @@ weir measures between two nodes of each group, in different zones if possible. A
 comparison is --pairs pairs of short runs: in each pair, the same study runs once on the
 nodes of each group, in random order. weir goes on until it is as sure as --certainty says
 that the groups differ, or that they do not. Every run is an ordinary results directory
-in -o, with a page of all in bisect.html. Interrupted, --resume or the same command with
--o continues.
+in -o, and bisect.html is a page about all of them. After an interruption, --resume or the
+same command with -o continues.
 
-The page lists in what else the groups differ, as far as the runs recorded it. Which of it is
-the cause, this comparison does not show; weir explain says what limits a run of the slower
-nodes.`,
+The page lists what else differs between the groups, as far as the runs recorded it. This
+comparison does not show which of it is the cause; weir explain says what limits a run of
+the slower nodes.`,
 		Example: `  weir bisect nodes pool=old pool=new -n pod -p tcp-stream
   weir bisect nodes node.kubernetes.io/instance-type=m5.large node.kubernetes.io/instance-type=m6i.large -n host -p udp-rr`,
 		RunE: func(c *cobra.Command, as []string) error {
@@ -47,7 +47,7 @@ nodes.`,
 	return c
 }
 
-// nodes reads what to compare, unless a directory has it.
+// nodes reads what to compare, unless a directory holds it.
 func (f *bisectFlags) nodes(c *cobra.Command, as []string, pairs int) error {
 	if f.o.Resume != "" {
 		return f.resumes(c, as)

@@ -19,7 +19,7 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 )
 
-// settingsFlags say between what to bisect settings.
+// settingsFlags name the two sides of a bisection of settings, and say how to bisect.
 type settingsFlags struct {
 	o              job.SettingsOptions
 	defaults, json bool
@@ -34,16 +34,17 @@ func bisectSettings(version string) *cobra.Command {
 		Long: `Find which setting explains the change between two results directories: a sysctl of the
 network namespaces, an offload, a queueing discipline, an MTU, a rule, or a condition or an
 option of the network. Or, with --defaults, which setting of this machine explains its
-difference to the kernel's defaults.
+difference from the kernel's defaults.
 
-weir lists all in which the runs differ. Those that a lab on this machine can take over
-become levels: it builds the network of BEFORE, with BEFORE's values for some of them and
-AFTER's for the others, and measures two such sets in paired blocks of one run. It
-chooses the sets that tell most, until one setting is left, or two. A last run can refute
-it: only that setting, and all but that. What cannot be applied is listed with the reason.
+weir lists everything in which the runs differ. The settings that a lab on this machine
+can reproduce become levels: it builds the network of BEFORE, with BEFORE's values for some
+of them and AFTER's for the others, and measures two such sets in paired blocks of one run.
+It chooses the sets that tell the most, until one setting is left, or two. A last run can
+refute it: it changes only that setting, and all but that one. What cannot be applied is
+listed with the reason.
 
 Every run is an ordinary results directory in -o, and bisect.json has the outcome.
-Interrupted, the same command continues. docs/bisect.md says what the answer rests on.`,
+After an interruption, the same command continues. docs/bisect.md says what the answer rests on.`,
 		Example: `  weir bisect settings before after
   weir bisect settings before after --network vxlan-overlay --probe tcp-stream --fast
   weir bisect settings before after --list

@@ -25,7 +25,7 @@ func citeCommand() *cobra.Command {
 		Short: "Write BibTeX, and a LaTeX macro for each number of a run",
 		Long: `Write a file for LaTeX and BibTeX: a macro for each number of a run or a series of
 runs, so that the text of a paper always has the numbers of its data, and the
-entries weir and weir-run. Without DIR, that of the newest run.
+entries weir and weir-run. Without DIR, they are those of the newest run.
 
 A paper takes the file with the command input, and names it as its bibliography;
 weirBridgeTcpStreamThroughputText is then a macro. docs/exports.md has an example.

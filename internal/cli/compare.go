@@ -64,7 +64,8 @@ runs cannot tell is skipped. docs/ci.md has complete examples.`,
 	return c
 }
 
-// compare compares directories, of which those before the change are cut by a -- from those after it; < 0: there is none.
+// compare compares directories. cut is how many precede the -- that separates those before the change from those after
+// it; < 0: there is no --.
 func (f *compareFlags) compare(dirs []string, cut int) error {
 	if f.json {
 		f.format = "json"

@@ -36,7 +36,7 @@ func confineEngine(args []string) error {
 	return confine.Engine(slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "token-file") }))
 }
 
-// ownPath takes the directories from PATH in which another user could plant a program for root.
+// ownPath removes from PATH the directories in which another user could plant a program for root.
 func ownPath() error {
 	kept, foreign := facts.OwnPath(os.Getenv("PATH"))
 	if len(foreign) == 0 {

@@ -104,7 +104,7 @@ func recorded(file string) (stop func(), err error) {
 	os.Stderr = write
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(io.MultiWriter(own, f), read) // who looks can miss it; the run goes on
+		_, _ = io.Copy(io.MultiWriter(own, f), read) // whoever is looking can miss it; the run goes on
 		_, _ = io.Copy(io.Discard, read)
 	}()
 	return func() {

@@ -85,7 +85,7 @@ type doctorPrinter struct {
 	junit string // file, "" for none
 }
 
-// print prints diagnoses and fails with the reason otherwise if a needed one is not OK.
+// print prints diagnoses. If a needed one is not OK, it fails with the reason in otherwise.
 func (p doctorPrinter) print(ds []job.Diagnosis, otherwise string) (err error) {
 	if p.json {
 		err = printJSON(os.Stdout, ds)

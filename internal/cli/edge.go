@@ -17,8 +17,8 @@ import (
 // run with it.
 func quietPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// notEmpty refuses text flags that were given without text, as by an unset variable of a script: their
-// default would take effect without a word.
+// notEmpty refuses text flags with an empty value, for example from an unset variable of a script: their default would
+// silently take effect.
 func notEmpty(c *cobra.Command, _ []string) error {
 	var errs []error
 	c.Flags().Visit(func(f *pflag.Flag) {

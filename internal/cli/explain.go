@@ -35,8 +35,8 @@ func explainCommand(version string) *cobra.Command {
 		Use:   "explain [DIR]",
 		Short: "Say why each network of a run costs what it costs",
 		Long: `Say in at most six statements per network what limits it, what a packet costs there, and
-what would change if the cause were gone, with intervals and, where a run can refute it,
-with how. Nothing is said about a cause without an effect. Without DIR, explain the
+what would change if the cause were gone, with intervals and, where a run can refute a
+statement, how. Nothing is said about a cause without an effect. Without DIR, explain the
 newest run in weir-results and in this directory.
 
 --test runs what "Refuted if" asks for: for every such statement, the network as it
@@ -49,8 +49,8 @@ on this machine. The verdict is one of these:
   not reproduced  the network, built anew, does not show what was found
 
 The runs are stored in DIR/tests; weir explain and weir report then show the verdicts.
-Interrupted, the same command continues. For machines and clusters, weir only prints
-the commands that remove the cause there.`,
+After an interruption, the same command continues. For machines and clusters, weir
+only prints the commands that remove the cause there.`,
 		Example: `  weir explain results
   weir explain results --evidence --network vxlan-overlay
   weir explain results --test --fast
@@ -131,7 +131,7 @@ func (f *explainFlags) print(page *doc.Document, says any) error {
 	return render.Text(os.Stdout, spoken(page), width())
 }
 
-// refute runs what can refute the statements about a run, or prints how the user does so.
+// refute runs what can refute the statements about a run, or prints how the user can do so.
 func (f *explainFlags) refute(ctx context.Context, o job.RefuteOptions) error {
 	r, err := job.PlanRefutation(o)
 	switch {

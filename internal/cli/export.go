@@ -15,7 +15,7 @@ var exports = map[string]func(io.Writer, []*account.Account) error{
 	"customSmallerIsBetter": export.SmallerIsBetter,
 }
 
-// writeJUnit writes the checks of a command to the file that --junit names; "" is none.
+// writeJUnit writes the checks of a command to the file that --junit names; "" means none.
 func writeJUnit(file, suite string, cases []export.Case) error {
 	if file == "" {
 		return nil

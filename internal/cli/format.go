@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// documentFormat returns the format of a document: the one that was stated, or that of its file's name. A name without an
-// end, such as /dev/stdout, stands for the default.
+// documentFormat returns the format of a document: the stated one, or that of its file name's extension. A name without
+// an extension, such as /dev/stdout, stands for the default.
 func documentFormat(format string, stated bool, file string, names []string) (string, error) {
 	end := strings.TrimPrefix(filepath.Ext(file), ".")
 	switch {
@@ -26,10 +26,10 @@ func documentFormat(format string, stated bool, file string, names []string) (st
 	return "", usage("-o %s: no format is named %q; --format states one of %s", file, end, strings.Join(names, ", "))
 }
 
-// pictures are the ends of the names of pictures' files. weir draws SVG; others make the rest of it.
+// pictures are the extensions of picture files. weir draws SVG; other programs make the rest from it.
 var pictures = []string{"svg", "png", "pdf"}
 
-// pictureFormat returns an error unless the stated format of a picture, or its file's name, is SVG's.
+// pictureFormat returns an error unless the stated format of a picture, or the extension of its file, is SVG.
 func pictureFormat(stated, file string) error {
 	end := strings.TrimPrefix(filepath.Ext(file), ".")
 	format, name := cmp.Or(stated, end), "FIGURE"

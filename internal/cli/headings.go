@@ -17,7 +17,7 @@ type heading struct {
 	flags        []string // in the order of the flags' names
 }
 
-// firstFlags are those of run that people use first. Its help has them, and names the topics of all others.
+// firstFlags are the flags of run that people use first. The help of run shows them, and names the topics of all others.
 var firstFlags = []string{"networks", "probes", "factor", "fast", "blocks", "duration", "precision", "hosts", "output", "resume"}
 
 const (
@@ -144,8 +144,8 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// road is what weir without arguments prints.
-const road = `weir measures what a container network costs, and explains why. The shortest road:
+// road is the text that weir prints without arguments.
+const road = `weir measures what a container network costs, and explains why. To start:
 
   weir doctor     what can run on this machine
   weir run        measure a bridge and a VXLAN overlay against plain hosts, in about a minute
@@ -166,7 +166,7 @@ var commandHeadings = []struct {
 	{"Prepare", []string{"doctor", "list", "schema", "image"}},
 }
 
-// groupCommands sorts the commands of root, those of no heading last.
+// groupCommands sorts the commands of root, those without a heading last.
 func groupCommands(root *cobra.Command) {
 	for _, h := range commandHeadings {
 		root.AddGroup(&cobra.Group{ID: h.title, Title: h.title + ":"})

@@ -34,7 +34,7 @@ func hostCommand() *cobra.Command {
 	c.AddCommand(&cobra.Command{
 		Use:                "rsh CPUS NAMESPACE HOST COMMAND...",
 		Short:              "Run a shell command in another namespace of the lab",
-		DisableFlagParsing: true, // all that follows belongs to the command
+		DisableFlagParsing: true, // everything that follows belongs to the command
 		RunE: func(_ *cobra.Command, as []string) error {
 			if len(as) < 4 {
 				return usage("weir host rsh CPUS NAMESPACE HOST COMMAND...")

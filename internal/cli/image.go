@@ -16,7 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// imageCommand writes the image for clusters that can pull none.
+// imageCommand writes the image for clusters that cannot pull it.
 func imageCommand(version string) *cobra.Command {
 	var programs []string
 	c := &cobra.Command{
@@ -44,10 +44,10 @@ programs give equal files.`,
 	return c
 }
 
-// kernelArch has Go's names of architectures by the kernel's (uname -m), where they differ.
+// kernelArch maps the kernel's names of architectures (uname -m) to Go's, where they differ.
 var kernelArch = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
-// parsePrograms returns files by Go's names of architectures.
+// parsePrograms returns files, keyed by Go's names of architectures.
 func parsePrograms(flags []string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, f := range flags {
@@ -84,7 +84,7 @@ func sayHowToLoad(w io.Writer, file, name string, several bool) {
 	remote := "REGISTRY/" + tagged
 	node := []string{"ctr -n k8s.io images import " + path, "docker load -i " + path, "podman load -i " + path}
 	push := "crane push " + path + " " + remote
-	if several { // Docker's own format has one, and crane reads an index only from a directory
+	if several { // Docker's own format holds one platform, and crane reads an index only from a directory
 		node = slices.Delete(node, 1, 2)
 		push = "mkdir weir.oci && tar -xf " + path + " -C weir.oci && crane push weir.oci " + remote
 	}

@@ -25,12 +25,12 @@ func importCommand() *cobra.Command {
 		Long: `Turn outputs of other tools into results, for weir report and weir compare. Weir
 recognizes the outputs of iperf3 (JSON, text), iperf 2 (text, -y C), netperf (tables,
 omni), sockperf, nuttcp, qperf, ping, fping, osu_latency, osu_bw, NetPIPE, wrk, h2load,
-pgbench, dnsperf and redis-benchmark, in any units, also in logs, behind times and
+pgbench, dnsperf and redis-benchmark, in any units, also in logs, after times and
 names, and in JSON. It takes what arrived, not what was sent, and refuses a file that does
 not state it, or that measured both directions at once.
 
 The network of a file is its directory's name, or --network, or a part of its path: in
---as, {network} and {probe} name those, {n}, as often as it occurs, is thrown away, and any
+--as, {network} and {probe} name those, {n}, which can occur several times, is ignored, and any
 other name in braces is a factor. Options that the output states, such as the size or the number of
 streams, become factors by themselves.
 
@@ -83,7 +83,8 @@ const (
 	mostNamed   = 8 // refused files of which each gets a line
 )
 
-// printImported prints what came of an import, on one screen: how many files, why not the others, and the answer.
+// printImported prints the outcome of an import on one screen: how many files were imported, why the others were not,
+// and the answer.
 func printImported(x job.Imported) error {
 	line := lang.T("%d files: %d imported, %d refused", x.Files, x.Imported, len(x.Refused))
 	if x.Files == 1 {
@@ -114,7 +115,7 @@ func printImported(x job.Imported) error {
 	return nil
 }
 
-// answer returns what a report says first, with its table if that has room in so many lines.
+// answer returns what a report says first, with its table if that fits into this many lines.
 func answer(dir string, lines int) ([]byte, error) {
 	a, err := job.LoadInside(dir, false)
 	if err != nil {
@@ -133,7 +134,7 @@ func answer(dir string, lines int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// printRefused names the files that were refused, or, of many, the reasons, and returns how many lines that took.
+// printRefused names the files that were refused, or, of many, the reasons, and returns how many lines it printed.
 func printRefused(x job.Imported) (lines int) {
 	say := func(s string) {
 		lines += 1 + (len(s)-1)/max(width(), 1)

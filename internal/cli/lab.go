@@ -133,7 +133,7 @@ func labExec(name *string) *cobra.Command {
 			return failure.Ended(status)
 		},
 	}
-	c.Flags().SetInterspersed(false) // all that follows NODE belongs to the command
+	c.Flags().SetInterspersed(false) // everything that follows NODE belongs to the command
 	return c
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/weir-bench/weir/internal/report/doc"
 )
 
-// language is that of what this process prints and stores for people; nil is English. Errors, help and what
-// programs read are always English (docs/adr/0055).
+// language is the language of everything that this process prints and stores for people; nil is English. Errors, help
+// and what programs read are always English (docs/adr/0055).
 var language *lang.Language
 
 // speak chooses the language by --lang, or else by the environment.
@@ -52,7 +52,7 @@ func (c console) Warn(problems ...lang.Text) {
 	}
 }
 
-// Note prints a line about what differs from what the user can expect.
+// Note prints a line about something that the user may not expect.
 func (c console) Note(t lang.Text) { c.Warn(lang.T("note: %s", t)) }
 
 var tell lang.Teller = console{}

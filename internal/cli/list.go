@@ -65,7 +65,8 @@ func listCommand() *cobra.Command {
 	return c
 }
 
-// listHere prints items, and marks what cannot run on this machine. Without a lab that is nothing: doctor says more.
+// listHere prints items, and marks those that cannot run on this machine. Without a lab it marks none: doctor says
+// more.
 func listHere(ctx context.Context, what string, items []job.Item) error {
 	show := func(unable map[string]string) error {
 		var rows [][]lang.Text
@@ -100,7 +101,7 @@ func listHere(ctx context.Context, what string, items []job.Item) error {
 	return show(nil)
 }
 
-// briefly leaves out of a reason what doctor says of it.
+// briefly cuts from a reason what doctor says about it.
 func briefly(why string) string {
 	why, _, _ = strings.Cut(why, "\n")
 	why, _, _ = strings.Cut(why, " (")

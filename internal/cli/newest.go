@@ -5,7 +5,7 @@ import (
 	"github.com/weir-bench/weir/internal/lang"
 )
 
-// orNewest returns the directories that the user named or, if none, that of the newest run, and says so.
+// orNewest returns the directories that the user named or, if there are none, the directory of the newest run, and says so.
 func orNewest(dirs []string) ([]string, error) {
 	if len(dirs) > 0 {
 		return dirs, nil

@@ -13,8 +13,8 @@ import (
 // wholeNumbers are the types of flags with whole numbers.
 var wholeNumbers = []string{"int", "int64", "uint", "uint16", "uint32", "uint64"}
 
-// A decimal is a flag with a whole number, which it reads as a study does: pflag's own take 010 for 8, and 0x10 and 1_6
-// for 16.
+// A decimal is a flag with a whole number that is read as in a study: pflag's own types read 010 as 8, and 0x10 and 1_6
+// as 16.
 type decimal struct{ pflag.Value }
 
 var decimalRE = regexp.MustCompile(`^([-+]?)0*([0-9]+)$`)

@@ -43,7 +43,7 @@ somebody changed.`,
 	}
 	c.Flags().StringVarP(&f.out, "output", "o", "", "archive to write (default DIR.tar.gz, in this directory)")
 	c.Flags().StringVar(&f.check, "check", "", "check this archive instead of writing one")
-	c.Flags().StringVar(&f.sum, "sum", "", "with --check: the SHA-256 of the list that its authors published; without it, who changed a file and the list too is not found")
+	c.Flags().StringVar(&f.sum, "sum", "", "with --check: the SHA-256 of the list that its authors published; without it, a change of both a file and the list goes unnoticed")
 	c.Flags().StringArrayVar(&f.programs, "program", nil, "add weir for another architecture, such as arm64: ARCH=FILE")
 	c.Flags().StringArrayVar(&f.authors, "author", nil, "who measured, for CITATION.cff; repeatable")
 	_ = c.MarkFlagFilename("check")

@@ -96,7 +96,7 @@ func (f *oneNetwork) build(c *cobra.Command) (on topo.Topology, p plan.Plan, err
 	return job.Plan(s)
 }
 
-// planFlags say what of a study to print, and how.
+// planFlags say which part of a study to print, and how.
 type planFlags struct {
 	study                  studyFlags
 	json, asDiagram, names bool
@@ -109,8 +109,8 @@ func planCommand() *cobra.Command {
 		Short: "Print the steps that build the networks of a study, without running them",
 		Long: `Print how weir builds the networks of a study, which the arguments name as those of
 weir run do: as ip(8), bridge(8) and tc(8) commands to type as root. Each network has
-hosts of its own. What a factor changes before a trial, and weir undoes after it,
-follows each network.
+hosts of its own. After each network come the changes that a factor makes before a
+trial, and that weir undoes after it.
 
 With --json, print the data that weir applies, one step per line, and what it expects
 of the result; with --diagram, a Mermaid diagram (mermaid.js.org) of the path of a
@@ -197,7 +197,7 @@ func (f *planFlags) printOne(one job.Planned) error {
 	return one.Plan.Mermaid(os.Stdout, from, to)
 }
 
-// printPlans prints commands: of several networks, or of one that conditions change, under a title each.
+// printPlans prints commands, under a title for each network and each condition if there are several.
 func printPlans(w io.Writer, all []job.Planned) error {
 	for i, p := range all {
 		title := p.Network
@@ -236,7 +236,7 @@ func levels(of map[string]string) string {
 	return strings.Join(out, " ")
 }
 
-// printNames prints what the steps of an event can name in a network: one line a device, and the daemons of its place.
+// printNames prints what the steps of an event can name in a network: one line per device, and the daemons of its place.
 func printNames(p plan.Plan, places []string) error {
 	rows := [][]lang.Text{{lang.T("place"), lang.T("device"), lang.T("addresses"), lang.T("daemons")}}
 	for _, in := range places {
@@ -254,7 +254,7 @@ func printNames(p plan.Plan, places []string) error {
 	return printColumns(os.Stdout, rows)
 }
 
-// planMachines prints what a run does on machines that exist. It changes none of them.
+// planMachines prints what a run does on existing machines. It changes none of them.
 func planMachines(ctx context.Context, s study.Study, asJSON, asDiagram, names bool) error {
 	switch {
 	case names:

@@ -117,8 +117,8 @@ func bar(done, total int) string {
 	return strings.Repeat("█", full) + strings.Repeat("░", cells-full)
 }
 
-// ratios are those of a run so far. Computing them uses the machine that is measured, between two trials, so
-// it gets a fiftieth of the time at most.
+// ratios are the ratios of a run so far. Computing them between two trials uses the machine under test, so it gets at
+// most a fiftieth of the time.
 type ratios struct {
 	study study.Study
 	rows  [][]string // a network and its ratios
@@ -130,7 +130,7 @@ func (r *ratios) update(results func() ([]record.Result, error)) {
 	if begun.Before(r.next) {
 		return
 	}
-	if all, err := results(); err == nil { // otherwise what was known stays: the run says what is wrong when it needs them
+	if all, err := results(); err == nil { // otherwise the old ratios stay: the run reports the error when it needs them
 		r.rows = job.SoFar(r.study, all)
 	}
 	r.next = time.Now().Add(job.TimeShare * time.Since(begun))

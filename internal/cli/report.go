@@ -47,8 +47,8 @@ func reportCommand() *cobra.Command {
 		Use:   "report [DIR...]",
 		Short: "Write the report of stored results again, or one about several runs",
 		Long: `Write the report of stored results again. For a series of runs (weir run --runs),
-write the pooled report. Without DIR, that of the newest run in weir-results and in
-this directory.
+write the pooled report. Without DIR, write that of the newest run in weir-results
+and in this directory.
 
 Several directories make one page. Runs of different machines stand side by side;
 two of one machine are before and after, with the changes that weir compare finds;
@@ -130,7 +130,7 @@ func (f *reportFlags) write(c *cobra.Command, dirs []string) (err error) {
 	return f.one(dirs[0])
 }
 
-// draw draws one figure. Without a flag, format and file are those of pictures.
+// draw draws one figure. Without flags, format and file are those of pictures.
 func (f *reportFlags) draw(c *cobra.Command, dirs []string) error {
 	if !c.Flags().Changed("format") {
 		f.format = ""

@@ -22,7 +22,7 @@ import (
 // reproduceFlags say which claims to test, and how.
 type reproduceFlags struct {
 	all, fast, keep, json, md bool
-	dir, junit, sum           string // junit: file, "" for none; sum: of a package
+	dir, junit, sum           string // junit: file, "" for none; sum: SHA-256 of a package
 	from                      []string
 	many                      seriesFlags
 	ssh                       string // of users who expect them here
@@ -173,7 +173,7 @@ func (f *reproduceFlags) measurePackage(c *cobra.Command, name, version string, 
 	})
 }
 
-// printPackage prints what holds of a package here, or how the numbers of one differ that claims nothing.
+// printPackage prints which claims of a package hold here or, for a package without claims, how its numbers differ.
 func (f *reproduceFlags) printPackage(done job.Reproduced, verdicts job.Both, pages []job.Both) error {
 	if len(done.Outcomes) > 0 || f.json {
 		if err := f.show(verdicts.Page, done.Outcomes); err != nil {

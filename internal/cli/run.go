@@ -39,7 +39,7 @@ func runCommand(version string) *cobra.Command {
 	return c
 }
 
-// newRun returns the command with where its flags go.
+// newRun returns the command, and the struct that its flags fill in.
 func newRun(version string) (*cobra.Command, *runFlags) {
 	f := new(runFlags)
 	c := &cobra.Command{
@@ -82,7 +82,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.` + "
 	return headings(c, studyHeadings, firstFlags), f
 }
 
-// run runs what the flags say, where its study is to be run.
+// run runs what the flags say, where the study says.
 func (f *runFlags) run(c *cobra.Command, as []string, version string) error {
 	o, err := f.options(c, as, version)
 	if err != nil {
@@ -163,12 +163,12 @@ func (f *runFlags) options(c *cobra.Command, as []string, version string) (o job
 	return o, nil
 }
 
-// comparesNothing reports whether a study in the lab has one network and one level of everything.
+// comparesNothing reports whether a study in the lab has only one network and one level of everything.
 func comparesNothing(s study.Study) bool {
 	return len(s.Networks) == 1 && len(s.Compare) == 0 && len(s.Factors) == 0 && !s.AllPairs && !s.Target.Exists()
 }
 
-// beside names a network to compare with host, which is one if that is not host itself.
+// beside names a network to compare with host: kind itself, unless that is host.
 func beside(kind string) string {
 	if kind == "host" {
 		return "vxlan-overlay"
@@ -217,7 +217,7 @@ func (f *runFlags) attach(c *cobra.Command, as []string, version string) error {
 	return o.At.Enter(c.Context(), func() error { return f.print(job.Attach(c.Context(), o)) })
 }
 
-// print prints what came of a run or a series, whose verdict is the exit status.
+// print prints the outcome of a run or a series. The verdict decides the exit status.
 func (f *runFlags) print(out *job.Outcome, err error) error {
 	if err != nil || out.Report == nil {
 		return err

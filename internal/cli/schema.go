@@ -19,7 +19,7 @@ func schemaCommand() *cobra.Command {
 		Long: `Print the JSON Schema (draft 2020-12) of a document that weir writes. Without
 arguments, list the schemas.
 
-Within a version, which documents have as "format", keys are only added, and no key
+Within a version, the "format" of a document, keys are only added, and no key
 changes its meaning, unit or type. A reader that ignores unknown keys reads what every
 later weir of the same version writes. A document without "format" has version 1.`,
 		Example: `  weir schema

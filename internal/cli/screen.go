@@ -95,7 +95,6 @@ func (s *screen) print(text string) {
 	}
 }
 
-// clear removes the lines.
 func (s *screen) clear() {
 	cols, _ := s.size()
 	var b strings.Builder

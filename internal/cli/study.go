@@ -61,7 +61,7 @@ func bind(s *study.Study) *pflag.FlagSet {
 	return fl
 }
 
-// given sets in s what the flags of c say that have the names of bind's.
+// given sets in s the flags that the user gave to c and that bind has, too.
 func given(c *cobra.Command, s *study.Study) {
 	bound := bind(s)
 	c.Flags().Visit(func(g *pflag.Flag) {
@@ -206,7 +206,7 @@ func (f *studyFlags) varied() (out []string) {
 	return out
 }
 
-// precision refuses 0, which would be none.
+// precision refuses 0, which would mean no target.
 func precision(s string) (float64, error) {
 	v, err := share(s)
 	if err == nil && v == 0 {
@@ -215,7 +215,7 @@ func precision(s string) (float64, error) {
 	return v, err
 }
 
-// errNoShare is the error of a flag for a share about a text that is none.
+// errNoShare is the error for a flag's text that is not a share.
 var errNoShare = errors.New("want a share, such as 2% or 0.02")
 
 // share reads a share. Its error says what the flag takes.
@@ -235,7 +235,7 @@ func set[T, V any](c *cobra.Command, flag string, to *T, value V, parse func(V) 
 	return err
 }
 
-// ofFlag says of which flag an error is, and with which value if the error does not.
+// ofFlag adds to an error the flag that it is about, and the flag's value if the error does not contain it.
 func ofFlag(flag string, value any, err error) error {
 	switch {
 	case err == nil:

@@ -128,7 +128,7 @@ func (f *targetFlags) wantsKube() bool { return f.inKube || asPlugin() }
 // building lists the flags that describe what weir builds.
 var building = []string{"mtu", "link", "nic", "delay", "jitter", "loss"}
 
-// refuseBuilding returns an error for flags that would change machines of others.
+// refuseBuilding returns an error for flags that would change other people's machines.
 func refuseBuilding(c *cobra.Command) error {
 	for _, name := range building {
 		if c.Flags().Changed(name) {

@@ -42,7 +42,7 @@ packet sockets otherwise. Print the path there and back, hop by hop, less the ti
 that the recording itself takes (docs/trace.md).
 
 With --ssh or --kube, trace networks that exist: with packet sockets where the user
-on both machines is root or can use sudo without a question, otherwise with the
+on both machines is root or can use sudo without a password, otherwise with the
 counters of the devices. Each machine's times are by its own clock.`,
 		Example: `  sudo weir trace -n vxlan-overlay
   sudo weir trace -n host,bridge,vxlan-overlay -o path.svg

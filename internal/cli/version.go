@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// unversioned is the version that the linker sets in no release.
+// unversioned is the version of a program for which the linker set none: it is not a release.
 const unversioned = "devel"
 
 // A build is what weir version prints.
@@ -22,11 +22,11 @@ type build struct {
 	Modified bool   `json:"modified,omitempty"` // the source differed from the commit
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
-	// EngineProtocol is that of weir engine: both ends need the same one.
+	// EngineProtocol is the protocol version of weir engine: both ends need the same one.
 	EngineProtocol int `json:"engineProtocol"`
 }
 
-// releaseOf returns the version that the linker set or, for a program of `go install`, that of its module.
+// releaseOf returns the version that the linker set or, for a program of `go install`, the version of its module.
 func releaseOf(version string, info *debug.BuildInfo) string {
 	if m := info.Main.Version; version == unversioned && m != "" && m != "(devel)" {
 		return m

@@ -77,8 +77,8 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// namesIn returns an error if an argument is the name of a network or a probe, whose flag was forgotten; nil if none is.
-// A file of that name is a study.
+// namesIn returns an error if an argument names a network or a probe, because the user forgot its flag; nil if none
+// does. If a file of that name exists, the argument is a study.
 func namesIn(c *cobra.Command, as []string) error {
 	var networks, probes []string
 	for _, a := range as {
@@ -134,7 +134,7 @@ func unknownStudy(name string) error {
 
 var bareNumber = regexp.MustCompile(`^[0-9]+$`)
 
-// wrongFlag says of a flag's error what the flag takes, rather than what its parser met.
+// wrongFlag rewrites a flag's error to say what the flag takes, rather than what its parser met.
 func wrongFlag(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var value *pflag.InvalidValueError
