@@ -14,9 +14,9 @@ import (
 	"github.com/weir-bench/weir/internal/target/vm"
 )
 
-// Able says what can run in a lab on this machine, by the same decisions by which a run skips trials: whether the programs
+// Able says what can run in a lab on this machine. It decides as a run does when it skips trials: whether the programs
 // of a network or a probe are found, whether this process may do what its services do, and whether the kernel has what
-// its steps need. What only building shows, such as a setting that the kernel refuses, it does not know.
+// its steps need. It does not know what only building shows, such as a setting that the kernel refuses.
 type Able struct {
 	Networks, Probes map[string]string // why each cannot run, a line for each thing that is missing; "" can
 }
@@ -73,7 +73,7 @@ func noGuest(p plan.Plan) error {
 			continue
 		}
 		for _, c := range vm.Checks() {
-			if !c.OK && c.Name != "guest: KVM" && c.Name != "guest: modprobe" { // it is slower without one, and plainer without the other
+			if !c.OK && c.Name != "guest: KVM" && c.Name != "guest: modprobe" { // a guest is slower without the first, and plainer without the second
 				return fmt.Errorf("%s: %s", c.Name, c.Detail)
 			}
 		}
@@ -91,7 +91,7 @@ func HereAble(ctx context.Context) (Able, error) {
 	return able(features)
 }
 
-// unableAll is Able where no lab can be entered.
+// unableAll is Able where the process cannot enter a lab.
 func unableAll(forbidden error) Able {
 	a := Able{map[string]string{}, ProbesUnable()}
 	for _, name := range catalog.In(network.InLab) {

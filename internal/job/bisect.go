@@ -23,12 +23,12 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 )
 
-// BisectOptions say among which commits to search, and how to build and measure them.
+// BisectOptions say which commits to search, and how to build and measure them.
 type BisectOptions struct {
 	Caller
 	Study        study.Study    // of one network and one probe
 	Guests       *bisect.Guests // a search among kernels
-	Nodes        *bisect.Nodes  // or between nodes of the study's cluster; both nil: among commits, of which the next five speak
+	Nodes        *bisect.Nodes  // a search between nodes of the study's cluster; if both are nil, among commits: see the next five fields
 	Repo         string         // a directory in the git repository
 	Good, Bad    string         // commits, as git names them
 	Build        []string       // command; {programs} in it is where the programs go
@@ -37,7 +37,7 @@ type BisectOptions struct {
 	Least        float64   // smallest change to find, a share
 	Dir          string    // for the state and the results; "": one named after the time
 	Resume       string    // directory of a search to continue, which has all of the above
-	Output       io.Writer // what the runs tell meanwhile
+	Output       io.Writer // what the runs print meanwhile
 }
 
 // The files in the directory of a search.
@@ -53,7 +53,7 @@ const (
 // mostSteps ends a search that its comparisons do not decide.
 const mostSteps = 100
 
-// A bisection is a search that goes on, among commits or kernels, or between nodes.
+// A bisection is a running search among commits or kernels, or between nodes.
 type bisection struct {
 	BisectOptions
 	out    bisect.Outcome
@@ -65,8 +65,9 @@ type bisection struct {
 	nodes func(ctx context.Context, dir string, g bisect.Group) (*account.Account, error)
 }
 
-// Bisect searches for the commit or the kernel that changed what a study measures, or whether groups of nodes differ in it, and
-// returns where its page is, too. It stores every comparison; after an error, the same search can continue.
+// Bisect searches for the commit or the kernel that changed what a study measures, or finds out whether groups of nodes
+// differ in it. It also returns the file of its page. It stores every comparison; after an error, the same search can
+// continue.
 func Bisect(ctx context.Context, o BisectOptions) (out bisect.Outcome, page string, err error) {
 	b := bisection{BisectOptions: o}
 	b.guest, b.nodes = b.inGuest, b.onNodes
@@ -96,7 +97,7 @@ func (b *bisection) again() string {
 	return "weir bisect " + among + " --resume " + plan.ShellWord(b.Dir)
 }
 
-// begin creates the directory of a search, or reads that of one to continue.
+// begin creates the directory of a search, or reads the directory of a search to continue.
 func (b *bisection) begin(ctx context.Context) error {
 	old, err := b.stored()
 	switch {
@@ -162,7 +163,7 @@ func readBisection(dir string) (out bisect.Outcome, err error) {
 	return out, err
 }
 
-// same continues the search in the directory, if it is the one that was asked for.
+// same continues the search in the directory, if it is the one that the options ask for.
 func (b *bisection) same(ctx context.Context, old bisect.Outcome) error {
 	asked, err := b.asked(ctx)
 	if err != nil {
@@ -180,7 +181,7 @@ func (b *bisection) same(ctx context.Context, old bisect.Outcome) error {
 		return fmt.Sprintf("%q %s %s %q %s %g %g %s", o.Repo, o.Good, o.Bad, o.Build, sidesOf(o), o.Certainty, o.Least, src)
 	}
 	switch same := what(old, stored) == what(asked, src); {
-	case !same && len(old.Steps) == 0: // it compared nothing, as with a build command that was wrong
+	case !same && len(old.Steps) == 0: // it compared nothing, for example because the build command was wrong
 		if err := errors.Join(os.RemoveAll(filepath.Join(b.Dir, programsDir)), os.RemoveAll(filepath.Join(b.Dir, comparisonsDir))); err != nil {
 			return failure.Environment.Of(err)
 		}
@@ -267,7 +268,7 @@ func (b *bisection) buildBoth(ctx context.Context, candidates ...int) (bool, err
 	return true, nil
 }
 
-// skip leaves a candidate out, unless there is nothing to search without it.
+// skip leaves a candidate out, unless nothing is left to search without it.
 func (b *bisection) skip(candidate int, why string) error {
 	name := b.out.Name(b.out.Hash(candidate))
 	if candidate == 0 || candidate == len(b.out.Commits) {
@@ -298,10 +299,9 @@ func (b *bisection) save() error {
 	return failure.Environment.Of(err)
 }
 
-// leave removes what only a search that goes on needs.
+// leave removes what only a running search needs.
 func (b *bisection) leave() { b.removeTree() }
 
-// names returns the names of both candidates.
 func (b *bisection) names(candidates ...int) (out []string) {
 	for _, i := range candidates {
 		out = append(out, b.out.Name(b.out.Hash(i)))

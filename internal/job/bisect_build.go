@@ -21,7 +21,8 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// programsWord stands for the directory of the programs in a build command, whose environment has it, too.
+// programsWord stands for the directory of the programs in a build command. The command's environment has that
+// directory, too.
 const programsWord, programsVariable = "{programs}", "WEIR_PROGRAMS"
 
 // mostCommits bounds a search.
@@ -47,7 +48,7 @@ func (b *bisection) asked(ctx context.Context) (out bisect.Outcome, err error) {
 		name string
 	}{{&out.Good, b.Good}, {&out.Bad, b.Bad}} {
 		if *end.to, err = b.git(ctx, out.Repo, "rev-parse", "--verify", "--quiet", "--end-of-options", end.name+"^{commit}"); err != nil {
-			return out, failure.Usage.Errorf("%s is no commit of %s: give a hash, a tag or a branch", end.name, out.Repo)
+			return out, failure.Usage.Errorf("%s is not a commit of %s: give a hash, a tag or a branch", end.name, out.Repo)
 		}
 	}
 	lines, err := b.git(ctx, out.Repo, "log", "--first-parent", "--reverse", "--format=%H%x09%P%x09%s", out.Good+".."+out.Bad)
@@ -78,14 +79,14 @@ func (b *bisection) git(ctx context.Context, dir string, args ...string) (string
 	return strings.TrimSpace(out.String()), nil
 }
 
-// lastLine is the end of an output, in one line.
+// lastLine returns the last line of an output.
 func lastLine(b []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(b[max(0, len(b)-500):])), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// tree is where commits are checked out, outside of every repository, whose files could change a build. The same search
-// has the same one, so that what a killed one left can be removed.
+// tree is where commits are checked out: outside of every repository, because files of a repository could change a
+// build. The same search always has the same tree, so that it can remove what a killed one left.
 func (b *bisection) tree() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -100,10 +101,10 @@ func (b *bisection) removeTree() {
 	}
 }
 
-// tag is in the environment of all that a search starts.
+// tag is in the environment of everything that a search starts.
 func (b *bisection) tag() string { return "WEIR_BISECT=" + b.Dir }
 
-// sweep ends what a killed search left, and removes its worktree.
+// sweep ends the processes that a killed search left, and removes its worktree.
 func (b *bisection) sweep() {
 	local.Tag(b.tag()).End(math.MaxInt32) // no such group
 	b.removeTree()
@@ -171,8 +172,8 @@ func (b *bisection) command(ctx context.Context, programs, logFile string) (why 
 	return strings.TrimSuffix(fmt.Sprintf("%v: %s", err, lastLine(said)), ": "), nil
 }
 
-// unused returns why the programs of a candidate cannot stand for its commit; "" if they can. Where the study starts none
-// of those that GOOD makes, builds cannot differ, and where it starts others, it would measure installed ones.
+// unused returns why the programs of a candidate cannot stand for its commit; "" if they can. If the study starts none
+// of the programs that GOOD makes, builds cannot differ; if it starts others, it would measure installed ones.
 func (b *bisection) unused(candidate int) (why string, err error) {
 	starts, err := b.starts()
 	if err != nil {
@@ -195,7 +196,7 @@ func (b *bisection) unused(candidate int) (why string, err error) {
 		return "", failure.Usage.Errorf("the build makes %s, and the study starts no program of that name: %s and %s start %s", strings.Join(made[0], ", "),
 			b.out.Network, b.out.Probe, strings.Join(starts, ", "))
 	case !slices.Equal(made[0], made[1]):
-		return fmt.Sprintf("of the programs that the study starts, it makes %q, and GOOD %q", made[1], made[0]), nil
+		return fmt.Sprintf("of the programs that the study starts, it makes %q, and GOOD makes %q", made[1], made[0]), nil
 	}
 	return "", nil
 }

@@ -41,7 +41,7 @@ func (b *bisection) compare(ctx context.Context, base, other int) error {
 	}
 	c, ok := bisect.Of(base, other, x.Interval)
 	if !ok {
-		return b.skip(other, "its ratio has no interval, as of too few trials: measure more "+more)
+		return b.skip(other, "its ratio has no interval, because of too few trials: measure more "+more)
 	}
 	b.search.Add(c)
 	b.out.Metric, b.out.Unit = x.metric, x.unit
@@ -51,7 +51,7 @@ func (b *bisection) compare(ctx context.Context, base, other int) error {
 	return nil
 }
 
-// A ratio is that of a value of two candidates; N is 0 if one was skipped.
+// A ratio divides the values of two candidates; N is 0 if one was skipped.
 type ratio struct {
 	stat.Interval
 	ways   []stat.Interval // of a Step
@@ -89,7 +89,7 @@ func (b *bisection) called(v bisect.Verdict) lang.Text {
 	return lang.T("one of %d commits up to %s", v.Last-v.First+1, b.out.Name(b.out.Hash(v.Last)))
 }
 
-// pair returns the study with a network for each candidate, which prefers its programs.
+// pair returns the study with a network for each candidate, each of which prefers the candidate's programs.
 func (b *bisection) pair(names []string, candidates ...int) study.Study {
 	s := b.Study
 	s.Networks, s.Baseline, s.Compare = nil, names[0], nil
@@ -105,7 +105,8 @@ func (b *bisection) pair(names []string, candidates ...int) study.Study {
 	return s
 }
 
-// measure completes a run in a process of its own: this one builds outside of the lab, which has no way to the Internet.
+// measure completes a run in a process of its own: this process builds outside of the lab, since the lab has no way to
+// the Internet.
 func (b *bisection) measure(ctx context.Context, dir string, s study.Study) error {
 	if done, err := finished(dir); err != nil || done {
 		return failure.Environment.Of(err)
@@ -137,7 +138,7 @@ func (b *bisection) measure(ctx context.Context, dir string, s study.Study) erro
 	return failure.Environment.Errorf("%s: %w: %s; continue with: %s", strings.Join(argv, " "), err, lastLine(said.Bytes()), b.again())
 }
 
-// weir runs this program, which ends with this one even if that is killed.
+// weir runs this program, as a child that ends with this process, even if this process is killed.
 func (b *bisection) weir(ctx context.Context, argv []string, said *bytes.Buffer) (status int, err error) {
 	done := make(chan error)
 	go func() {
@@ -171,7 +172,7 @@ func rowOf(a *analysis.Run, network string) (*analysis.Table, *analysis.Row) {
 	return nil, nil
 }
 
-// broken skips the candidate none of whose trials are ok, with its last words.
+// broken skips the candidate without an ok trial, and gives the last reason of its trials.
 func (b *bisection) broken(a *account.Account, names []string, candidates ...int) error {
 	for _, i := range []int{1, 0} { // the other first: the base is often GOOD
 		var why string

@@ -69,7 +69,7 @@ func unchanged(k bisect.Kernel) error {
 	return failure.Environment.Of(err)
 }
 
-// askedKernels writes down among which kernels to search.
+// askedKernels stores which kernels to search.
 func askedKernels(out *bisect.Outcome) {
 	all := out.Guests.Kernels
 	out.Build, out.Good, out.Bad = []string{}, all[0].Hash, all[len(all)-1].Hash
@@ -78,7 +78,7 @@ func askedKernels(out *bisect.Outcome) {
 	}
 }
 
-// sidesOf is what was asked for of guests or nodes: equal for the same search.
+// sidesOf describes the guests or nodes that were asked for; it is equal for the same search.
 func sidesOf(o bisect.Outcome) string {
 	g := cmp.Or(o.Guests, &bisect.Guests{})
 	asked := *g
@@ -87,8 +87,9 @@ func sidesOf(o bisect.Outcome) string {
 	return string(j)
 }
 
-// pairs compares two kernels, or groups of nodes, by pairs of runs, one right after the other in random order. Both kernels of a
-// pair boot for it: what a boot decides, such as where the kernel lies in memory, is then part of how much the pairs differ.
+// pairs compares two kernels, or groups of nodes, by pairs of runs, one right after the other in random order. Both
+// kernels boot for each pair, so that what a boot decides, such as where the kernel lies in memory, is part of how much
+// the pairs differ.
 func (b *bisection) pairs(ctx context.Context, dir string, base, other int) (x ratio, err error) {
 	seed := sha256.Sum256([]byte(b.out.Good + b.out.Bad))
 	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:]), uint64(len(b.out.Steps))))
@@ -130,8 +131,8 @@ func (b *bisection) pairs(ctx context.Context, dir string, base, other int) (x r
 	return x, nil
 }
 
-// values returns what a run measured, in each direction by itself if it measured several: what limits one of them would vanish in
-// their mean. It is nil without a value above 0 in each, and tells x which value it is.
+// values returns what a run measured, separately for each direction if it measured several: the mean would hide what
+// limits only one of them. It is nil unless each has a value above 0. It stores in x which value it is.
 func (b *bisection) values(a *account.Account, x *ratio) (out []float64) {
 	runs, several := a.Analysis.Ways()
 	if !several {
@@ -163,7 +164,7 @@ func (b *bisection) once(ctx context.Context, dir string, candidate int) (a *acc
 	return a, "", err
 }
 
-// bisectConfidence is that of the intervals of comparisons, each by itself.
+// bisectConfidence is the confidence of the interval of each single comparison.
 const bisectConfidence = 0.95
 
 // whyNone is why no trial of a run counts.
@@ -186,7 +187,7 @@ func emulated(a *account.Account) bool {
 	return false
 }
 
-// lastWords says why a guest ended, with the last line of its console; "" if err is of something else.
+// lastWords says why a guest ended, with the last line of its console; "" if err has another cause.
 func lastWords(err error) string {
 	var lost vm.Lost
 	var left insideError
@@ -208,7 +209,7 @@ func (e insideError) Error() string {
 	return cmp.Or(string(e), "weir failed in its guest, and did not say why")
 }
 
-// inGuest completes a run in a guest, in this process: a lost guest is then told from other errors.
+// inGuest completes a run in a guest, from this process, so that it can tell a lost guest from other errors.
 func (b *bisection) inGuest(ctx context.Context, dir string, k bisect.Kernel) (*account.Account, error) {
 	if done, err := finished(dir); done || err != nil {
 		if err != nil {
@@ -239,7 +240,7 @@ func (b *bisection) inGuest(ctx context.Context, dir string, k bisect.Kernel) (*
 	return a, err
 }
 
-// quiet says nothing of a run: the search says what came of it.
+// quiet prints nothing about a run: the search prints the outcome.
 type quiet struct{}
 
 func (quiet) Say(lang.Text)     {}

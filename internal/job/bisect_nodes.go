@@ -23,7 +23,8 @@ import (
 // nodesOfGroup is how many nodes of a group are measured: a path has two ends.
 const nodesOfGroup = 2
 
-// NodeGroups returns the nodes of a study's cluster that have two labels: the first nodes of each, in different zones if possible.
+// NodeGroups returns the nodes of a study's cluster that have one of two labels: the first nodes of each, in different
+// zones if possible.
 func NodeGroups(ctx context.Context, k study.Kube, labels [2]string, pairs int) (*bisect.Nodes, error) {
 	all := &bisect.Nodes{Pairs: pairs}
 	of := map[string]string{}
@@ -46,7 +47,7 @@ func NodeGroups(ctx context.Context, k study.Kube, labels [2]string, pairs int) 
 	return all, nil
 }
 
-// askedNodes writes down between which nodes to search.
+// askedNodes stores which nodes to search between.
 func askedNodes(out *bisect.Outcome) {
 	good, bad := out.Nodes.Groups[0], out.Nodes.Groups[1]
 	out.Build, out.Good, out.Bad = []string{}, good.Label, bad.Label
@@ -67,7 +68,7 @@ func (b *bisection) onNodes(ctx context.Context, dir string, g bisect.Group) (*a
 	return Load(dir, false)
 }
 
-// BisectPage is the page of a search in a directory. That of groups of nodes also says in what their nodes differ.
+// BisectPage is the page of a search in a directory. For groups of nodes, it also says how their nodes differ.
 func BisectPage(dir string, o *bisect.Outcome) *doc.Document {
 	page := several.Bisection(o)
 	if o.Nodes == nil || len(o.Steps) == 0 {
@@ -86,8 +87,8 @@ func BisectPage(dir string, o *bisect.Outcome) *doc.Document {
 	return page
 }
 
-// numbered names the nodes of a run, and their pods, by the order of the nodes, also in the settings of its paths, so that those of
-// two groups can be compared.
+// numbered renames the nodes of a run and their pods by the order of the nodes, also in the settings of its paths, so
+// that those of two groups can be compared.
 func numbered(conditions map[string][]byte, nodes []string) map[string][]byte {
 	out := map[string][]byte{}
 	for name, of := range conditions {
@@ -95,7 +96,7 @@ func numbered(conditions map[string][]byte, nodes []string) map[string][]byte {
 	}
 	var paths, renamed map[string]json.RawMessage
 	if json.Unmarshal(conditions[facts.Paths], &paths) != nil {
-		return out // it is not compared then
+		return out // then it is not compared
 	}
 	renamed = map[string]json.RawMessage{}
 	for name, of := range paths {

@@ -23,10 +23,10 @@ import (
 	"github.com/weir-bench/weir/internal/target/local"
 )
 
-// SettingsOptions say between what to bisect, and how to measure.
+// SettingsOptions say what to bisect between, and how to measure.
 type SettingsOptions struct {
 	Caller
-	Before, After  string // results directories; "" both: the kernel's defaults and this machine
+	Before, After  string // results directories; both "": the kernel's defaults and this machine
 	Study          study.Study
 	Network, Probe string // to bisect; "": those that changed most
 	Dir            string // for the results
@@ -67,7 +67,7 @@ func PlanSettings(o SettingsOptions) (*SettingsBisection, error) {
 	return b, b.check(b.Result.Differences)
 }
 
-// side is what settings compares of a run.
+// side returns the part of a run that package settings compares.
 func (b *SettingsBisection) side(a *account.Account) settings.Run {
 	r := settings.Run{Study: a.Spec, Conditions: a.Conditions()}
 	for _, x := range a.Results {
@@ -124,8 +124,8 @@ func (b *SettingsBisection) choose(before, after *account.Account, c analysis.Co
 	return nil
 }
 
-// alike picks a network and a probe of two studies that differ in what holds for all their trials, so that no cell is in both;
-// false if there is none.
+// alike picks a network and a probe that two studies share although no cell is in both, because the studies differ in
+// what holds for all their trials; false if there is none.
 func (b *SettingsBisection) alike(before, after study.Study, common []study.Use) bool {
 	for _, u := range slices.Backward(common) {
 		for _, p := range before.Probes {

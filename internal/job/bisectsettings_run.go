@@ -77,7 +77,7 @@ func (b *SettingsBisection) keep() error {
 	return failure.Environment.Of(err)
 }
 
-// try applies the steps of each setting once, and moves those that this machine refuses.
+// try applies the steps of each setting once, and moves those that this machine refuses to Unapplied.
 func (b *SettingsBisection) try(ctx context.Context) (err error) {
 	if !slices.ContainsFunc(b.Result.Settings, func(s settings.Setting) bool { return len(s.Steps(true))+len(s.Steps(false)) > 0 }) {
 		return nil
@@ -110,7 +110,7 @@ func (b *SettingsBisection) try(ctx context.Context) (err error) {
 	return nil
 }
 
-// measure makes the comparisons of a step, or reads them if they were made.
+// measure makes the comparisons of a step, or reads them if they exist.
 func (b *SettingsBisection) measure(ctx context.Context, n int, step group.Step, so group.Outcome) (got []group.Estimate, dir string, err error) {
 	x, at, err := b.Result.Study(b.Study, b.common, b.of, step)
 	if err != nil {
@@ -154,7 +154,7 @@ func (b *SettingsBisection) about(n int, s group.Step) lang.Text {
 	return lang.T("run %d: %d settings against %d", n, len(s.Comparisons[0].To.Members()), len(s.Comparisons[0].From.Members()))
 }
 
-// Bounds of the precision that a run is for: relative half widths.
+// Bounds of the precision that a run aims at: relative half widths.
 const (
 	finest   = 0.005
 	usual    = 0.03

@@ -19,16 +19,16 @@ import (
 	"github.com/weir-bench/weir/internal/target/kube"
 )
 
-// LookFailed is the exit status of a look at a run that failed itself. A run has none as high.
+// LookFailed is the exit status of a look at a run, if the look itself failed. No run ends with a status this high.
 const LookFailed = 99
 
-// Stopped returns the error of a run whose coordinator has ended before it, when nobody writes to dir any more.
+// Stopped returns the error of a run whose coordinator ended before the run did, once nobody writes to dir anymore.
 func Stopped(ctx context.Context, dir string) error {
 	again := time.NewTicker(followEvery)
 	defer again.Stop()
 	for {
 		if writes, err := store.Running(dir); err != nil || !writes {
-			return failure.Interrupted.Errorf("the coordinator ended before the run did, which is stopped; what it measured is kept, and weir run --resume DIR continues, where the results come home")
+			return failure.Interrupted.Errorf("the coordinator ended before the run did, and the run is stopped; what it measured is kept; where the results come home, weir run --resume DIR continues it")
 		}
 		select {
 		case <-again.C:
@@ -38,7 +38,7 @@ func Stopped(ctx context.Context, dir string) error {
 	}
 }
 
-// Dismiss ends the agents of a run that is stopped, if they find this coordinator: they dial the address of the first one.
+// Dismiss ends the agents of a stopped run, if they find this coordinator: they dial the address of the first one.
 func Dismiss(ctx context.Context) {
 	c, _, err := order()
 	if err != nil {
@@ -58,8 +58,8 @@ func order() (*kube.Coordinator, []byte, error) {
 	return c, what, failure.Environment.Of(err)
 }
 
-// Lead runs the study of the pod's Secret with the agents that join, and keeps the results in dir: whoever brings them
-// home reports.
+// Lead runs the study of the pod's Secret with the agents that join, and keeps the results in dir. It writes no report:
+// whoever brings the results home does.
 func Lead(ctx context.Context, o Caller, dir string) error {
 	c, what, err := order()
 	if err != nil {
@@ -101,7 +101,7 @@ func Follow(ctx context.Context, w io.Writer, said, ended string) (status int, e
 	}
 	defer f.Close()
 	for {
-		end, endErr := os.ReadFile(ended) // before the rest of what was said
+		end, endErr := os.ReadFile(ended) // before the rest of the output
 		if _, err := io.Copy(w, f); err != nil {
 			return 0, err
 		}

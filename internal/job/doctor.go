@@ -25,7 +25,7 @@ type Diagnosis struct {
 	Needed bool `json:"needed"` // the default study cannot run without it
 }
 
-// Doctor looks for what this machine lacks, by trying it where possible. Forbidden says why the lab cannot be entered;
+// Doctor looks for what this machine lacks, by trying it where possible. forbidden says why the lab cannot be entered;
 // nil: this process is in it.
 func Doctor(ctx context.Context, forbidden error) (ds []Diagnosis, err error) {
 	here := local.Host()
@@ -56,7 +56,7 @@ func Doctor(ctx context.Context, forbidden error) (ds []Diagnosis, err error) {
 	}
 	add(vm.Checks()...)
 	add(checkProfile(), checkHistory())
-	return ds, context.Cause(ctx) // what a signal ended lacks nothing
+	return ds, context.Cause(ctx) // a check that a signal ended says nothing about what is missing
 }
 
 // tryKernel creates one of each kernel object that networks use.

@@ -31,7 +31,7 @@ func DoctorMachines(ctx context.Context, at place.Place, s study.Study) (ds []Di
 			ds = append(ds, Diagnosis{check, check.Name != hostNetwork})
 		}
 		if last := ds[len(ds)-1]; last.Needed && !last.OK {
-			return ds, context.Cause(ctx) // what a signal ended lacks nothing
+			return ds, context.Cause(ctx) // a check that a signal ended says nothing about what is missing
 		}
 	}
 	connected := false
@@ -52,7 +52,7 @@ func DoctorMachines(ctx context.Context, at place.Place, s study.Study) (ds []Di
 	return ds, failed
 }
 
-// hostNetwork is the check of a cluster without which pods can be measured, but not the baseline.
+// hostNetwork is a check of a cluster. If it fails, pods can be measured, but not the baseline.
 const hostNetwork = "host network"
 
 // examine opens every network of the study and describes its machines, each once.
@@ -102,7 +102,7 @@ func examine(ctx context.Context, at place.Place, s study.Study) (ds []Diagnosis
 	return ds, nil
 }
 
-// proveTime bounds the wait for the first packet of a network.
+// proveTime bounds the time to wait for the first packet of a network.
 const proveTime = 5 * time.Second
 
 // prove sends packets over a network, as a run does before its first trial. It returns their size.

@@ -22,11 +22,12 @@ type FigureOptions struct {
 	Dir        string             // for the results of each study, in a directory of its own
 	Fast, Keep bool               // the fast form of each study; count disturbed trials
 	ResumeCmd  string             // the command that continues
-	Form       func(*study.Study) // sets what the user chose of a study's blocks and durations
+	Form       func(*study.Study) // sets the blocks and durations of a study that the user chose
 	VM         *VM                // for the trials; nil runs them here
 }
 
-// MeasureFigures measures, in the lab, which has been entered unless a virtual machine has it, the part of each study that its figures need.
+// MeasureFigures measures the part of each study that its figures need. It runs in the lab, which has been entered,
+// unless a virtual machine has the lab.
 func MeasureFigures(ctx context.Context, o FigureOptions) error {
 	groups := map[string][]figure.Figure{} // by study
 	for _, f := range o.Figures {

@@ -61,7 +61,7 @@ func NewResults(dirs []string, keep bool, tell lang.Teller) *Results {
 // Empty reports whether there is no run.
 func (r *Results) Empty() bool { return len(r.runs) == 0 }
 
-// Covers reports whether a run, finished or not, has all that a figure needs.
+// Covers reports whether a run, finished or not, has everything that a figure needs.
 func (r *Results) Covers(f figure.Figure) bool {
 	return slices.ContainsFunc(r.of(f.Study.Name), func(one storedRun) bool { return covers(one.study, []figure.Figure{f}) })
 }
@@ -76,7 +76,7 @@ func (r *Results) of(name string) (runs []storedRun) {
 	return runs
 }
 
-// Holds reports whether a finished run measured all that a figure needs.
+// Holds reports whether a finished run measured everything that a figure needs.
 func (r *Results) Holds(f figure.Figure) bool {
 	return slices.ContainsFunc(r.of(f.Study.Name), func(one storedRun) bool {
 		_, err := os.Stat(filepath.Join(one.dir, "report.html"))
@@ -122,8 +122,8 @@ func (r *Results) load(dir string) (*account.Account, error) {
 	return rep, nil
 }
 
-// Figure returns a figure with the values of the run that has most of it, the last of equals, and with
-// the verdicts of its claims in all runs.
+// Figure returns a figure with the values of the run that has most of it (the last of several equal ones), and with the
+// verdicts of its claims in all runs.
 func (r *Results) Figure(f figure.Figure) (figure.Result, error) {
 	best := figure.Result{Figure: f}
 	for _, one := range r.of(f.Study.Name) {

@@ -46,7 +46,7 @@ func startHelper(ctx context.Context, node target.Node, command ...string) (*hel
 	}
 }
 
-// oneLine returns the end of what a program of another machine said.
+// oneLine returns the end of what a program of another machine printed.
 func oneLine(said string) string {
 	const most = 500
 	said = strings.TrimPrefix(strings.TrimSpace(said), "weir: ")
@@ -56,7 +56,7 @@ func oneLine(said string) string {
 // maxRecorded bounds the output of a helper, bytes.
 const maxRecorded = 64 << 20
 
-// firstLine closes begun when the first bytes come: a line, which helpers print in one write.
+// firstLine closes begun when the first bytes come. They are a whole line: helpers print it in one write.
 type firstLine struct {
 	to    *bytes.Buffer
 	begun chan struct{}
@@ -85,7 +85,7 @@ func (h *helper) stop(words string) ([]byte, error) {
 	return h.out.Bytes(), nil
 }
 
-// tryHelper starts a helper and ends it, and returns why a node refuses it.
+// tryHelper starts a helper and ends it, and returns why the node refuses it, or nil.
 func tryHelper(ctx context.Context, node target.Node, command ...string) error {
 	h, err := startHelper(ctx, node, command...)
 	if err == nil {

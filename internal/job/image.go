@@ -17,8 +17,8 @@ type ImageMade struct {
 	Size      int      // bytes
 }
 
-// WriteImage writes the image called name to a file: this program, and those in files by architecture,
-// which come first for an architecture.
+// WriteImage writes the image called name to a file. It holds this program and those in files, by architecture; those
+// in files take precedence.
 func WriteImage(file, name string, files map[string]string) (made ImageMade, err error) {
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
 		return made, failure.Usage.Errorf("%s is not a regular file; name a file to write", file)

@@ -33,7 +33,7 @@ type ImportOptions struct {
 	Stdin     io.Reader          // the file "-"
 }
 
-// Imported is what came of an import. Other files do not fit the template.
+// Imported is the outcome of an import. Other counts the files that do not fit the template.
 type Imported struct {
 	Dir, Baseline          string
 	Files, Imported, Other int
@@ -92,7 +92,7 @@ func (x *importer) divide(set *imported.Set, again bool) error {
 	return nil
 }
 
-// An input is a file with results. Storing reads it again, unless that is impossible: bytes then holds it.
+// An input is a file with results. Storing reads it again, unless that is impossible; then bytes holds it.
 type input struct {
 	path    string
 	bytes   []byte
@@ -175,7 +175,7 @@ func (x *importer) place(path string) (p imported.Assignment, ok bool) {
 	return p, true
 }
 
-// add imports one file, or names it with the reason.
+// add imports one file, or lists it as refused, with the reason.
 func (x *importer) add(set *imported.Set, path string) {
 	in := input{path: path}
 	if err := x.read(set, &in); err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/weir-bench/weir/internal/target/kube"
 )
 
-// AttachOptions name a run that goes on in a cluster.
+// AttachOptions name a run that is in progress in a cluster.
 type AttachOptions struct {
 	Caller
 	At  place.Place // see place.Attached; entered
@@ -35,7 +35,7 @@ func Attach(ctx context.Context, o AttachOptions) (*Outcome, error) {
 	return r.home(r.look(ctx, o.At.Machines.(place.Cluster), o.Job))
 }
 
-// home reports a run whose results are in d; nil: it has none.
+// home reports a run whose results are in d; nil if it has none.
 func (r *runner) home(d *store.Dir, err error) (*Outcome, error) {
 	switch {
 	case err != nil:
@@ -173,7 +173,7 @@ func (r *runner) bringHome(ctx context.Context, c place.Cluster, l *onlooker) (s
 	return status, err
 }
 
-// An onlooker shows what a coordinator prints. Lines that it has shown it leaves out when it looks again.
+// An onlooker shows what a coordinator prints. When it looks again, it leaves out lines that it has shown.
 type onlooker struct {
 	say   func(lang.Text)
 	pod   string

@@ -108,7 +108,7 @@ func findRuns(root string) (all []several.Indexed, _ error) {
 	return all, err
 }
 
-// indexed reads the runs of a directory, without what they sampled and observed.
+// indexed reads the runs of a directory, without their samples and observations.
 func indexed(dir string, runs []string, err error) several.Indexed {
 	_, missing := os.Stat(filepath.Join(dir, "report.html"))
 	reported := missing == nil

@@ -26,7 +26,7 @@ func notInstalled(s study.Study, c claim.Claim) (lang.Text, error) {
 		if facts.Find(t.Program) != "" {
 			return
 		}
-		_, _, err := t.Find(context.Background()) // of a missing program, it runs nothing
+		_, _, err := t.Find(context.Background()) // it runs nothing if the program is missing
 		if err != nil && !slices.Contains(why, lang.Stored(err.Error())) {
 			why = append(why, lang.Stored(err.Error()))
 		}

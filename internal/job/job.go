@@ -1,8 +1,8 @@
-// Package job is what commands do: a function per job, with options in and an outcome out. Run measures a study,
-// Trace records the path of packets, Doctor looks for what a machine lacks, and so on.
+// Package job is what commands do: a function per job, with options in and an outcome out. Run measures a study, Trace
+// records the path of packets, Doctor looks for what a machine lacks, and so on.
 //
-// It must not know flags, and prints nothing: what the user should know meanwhile goes to a lang.Teller, and what is
-// to be read afterwards is the outcome. Its errors carry the kind of failure that decides the exit status.
+// It must not know flags, and it prints nothing: messages for the user during a job go to a lang.Teller, and the
+// outcome is what the user reads afterwards. Its errors carry the kind of failure that decides the exit status.
 package job
 
 import (
@@ -64,11 +64,11 @@ func logged(log io.Writer, show func(experiment.Event)) func(experiment.Event) {
 	}
 }
 
-// slow is when a step that usually takes no time explains itself.
+// slow is after how long a step that usually takes no time says what it is.
 const slow = 2 * time.Second
 
-// Patiently calls f, which does not know ctx, and returns when ctx is done at the latest. The process then
-// ends, and f with it. If f takes long, tell hears what it is.
+// Patiently calls f, which does not know ctx, and returns when f returns or ctx is done. The process then ends, and f
+// with it. If f takes long, tell hears what it is.
 func Patiently(ctx context.Context, tell lang.Teller, what lang.Text, f func() error) error {
 	late := time.NewTimer(slow)
 	defer late.Stop()
@@ -77,7 +77,7 @@ func Patiently(ctx context.Context, tell lang.Teller, what lang.Text, f func() e
 	}, f)
 }
 
-// untilDone calls f as Patiently does, and say when late comes.
+// untilDone calls f as Patiently does, and calls say when late comes.
 func untilDone(ctx context.Context, late <-chan time.Time, say func(), f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- caught.Error(f) }()

@@ -19,11 +19,11 @@ type Reproduced struct {
 	Outcomes []claim.Outcome // in the order of the claims
 	Results  []record.Result // all trials that tested them
 	Dir      string          // of the results
-	Failed   error           // that trials are not ok. Skipped ones make claims untestable, which Outcomes show
+	Failed   error           // says that trials are not ok. Skipped trials make claims untestable; Outcomes shows that
 }
 
 // Judge tests claims on existing results. A claim can have an outcome per run or series of runs. With asked, claims
-// that none tests get one as well.
+// that no results test get an outcome, too.
 func Judge(o ReproduceOptions, dirs []string, asked bool) (out Reproduced, _ error) {
 	var outcomes []claim.Outcome
 	for _, dir := range dirs {
@@ -80,8 +80,8 @@ func (o ReproduceOptions) judge(dir string) (all []record.Result, outcomes []cla
 	return all, outcomes, nil
 }
 
-// resultsIn returns dir if it holds a run or a series, or else the directories of those below it, as
-// in that of a reproduction.
+// resultsIn returns dir if it holds a run or a series, or else the directories below it that do, as in the directory of
+// a reproduction.
 func resultsIn(dir string) []string {
 	if _, err := store.Runs(dir); err == nil {
 		return []string{dir}

@@ -9,11 +9,11 @@ import (
 	"github.com/weir-bench/weir/internal/store"
 )
 
-// maxLooked is how many directories Newest looks into: it is called where users are, who can have many files there.
+// maxLooked is how many entries Newest looks at: it looks in the user's own directories, which can hold many files.
 const maxLooked = 10_000
 
-// Newest returns the directory of the run or the series that began last, of those in the directory where weir puts runs
-// and in this one.
+// Newest returns the directory of the run or the series that began last, among those in the directory where weir puts
+// runs and those in the working directory.
 func Newest() (string, error) {
 	newest, begun := "", time.Time{}
 	for _, parent := range []string{resultsDir, "."} {

@@ -29,7 +29,7 @@ import (
 
 const (
 	packedResults = "results"   // has a directory for each run or series
-	packedClaims  = "claims"    // has what each of them claims, and below its name the published claims that it tests
+	packedClaims  = "claims"    // has the claims of each of them and, below its name, the published claims that it tests
 	packedScript  = "reproduce" // checks, measures and judges
 )
 
@@ -41,7 +41,7 @@ type PackageOptions struct {
 	Tell     lang.Teller
 	Dirs     []string          // runs, series, or directories of them
 	File     string            // to write
-	Programs map[string]string // files of weir by architecture; this program is there for its own
+	Programs map[string]string // files of weir by architecture; this program is there for its own architecture
 	Authors  []string
 }
 
@@ -49,8 +49,8 @@ type PackageOptions struct {
 type Packaged struct {
 	Sum       string // of its list of files
 	Files     int
-	Claims    int // that it carries
-	Published int // of them
+	Claims    int // how many it carries
+	Published int // how many of them are published
 }
 
 // WritePackage writes results, with what it takes to measure them again, as an archive. Equal results and programs make equal
@@ -169,8 +169,8 @@ func (p *Packaged) claims(all []export.PackedResults) (files []artifact.File, _ 
 	return files, nil
 }
 
-// tested returns the shipped claims on which results bear. One about a study belongs to the results of that study, if the
-// package has them, and otherwise to the first ones that test it. Claims are about networks that weir builds.
+// tested returns the shipped claims that results test. A claim about a study belongs to the results of that study if
+// the package has them, and otherwise to the first results that test it. Claims are about networks that weir builds.
 func tested(r export.PackedResults, all []export.PackedResults) (ids []string, _ error) {
 	shipped, err := claim.Shipped()
 	if err != nil || r.Runs[0].Unpaired || r.Runs[0].Target.Exists() {
@@ -197,8 +197,8 @@ func analyses(runs []*account.Account) (out []*analysis.Run) {
 	return out
 }
 
-// directions returns what runs claim, checked as a reader checks it. Imported results claim nothing that can be measured again,
-// and claims are about one pair of machines.
+// directions returns what runs claim, checked as a reader checks it. Imported results make no claim that can be
+// measured again, and claims are about one pair of machines.
 func directions(all []*account.Account) ([]byte, int, error) {
 	if all[0].Unpaired || all[0].Analysis.Pairs > 0 {
 		return nil, 0, nil
@@ -250,7 +250,7 @@ func (o PackageOptions) programs() (files []artifact.File, err error) {
 	return files, nil
 }
 
-// CheckPackage checks an archive, or its directory. sum, unless "", is the SHA-256 that its list was published with: whoever
+// CheckPackage checks an archive, or its directory. sum, unless "", is the published SHA-256 of its list: whoever
 // changes a file can change the list too.
 func CheckPackage(name, sum string) (artifact.Checked, error) {
 	info, err := os.Stat(name)

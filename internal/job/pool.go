@@ -49,8 +49,8 @@ func RunDirs(dirs []string) (all []string, _ error) {
 
 var errNoPool = errors.New("no cell has results in more than one run")
 
-// poolSeries returns the pooled report of the runs of the series in dir. That they share no cell is what came of them, and
-// no mistake in the command.
+// poolSeries returns the pooled report of the runs of the series in dir. If they share no cell, that is an outcome of
+// the runs, and not a mistake in the command.
 func poolSeries(dir string, runs []string, keep bool) (*doc.Document, error) {
 	page, err := Pool(runs, keep)
 	if errors.Is(err, errNoPool) {

@@ -19,7 +19,7 @@ import (
 	"github.com/weir-bench/weir/internal/trial"
 )
 
-// canProfile fails a run that is to be profiled where nobody can be, before it stores anything.
+// canProfile returns an error for a run with a profile where nobody can profile, before the run stores anything.
 func canProfile(s study.Study) error {
 	if !s.Profile {
 		return nil
@@ -30,7 +30,7 @@ func canProfile(s study.Study) error {
 	return nil
 }
 
-// machinesProfile fails a run that is to be profiled on machines of which one refuses.
+// machinesProfile returns an error for a run with a profile if one of its machines refuses.
 func machinesProfile(ctx context.Context, s study.Study, site *target.Site) error {
 	for _, name := range slices.Sorted(maps.Keys(site.Nodes)) {
 		if !s.Profile {
@@ -43,7 +43,7 @@ func machinesProfile(ctx context.Context, s study.Study, site *target.Site) erro
 	return nil
 }
 
-// profiler returns how a place samples the CPUs of a node's machine.
+// profiler returns the function with which a place samples the CPUs of a node's machine.
 func profiler(at place.Place) func(context.Context, target.Node) (trial.Profiler, error) {
 	return func(ctx context.Context, node target.Node) (trial.Profiler, error) {
 		if at.Machines == nil {
@@ -73,8 +73,8 @@ func (s sampler) Stop(from, to time.Duration) (*profile.Profile, error) {
 	return p, err
 }
 
-// Sample samples the CPUs of its machine until in ends, which names a window, and writes the samples in it to out,
-// after a first line.
+// Sample samples the CPUs of its machine until in ends, and then writes the samples to out, after a first line. The
+// content of in names a window: only samples in it are written.
 func Sample(in io.Reader, out io.Writer) error {
 	if err := profile.Check(local.CPUs()); err != nil {
 		return local.AsRoot(err, samplerHelper)
@@ -89,7 +89,7 @@ func Sample(in io.Reader, out io.Writer) error {
 	_, noWindow := fmt.Sscanf(string(words), "%d %d", &from, &to)
 	p, stopErr := r.Stop(from, to)
 	switch {
-	case len(words) == 0: // only whether it works
+	case len(words) == 0: // no window: the caller only checks that sampling works
 		return nil
 	case errors.Join(err, readErr, noWindow, stopErr) != nil:
 		return errors.Join(err, readErr, noWindow, stopErr)

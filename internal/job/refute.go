@@ -91,7 +91,7 @@ func (r *Refutation) statements() (out []explain.Statement, _ error) {
 	return out, nil
 }
 
-// plan returns the runs. It skips statements of weir's own that it cannot test, with the reason.
+// plan returns the runs. It skips weir's own statements that it cannot test, and says why.
 func (r *Refutation) plan(statements []explain.Statement) (runs []refuting, _ error) {
 	found, err := StoredStudy(r.Account.Dir)
 	if err != nil {
@@ -158,8 +158,8 @@ func another(dir string, s study.Study) (bool, error) {
 	return what(stored) != what(s), failure.Environment.Of(err)
 }
 
-// Run measures in the lab, which has been entered, what the runs lack, and judges each as soon as it has ended. The
-// stored verdicts on other statements stay.
+// Run measures, in the lab, which has been entered, the trials that the runs lack, and judges each run as soon as it
+// has ended. The stored verdicts on other statements stay.
 func (r *Refutation) Run(ctx context.Context) (verdicts []explain.Verdict, _ error) {
 	if err := os.MkdirAll(filepath.Join(r.Account.Dir, account.TestsDir), 0o777); err != nil {
 		return nil, failure.Environment.Errorf("%w: the results of --test are kept there; copy %s to where you can write, and test the copy", err, r.Account.Dir)

@@ -18,11 +18,11 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// An Outcome is what came of a run, or of a series of runs.
+// An Outcome is the result of a run, or of a series of runs.
 type Outcome struct {
 	Dir     string        // of the results
 	Report  *doc.Document // nil: there is none to show here
-	Verdict error         // that trials are not ok
+	Verdict error         // says that trials are not ok
 	Ended   error         // what ended a series before all its runs were finished
 }
 
@@ -43,7 +43,7 @@ func Trials(dir string) (account.Contents, iter.Seq2[*record.Result, error], err
 	return c, trials, failure.Usage.Of(err)
 }
 
-// Single is Load of one run: a series has several, each with an explanation of its own.
+// Single is Load for one run: it refuses a series, whose runs each have an explanation of their own.
 func Single(dir string, keep bool) (*account.Account, error) {
 	runs, err := store.Runs(dir)
 	if err != nil {
@@ -55,7 +55,7 @@ func Single(dir string, keep bool) (*account.Account, error) {
 	return Load(dir, keep)
 }
 
-// LoadAll reads several runs, and tells what cannot be read of them.
+// LoadAll reads several runs, and tells what it cannot read of them.
 func LoadAll(dirs []string, keep bool, tell lang.Teller) (all []*account.Account, _ error) {
 	for _, dir := range dirs {
 		a, err := loadTold(dir, keep, tell)
@@ -77,8 +77,8 @@ func loadTold(dir string, keep bool, tell lang.Teller) (*account.Account, error)
 }
 
 func read(dir string, o account.Options) (*account.Account, error) {
-	// The results of a long run dominate memory until the end; the garbage collector's default would let as much garbage pile
-	// up again. Less garbage takes 10 % more CPU time of 18,000 trials, and 25 % of 672.
+	// The results of a long run dominate memory until the end, and the garbage collector's default would let as much
+	// garbage pile up again. Less garbage takes 10 % more CPU time for 18,000 trials, and 25 % for 672.
 	if store.Size(dir) >= account.LargeSize {
 		debug.SetGCPercent(50)
 	}
@@ -138,7 +138,7 @@ func (r *runner) report(d *store.Dir) (*Outcome, error) {
 	return &Outcome{Dir: r.Dir, Report: page, Verdict: verdict(a.Results)}, nil
 }
 
-// verdict is the error of trials that are not ok.
+// verdict is the error for trials that are not ok.
 func verdict(results []record.Result) error {
 	n := map[record.Status]int{}
 	for _, r := range results {

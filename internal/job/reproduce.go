@@ -78,7 +78,7 @@ func PlanReproduction(o ReproduceOptions) (*Reproduction, error) {
 	return r, nil
 }
 
-// Run measures, in the lab, which has been entered, what the studies lack, and judges the claims.
+// Run measures, in the lab, which has been entered, the trials that the studies lack, and judges the claims.
 func (r *Reproduction) Run(ctx context.Context) (Reproduced, error) {
 	if len(r.Studies) == 0 {
 		return r.reproduced(r.outcomes, nil), nil
@@ -168,8 +168,8 @@ func (r *Reproduction) runner(s study.Study, n int) *runner {
 	return one
 }
 
-// prepare makes the directories of the studies' series, or checks that they are of this one, and
-// returns the numbers of the runs that some study lacks. A single run is always completed.
+// prepare makes the directories of the studies' series, or checks that they belong to this one, and returns the numbers
+// of the runs that some study lacks. A single run is always completed.
 func (r *Reproduction) prepare() (todo []int, _ error) {
 	if r.Series.Runs == 1 {
 		return []int{1}, nil
@@ -202,8 +202,8 @@ func (r *Reproduction) prepare() (todo []int, _ error) {
 	return todo, nil
 }
 
-// completeStudy runs the trials that a run lacks, by its own study, and stores its report. A finished run can stay as it
-// is.
+// completeStudy runs the trials that a run lacks, according to the study stored with it, and stores its report. With
+// keepFinished, a finished run stays as it is.
 func (c Caller) completeStudy(ctx context.Context, one *runner, keep, keepFinished bool) (err error) {
 	if one.Resume != "" {
 		done, err := finished(one.Dir)

@@ -15,9 +15,9 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// begin opens the first network that can be opened, to fail before anything is stored. If that is not
-// the baseline, it becomes the baseline of a new run: without its baseline, a run has no ratio. A resumed
-// run, whose directory is first, must continue on the machines on which it began.
+// begin opens the first network that can be opened, so that a failure comes before anything is stored. If that is not
+// the baseline, it becomes the baseline of a new run: without its baseline, a run has no ratio. A resumed run, whose
+// directory is first, must continue on the machines on which it began.
 func (r *runner) begin(ctx context.Context, first string) error {
 	if r.At.Machines == nil {
 		return nil
@@ -59,8 +59,8 @@ func (r *runner) openAny(ctx context.Context) (*target.Site, string, error) {
 	return nil, "", failure.Environment.Of(errors.Join(errs...))
 }
 
-// recognize compares the machines of a site with those whose facts the directory hosts holds. A machine
-// without facts is new: no trial of the run has used it.
+// recognize compares the machines of a site with the facts in the directory hosts. A machine without facts is new: no
+// trial of the run has used it.
 func recognize(ctx context.Context, site *target.Site, hosts string) error {
 	for _, h := range site.Hosts() {
 		b, err := foreign.ReadFile(filepath.Join(hosts, h.Name+".json"), bounds.MaxFile)
@@ -85,8 +85,8 @@ func recognize(ctx context.Context, site *target.Site, hosts string) error {
 	return nil
 }
 
-// changed names what differs between two machines; "" if they can be one. Another kernel can be that of a
-// machine that was started again.
+// changed names what differs between two machines; "" if they can be the same one. Another kernel does not count: the
+// machine can have been restarted with it.
 func changed(was, is facts.Facts) string {
 	for _, of := range []struct{ what, was, is string }{
 		{"CPU", was.CPU, is.CPU}, {"number of CPUs", fmt.Sprint(was.CPUs), fmt.Sprint(is.CPUs)},

@@ -38,13 +38,13 @@ type RunOptions struct {
 	ByDefault bool         // the user named neither a study nor networks
 	Trace     bool         // record the packets' paths after the trials
 	Series    store.Series // of one run, or of several
-	Dir       string       // for the results; "": one named after study and time
+	Dir       string       // for the results; "": a name from the study and the time
 	Resume    string       // directory of the run or the series to continue; "" begins one
 	First     string       // first run to resume; see Resumable
 	ResumeCmd string       // the command that continues; "": weir run --resume DIR
 	Guest     string       // facts.Facts.Guest: set in a guest of weir's own, whose host reports
 	VM        *VM          // for the trials; nil runs them here
-	// Ratios are those that a precision is for; nil: all of the report. See experiment.Config.
+	// Ratios are the ratios that a precision is for; nil: all of the report. See experiment.Config.
 	Ratios func(*analysis.Run) iter.Seq2[stat.Interval, float64]
 	// Of a run in a series, see Shown.
 	Name lang.Text
@@ -84,13 +84,14 @@ func Run(ctx context.Context, o RunOptions) (*Outcome, error) {
 		out, err = r.report(d)
 		return err
 	})
-	if err != nil { // also if report goes on, which the end of this process ends
+	if err != nil { // even if report is still running: it ends with this process
 		return nil, err
 	}
 	return out, nil
 }
 
-// CheckHere returns an error for a study that this machine, on which it builds networks, cannot run with any kernel.
+// CheckHere returns an error for a study that this machine cannot run with any kernel. The machine is the one on which
+// the study builds its networks.
 func CheckHere(s study.Study) error {
 	here := local.Host().FS
 	names, err := fs.ReadFile(here, "proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -100,7 +101,7 @@ func CheckHere(s study.Study) error {
 			return failure.Usage.Of(err)
 		}
 	}
-	// As "0-7" or "0,2-7": beyond these the kernel refuses a mask (lib/bitmap.c, EOVERFLOW).
+	// A list such as "0-7" or "0,2-7". The kernel refuses a mask with CPUs beyond these (lib/bitmap.c, EOVERFLOW).
 	b, err := fs.ReadFile(here, "sys/devices/system/cpu/possible")
 	all := strings.TrimSpace(string(b))
 	last, unknown := strconv.Atoi(all[strings.LastIndexAny(all, ",-")+1:])
@@ -125,10 +126,10 @@ func unknownCC(levels, has []string) error {
 	return nil
 }
 
-// A runner runs a study where it has been entered.
+// A runner runs a study in a place that has been entered.
 type runner struct{ RunOptions }
 
-// settle completes the study with the machines that connecting has found.
+// settle completes the study with the machines that were found while connecting.
 func (r *runner) settle() (err error) {
 	if err := r.At.Allows(r.Study); err != nil {
 		return err
@@ -137,8 +138,9 @@ func (r *runner) settle() (err error) {
 	return err
 }
 
-// Threads and processes that a run in the lab adds at most: of weir itself, of the engines of a network, and of a daemon. Runs of
-// one to six networks, with Flannel and Open vSwitch on up to four hosts, added 59 to 92 % of their sum.
+// The most threads and processes that a run in the lab adds: those of weir itself, of the engines of a network, and of
+// a daemon. Runs of one to six networks, with Flannel and Open vSwitch on up to four hosts, added 59 to 92 % of their
+// sum.
 const (
 	ofRun     = 6
 	ofNetwork = 26
@@ -210,7 +212,7 @@ func (r *runner) trials(ctx context.Context, d *store.Dir, prepared *catalog.Pre
 	p := r.Show(Shown{r.Study, d.Results, r.Name, r.Left})
 	kept := sync.OnceFunc(func() { r.Tell.Warn(r.kept(len(d.Done()))) })
 	ended := make(chan struct{})
-	defer context.AfterFunc(ctx, func() { // what does not end in time, this process ends without a word
+	defer context.AfterFunc(ctx, func() { // if something does not end in time, this process ends it without a message
 		select {
 		case <-ended:
 		case <-time.After(lastMoment):
@@ -234,7 +236,7 @@ func (r *runner) trials(ctx context.Context, d *store.Dir, prepared *catalog.Pre
 	return nil
 }
 
-// lastMoment is when an interrupted run says what it keeps, at the latest. A command ends within 2 s.
+// lastMoment is the latest time after an interruption at which a run says what it keeps. A command ends within 2 s.
 const lastMoment = 900 * time.Millisecond
 
 func (r *runner) kept(trials int) lang.Text {
@@ -253,7 +255,7 @@ func (r *runner) stopped(err error) error {
 	switch {
 	case errors.Is(err, store.ErrGone):
 		return failure.Check.Of(err)
-	case errors.As(err, new(store.Resume)): // it says how already
+	case errors.As(err, new(store.Resume)): // it already says how
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO):
 		err = fmt.Errorf("%w: %s, then %s", err, store.Remedy(err), r.resumeHint())
 	default:

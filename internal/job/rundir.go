@@ -29,7 +29,7 @@ import (
 // resultsDir is where runs go without -o.
 const resultsDir = "weir-results"
 
-// open creates the directory of a new run, or opens that of the run to resume.
+// open creates the directory of a new run, or opens the directory of the run to resume.
 func (r *runner) open() (*store.Dir, error) {
 	if r.Resume != "" {
 		return r.reopen()
@@ -49,7 +49,7 @@ func (r *runner) open() (*store.Dir, error) {
 	if err = d.JSON(store.BegunFile, begun{r.Version, hash(resolved)}); err == nil {
 		err = d.JSON("probes.json", catalog.Describe(r.Study))
 	}
-	if err == nil { // last: a run that has its study can be resumed, and lacks none of these
+	if err == nil { // last: a run that has its study can be resumed, and must lack none of these
 		err = d.File("study.yaml", resolved)
 	}
 	if err != nil {
@@ -61,13 +61,12 @@ func (r *runner) open() (*store.Dir, error) {
 
 func (r *runner) newDir() string { return NewDir(r.Dir, r.Study.Name) }
 
-// NewDir returns the directory for results: the chosen one, or if that is "" one named after what they are of and the
-// time.
+// NewDir returns the directory for results: chosen or, if that is "", a name made of the given name and the time.
 func NewDir(chosen, name string) string {
 	return cmp.Or(chosen, filepath.Join(resultsDir, asFile(name)+"-"+time.Now().Format("20060102-150405")))
 }
 
-// makeDir makes a directory as NewDir names it without a choice, which no other process has made.
+// makeDir makes a new directory, named as NewDir names it without a choice. No other process has made it.
 func makeDir(name string) (string, error) {
 	first := NewDir("", name)
 	if err := os.MkdirAll(filepath.Dir(first), 0o777); err != nil {
@@ -78,11 +77,11 @@ func makeDir(name string) (string, error) {
 		if err := os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) {
 			return dir, err
 		}
-		dir = fmt.Sprintf("%s-%d", first, n) // of the same second
+		dir = fmt.Sprintf("%s-%d", first, n) // another one began in the same second
 	}
 }
 
-// asFile makes a name that a study chose a plain file name: it can lead to no other directory.
+// asFile makes a plain file name from a name that a study chose, so that it cannot lead to another directory.
 func asFile(name string) string {
 	safe := strings.Map(func(c rune) rune {
 		if c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) || strings.ContainsRune("-_.+", c) {
@@ -147,7 +146,8 @@ func (r *runner) reopen() (*store.Dir, error) {
 	return d, nil
 }
 
-// recall returns what began the run of d; nothing, if that was weir before it said so. It fails if the study was changed.
+// recall returns what began.json says about the run of d; nothing if an older weir without that file began the run. It
+// fails if the study was changed.
 func (r *runner) recall(d *store.Dir) (was begun, err error) {
 	b, err := d.ReadFile(store.BegunFile)
 	older := errors.Is(err, fs.ErrNotExist)
@@ -163,7 +163,7 @@ func (r *runner) recall(d *store.Dir) (was begun, err error) {
 	}
 	if err == nil && !older && hash(yaml) != was.Study {
 		file := filepath.Join(r.Dir, "study.yaml")
-		err = fmt.Errorf("%s was changed after the run began, whose results would be of two studies; restore it, or begin a run of the new one: weir run %s -o DIR", file, plan.ShellWord(file))
+		err = fmt.Errorf("%s was changed after the run began, and its results would be of two studies; restore it, or begin a run of the new one: weir run %s -o DIR", file, plan.ShellWord(file))
 	}
 	return was, failure.Usage.Of(err)
 }

@@ -20,7 +20,7 @@ func newSchedule(s store.Series, say func(lang.Text)) schedule {
 	return schedule{s, time.Now, wait, say}
 }
 
-// begun returns how many runs have begun in their directories, and when the last of them did.
+// begun returns how many runs have begun in their directories, and when the last of them began.
 func (s schedule) begun(dir func(n int) string) (n int, last time.Time) {
 	for n < s.Runs && started(dir(n+1)) {
 		n++
@@ -32,7 +32,7 @@ func (s schedule) begun(dir func(n int) string) (n int, last time.Time) {
 }
 
 // each calls run for every number in todo, in order. Runs 1 to old have begun before, the last of them at last (zero if
-// unknown), and continue at once. It starts each other Every after the start of the one before it, or at once if that
+// unknown), and continue at once. Every other run starts Every after the start of the one before it, or at once if that
 // one took longer. The first error ends the series.
 func (s schedule) each(ctx context.Context, todo []int, old int, last time.Time, run func(n int, begun time.Time) error) error {
 	previous, ended := last, last
@@ -71,8 +71,8 @@ func (s schedule) until(ctx context.Context, n int, previous, ended time.Time) e
 	return nil
 }
 
-// left estimates the time to the end of the last run. The current one began at begun and has ofRun left, 0 if
-// unknown; the number of those after it is after.
+// left estimates the time to the end of the last run. The current run began at begun and has ofRun left, 0 if unknown;
+// after is the number of runs that follow it.
 func (s schedule) left(after int, begun time.Time, ofRun time.Duration) time.Duration {
 	if ofRun <= 0 {
 		return 0
@@ -86,7 +86,7 @@ func (s schedule) total(one time.Duration) time.Duration {
 	return one + time.Duration(s.Runs-1)*max(one, s.Every)
 }
 
-// clock prints a time of day, with the date unless it is that of now.
+// clock prints a time of day, with the date unless it is today's.
 func clock(t, now time.Time) string {
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format(time.TimeOnly)

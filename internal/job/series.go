@@ -69,11 +69,11 @@ func (s *series) run(ctx context.Context) (*Outcome, error) {
 	return out, nil
 }
 
-// FinishedRuns says what is wrong with those of a series that has ended early.
+// FinishedRuns says what is wrong with the finished runs of a series that ended early.
 func FinishedRuns(err error) lang.Text { return lang.T("the finished runs: %v", err) }
 
-// prepare makes the directory of the series, or opens it, and returns the numbers of the runs that
-// are not finished, in order. Later runs can be: one with trials to try again is not finished.
+// prepare makes the directory of the series, or opens it, and returns the numbers of the runs that are not finished, in
+// order. A run with trials to try again is not finished, although later ones can be.
 func (s *series) prepare() (todo []int, err error) {
 	if s.Study.Seed == 0 {
 		s.Study.Seed = rand.Uint64()>>1 + 1
@@ -125,10 +125,10 @@ func startOf(dir string) time.Time {
 	return c.Results[0].Start
 }
 
-// one runs run n, stores its report and prints a line about it. The number of runs that follow is after.
+// one runs run n, stores its report and prints a line about it. after is the number of runs that follow.
 func (s *series) one(ctx context.Context, n, after int, begun time.Time) error {
-	// The report of the previous run left garbage and a different GC target (see load), but every run
-	// must begin alike.
+	// The report of the previous run left garbage and a different GC target (see load), but every run must begin in the
+	// same state.
 	debug.SetGCPercent(100)
 	debug.FreeOSMemory()
 	r := s.nth(n)
@@ -168,7 +168,7 @@ func (s *series) report(d *store.SeriesDir, dirs []string) (*Outcome, error) {
 	if gone := d.OrGone(err); errors.Is(gone, store.ErrGone) {
 		return nil, s.stopped(gone)
 	}
-	if err != nil { // no result to pool, for which the trials have the reasons, or the programs that disturbed them
+	if err != nil { // no result to pool: the trials give the reasons, or name the programs that disturbed them
 		return nil, cmp.Or(verdict(all), err)
 	}
 	if err := s.writeReports(d, page); err != nil {

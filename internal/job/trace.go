@@ -55,7 +55,7 @@ func Trace(ctx context.Context, o TraceOptions, show func(packettrace.Trace) err
 	return all, nil
 }
 
-// traceAll traces every network of the run. One that cannot be traced costs its trace only.
+// traceAll traces every network of the run. If one cannot be traced, only its trace is missing.
 func (r *runner) traceAll(ctx context.Context, d *store.Dir) error {
 	prepared, err := r.At.Prepare(r.Study)
 	if err != nil {
@@ -88,8 +88,8 @@ func (r *runner) traceAll(ctx context.Context, d *store.Dir) error {
 // sharedTap is the command that Tap carries out on a machine that others use.
 var sharedTap = []string{"tap", "--shared"}
 
-// Tap records packets of its node until in ends, and writes them to out. A shared node has others' packets, which it
-// does not keep.
+// Tap records packets of its node until in ends, and writes them to out. On a shared node it does not keep the packets
+// of others.
 func Tap(in io.Reader, out io.Writer, shared bool) error {
 	err := packettrace.Tap(in, out, shared)
 	if err != nil && shared {

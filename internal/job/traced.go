@@ -25,14 +25,14 @@ import (
 )
 
 const (
-	// TracedSize is that of the probe udp-rr, bytes.
+	// TracedSize is the size of the probe udp-rr, bytes.
 	TracedSize = 64
 	// TracedCount is how many requests a trace has by default.
 	TracedCount = 100
 	// MaxTraced is how many requests the buffer of a trace holds over long paths.
 	MaxTraced = 1000
 
-	// The rounds share the requests. One would do on a quiet machine: their medians also hold where others work.
+	// The rounds share the requests. On a quiet machine, one would do; the medians of several also hold on a busy one.
 	tracedRounds = 5
 	untraced     = 100 * time.Millisecond // of requests without a trace, for their stamps
 	firstTraced  = 20 * time.Millisecond  // of requests with one; longer while that is too short
@@ -48,7 +48,7 @@ type tracing struct {
 	why         error  // why no better one is available
 }
 
-// choose sets the mode unless the user did. What machines of others allow is known once they are open.
+// choose sets the mode unless the user did. What other people's machines allow is known once they are open.
 func (t *tracing) choose() error {
 	if t.at.Machines != nil {
 		return nil
@@ -195,7 +195,7 @@ func (x *traced) byBPF(_ context.Context, r *packettrace.Round, run func() error
 	return errors.Join(err, stopErr)
 }
 
-// tapped are the nodes with a tap: all of the lab, and the ends on machines of others.
+// tapped are the nodes with a tap: all of the lab, and the ends on other people's machines.
 func (x *traced) tapped() []string {
 	if x.at.Machines != nil {
 		return []string{x.client.Node, x.server.Node}
@@ -210,7 +210,7 @@ func (x *traced) startTap(ctx context.Context, node string) (*helper, error) {
 	return startHelper(ctx, x.site.Nodes[node], "tap")
 }
 
-// tappable returns why an end refuses a tap.
+// tappable returns why an end refuses a tap, or nil.
 func (x *traced) tappable(ctx context.Context) error {
 	for _, name := range x.tapped() {
 		if err := tryHelper(ctx, x.site.Nodes[name], sharedTap...); err != nil {
@@ -258,8 +258,8 @@ func (x *traced) byTaps(ctx context.Context, r *packettrace.Round, run func() er
 	return err
 }
 
-// spaces returns the nodes by the inode of their network namespace, and those namespaces that daemons have
-// made on hosts, such as Docker's for a network.
+// spaces returns the nodes by the inode of their network namespace, and also the namespaces that daemons have made on
+// hosts, such as Docker's for a network.
 func (x *traced) spaces() (map[uint32]string, error) {
 	spaces := map[uint32]string{}
 	for inode, node := range x.site.Spaces() {
@@ -271,7 +271,7 @@ func (x *traced) spaces() (map[uint32]string, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.site.Nodes)) {
 		node := x.site.Nodes[name]
-		known := mounted(node.Host().FS, "proc/self/mountinfo") // the machine's own, which the host's mounts include
+		known := mounted(node.Host().FS, "proc/self/mountinfo") // the host's mounts include the machine's own
 		for inode, at := range mounted(node.FS(), "proc/1/mountinfo") {
 			if _, ok := known[inode]; !ok && spaces[inode] == "" {
 				spaces[inode] = name + "/" + at

@@ -34,8 +34,8 @@ type Unpacked struct {
 	cannot  []claim.Outcome
 }
 
-// Unpack checks a package and, of an archive, writes its files below dir. To continue in dir, it is to hold the same package.
-// sum is as for CheckPackage.
+// Unpack checks a package and, if it is an archive, writes its files below dir. If dir exists, it must hold the same
+// package. sum is as for CheckPackage.
 func (o ReproduceOptions) Unpack(name, sum, dir string) (*Unpacked, error) {
 	u := &Unpacked{name: name, dir: name}
 	checked, err := CheckPackage(name, sum)
@@ -92,7 +92,7 @@ func (u *Unpacked) results(name string) string { return filepath.Join(u.dir, pac
 // readPacked reads a study of a package and its claims, and judges them by the results of the package.
 func (o ReproduceOptions) readPacked(u *Unpacked, name string) error {
 	if asFile(name) != name {
-		return fmt.Errorf("%q is no name of results in a package", name)
+		return fmt.Errorf("%q is not a name of results in a package", name)
 	}
 	runs, err := store.Runs(u.results(name))
 	if err != nil {

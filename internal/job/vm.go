@@ -75,7 +75,7 @@ func (r *runner) measureInVM(ctx context.Context) (_ *store.Dir, err error) {
 	return d, nil
 }
 
-// lost reports that the virtual machine has ended, and how to resume the run.
+// lost returns the error of a virtual machine that has ended, and says how to resume the run.
 func (r *runner) lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		r.Tell.Warn(r.resumeHint())

@@ -20,8 +20,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// TimeShare is how many times as long as a look at a run takes nobody looks again: looking uses the machine that is
-// measured.
+// TimeShare is how long, in multiples of the time that a look at a run took, nobody looks again: looking uses the
+// machine that is measured.
 const TimeShare = 50
 
 // A Look is what another process has written of a run so far.
