@@ -45,7 +45,7 @@ type Site struct {
 	Private bool
 	// Token admits clients to the run's servers. "" suits only networks that others cannot reach.
 	Token string
-	// Ports are those that servers can listen on; the zero Ports are trial's own.
+	// Ports are the ports that servers can listen on; the zero Ports are trial's own.
 	Ports Ports
 	// Apply runs steps in order and names the one that fails.
 	Apply func(context.Context, []plan.Step) error

@@ -143,7 +143,7 @@ func (a *agent) greet(h hello) (answer, error) {
 	return answer{Host: a.host.ID, CPUs: local.CPUs(), About: about()}, nil
 }
 
-// about describes this process. What the kernel does not tell stays "".
+// about describes this process. What the kernel does not report stays "".
 func about() About {
 	var u unix.Utsname
 	_ = unix.Uname(&u) // it fails only for a bad pointer

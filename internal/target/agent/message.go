@@ -148,7 +148,7 @@ const (
 	maxMissing = 1024
 )
 
-// check returns an error for a message of so many bytes that no agent sends.
+// check returns an error for a message, of size bytes, that no agent sends.
 func (m *message) check(size int) error {
 	bound := func(what string, n, most int) error {
 		if n > most {

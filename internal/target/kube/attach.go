@@ -101,7 +101,7 @@ func (l *line) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write waits, when it fails, for a concurrent Read to learn the reason, which the connection then ends with.
+// Write, when it fails, waits for a concurrent Read to learn the reason. The connection then ends with that reason.
 func (l *line) Write(b []byte) (int, error) {
 	n, err := l.Pipe.Write(b)
 	if err != nil && l.reading.Load() && !errors.Is(err, os.ErrClosed) {

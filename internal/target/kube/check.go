@@ -33,8 +33,7 @@ func (t *Target) checks() []check {
 	return all
 }
 
-// Check examines what a run needs, and changes nothing. It stops at the first check without which no
-// run can start.
+// Check examines what a run needs, and changes nothing. It stops at the first failed check that a run needs to start.
 func (t *Target) Check(ctx context.Context) []facts.Check {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,7 +107,7 @@ func (t *Target) checkCluster(ctx context.Context) (string, error) {
 		}
 	}
 	if t.Context == "" && t.current == "" {
-		// The user can change it during the run, which must not go on in another cluster. In a pod there is none.
+		// The user can change the current context during the run, which must not go on in another cluster. In a pod there is none.
 		if b, err := (kubectl{}).call(ctx, nil, "config", "current-context"); err == nil {
 			t.current = strings.TrimRight(string(b), "\r\n")
 		}
@@ -187,7 +186,7 @@ func (t *Target) checkNamespace(ctx context.Context) (string, error) {
 	return t.Namespace, nil
 }
 
-// A permission is what a verb of a role can be asked about (SelfSubjectAccessReview).
+// A permission is something that a SelfSubjectAccessReview can ask about.
 type permission struct {
 	Namespace   string `json:"namespace,omitempty"`
 	Verb        string `json:"verb"`

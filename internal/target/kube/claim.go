@@ -10,7 +10,8 @@ import (
 const (
 	// NodeDisk as Volume keeps the results on the disk of the coordinator's node, whatever the cluster offers.
 	NodeDisk = "-"
-	// claimSize is what a claim of weir's requests. Trials of half a second took 25 kB each, 33 kB in blocks of 4 KiB: it holds 30,000.
+	// claimSize is what weir's claim requests. Trials of half a second took 25 kB each, 33 kB in blocks of 4 KiB: it
+	// holds 30,000.
 	claimSize = "1Gi"
 	// defaultClass marks the StorageClass of claims that name none (k8s.io/kubernetes/pkg/volume/util, IsDefaultStorageClassAnnotation).
 	defaultClass = "storageclass.kubernetes.io/is-default-class"

@@ -20,8 +20,8 @@ import (
 
 var _ target.Target = (*Coordinator)(nil)
 
-// A Coordinator is a target whose agents dial it, from Indexed Jobs in its own cluster: what Launch starts
-// at the other end. It never talks to the cluster's API, and needs no permission.
+// A Coordinator is the target in the pod that Launch starts. Its agents dial it, from Indexed Jobs in the same cluster.
+// It never talks to the cluster's API, and needs no permission.
 type Coordinator struct {
 	*Target
 	roster   roster
@@ -29,7 +29,7 @@ type Coordinator struct {
 	pass     string // the token that admits agents
 
 	lobby sync.Mutex       // for the following, and for changes of machines
-	here  map[string]*seat // agents that have come and have no seat yet, by component of it
+	here  map[string]*seat // agents that have come and have no seat yet, by the seat's component
 	came  chan struct{}    // holds a value when one has come
 	shut  error            // the last connection that was refused
 }
@@ -37,7 +37,7 @@ type Coordinator struct {
 const (
 	// gatherTime bounds the wait for the first agent.
 	gatherTime = 10 * time.Minute
-	// quietTime is how long nobody has come when those who have not come are given up. Nodes need different
+	// quietTime is how long nobody comes before the missing agents are given up. Nodes need different
 	// times to pull an image.
 	quietTime = 2 * time.Minute
 )
@@ -175,7 +175,7 @@ func (c *Coordinator) join(conn net.Conn, place []byte) {
 	before := c.here[s.component()]
 	c.here[s.component()] = s
 	c.lobby.Unlock()
-	if before != nil { // it has dialed again, having noticed first that the connection broke
+	if before != nil { // it has dialed again: it noticed before this end that the connection broke
 		_ = before.agent.node.Close()
 	}
 	select {

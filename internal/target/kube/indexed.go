@@ -63,7 +63,7 @@ type resourceRef struct {
 	Name string `json:"resource"`
 }
 
-// own is a variable with something that the cluster knows about the pod.
+// own returns a variable with something that the cluster knows about the pod.
 func own(name, field string) env {
 	return env{Name: name, From: &envSource{Field: &fieldRef{field}}}
 }
@@ -121,7 +121,7 @@ func groupsOf(seats []*seat) (all []*group) {
 // coordinatorName returns the name of the coordinator's Job, by which users call the run.
 func (t *Target) coordinatorName() string { return "weir-" + t.run }
 
-// within bounds how long the Jobs of a run can last that is expected to take a time.
+// within bounds how long the Jobs of a run can last, given about how long the run takes.
 func within(takes time.Duration) time.Duration { return lifetime + 2*takes }
 
 // coordinator returns the Job of the coordinator, which needs nothing of the cluster's API.
@@ -134,7 +134,7 @@ func (t *Target) coordinator(groups []*group, takes time.Duration) job {
 	c := &p.Spec.Containers[0]
 	memory := cmp.Or(t.Memory, coordinatorMemory)
 	c.Resources.Requests["memory"], c.Resources.Limits = memory, map[string]string{"memory": twice(memory)}
-	// Go collects garbage more often before it exceeds the request: a node that runs out of memory ends those that do.
+	// Go collects garbage more often before it exceeds the request: a node that runs out of memory ends pods that exceed theirs.
 	c.Env = []env{own("WEIR_POD_IP", "status.podIP"), {Name: "WEIR_JOB", Value: t.coordinatorName()},
 		{Name: "GOMEMLIMIT", From: &envSource{Resource: &resourceRef{"requests.memory"}}}}
 	c.Mounts = append(c.Mounts, mount{"order", OrderDir, true}, mount{"results", ResultsDir, false})
@@ -203,5 +203,5 @@ func PlacementOf(getenv func(string) string) (Placement, error) {
 	return p, err
 }
 
-// CoordinatorAddr returns where a coordinator listens whose pod has this address.
+// CoordinatorAddr returns where the coordinator in a pod with this address listens.
 func CoordinatorAddr(pod string) string { return net.JoinHostPort(pod, strconv.Itoa(coordinatorPort)) }

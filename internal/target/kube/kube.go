@@ -43,7 +43,7 @@ type Target struct {
 	HostNetwork bool
 	Events      []plan.Event    // of the study: weir needs permission for what they do
 	Programs    remote.Programs // for clusters without Image
-	// Warn gets sentences about what differs from what was asked for; nil: nobody.
+	// Warn gets sentences about differences from what was asked for; nil discards them.
 	Warn func(string)
 
 	mu        sync.Mutex
@@ -212,7 +212,7 @@ func (t *Target) byHand() string {
 	return t.inside().typed("delete", "jobs,services", "-l", t.selector())
 }
 
-// soil says whether objects of the run can exist.
+// soil records whether objects of the run can exist.
 func (t *Target) soil(dirty bool) {
 	t.dirty = dirty
 	var argv []string

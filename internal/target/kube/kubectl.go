@@ -31,7 +31,7 @@ const (
 	callTime = time.Minute
 	// maxOutput bounds what a call can print, bytes. 5000 nodes, which Kubernetes supports, print about 60 MB.
 	maxOutput = 128 << 20
-	// maxPlain bounds what is no JSON, such as the names of contexts, bytes.
+	// maxPlain bounds output other than JSON, such as the names of contexts, bytes.
 	maxPlain = 1 << 20
 	// maxItems and maxValues bound a list of objects: 5000 nodes have about a thousand values each, most of which weir
 	// does not decode.
@@ -243,7 +243,7 @@ func unanswered(err error) bool {
 		"(Timeout)", "(ServerTimeout)", "(ServiceUnavailable)", "(TooManyRequests)", "Unauthorized"))
 }
 
-// remedies lists what helps by words of kubectl, of the API server, and of kubelet. The first match counts.
+// remedies maps words of kubectl, of the API server, and of kubelet to what helps. The first match counts.
 var remedies = []struct{ words, fix string }{
 	{"exceeded quota", "free some of the quota, or choose another namespace (-N)"},
 	{"failed quota", "the quota of the namespace wants limits, which distort measurements: choose another namespace (-N)"},

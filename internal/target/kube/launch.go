@@ -170,8 +170,8 @@ func (t *Target) instruct(ctx context.Context, r *roster, needs []need, study []
 	return err
 }
 
-// Polls of Jobs that come with one of their pods, whose list is long with hundreds: the first, and how many
-// come from one to the next.
+// Polls of Jobs. Some of them also list the pods, which takes long with hundreds of them: the first such poll, and how
+// many polls there are from one to the next.
 const (
 	lookFirst = 4
 	lookEvery = 20
@@ -251,8 +251,7 @@ func (t *Target) unready(ctx context.Context, groups []*group) (never, soon []st
 	return never, soon, nil
 }
 
-// Own says whether Close removes the objects of the run: not as long as a coordinator works without this
-// process.
+// Own says whether Close removes the objects of the run. It must not while a coordinator works without this process.
 func (t *Target) Own(own bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -155,7 +155,8 @@ type container struct {
 	Mounts     []mount   `json:"volumeMounts"`
 }
 
-// Resources have requests. Only a coordinator has a limit, of memory: one of CPU throttles, which is then all that is measured.
+// Resources have requests. Only a coordinator has a limit, of memory: a limit of CPU time throttles, and then the run
+// measures only that.
 type resources struct {
 	Requests map[string]string `json:"requests"`
 	Limits   map[string]string `json:"limits,omitempty"`
@@ -218,12 +219,10 @@ func (t *Target) labels(component string) map[string]string {
 	return l
 }
 
-// selector selects all objects of the run.
 func (t *Target) selector() string {
 	return labelManager + "=weir," + labelRun + "=" + t.run
 }
 
-// meta returns the metadata of an object of component.
 func (t *Target) meta(name, component string) meta {
 	return meta{Name: name, Namespace: t.inside().namespace, Labels: t.labels(component)}
 }
@@ -243,7 +242,7 @@ func (t *Target) job(s *seat) job {
 	return t.jobOf(t.meta(s.job, s.component()), t.pod(s), lifetime)
 }
 
-// jobOf returns a Job of one pod that ends after a time at the latest.
+// jobOf returns a Job of one pod that ends within a time.
 func (t *Target) jobOf(m meta, p podTemplate, within time.Duration) job {
 	seconds := int(linger.Seconds())
 	j := job{"batch/v1", "Job", m, jobSpec{Deadline: int(within.Seconds()), TTL: &seconds, Template: p}}

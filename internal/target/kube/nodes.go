@@ -19,7 +19,7 @@ type Machine struct {
 	number  int          // among the chosen ones, from 1
 	kernel  string       // release; "" is unknown
 	runtime string       // of containers; "" is unknown
-	proxy   string       // mode of its kube-proxy, as that one says; "" is unknown
+	proxy   string       // mode of its kube-proxy, as kube-proxy itself states it; "" is unknown
 	addrs   []netip.Addr // internal ones
 	taints  []taint      // that pods on it must tolerate
 }
@@ -32,8 +32,8 @@ func (t *Target) any() bool { return len(t.Nodes) == 0 }
 // all reports whether every node that can run pods is chosen.
 func (t *Target) all() bool { return len(t.Nodes) == 1 && t.Nodes[0] == "all" }
 
-// Labeled returns the nodes with a label, KEY=VALUE, that can run weir's pods, so that nodes in a row differ in zone; none
-// without any. It needs no Connect.
+// Labeled returns the nodes with a label, KEY=VALUE, that can run weir's pods, ordered so that neighbors differ in
+// zone; none if there are none. It needs no Connect.
 func (t *Target) Labeled(ctx context.Context, label string) (names []string, err error) {
 	var nodes list[node]
 	if err := t.outside().get(ctx, &nodes, "nodes", "-l", label); err != nil || len(nodes.Items) == 0 {
@@ -54,8 +54,8 @@ func named(names []string) (ms []*Machine) {
 	return ms
 }
 
-// choose returns the nodes to measure and notes about them. Without names it returns all nodes that can
-// run pods, so that nodes in a row differ in zone.
+// choose returns the nodes to measure and notes about them. Without names it returns all nodes that can run pods,
+// ordered so that neighbors differ in zone.
 func choose(all []node, names []string, tolerates ...toleration) (ms []*Machine, notes []string, err error) {
 	if len(names) > 0 {
 		ms, notes, err = chooseNamed(all, names, tolerates)
@@ -144,7 +144,7 @@ func (n node) unfit() string {
 	ready := find(n.Status.Conditions, "Ready")
 	switch name := n.Metadata.Name; {
 	case name == "" || len(name) > 253 || oneLine(name) != name: // validation.IsDNS1123Subdomain in k8s.io/apimachinery
-		return "its name is none"
+		return "its name is not valid"
 	case n.Status.Info.OS != "" && n.Status.Info.OS != "linux":
 		return "its system is " + oneLine(n.Status.Info.OS) + ", not linux"
 	case n.Metadata.Deleted != "":
@@ -187,8 +187,8 @@ func few(all []string) string {
 // inPods reports whether the ends of a network are in pods with a network of their own.
 func inPods(k topo.Kind) bool { return k == topo.PodNet || k == topo.Service || k == topo.NodePort }
 
-// layout returns the nodes for the hosts of want, and the number of pods on each. A cluster with one node
-// gets all of them there.
+// layout returns the nodes for the hosts of want, and the number of pods on each. In a cluster with one node, all pods
+// are on that node.
 func (t *Target) layout(want topo.Topology) (ms []*Machine, pods []int, err error) {
 	n, sum := len(want.Hosts), 0
 	for _, h := range want.Hosts {

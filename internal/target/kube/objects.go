@@ -106,7 +106,7 @@ func (t taint) String() string {
 	return s + ":" + t.Effect
 }
 
-// over reports whether a pod runs no more, or not for long.
+// over reports whether a pod no longer runs, or soon will not.
 func (p pod) over() bool {
 	return p.Metadata.Deleted != "" || p.Status.Phase == "Failed" || p.Status.Phase == "Succeeded"
 }

@@ -39,7 +39,7 @@ func (t *Target) proxy(ctx context.Context, sets []daemonSet) string {
 	return unknownProxy
 }
 
-// proxyMode finds the mode in a KubeProxyConfiguration; "" means that this is none. An empty mode is
+// proxyMode finds the mode in a KubeProxyConfiguration; "" if conf is something else. An empty mode is
 // iptables on Linux (pkg/proxy/apis/config).
 func proxyMode(conf string) string {
 	if !strings.Contains(conf, "KubeProxyConfiguration") {
@@ -63,8 +63,8 @@ const (
 	proxyTime = 2 * time.Second
 )
 
-// AskProxy asks the kube-proxy of this machine for its mode. The port can be another program's, so that an
-// answer counts only if it is a mode that kube-proxy has.
+// AskProxy asks the kube-proxy of this machine for its mode. Another program can have the port, so an answer counts
+// only if it is a mode that kube-proxy has.
 func AskProxy(ctx context.Context, addr string) (mode string, err error) {
 	conn, err := (&net.Dialer{Timeout: proxyTime}).DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -91,7 +91,7 @@ func AskProxy(ctx context.Context, addr string) (mode string, err error) {
 // modes are those of kube-proxy on Linux (ProxyMode in pkg/proxy/apis/config/types.go).
 var modes = map[string]bool{"iptables": true, "ipvs": true, "nftables": true}
 
-// nodeModes asks the kube-proxy of each node with an agent in its network, where the API does not tell. It
+// nodeModes asks the kube-proxy of each node with an agent in its network, where the API does not say. It
 // returns what the API says if no node answers. Nodes can differ.
 func (t *Target) nodeModes(ctx context.Context, api string) string {
 	var each []string

@@ -59,8 +59,8 @@ func (t *Target) checkOwn(ctx context.Context) error {
 	return nil
 }
 
-// replaceTime bounds the wait for the pod that takes the place of a lost one, whose volume another node can have to
-// give up first: the cluster waits six minutes for a node that does not answer (kube-controller-manager, attach_detach_controller.go).
+// replaceTime bounds the wait for the pod that replaces a lost one. Another node may have to give up the volume first:
+// the cluster waits six minutes for a node that does not answer (kube-controller-manager, attach_detach_controller.go).
 const replaceTime = 8 * time.Minute
 
 // View starts an agent next to the coordinator of the run, to look at it and to bring its results home, and returns it
@@ -129,7 +129,7 @@ func (t *Target) lead(ctx context.Context) (*seat, error) {
 	return s, nil
 }
 
-// replaced says once why a coordinator has not ended its run.
+// replaced warns once why a coordinator has not ended its run.
 func (t *Target) replaced(why string) {
 	if t.told != why {
 		t.warn("the coordinator was lost (%s); another one hands out what it had measured", why)

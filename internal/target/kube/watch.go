@@ -16,7 +16,7 @@ import (
 
 const (
 	pollTime = 500 * time.Millisecond
-	// readyTime bounds the wait for pods to run. Images of some megabytes come within it.
+	// readyTime bounds the wait for pods to run. Images of some megabytes arrive within it.
 	readyTime = 3 * time.Minute
 	// podTime is how long a Job's controller takes to make a pod, unless the cluster refuses it.
 	podTime = 3 * time.Second
@@ -150,7 +150,7 @@ func (t *Target) look(ctx context.Context, waiting map[string]*seat, since time.
 	return ready, nil
 }
 
-// A never is why a pod does not start, and never will, or why an answer is none. To ask again is in vain.
+// A never says why a pod will never start, or why an answer cannot be used. Asking again would not help.
 type never struct{ error }
 
 func (n never) Unwrap() error { return n.error }
@@ -185,7 +185,7 @@ func latest(events []event) (why string) {
 }
 
 // hopeless are the reasons of a waiting container that do not pass (pkg/kubelet/images/types.go,
-// pkg/kubelet/kuberuntime/kuberuntime_container.go). A first failure to pull an image can.
+// pkg/kubelet/kuberuntime/kuberuntime_container.go). A first failure to pull an image can pass.
 var hopeless = []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
 // unbound is the scheduler's reason while a claim waits for its volume, which can be made or found within seconds

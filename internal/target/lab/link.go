@@ -283,7 +283,7 @@ func (p *place) set(s *plan.Set) (*request, error) {
 	return r, p.master(r, s.Master)
 }
 
-// master makes a device of p the bridge of the one that r changes; "" is none.
+// master makes a device of p the bridge of the one that r changes; "" means none.
 func (p *place) master(r *request, dev string) error {
 	if dev == "" {
 		return nil

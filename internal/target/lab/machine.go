@@ -16,7 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/target/local"
 )
 
-// A Machine changes devices of a machine that weir has found, and makes them what they were. The zero Machine opens what it needs
+// A Machine changes devices of a machine that weir has found, and restores them. The zero Machine opens what it needs
 // at its first step.
 type Machine struct {
 	place *place
@@ -72,7 +72,7 @@ func (m *Machine) Step(_ context.Context, s plan.Step) error {
 	return explain(&s, err)
 }
 
-// requests translates a step, and what it adds into what removes that; back is nil if it adds nothing.
+// requests translates a step. back removes what the step adds; nil if it adds nothing.
 func (m *Machine) requests(s plan.Step) (r, back *request, err error) {
 	switch {
 	case s.Set != nil:
@@ -129,8 +129,9 @@ func (m *Machine) open() error {
 	return nil
 }
 
-// remember reads what a device is. One that goes down, or gets a smaller MTU, changes those upon it, too (vlan_device_event,
-// net/8021q/vlan.c; macvlan_device_event, drivers/net/macvlan.c), and the kernel then removes addresses of IPv6 and routes.
+// remember reads the state of a device. When a device goes down or gets a smaller MTU, those on top of it change, too
+// (vlan_device_event, net/8021q/vlan.c; macvlan_device_event, drivers/net/macvlan.c), and the kernel then removes IPv6
+// addresses and routes.
 func (m *Machine) remember(dev string) (*deviceState, error) {
 	all, err := local.Links()
 	if err != nil {
@@ -159,7 +160,7 @@ func (m *Machine) remember(dev string) (*deviceState, error) {
 	over := func(dev []byte) bool { return len(dev) >= 4 && index[int(native.Uint32(dev))] }
 	routes, err := m.routes(func(b []byte) bool {
 		attrs := b[unix.SizeofRtMsg:]
-		own := b[5] == unix.RTPROT_BOOT || b[5] == unix.RTPROT_STATIC || b[5] == rtprotDHCP // those of a daemon are its to restore
+		own := b[5] == unix.RTPROT_BOOT || b[5] == unix.RTPROT_STATIC || b[5] == rtprotDHCP // a daemon restores its own
 		is := over(attribute(attrs, unix.RTA_OIF))
 		for hop := range hopsOf(attrs) {
 			is = is || over(hop[4:])
@@ -173,7 +174,8 @@ func (m *Machine) remember(dev string) (*deviceState, error) {
 // rtprotDHCP is RTPROT_DHCP (include/uapi/linux/rtnetlink.h).
 const rtprotDHCP = 16
 
-// routes returns what sets the routes of both families again that keep wants: those that another one needs come first.
+// routes returns what sets the routes that keep selects again, of both families: those that another one needs come
+// first.
 func (m *Machine) routes(keep func(b []byte) bool) (direct []*request, err error) {
 	all, err := dump(unix.RTM_GETROUTE, unix.RTM_NEWROUTE, unix.SizeofRtMsg)
 	if err != nil {
@@ -219,14 +221,14 @@ func hopsOf(attrs []byte) iter.Seq[[]byte] {
 	}
 }
 
-// again returns the request that makes what the kernel has told of, unless it exists.
+// again returns the request that makes again what the kernel has described, unless it exists.
 func (m *Machine) again(kind uint16, b []byte) *request {
 	r := m.place.request(kind, unix.NLM_F_CREATE|unix.NLM_F_EXCL, b)
 	r.fine = unix.EEXIST
 	return r
 }
 
-// dump returns all objects of a kind in this process's network namespace, each of at least so many bytes.
+// dump returns all objects of a kind in this process's network namespace, each of least bytes or more.
 func dump(request int, kind uint16, least int) (all [][]byte, err error) {
 	b, err := syscall.NetlinkRIB(request, unix.AF_UNSPEC)
 	if err != nil {
@@ -261,7 +263,7 @@ func (m *Machine) restore(dev string) error {
 	}
 	slices.Reverse(w.back)
 	var errs []error
-	for _, r := range slices.Concat(all, w.back, w.kept) { // one that fails must not keep the others from it
+	for _, r := range slices.Concat(all, w.back, w.kept) { // one that fails must not prevent the others
 		_, err := execute(r)
 		errs = append(errs, err)
 	}

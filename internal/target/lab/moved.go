@@ -13,7 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// announce sends an ARP announcement: a request in which both addresses are that of the sender (RFC 5227, section 3).
+// announce sends an ARP announcement: a request in which both addresses are the sender's (RFC 5227, section 3).
 func (p *place) announce(a *plan.Announce) error {
 	err := p.ns.Do(func() error {
 		dev, err := net.InterfaceByName(a.Dev)

@@ -81,8 +81,8 @@ func Briefly(err error) string {
 	return err.Error()
 }
 
-// Lacks returns why this machine cannot take the steps of a plan, of which it has features; nil if nothing is known to
-// be missing.
+// Lacks returns why a machine with these features cannot take the steps of a plan; nil if nothing is known to be
+// missing.
 func Lacks(features []Feature, p plan.Plan) error {
 	has := func(name string) error {
 		for _, f := range features {

@@ -158,7 +158,7 @@ func CPUs() []int {
 	return cpus
 }
 
-// Pin restricts the calling thread and its children to cpus; none is no restriction. The caller
+// Pin restricts the calling thread and its children to cpus; none means no restriction. The caller
 // must have locked the thread and must throw it away.
 func Pin(cpus []int) error {
 	if len(cpus) == 0 {
@@ -196,7 +196,7 @@ func Command(ctx context.Context, argv, env []string) (*exec.Cmd, Tag) {
 	return cmd, tag
 }
 
-// Start starts cmd on cpus from a temporary thread; none is no restriction.
+// Start starts cmd on cpus from a temporary thread; none means no restriction.
 func Start(cmd *exec.Cmd, cpus []int) error {
 	if len(cpus) == 0 {
 		return cmd.Start()

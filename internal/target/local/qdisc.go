@@ -56,7 +56,6 @@ func (n nlSocket) present(found []sample.Qdisc, devices []uint32) (all []sample.
 	return all, nil
 }
 
-// device returns the name of a device.
 func (n nlSocket) device(index uint32) (string, error) {
 	r, err := unix.NewIfreq("")
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 	ticksPerSecond = 1e9 / 64
 )
 
-// shapers adds the rates that queueing disciplines keep to the devices: of a token bucket its own, of htb the largest that
-// a class can reach. The rates of other kinds stay unknown.
+// shapers adds the rates that queueing disciplines keep to the devices: for a token bucket its own, for htb the largest
+// that a class can reach. The rates of other kinds stay unknown.
 func shapers(devices map[string]evidence.Device, indices map[string]int) error {
 	limited := false
 	for _, d := range devices {

@@ -9,9 +9,9 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 )
 
-// AsRoot runs a command of this program in place of this process and as root, after an error of its first attempt, where
-// the user can become root without a question (sudo -n). It returns only if that fails. The file of an agent's program is
-// gone (remote.Serve), but this process's parent, the agent, still runs it.
+// AsRoot replaces this process by a command of this program that runs as root, after its first attempt failed with err.
+// It works where the user can become root without a question (sudo -n), and returns only if it fails. The file of an
+// agent's program is gone (remote.Serve), but this process's parent, the agent, still runs it.
 //
 // An agent that is not root cannot end such a command by a signal: it must end with its standard input.
 func AsRoot(err error, command ...string) error {

@@ -81,7 +81,7 @@ func (t *talk) push(out io.Writer, programs Programs, sending func()) error {
 	if err != nil {
 		return fmt.Errorf("read the program for the machine: %w", err)
 	}
-	// The far end's reason for not reading is better than that of a failed write.
+	// The far end's reason for not reading is better than the error of a failed write.
 	_, _ = fmt.Fprintf(out, "%d %d\n", size, sum)
 	if _, err := t.boot("into"); err != nil {
 		return err

@@ -105,7 +105,7 @@ type frames struct {
 
 	once sync.Once
 	dead chan struct{} // closed after err is set
-	sent chan struct{} // closed when nothing is written any more
+	sent chan struct{} // closed when nothing is written anymore
 	err  error
 }
 
@@ -215,8 +215,8 @@ func (f *frames) Write(b []byte) (int, error) {
 	return written, nil
 }
 
-// Close ends the connection and closes the pipe. It lets a write end that is under way: closed meanwhile, a TLS
-// connection does not tell the far end that it ends (crypto/tls, Conn.Close), which then dials again.
+// Close ends the connection and closes the pipe. It first lets a write in progress end: a TLS connection that is closed
+// during a write does not tell the far end that it ends (crypto/tls, Conn.Close), and the far end dials again.
 func (f *frames) Close() error {
 	f.die(io.EOF)
 	select {

@@ -90,7 +90,7 @@ const (
 )
 
 // Join is the body of an agent that dials the coordinator at addr (HOST:PORT): it proves that it holds
-// the token, states its place, and serves until the coordinator ends the connection, whereupon it
+// the token, states its place, and serves until the coordinator ends the connection. Then it
 // returns nil. It dials again when the connection breaks, for five minutes.
 func Join(ctx context.Context, addr, token string, place any) error {
 	return JoinAs(ctx, addr, token, place, watch)

@@ -24,8 +24,8 @@ import (
 // connection.
 func Serve(in io.Reader, out io.Writer, remove string) error { return serve(in, out, remove, farTimes) }
 
-// ServeChanging is Serve on a machine where c carries out the steps of events. Which of them its user allows is the near end's to
-// know: it can run any program here.
+// ServeChanging is Serve on a machine where c carries out the steps of events. The near end knows which steps its user
+// allows; it can run any program here in any case.
 func ServeChanging(in io.Reader, out io.Writer, remove string, c Changer) error {
 	return follow(in, out, remove, farTimes, func(conn io.ReadWriter) error {
 		return agent.Serve(conn, func(string) (agent.Actor, error) { return watcher{c}, nil })
@@ -80,7 +80,7 @@ func removeProgram(dir string) error {
 	return nil
 }
 
-// greeting returns the nonce of the near end. Its protocol and version are the near end's to compare.
+// greeting returns the nonce of the near end. The near end compares the protocol and the version.
 func greeting(in *bufio.Reader, wait time.Duration) (nonce string, err error) {
 	type result struct {
 		line string

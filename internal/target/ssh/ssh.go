@@ -25,7 +25,7 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Ports are those that servers listen on by default; firewalls between the machines must pass them.
+// Ports are the ports that servers listen on by default; firewalls between the machines must pass them.
 var Ports = target.Ports{First: 5201, Last: 5299}
 
 // A Target is a set of machines. It keeps its connections until Close.
@@ -40,8 +40,8 @@ type Target struct {
 }
 
 // New returns the target of machines, each a name as ssh(1) takes it, or NAME=ADDRESS to measure an
-// address of that machine instead of the one that ssh reaches. The zero ports are Ports. Errors are
-// of usage: New touches nothing.
+// address of that machine instead of the one that ssh reaches. The zero ports are Ports. Its errors are usage errors:
+// New touches nothing.
 func New(machines []string, ports target.Ports, programs remote.Programs) (*Target, error) {
 	ms, err := parse(machines)
 	if err != nil {
@@ -59,7 +59,8 @@ func (t *Target) Names() []string {
 	return names
 }
 
-// Allow lets events change devices, DEVICE@MACHINE each with a machine as in Names or as the user named it. Its error is of usage.
+// Allow lets events change devices, DEVICE@MACHINE each with a machine as in Names or as the user named it. Its error
+// is a usage error.
 func (t *Target) Allow(objects []string) error {
 	for _, o := range objects {
 		dev, on, _ := strings.Cut(o, "@")
@@ -72,11 +73,12 @@ func (t *Target) Allow(objects []string) error {
 	return nil
 }
 
-// Allows returns an error for a step of an event that changes a device which its user has not named, or the only way to undo it.
+// Allows returns an error for a step of an event that changes a device that the user has not named, or that cuts the
+// only way to undo it.
 func (t *Target) Allows(s plan.Step) error {
 	dev := s.Device()
 	switch {
-	case s.Command != nil || s.Restore != nil: // which the agent undoes, or undoes by
+	case s.Command != nil || s.Restore != nil: // the agent undoes a command, and restores to undo
 		return nil
 	case dev == "":
 		return errors.New("weir changes only devices of machines (set, addr, and route with dev)")

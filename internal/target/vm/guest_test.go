@@ -326,7 +326,7 @@ func TestKernelAt(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, k, err)
 		}
 	}
-	for name, want := range map[string]string{put("text", []byte("no kernel")): "is no kernel", foreign: "is a kernel for", filepath.Join(dir, "none"): "no such file"} {
+	for name, want := range map[string]string{put("text", []byte("no kernel")): "is not a kernel", foreign: "is a kernel for", filepath.Join(dir, "none"): "no such file"} {
 		if _, err := KernelAt(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}

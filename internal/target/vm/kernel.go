@@ -77,7 +77,7 @@ func numbers(image string) (ns []int) {
 }
 
 // KernelAt returns the kernel that a user names: a directory, as of FindKernel; an image; or IMAGE:MODULES, with the
-// kernel's lib/modules/VERSION. Without it, modules are beside the image's directory, as in a package, or installed.
+// kernel's lib/modules/VERSION. Without it, modules are next to the image's directory, as in a package, or installed.
 func KernelAt(name string) (Kernel, error) {
 	image, modules := name, ""
 	info, err := os.Stat(name)
@@ -110,8 +110,8 @@ func KernelAt(name string) (Kernel, error) {
 // release is what the name of a kernel can be: it becomes part of paths.
 var release = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+~_-]*$`)
 
-// identify returns an error unless a file is a kernel for guests of this machine, and takes its version from it if it has
-// one: an x86 kernel says it (Documentation/arch/x86/boot.rst, kernel_version), and one for arm64 does not
+// identify returns an error unless a file is a kernel for guests of this machine. It takes the version from the file if
+// the file states one: an x86 kernel does (Documentation/arch/x86/boot.rst, kernel_version), and one for arm64 does not
 // (Documentation/arch/arm64/booting.rst).
 func (k *Kernel) identify(image string) error {
 	f, err := os.Open(image)
@@ -137,13 +137,13 @@ func (k *Kernel) identify(image string) error {
 	case n > 60 && string(head[56:60]) == "ARM\x64":
 		arch = "arm64"
 	default:
-		return fmt.Errorf("%s is no kernel: want what a package has as vmlinuz, or a build as bzImage (x86) or Image (arm64)", image)
+		return fmt.Errorf("%s is not a kernel: want what a package has as vmlinuz, or a build as bzImage (x86) or Image (arm64)", image)
 	}
 	switch {
 	case arch != runtime.GOARCH:
 		return fmt.Errorf("%s is a kernel for %s, and guests of this machine need one for %s", image, arch, runtime.GOARCH)
 	case !release.MatchString(k.Version):
-		return fmt.Errorf("%s: %q is no version of a kernel", image, k.Version)
+		return fmt.Errorf("%s: %q is not the version of a kernel", image, k.Version)
 	}
 	return nil
 }
