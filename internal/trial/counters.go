@@ -51,7 +51,7 @@ func daemons(r *record.Result, from, to reading, seconds float64) {
 	}
 }
 
-// quiet is the cores that an idle machine can keep busy. More means another program.
+// quiet is how many cores an idle machine can keep busy. More means another program.
 const quiet = 0.1
 
 // surroundings adds the hosts' state outside the run, from before the client to after it: the mean
@@ -77,7 +77,7 @@ func (s *Setup) surroundings(r *record.Result, x *execution) {
 	}
 }
 
-// surround adds the state of some hosts together, or that of one with a name.
+// surround adds the state of some hosts together, or the state of one host under its name.
 func surround(r *record.Result, x *execution, all map[string]span, name string) {
 	hz, known, cpus := 0.0, len(all) > 0, 0
 	var before, after float64 // of the machine whose CPUs are farthest apart

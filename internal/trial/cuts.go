@@ -16,9 +16,9 @@ var fragmentCounters = []string{"ip.FragCreates", "ip.ReasmReqds", "ip6.FragCrea
 // packets at the same moment, but not every time.
 const cutProofs = 3
 
-// Cuts reports whether packets of size bytes are cut into fragments on their way, by what carries them:
-// their own header forbids it. A tunnel whose MTU ignores its own headers does that. Only fragments on the
-// machines of the ends can be seen.
+// Cuts reports whether packets of size bytes are cut into fragments on their way by what carries them, such as a tunnel
+// whose MTU ignores its own headers: the packets' own headers forbid fragmentation. Only fragments on the machines of
+// the ends can be seen.
 func (e *Engines) Cuts(ctx context.Context, site *target.Site, size int, timeout time.Duration) (bool, error) {
 	var nodes []target.Node
 	for _, name := range []string{e.from.Node, e.from.Host, e.to.Node, e.to.Host} {

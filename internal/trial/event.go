@@ -16,7 +16,7 @@ import (
 // undoTime bounds the undoing of an event, which goes on when the run is canceled.
 const undoTime = 30 * time.Second
 
-// A happening is an event in progress. The nil happening is none.
+// A happening is an event in progress. The nil happening means no event.
 type happening struct {
 	plan.Event
 	site  *target.Site
@@ -99,8 +99,8 @@ func (h *happening) apply(ctx context.Context, steps []plan.Step, when *[2]int64
 	return errors.Join(err, late)
 }
 
-// now is CLOCK_MONOTONIC of the client's machine, ns. Where that is another one, it is the moment at which it was asked: a step began
-// after the moment before it, and had ended by the moment after it.
+// now is CLOCK_MONOTONIC of the client's machine, ns. If that is another machine, it is the moment at which that
+// machine was asked: a step began after the moment before it, and had ended by the moment after it.
 func (h *happening) now(ctx context.Context) (int64, error) {
 	if h.site.Clock != nil {
 		return h.site.Clock(), nil

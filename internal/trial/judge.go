@@ -14,7 +14,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// sizes records what fits the path, of a trial that failed too: packets that do not fit can be why.
+// sizes records what fits the path, also for a failed trial: packets that do not fit can be the reason.
 func (s *Setup) sizes(r *record.Result) {
 	record.PathMTU.Put(r.Observed, s.Plan.Path.MTU)
 	if !s.Plan.Path.Found {

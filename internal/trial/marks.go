@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// An edges holds what a program's own host read at the begin and the end of a window: when the
+// An edges holds what a program's own host read at the beginning and the end of a window: when the
 // program printed the marks, however far away the coordinator is.
 type edges struct {
 	mu    sync.Mutex
@@ -60,7 +60,7 @@ func (e *edges) line(line string) *target.Reading {
 	return taken
 }
 
-// wait returns both readings, at the latest when patience is over.
+// wait waits for both readings, but not longer than patience, and returns them.
 func (e *edges) wait(ctx context.Context, patience time.Duration) [2]*target.Reading {
 	e.mu.Lock()
 	over := e.over

@@ -41,11 +41,11 @@ func (s *Setup) outages(r *record.Result, m probe.Measured, h *happening) {
 	}
 }
 
-// heardWithin is how long after a change weir hears of it at the latest, ns: a wake-up takes as long.
+// heardWithin is the longest time until weir hears of a change, ns: a wake-up takes that long.
 const heardWithin = 2e6
 
-// noticed returns when a kernel first told of a change of routes or rules since steps began that they cannot have made themselves; 0
-// if none did. What they can have made counts once they have ended.
+// noticed returns when a kernel first reported a change of routes or rules, after steps began, that they cannot have
+// made themselves; 0 if none did. A change that they can have made counts only once they have ended.
 func noticed(all []evidence.Change, steps []plan.Step, when [2]int64) int64 {
 	own := map[string]bool{}
 	for _, s := range steps {
@@ -60,8 +60,8 @@ func noticed(all []evidence.Change, steps []plan.Step, when [2]int64) int64 {
 	return 0
 }
 
-// through returns how many requests that were sent in whole bins between two moments were answered, and the end of the last bin that
-// has any; from without one.
+// through returns how many of the requests sent in whole bins between two moments were answered, and the end of the
+// last bin with an answer; from if there is none.
 func through(t event.Timeline, from, to int64) (n, last int64) {
 	last = from
 	for i, answered := range t.Answered {

@@ -15,10 +15,9 @@ const (
 	late = 0.05
 )
 
-// own adds the cost by the threads' own clocks, which include the softirqs that interrupted the threads
-// but not those on other CPUs. Other programs do not add to it, so concurrent trials and background have
-// it too. It removes an impossible value, with a note: a part
-// of the machine's work cannot exceed all of it.
+// own adds the cost by the threads' own clocks, which include the softirqs that interrupted the threads but not those
+// on other CPUs. Other programs do not add to it, so concurrent trials and background have it too. It removes an
+// impossible value, with a note: a part of the machine's work cannot exceed all of it.
 func (s *Setup) own(r *record.Result, x *execution) {
 	own, ok := r.Get(record.CPUOwn)
 	if !ok {
@@ -49,8 +48,9 @@ func (s *Setup) own(r *record.Result, x *execution) {
 	perDatagram(r)
 }
 
-// perDatagram corrects the cost of a datagram where some are lost: the sender's threads spend theirs on each that was
-// sent, the receiver's on each that was received. Per datagram that was delivered, a loss would look like a cost.
+// perDatagram corrects the cost of a datagram where some are lost: the sender's threads spend time on each datagram
+// sent, the receiver's on each one received. If both were divided by the delivered datagrams, a loss would look like a
+// cost.
 func perDatagram(r *record.Result) {
 	sent, a := r.Get(record.Sent)
 	received, b := r.Get(record.Received)

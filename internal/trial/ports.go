@@ -14,8 +14,8 @@ import (
 )
 
 // Ports of servers in the lab. A node is in one network only, so all networks use the same numbers.
-// On other sites each is as far from the beginning of the site's range, and those of clients from
-// its end.
+// On other sites each has the same distance from the beginning of the site's range, and those of
+// clients from its end.
 const (
 	toolPort    = 5201 // of a foreign tool
 	loadPort    = 5202 // of a load
@@ -28,7 +28,7 @@ const (
 // mostPorts is how many ports a server tries.
 const mostPorts = 32
 
-// ports lists those that a server can have whose port is usual in the lab, in order of preference.
+// ports lists the ports that a server can have, in order of preference. usual is its port in the lab.
 func ports(site *target.Site, usual int) []uint16 {
 	if site.Ports == (target.Ports{}) {
 		return []uint16{uint16(usual)}
@@ -44,10 +44,9 @@ func ports(site *target.Site, usual int) []uint16 {
 	return list
 }
 
-// size returns the number of ports in a range.
 func size(r target.Ports) int { return int(r.Last) - int(r.First) + 1 }
 
-// at returns the ith port of a range that is not empty, which begins anew at its end and has no end below 0.
+// at returns the ith port of a range that is not empty. The range wraps around at both ends.
 func at(r target.Ports, i int) uint16 {
 	n := size(r)
 	return r.First + uint16((i%n+n)%n)
@@ -111,8 +110,8 @@ func dataPort(site *target.Site, node target.Node, port uint16) (uint16, error) 
 // ErrCannot means that a probe cannot measure between two ends; see CanMeasure.
 var ErrCannot = errors.New("the probe cannot measure these ends")
 
-// CanMeasure returns an error, wrapping ErrCannot, if p cannot measure to server: clients call
-// another address, where only the ports that a server listens on lead to it, one each, or proxies on the path carry TCP alone.
+// CanMeasure returns an error, wrapping ErrCannot, if p cannot measure to server: if clients call another address, at
+// which only the ports that a server listens on lead to it, one each, or if proxies on the path carry TCP alone.
 func CanMeasure(p probe.Probe, site *target.Site, path plan.Path, server plan.End) error {
 	info := p.Info()
 	translated := server.Call.IsValid() || len(server.Ports) > 0

@@ -32,7 +32,7 @@ type profiledEnd struct {
 	Profiler
 }
 
-// begin starts to sample: in the lab one machine, whose processes are all the run's, and otherwise that of each end.
+// begin starts to sample: in the lab one machine, whose processes are all the run's, and otherwise the machine of each end.
 func (p *profiled) begin(ctx context.Context, s *Setup) {
 	if s.Profile == nil {
 		return

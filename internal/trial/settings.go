@@ -65,7 +65,7 @@ func (s *Setup) readSettings(ctx context.Context) (_ *evidence.Settings, whole b
 }
 
 // planned adds the features that the plan of the network sets to the devices of a place. Steps that a study adds (also)
-// are not of the plan's own.
+// are not part of that plan.
 func (s *Setup) planned(name string, p evidence.Node) {
 	for _, e := range s.Plan.Expect {
 		d, ok := p.Devices[e.Dev]

@@ -10,9 +10,9 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// unlike returns the settings of a place that the plan leaves to the kernel and something else has changed: by NAME, or
-// DEVICE NAME, the value and the kernel's. verify, bridges and queues check what a plan states. Nothing is known where
-// programs set up a part of the network.
+// unlike returns the settings of a place that the plan leaves to the kernel and that something else has changed: by
+// NAME, or DEVICE NAME, the value and the kernel's. verify, bridges and queues check what a plan states. Nothing is
+// known where programs set up a part of the network.
 func (s *Setup) unlike(name string, p evidence.Node) map[string][2]string {
 	some := func(is func(plan.Step) bool) bool { return slices.ContainsFunc(s.Plan.Steps, is) }
 	if s.Site.Topology.Exists || some(func(x plan.Step) bool {
@@ -32,7 +32,7 @@ func (s *Setup) unlike(name string, p evidence.Node) map[string][2]string {
 	for dev, d := range p.Devices {
 		limited := some(func(x plan.Step) bool { return x.In == name && x.Rate != nil && x.Rate.Dev == dev })
 		if d.Qdisc != "" && !limited {
-			differ(dev+" qdisc", d.Qdisc, "noqueue") // that of every device without hardware (IFF_NO_QUEUE)
+			differ(dev+" qdisc", d.Qdisc, "noqueue") // the qdisc of every device without hardware (IFF_NO_QUEUE)
 		}
 		if d.GSOMax > 0 {
 			differ(dev+" gso_max_size", strconv.Itoa(d.GSOMax), "65536") // GSO_LEGACY_MAX_SIZE, include/linux/netdevice.h
