@@ -15,11 +15,12 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A first packet that is lost is sent again after a second (RFC 6298, section 2): a connection that takes so long did that.
+// A lost first packet is sent again after a second (RFC 6298, section 2): in a connection that takes this long, the first
+// packet was sent again.
 const handshakeTimeout = time.Second
 
-// connectRoom is for how long connections can be under way, each with a port, before the oldest is given up: the first two
-// times that the kernel sends a first packet again.
+// connectRoom is how long connections, each with a port, can be under way before the oldest is given up: long
+// enough for the kernel to send a first packet again twice.
 const connectRoom = 3 * handshakeTimeout
 
 // An attempt is a connection on its way. The server closes it, as it does those of tcp-crr, so no port waits at the client.
@@ -155,7 +156,8 @@ func (a *connectOutage) abandon(i int) {
 	x.fd = -1
 }
 
-// connect begins a connection from the next port; the one that has it for longer than connectRoom is given up.
+// connect begins a connection from the next port. A connection that has had this port for longer than connectRoom is
+// given up.
 func (a *connectOutage) connect(measured bool) error {
 	x := attempt{seq: a.seq, measured: measured, from: sock.Now()}
 	a.seq++
@@ -186,7 +188,7 @@ func (a *connectOutage) connect(measured bool) error {
 	return unix.EpollCtl(a.poll, unix.EPOLL_CTL_ADD, x.fd, &unix.EpollEvent{Events: unix.EPOLLOUT | unix.EPOLLIN | unix.EPOLLET, Fd: int32(i)})
 }
 
-// portTries is how many ports a connection tries that are not free.
+// portTries is how many ports a connection tries if they are not free.
 const portTries = 16
 
 // dialNow begins to connect, and waits for nothing.
@@ -201,7 +203,7 @@ func dialNow(fd int, to netip.AddrPort) error {
 	return err
 }
 
-// failed counts the end of a connection without a reply, which is a result unless this machine is why.
+// failed counts the end of a connection without a reply: a result, unless this machine is the cause.
 func (a *connectOutage) failed(x attempt, err error) error {
 	var errno unix.Errno
 	if !errors.As(err, &errno) || errno == unix.EMFILE || errno == unix.ENFILE {
@@ -292,7 +294,7 @@ func (a *connectOutage) serve(i int) error {
 	}
 }
 
-// mark is 1 for the request at an edge of the window, upon which the server reads its gauge.
+// mark is 1 for the request at an edge of the window, at which the server reads its gauge.
 func (a *connectOutage) mark(x *attempt) (edge uint64) {
 	if a.window != nil && x.seq >= a.first && a.edge != 0 {
 		edge, a.edge = 1, 0

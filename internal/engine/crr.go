@@ -83,7 +83,7 @@ func (t *tcpConn) reading(c config, s *sock.Stopper) (r wire.Reading, err error)
 	return r, err
 }
 
-// newConnector finds so many free ports on the address of fd.
+// newConnector finds this many free ports on the address of fd.
 func newConnector(c config, s *sock.Stopper, fd, ports int) (*connector, error) {
 	whole, connect := tally.NewLedger(1, 0), tally.NewLedger(1, 0)
 	k := &connector{c: c, stop: s, whole: &whole, connect: &connect, request: make([]byte, c.Size), reply: make([]byte, c.Size)}

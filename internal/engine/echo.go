@@ -24,13 +24,13 @@ type echoer struct {
 	ids      uint32          // of stamps
 	polls    int             // reads since the last message
 	silent   int64           // when they began, approximately
-	idle     bool            // nothing has come for a Tick, or need come: the thread can wait for long
+	idle     bool            // nothing has come for a Tick, or nothing needs to come: the thread can wait for long
 	place    *wire.Core      // where it spins
 	restore  func()          // leaves that CPU
 	marked   bool            // the last message was marked, so the next can be a sample
 	noStamps string          // why it takes none although it was asked to
 	edges    [2]wire.Reading // of this thread and its connection at the last two requests for it, over TCP
-	arrivals *tally.Arrivals // of udp-outage, which every reply tells; nil for other workloads
+	arrivals *tally.Arrivals // of udp-outage, reported in every reply; nil for other workloads
 }
 
 // newEchoer prepares this thread and a socket for p.
@@ -68,8 +68,7 @@ func (e *echoer) end() {
 	}
 }
 
-// flags returns the flags of the next read. A server stops spinning after a silence, which would
-// burn a CPU for nothing.
+// flags returns the flags of the next read. After a silence, a server stops spinning: it would burn a CPU for nothing.
 func (e *echoer) flags() int {
 	e.polls++
 	if !e.Spin {

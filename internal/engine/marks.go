@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// marks print the begin and the end of a run's window as its server sees them, for a caller that
+// marks print the beginning and the end of a run's window as its server sees them, for a caller that
 // reads the counters of the server's machine at these moments. A client's marks cannot stand for
 // them: they reach that caller over another path, and the two machines' clocks differ.
 //
@@ -29,8 +29,8 @@ type marks struct {
 	mu    sync.Mutex
 	stop  chan struct{} // of the window's timers; nil: no window
 	begun int64         // when the window began, or will; 0: not known
-	due   bool          // its begin is to be printed
-	open  bool          // its begin was printed, its end was not
+	due   bool          // its beginning is to be printed
+	open  bool          // its beginning was printed, its end was not
 }
 
 // lookEvery is how often marks look for the first message of a window.
@@ -158,7 +158,7 @@ func (m *marks) finish() {
 	m.over()
 }
 
-// over ends the window, if there is one. A busy machine can delay the timer of its begin until then. The
+// over ends the window, if there is one. A busy machine can delay the timer of its beginning until then. The
 // caller holds the lock.
 func (m *marks) over() {
 	if m.due && m.begun != 0 && m.begun <= sock.Now() {

@@ -71,7 +71,7 @@ func runMain(ctx context.Context, args []string, out events, help io.Writer) err
 	return out.print(result)
 }
 
-// parseRun parses a command line, that of an order to an agent or of a person.
+// parseRun parses a command line: an order to an agent, or one that a person typed.
 func parseRun(args []string, order bool, help io.Writer) (config, error) {
 	c := config{Params: wire.Params{Weir: wire.Version, Run: rand.Uint32N(wire.MaxRun + 1)}}
 	var source tokenSource
@@ -206,7 +206,7 @@ func parseFlags(fs *flag.FlagSet, args []string, help io.Writer, does string, na
 	return pos, nil
 }
 
-// sizesOf returns what draws the sizes of the answers to the ith exchanger, in one order in all runs.
+// sizesOf returns a function that draws the sizes of the answers to the ith exchanger, in the same order in all runs.
 func (c *config) sizesOf(i int) func() int {
 	if c.sizes.Mean() == 0 {
 		return func() int { return c.Size }
@@ -275,7 +275,7 @@ func parseCPUs(s string) ([]int, error) {
 	return cpus, nil
 }
 
-// scheduled reports whether a workload's rate is one of requests.
+// scheduled reports whether a workload's rate is a rate of requests.
 func scheduled(workload string) bool {
 	return workload == "udp-open" || strings.HasSuffix(workload, "-outage")
 }

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// maxConns is more than a run of datagrams has: each stream takes a connection and a socket.
+	// maxConns is more than a run of datagrams needs: each stream takes a connection and a socket.
 	maxConns = 3 * wire.MaxStreams
 	// helloTimeout bounds the wait for a new connection's hello.
 	helloTimeout = 5 * time.Second
@@ -46,7 +46,7 @@ type server struct {
 	mu       sync.Mutex
 	fds      map[int]bool // open sockets
 	waiting  []stranger   // connections that no run has admitted, oldest first
-	turned   int          // connections that ended so
+	turned   int          // connections that ended without a run
 	runs     map[uint32]*serverRun
 	expected map[string]*udpServer // those of runs, by the secrets for their hellos
 	ended    int                   // runs

@@ -16,7 +16,7 @@ type serveConfig struct {
 	token    string        // "" if open
 	made     string        // the token, unless it was given
 	count    bool          // answer every line of stdin with the counts so far
-	marks    bool          // print the begin and the end of each run's window
+	marks    bool          // print the beginning and the end of each run's window
 	idle     time.Duration // end after this long without a run; 0: never
 	patience time.Duration
 	validFor time.Duration // certificates; 0: defaultValid
@@ -34,7 +34,7 @@ func parseServe(args []string, help io.Writer) (serveConfig, error) {
 	fs.BoolVar(&c.open, "open", false, "serve all clients, without a token, until stopped; for test networks only; needs an address")
 	fs.DurationVar(&c.idle, "idle", defaultIdle, "end after this long without a run; 0: never")
 	fs.BoolVar(&c.count, "count", false, "print the counts so far for every line of standard input")
-	fs.BoolVar(&c.marks, "marks", false, "print the begin and the end of each run's measured window; needs a token")
+	fs.BoolVar(&c.marks, "marks", false, "print the beginning and the end of each run's measured window; needs a token")
 	fs.StringVar(&source.word, "token", "", "`token` that clients must hold; other users of this machine can read it in the process list")
 	fs.StringVar(&source.file, "token-file", "", "`file` with the token (default $"+tokenVariable+", otherwise the server makes and prints one)")
 	cpuFlag(fs, &c.cpus, "run the server only on these CPUs")

@@ -59,7 +59,7 @@ func (s *server) tryJoin(p wire.Params, peer netip.Addr) (run *serverRun, change
 		run = &serverRun{Params: p, peer: peer}
 		s.runs[p.Run] = run
 		s.change()
-		begins, threads = true, 1 // that of an open server's datagrams
+		begins, threads = true, 1 // the thread of an open server's datagrams
 		for _, run := range s.runs {
 			threads += run.Streams
 		}
@@ -176,7 +176,7 @@ func unspecified(like netip.Addr) netip.Addr {
 	return netip.IPv6Unspecified()
 }
 
-// pass connects the socket of the stream that holds a secret to the sender of its hello, who then says it again. It
+// pass connects the socket of the stream that holds a secret to the sender of its hello, which then says it again. It
 // returns false if nothing expects it.
 func (s *server) pass(secret string, hello *sock.Message) bool {
 	s.mu.Lock()

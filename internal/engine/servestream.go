@@ -17,8 +17,8 @@ import (
 // sender pays: with both ends on one machine, the softirq that delivers runs on the sender's CPU
 // and sends the interrupt that wakes the server. A server that naps and then reads everything
 // queued leaves the sender alone. With UDP_GRO it naps and waits in turn: a wake-up costs little
-// beside a whole buffer, and a hypervisor that moves a CPU away which only timers wake brings it
-// back when the sender's wakes it (ADR 62).
+// compared with a whole buffer, and a hypervisor that moves away a CPU that only timers wake brings
+// it back when the sender's CPU wakes it (ADR 62).
 type streamReader struct {
 	*sock.Bulk
 	nap    time.Duration

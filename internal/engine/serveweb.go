@@ -183,8 +183,8 @@ func (s *server) serveOne(w *webServer, c net.Conn, serve func(net.Conn, func(by
 	s.mu.Unlock()
 }
 
-// begin sets a connection's congestion control, and returns its first byte and leaves it there; that of a control message
-// if none comes.
+// begin sets a connection's congestion control, and returns its first byte, which stays there to be read; if none
+// comes, it returns that of a control message.
 func begin(c *net.TCPConn, cc string) byte {
 	first := []byte{firstControl}
 	_ = c.SetReadDeadline(time.Now().Add(helloTimeout))
@@ -254,7 +254,7 @@ func (s *server) prepareWeb(fd int, run *serverRun, a *wire.Accepted) (serve fun
 	return func() { hold(); s.endWeb(w) }, nil
 }
 
-// answerDNS answers a query over UDP during a run of package web; nil: it is none.
+// answerDNS answers a query over UDP during a run of package web; nil: it is not a query.
 func (s *server) answerDNS(b []byte) []byte {
 	if s.web.Load() == nil {
 		return nil

@@ -200,7 +200,7 @@ func (a *tcpOutage) receive() (read bool, err error) {
 	return true, nil
 }
 
-// finish asks what the server's thread and connection used, which stays unknown if the connection is of no more use.
+// finish asks what the server's thread and connection used, which stays unknown if the connection can no longer be used.
 func (a *tcpOutage) finish() ([]tally.FarSample, error) {
 	if a.broken != nil || a.replied < a.seq {
 		return nil, nil

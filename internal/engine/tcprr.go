@@ -141,8 +141,8 @@ func (a *tcpAsker) receive(flags int) ([]int, error) {
 	return a.freed, nil
 }
 
-// fetchStamps shuts down the sending side, upon which the server sends what it used and its samples,
-// if it has any, and closes.
+// fetchStamps shuts down the sending side. The server then sends what it used and its samples, if it
+// has any, and closes.
 func (a *tcpAsker) fetchStamps() ([]tally.FarSample, error) {
 	if err := unix.Shutdown(a.fd, unix.SHUT_WR); err != nil {
 		return nil, fmt.Errorf("the server's stamps: %w", err)

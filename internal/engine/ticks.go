@@ -6,9 +6,9 @@ import (
 	"github.com/weir-bench/weir/internal/engine/sock"
 )
 
-// ticks calls tick every interval, ns, for d, and listen until each of these times and to the end. It leaves out
-// ticks that are so late that the next one is due: a sender that catches up would fill queues. It returns how many there
-// were to be.
+// ticks calls tick every interval, ns, for d, and calls listen until each of these times and to the end. It leaves out
+// ticks that are so late that the next one is due: a sender that catches up would fill queues. It returns how many
+// ticks were due in all.
 func ticks(interval float64, d int64, listen func(until int64) error, tick func() error) (offered int64, err error) {
 	begin := sock.Now()
 	offered = int64(math.Ceil(float64(d) / interval))

@@ -80,7 +80,7 @@ func serverStamps(far wire.Accepted) string {
 	return "RX_SOFTWARE"
 }
 
-// newWindow begins the count of a window at a time, after so many requests.
+// newWindow begins the count of a window at begin, after before requests.
 func newWindow(c config, interval float64, before uint64, begin int64) *tally.Outages {
 	w := tally.NewOutages(time.Duration(interval), c.Gap, before, int(math.Ceil(float64(c.Duration)/interval)))
 	w.Begin(sock.Monotonic(begin), c.Duration)

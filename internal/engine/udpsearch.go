@@ -27,7 +27,7 @@ func runUDPSearch(ctx context.Context, c config, s *sock.Stopper, out events) (a
 	return result, nil
 }
 
-// An aim is that of a udp-search; its duration bounds the time.
+// An aim is what a udp-search looks for. The run's duration bounds its time.
 type aim struct {
 	loss  []float64 // largest losses to tolerate, shares of the offered datagrams, 0..1; nil is defaultLoss
 	width float64   // how close the bounds of the rate are to be

@@ -134,7 +134,6 @@ func (a *webAsker) exchange() (x exchanged, err error) {
 	return x, err
 }
 
-// open connects.
 func (a *webAsker) open() (x exchanged, err error) {
 	fd, start, err := a.dial(a.ctx)
 	if err != nil {

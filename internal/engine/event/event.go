@@ -58,7 +58,7 @@ type Error struct {
 type Blocked struct {
 	// Protocol does not get through at all: tcp or udp (TCP does); "" if small packets of both do.
 	Protocol string `json:"protocol,omitempty"`
-	// Then Carries is the size of the largest IP packet that came back, and Not that of the smallest
+	// Then Carries is the size of the largest IP packet that came back, and Not the size of the smallest
 	// that did not, bytes with headers.
 	Carries int `json:"carries,omitempty"`
 	Not     int `json:"not,omitempty"`

@@ -71,9 +71,10 @@ const (
 	MaxXDP = 32
 )
 
-// DefaultNap returns how often the receiver polls for what is sent as fast as possible. That is long against
-// a wake-up, for which the sender would pay with every packet, more so the faster the receiver is, which
-// would hide the path. Whole buffers of UDP_GRO come less often: longer naps gain, with a wait after each (ADR 62).
+// DefaultNap returns how often the receiver polls for datagrams that are sent as fast as possible. That is long
+// compared with a wake-up: the sender would pay for one with every packet, the more so the faster the receiver is, and
+// that would hide the path. Whole buffers of UDP_GRO come less often: there, longer naps help, with a wait after each
+// (ADR 62).
 func (m Mode) DefaultNap() time.Duration {
 	if m.Recv == RecvGRO {
 		return 200 * time.Microsecond
@@ -105,8 +106,8 @@ func Within[T cmp.Ordered](name string, v, least, most T, unit string) error {
 	return errors.New(strings.TrimSpace(fmt.Sprintf("%s %v is outside %v..%v %s", name, v, least, most, unit)))
 }
 
-// CheckMessages returns an error unless a workload can have messages of size bytes and so many
-// requests in flight.
+// CheckMessages returns an error unless a workload can have messages of size bytes and
+// inflight requests in flight.
 func CheckMessages(workload string, size, inflight int) error {
 	least, most := MinDatagram, MaxDatagram
 	switch {
@@ -140,7 +141,7 @@ func CheckRate[T int | float64](workload string, rate T) error {
 	return fmt.Errorf("%s: rate %v is outside %d..%d requests/s", workload, rate, MinRequests, MaxRequests)
 }
 
-// CheckPaced returns an error if a rate, bit/s, is too low to pace so many streams.
+// CheckPaced returns an error if a rate, bit/s, is too low to pace this many streams.
 func CheckPaced(rate float64, streams int) error {
 	if rate > 0 && rate < MinPaced*float64(streams) {
 		return fmt.Errorf("rate %.0f is below %d bit/s per stream, the lowest that can be paced", rate, MinPaced)
@@ -148,7 +149,7 @@ func CheckPaced(rate float64, streams int) error {
 	return nil
 }
 
-// CheckQueues returns an error if a way to send cannot have so many streams: an AF_XDP socket owns a queue of the device,
+// CheckQueues returns an error if a way to send cannot have this many streams: an AF_XDP socket owns a queue of the device,
 // and weir binds the first (xsk_bind, net/xdp/xsk.c).
 func CheckQueues(send string, streams int) error {
 	if send == SendXDP && streams > 1 {

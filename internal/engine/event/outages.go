@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Outages is the result of udp-outage: when the path delivered nothing of a stream of requests, of which each is answered.
+// Outages is the result of udp-outage: when the path delivered nothing of a stream of requests, each of which is answered.
 //
 // All moments are ns of CLOCK_MONOTONIC: of the client's machine for the round trip and the way back, of the server's for
 // the way to the server. All lengths are ns.
 //
-// What the engine did is no outage. Arrivals count when the kernel stamps them, so a program without a CPU shows no gap
-// where it receives. A gap counts only if it is longer than the longest time between two sends within it, and only
-// from the first request that was sent in it until the last; the time in which the server had a request and
+// What the engine itself did is not an outage. Arrivals count when the kernel stamps them, so a program without a CPU
+// shows no gap where it receives. A gap counts only if it is longer than the longest time between two sends within it,
+// and only from the first request that was sent in it until the last; the time in which the server had a request and
 // did not answer is taken out. See tally.Outages.
 type Outages struct {
 	Head
@@ -77,8 +77,8 @@ type Broken struct {
 	Why string `json:"why"` // name of the error, such as ETIMEDOUT; "closed" if the server closed it
 }
 
-// Timers is by which timer a connection sent again in the window: the retransmission timeout (RFC 6298). Segments that were sent
-// again without one were found by duplicate acknowledgments or tail loss probes (RFC 8985).
+// Timers counts the retransmission timeouts (RFC 6298) of a connection in the window. Segments that were sent again
+// without one were found by duplicate acknowledgments or tail loss probes (RFC 8985).
 type Timers struct {
 	Timeouts   int64   `json:"timeouts"`   // times that the timer fired (tcpi_total_rto)
 	Recoveries int64   `json:"recoveries"` // times that the connection went on after one or several (tcpi_total_rto_recoveries)
@@ -105,8 +105,8 @@ type Gaps struct {
 }
 
 // A Gap is a time in which nothing arrived although something was sent. It begins and ends half an interval inside the
-// arrivals around it, because what happened between two requests shows in neither. Where every reply was lost that would have
-// told more, it is somewhere between Begin and End, and Length is the sum of all that are.
+// arrivals around it, because what happened between two requests shows in neither. If every reply that would have told
+// more was lost, it is somewhere between Begin and End, and Length is the sum of all gaps there.
 type Gap struct {
 	Begin  int64 `json:"begin"`
 	End    int64 `json:"end"`
@@ -136,7 +136,7 @@ const (
 	MaxNumbered = 2_000_000
 )
 
-// OutageLimit is the longest gap between arrivals at a rate, 1/s, that is no outage.
+// OutageLimit is the longest gap between arrivals at a rate, 1/s, that is not an outage.
 func OutageLimit(rate float64) time.Duration {
 	return max(LeastOutage, time.Duration(3e9/rate))
 }

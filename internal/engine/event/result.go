@@ -122,7 +122,7 @@ type UDPSearch struct {
 	Width  float64 `json:"width"` // asked for
 	Length float64 `json:"phase"` // s
 	Found
-	Goals  []Goal  `json:"goals,omitempty"` // the first is that of Loss
+	Goals  []Goal  `json:"goals,omitempty"` // the first is the goal of Loss
 	Phases []Phase `json:"phases"`
 	Send   string  `json:"send"`  // one of SendModes
 	Batch  int     `json:"batch"` // datagrams per call, at most
@@ -207,7 +207,7 @@ type RR struct {
 	Lost         int64  `json:"lost"`         // requests without an answer within ReplyTimeout
 	Late         int64  `json:"late"`         // replies after it, and duplicates, warm-up included; not counted
 	Hist         string `json:"hist"`         // response times, see NewHist
-	// PlainHist is those of the requests that were sent without stamps; absent if all were.
+	// PlainHist has the response times of the requests that were sent without stamps; absent if all were.
 	PlainHist string `json:"plainHist,omitempty"`
 	Split
 	Congestion    string `json:"congestion,omitempty"`

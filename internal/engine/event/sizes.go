@@ -23,7 +23,8 @@ const (
 
 var wantSizes = fmt.Sprintf("bytes (1 to %d) and their weight (1 to %d), whole numbers such as 1024 5", MaxBody, mostWeight)
 
-// number is a word of a histogram as an error quotes it: numbers alone, because the file may be one that nobody meant to show.
+// number is a word of a histogram as an error quotes it. It quotes only numbers, because the file may hold something
+// that nobody meant to show.
 func number(word string) string {
 	if len(word) > 20 || strings.Trim(word, "+-.0123456789") != "" {
 		return "(no number)"

@@ -2,9 +2,9 @@ package event
 
 import "fmt"
 
-// Web is the result of the workloads that speak HTTP, TLS or DNS. Without a rate, requests follow answers. With one, they leave on
-// a schedule as those of Open do, and response times count from the scheduled time; one that waits for the answer of its
-// connection or stream leaves late.
+// Web is the result of the workloads that speak HTTP, TLS or DNS. Without a rate, requests follow answers. With a rate,
+// they leave on a schedule as those of Open do, and response times count from the scheduled time; a request that waits
+// for an earlier answer on its connection or stream leaves late.
 type Web struct {
 	RR
 	Rate          float64 `json:"rate"`                    // requests/s asked for; 0: none
@@ -15,8 +15,8 @@ type Web struct {
 	Sizes         string  `json:"sizes,omitempty"`         // distribution of the bodies' sizes asked for; "": all have Size
 	Renewed       int64   `json:"renewed"`                 // exchanges that made a connection anew, since the other end had ended it
 	Resumed       int64   `json:"resumed"`                 // connections that resumed a TLS session
-	ConnectHist   string  `json:"connectHist,omitempty"`   // time until TCP stood, of new connections
-	HandshakeHist string  `json:"handshakeHist,omitempty"` // and from there until TLS did
+	ConnectHist   string  `json:"connectHist,omitempty"`   // time to make the TCP connection, of new connections
+	HandshakeHist string  `json:"handshakeHist,omitempty"` // time of the TLS handshake after that
 }
 
 // Check returns an error if a result is impossible. opens says that each exchange makes a connection.

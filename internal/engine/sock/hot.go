@@ -28,8 +28,8 @@ import (
 //
 // A thread that waits for its peer to begin uses Send, Recv and the like, and best waits long (Await).
 //
-// The calls are those of package syscall: those of x/sys/unix jump there through a wrapper that moves
-// all arguments to the stack and back.
+// The calls are those of package syscall: x/sys/unix jumps there through a wrapper that moves all
+// arguments to the stack and back.
 
 // spareProcs is the number of Ps for everything but the hot loops.
 const spareProcs = 4
@@ -59,7 +59,7 @@ func hotSendTo(fd int, b []byte, flags uintptr, to *unix.RawSockaddrAny, toLen u
 	return int(n), errno
 }
 
-// hotRecvFrom tries at most so many times, and returns the sender unless from is nil.
+// hotRecvFrom tries at most tries times, and returns the sender unless from is nil.
 //
 //go:noinline
 func hotRecvFrom(fd int, b []byte, flags uintptr, from *unix.RawSockaddrAny, fromLen *uint32, tries int) (int, unix.Errno) {

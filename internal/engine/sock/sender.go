@@ -110,7 +110,7 @@ type Path interface {
 	// returns how many the kernel took, and for how many the outcome is now known. It must not
 	// allocate.
 	Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno)
-	// Close frees what the path has beside the connected socket.
+	// Close frees what the path has besides the connected socket.
 	Close()
 }
 

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A File is memory whose pages a connection sends with sendfile(2): the sender copies nothing, on one
-// machine either, and its kernel allocates no pages. The receiver reads the same pages again and again,
-// which stay in a cache.
+// A File is memory whose pages a connection sends with sendfile(2): the sender copies nothing, not even on one machine,
+// and its kernel allocates no pages. The receiver reads the same pages again and again, so they stay in a cache.
 type File struct {
 	fd     int
 	size   int

@@ -6,8 +6,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// Arrivals is what the server of udp-outage knows of the requests of a run, to tell it in every reply. Times are ns on one
-// clock.
+// Arrivals holds what the server of udp-outage knows about the requests of a run. Every reply reports it. Times are ns
+// on one clock.
 type Arrivals struct {
 	limit   int64 // a longer time without an arrival is a gap
 	known   Receiver
@@ -35,15 +35,16 @@ func (a *Arrivals) Add(seq uint64, t, dropped int64) {
 	a.last = t
 }
 
-// TellStream is Tell for a stream, whose bytes have no stamp each: the kernel joins what comes while the program is away and
-// keeps the last. So the program says when it runs (Alive), at least every millisecond, and all times between are added up.
+// TellStream is Tell for a stream, whose bytes do not have a stamp each: the kernel joins what comes while the program
+// is away and keeps the last. So the program says when it runs (Alive), at least every millisecond, and all times
+// between are added up.
 func (a *Arrivals) TellStream(t int64) wire.Arrival {
 	a.Alive(t, true)
 	a.told.Turn = 0
 	return a.told
 }
 
-// Alive enters that the program runs at t, and whether something has come since it last did: otherwise nothing waited for it.
+// Alive records that the program runs at t, and whether something has come since it last did: otherwise nothing waited for it.
 func (a *Arrivals) Alive(t int64, came bool) {
 	if away := t - a.alive; came && a.alive > 0 && away > 2*int64(time.Millisecond) {
 		a.told.Stalled += away
@@ -51,7 +52,7 @@ func (a *Arrivals) Alive(t int64, came bool) {
 	a.alive = t
 }
 
-// Blocked enters that until t the path did not take a reply: the program was not away.
+// Blocked records that the path did not take a reply until t: the program was not away.
 func (a *Arrivals) Blocked(t int64) { a.alive = t }
 
 // Tell returns what to write into a reply that leaves at t.

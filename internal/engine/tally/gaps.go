@@ -16,7 +16,7 @@ type window struct {
 	known      bool  // offset is
 }
 
-// window returns the window from begin to end. Its first mark is a reply to a request at its begin, and its last one is a
+// window returns the window from begin to end. Its first mark is a reply to a request at its beginning, and its last one is a
 // reply to one at its end, each after the response time of the quickest: a way that delivers nothing from the beginning on,
 // or until the end, shows as a gap after the one, or before the other.
 func (o *Outages) window(begin, end int64) window {
@@ -47,7 +47,7 @@ type span struct {
 	from, to mark
 	pauses
 	lost    event.Lost
-	reached int64    // requests that reached the server's program after that of from, up to that of to; -1: unknown
+	reached int64    // requests that reached the server's program after the request of from, up to the request of to; -1: unknown
 	dropped [2]int64 // by its socket, and by the client's
 }
 
@@ -68,7 +68,7 @@ func (w *window) between(from, to mark) (s span) {
 		return s
 	}
 	s.reached, s.dropped = to.far.Count-from.far.Count, [2]int64{to.far.DroppedSince(from.far), to.dropped - from.dropped}
-	// Requests out of order count for the server in another span than here, so each part has a bound.
+	// The server counts requests out of order in another span than this one, so each part has a bound.
 	not := min(max(int64(to.seq-from.seq)-s.reached, 0), missing)
 	full := [2]int64{min(s.dropped[0], not), min(s.dropped[1], missing-not)}
 	s.lost = event.Lost{There: not - full[0], Socket: full[0] + full[1], Back: missing - not - full[1]}
@@ -82,8 +82,8 @@ type pauses struct {
 	long        int64 // sum of those that can be gaps where the requests arrive
 }
 
-// pauses returns those from one request to another. Request -1, and all before it, is sent when the window begins, and the
-// one after the last when it ends.
+// pauses returns the pauses from one request to another. Request -1, and all before it, is sent when the window begins,
+// and the one after the last when it ends.
 func (o *window) pauses(from, to int) (p pauses) {
 	from = max(from, -1)
 	at, first := o.begin, true
@@ -107,11 +107,11 @@ func (o *window) pauses(from, to int) (p pauses) {
 	return p
 }
 
-// gap returns an outage between two arrivals, on the receiver's clock, in which the longest pause of the sender was pause. It
-// must be longer than that pause. It began at some moment between the last request that arrived and the next one, a time
-// first later, and ended at one between the last request that did not arrive and the next, a time last before. Of a
-// pause inside, with requests on both sides that did not arrive, nothing shows that the way worked meanwhile; but if it is
-// most of the gap, it does not count.
+// gap returns an outage between two arrivals, on the receiver's clock, in which the longest pause of the sender was
+// pause. It must be longer than that pause. It began at some moment between the last request that arrived and the next
+// one, sent a time first later; it ended at some moment between the last request that did not arrive and the next one,
+// sent a time last later. During a pause inside it, between requests that did not arrive, nothing shows whether the way
+// worked; a pause that is most of the gap is taken out.
 func (s *span) gap(begin, end, pause, first, last int64) (g event.Gap, ok bool) {
 	if end-begin-pause <= s.w.limit {
 		return g, false

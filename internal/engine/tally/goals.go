@@ -149,8 +149,8 @@ func (g Goal) canHold(trials []Trial) (best, worst bool) {
 	return excess <= sum*g.Exceed, sum-good <= sum*g.Exceed
 }
 
-// quantile is the loss ratio that no more than the exceed ratio of the duration sum is above, if what the sum lacks was
-// lost in whole.
+// quantile is the loss ratio that at most the exceed ratio of the duration sum is above, if everything that the sum
+// lacks was lost.
 func (g Goal) quantile(trials []Trial) float64 {
 	long := slices.DeleteFunc(slices.Clone(trials), func(t Trial) bool { return t.Duration < g.Trial })
 	slices.SortFunc(long, func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })

@@ -63,7 +63,7 @@ func (o *Outages) Begin(begin int64, d time.Duration) {
 // Sent enters a request, of a call from and to a time.
 func (o *Outages) Sent(from, to int64) { o.sends = append(o.sends, sent{from: from, to: to}) }
 
-// Replied enters a reply that came at t, when the client's socket had dropped so many for lack of room. Requests before the
+// Replied enters a reply that came at t, when the client's socket had dropped this many for lack of room. Requests before the
 // window have numbers below 0, those after it follow on.
 func (o *Outages) Replied(seq int, t, dropped int64, far wire.Arrival) {
 	switch m := (mark{seq, t, dropped, o.Away, far}); {
@@ -115,8 +115,8 @@ func (m mark) ideal() int64 { return m.at - m.far.Turn }
 // replied is when the reply left the server.
 func (m mark) replied() int64 { return m.far.At + m.far.Turn }
 
-// Waits reports whether a reply to a request that was sent after t can still come, or the last request is not answered and
-// no later one is, which tells what became of it.
+// Waits reports whether a reply to a request that was sent after t can still come (open), and whether the last request
+// is not answered and no later one is, whose reply would tell what became of it (untold).
 func (o *Outages) Waits(t int64) (open, untold bool) {
 	for i := len(o.sends) - 1; i >= 0 && o.sends[i].from > t && !open; i-- {
 		open = o.sends[i].replies == 0

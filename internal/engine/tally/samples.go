@@ -14,7 +14,7 @@ import (
 const MaxSamples = 1 << 14
 
 // A Sample is a stamped request. Times are ns since 1970 on this machine's clock, 0 while unknown.
-// Rx is that of the reply at the client, of the request at the server.
+// Rx is the time of the reply at the client, and of the request at the server.
 type Sample struct {
 	Seq   uint64
 	ID    uint32 // the kernel's number for the stamp of sending

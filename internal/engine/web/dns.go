@@ -37,7 +37,7 @@ func Question(six bool) ([]byte, error) {
 // Number gives a query another number, by which its answer is known.
 func Number(query []byte, id uint16) { binary.BigEndian.PutUint16(query, id) }
 
-// Answer returns the answer to a query; nil if b is none.
+// Answer returns the answer to a query; nil if b is not a query.
 func Answer(b []byte) []byte {
 	var m dnsmessage.Message
 	if m.Unpack(b) != nil || m.Response || m.OpCode != 0 || len(m.Questions) != 1 {

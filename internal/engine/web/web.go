@@ -27,7 +27,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// name is that of the server in its certificate, and the host of every request: an address can change on the path.
+// name is the server's name in its certificate, and the host of every request: an address can change on the path.
 const name = "weir.test"
 
 // Identify makes a key and a certificate for a server, valid from one time to another.
@@ -46,7 +46,7 @@ func Identify(from, to time.Time) (tls.Certificate, error) {
 }
 
 // Trust returns a client's settings for TLS 1.3 with a server that has a certificate (DER). With resume, connections after
-// the first one resume its session. protocols are those of ALPN.
+// the first one resume its session. protocols are offered by ALPN.
 func Trust(certificate []byte, resume bool, protocols ...string) (*tls.Config, error) {
 	c, err := x509.ParseCertificate(certificate)
 	if err != nil {

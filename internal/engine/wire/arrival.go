@@ -14,8 +14,8 @@ import "encoding/binary"
 //	32 8  GapEnd
 //	40 8  Gaps
 //
-// Replies get lost, so it has no fact that only one of them tells: the last gap with the sum of all says which gap an
-// earlier reply would have told.
+// Replies get lost, so no fact is in one of them alone: the last gap and the sum of all gaps say which gap an earlier
+// reply would have told.
 type Arrival struct {
 	At       int64 // the kernel received this request; where it does not stamp, the program read it
 	Turn     int64 // from then until the reply was about to leave; 0 over TCP
