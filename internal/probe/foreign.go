@@ -29,7 +29,7 @@ func wholeSeconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(ma
 // kernelCC is the reported congestion control of a tool that cannot choose one.
 const kernelCC = "the kernel's default: the tool has no option"
 
-// kernelCCUnset is that of a tool that was not asked to choose one and does not report it.
+// kernelCCUnset is the reported congestion control of a tool that was not asked to choose one and does not report it.
 const kernelCCUnset = "the kernel's default"
 
 func protocol(udp bool) string {

@@ -41,7 +41,8 @@ func (p Memcached) Check() error {
 		event.Within("memcached: connections", or(p.Connections, memcachedConnections), 1, memcachedMostConnections, ""))
 }
 
-// Commands implements Probe. Without -S memcaslap states no response times; as often as the run lasts, it prints them once before the end.
+// Commands implements Probe. Without -S memcaslap states no response times; with an interval as long as the run, it
+// prints them once, before the end.
 func (p Memcached) Commands(w Window) (server, client []string) {
 	seconds := wholeSeconds(w.Duration) + "s"
 	server = []string{"weir", "host", "private", "--", "memcached", "-l", w.Server.Addr().String(), "-p", port(w), "-U", "0", "-t", "1", "-m", strconv.Itoa(memcachedMemory)}

@@ -161,8 +161,8 @@ type Measured struct {
 	Moved, Messages float64
 	// Pause is the longest scheduled gap between two sends, in s; 0 for none.
 	Pause float64
-	// Outages are when nothing arrived, of the probes that look for it; nil for others. Times of the round trip and of the way
-	// back are ns of CLOCK_MONOTONIC of the client's machine.
+	// Outages are the times when nothing arrived, for the probes that look for them; nil for others. Times of the round
+	// trip and of the way back are ns of CLOCK_MONOTONIC of the client's machine.
 	Outages *event.Outages
 	// Client and Server are what the native probes' own threads read at the edges of the window: only
 	// CPU, Wait and TCP are set. They are zero for other tools.

@@ -59,7 +59,7 @@ func readers() []reader {
 	}
 }
 
-// errOtherEnd is of an output that says less than that of the other end.
+// errOtherEnd is the error for an output that says less than that of the other end.
 var errOtherEnd = errors.New("this is the server's output; import the client's, which has both ends")
 
 // Read finds the tools that printed b and reads their results, at least one. b is text with lines that end in "\n":

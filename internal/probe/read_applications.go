@@ -91,7 +91,8 @@ func readH2load(b []byte) ([]Statement, error) {
 	})
 }
 
-// readPGBench reads the two built-in kinds of transactions that weir runs, of pgbench 14 and later, which count the connections' time apart.
+// readPGBench reads the two built-in kinds of transactions that weir runs, from pgbench 14 and later, which counts the
+// time of connecting separately.
 func readPGBench(b []byte) ([]Statement, error) {
 	return each(sections(b, pgHeadRE), func(b []byte) (Statement, error) {
 		kind, clients := pgTypeRE.FindSubmatch(b), pgClientsRE.FindSubmatch(b)
@@ -114,8 +115,9 @@ func readDNSPerf(b []byte) ([]Statement, error) {
 	})
 }
 
-// readRedis reads GET and SET of redis-benchmark 6.2 or later: the rows of --csv, which do not say how many requests they are of and so
-// have no percentiles beyond the median, or the same numbers of the text, which -q shortens. Progress ends in a carriage return.
+// readRedis reads GET and SET of redis-benchmark 6.2 or later: the rows of --csv, which do not say how many requests
+// they cover and so have no percentiles beyond the median, or the same numbers of the text, which -q shortens. Progress
+// ends in a carriage return.
 func readRedis(b []byte) (out []Statement, _ error) {
 	for _, b := range sections(b, redisHeadRE) {
 		some, err := readRedisText(b)
@@ -128,7 +130,7 @@ func readRedis(b []byte) (out []Statement, _ error) {
 		out = append(out, some...)
 	}
 	if out == nil {
-		return nil, errors.New("no result of GET or SET: other commands are no probes of weir, or it was interrupted")
+		return nil, errors.New("no result of GET or SET: no probe of weir measures other commands, or the tool was interrupted")
 	}
 	return out, nil
 }

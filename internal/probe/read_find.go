@@ -40,7 +40,7 @@ var (
 var lineKeys = []string{"log", "MESSAGE", "message", "msg", "line"}
 
 const (
-	maxFailures = 20 // values that look like JSON and are none
+	maxFailures = 20 // values that look like JSON and are not
 	maxNested   = 3  // texts within JSON within texts
 )
 

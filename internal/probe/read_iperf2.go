@@ -34,8 +34,8 @@ var (
 	iperf2DateRE       = regexp.MustCompile(` on (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \((\S+)\)`)
 )
 
-// readIperf2 reads the text of a client or server, one test or several after each other. Of a test with the output of
-// both ends, it takes the receiver's.
+// readIperf2 reads the text of a client or server, one test or several after each other. If it has the output of both
+// ends of a test, it takes the receiver's.
 func readIperf2(b []byte) ([]Statement, error) {
 	parts := sections(b, iperf2HeadRE)
 	if len(parts) == 1 {

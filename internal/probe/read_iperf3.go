@@ -48,8 +48,8 @@ type iperf3Event struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// errBidirectional is of tests in both directions. Either one's number is not that of a test in one direction: the
-// two share the path.
+// errBidirectional is the error for tests in both directions at once. Neither direction's number is that of a test in
+// one direction: the two share the path.
 func errBidirectional(option string) error {
 	return fmt.Errorf("both directions at once (%s): no probe of weir measures that; run each direction by itself", option)
 }
@@ -152,8 +152,8 @@ func (s *iperf3Stated) began(doc *iperf3Doc, b []byte) error {
 	return s.twoWay(test.Streams, b)
 }
 
-// twoWay returns an error if any mark says that data went in both directions: test_start.bidir is stated only since
-// 3.13, and before, of the keys that occur twice a decoder sees the last.
+// twoWay returns an error if any mark says that data went in both directions. test_start.bidir is stated only since
+// 3.13; before, keys occur twice, and a decoder sees only the last.
 func (s *iperf3Stated) twoWay(streams float64, b []byte) error {
 	err := errBidirectional("--bidir")
 	if s.Start.Test.Bidirectional != 0 || bytes.Contains(b, []byte(`_bidir_reverse"`)) || float64(len(s.Start.Connected)) > max(1, streams) {
@@ -200,7 +200,7 @@ func repeated(object json.RawMessage) string {
 }
 
 // arrived fills in sum_sent and sum_received of a version before 3.10, which reports only the packets
-// that the server missed. With a warm-up, that number is of another time than the packets sent.
+// that the server missed. With a warm-up, that number covers another time than the packets sent.
 func (s *iperf3Stated) arrived(doc *iperf3Doc) ([]record.Note, error) {
 	sum, size := s.End.Sum, doc.Start.Test.Size
 	switch {
@@ -225,7 +225,7 @@ func rateLevel(rate float64) string {
 	return strconv.FormatFloat(rate/1e6, 'g', -1, 64) + "mbit"
 }
 
-// packets returns the values of a stream of datagrams from how many were lost, of how many.
+// packets returns the values of a stream of datagrams, given how many were lost and how many there were.
 func packets(lost, all, seconds float64) []record.Value {
 	delivered := (all - lost) / seconds
 	return []record.Value{

@@ -54,7 +54,7 @@ func netperfKeys(b []byte) (all []map[string]string, _ error) {
 	return all, nil
 }
 
-// netperfColumnsOf reads the rows of -o. A row of netperf -P 0 follows those before it; a histogram is none.
+// netperfColumnsOf reads the rows of -o. A row of netperf -P 0 follows those before it; a histogram is not a row.
 func netperfColumnsOf(head string, lines []string) (all []map[string]string, _ error) {
 	names := strings.Split(strings.TrimSuffix(head, "\n"), ",")
 	for i, line := range lines {

@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Lines of qperf, in any units. All prefixes are decimal but those of sizes that are whole multiples of
+// Lines of qperf, in any units. All prefixes are decimal, except those of sizes that are whole multiples of
 // 1024, which it writes KiB (view_band, view_size, nice_1024; qperf.c).
 //
 //	tcp_bw:

@@ -59,7 +59,7 @@ func readSockperfTest(b []byte) (r Statement, _ error) {
 	return r, err
 }
 
-// sockperfTimes reads response times. Which client it was shows in the answers: ping-pong gets one for
+// sockperfTimes reads response times. The answers show which client it was: ping-pong gets one for
 // every request.
 func sockperfTimes(b []byte, f *fields, udp bool) (r Statement, _ error) {
 	mean := sockperfMeanRE.FindSubmatch(b)

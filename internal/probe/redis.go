@@ -78,7 +78,7 @@ func (p Redis) Commands(w Window) (server, client []string) {
 		"-n", strconv.Itoa(or(p.Requests, redisRequests)), "-c", strconv.Itoa(or(p.Connections, redisConnections)), "-d", strconv.Itoa(or(p.Size, defaultMessage)), "--csv"}
 }
 
-// redisColumns are those of redis-benchmark 6.2 and later.
+// redisColumns are the columns of redis-benchmark 6.2 and later.
 var redisColumns = []string{"test", "rps", "avg_latency_ms", "min_latency_ms", "p50_latency_ms", "p95_latency_ms", "p99_latency_ms", "max_latency_ms"}
 
 // Parse reads transactions (1/s), rtt (s, median), rtt.p99 (s, if at least ten response times lie

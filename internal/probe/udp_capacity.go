@@ -53,7 +53,7 @@ func (p UDPCapacity) mode() event.Mode {
 	return event.Mode{Size: or(p.Size, smallDatagram), Send: p.Send, Batch: p.Batch, Recv: p.Recv}.Filled()
 }
 
-// others is how many goals there are beside the first.
+// others is how many goals there are besides the first.
 func (p UDPCapacity) others() time.Duration { return time.Duration(max(len(p.Goals)-1, 0)) }
 
 func (p UDPCapacity) budget() time.Duration { return searchTime + goalTime*p.others() }

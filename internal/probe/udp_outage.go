@@ -26,7 +26,7 @@ func (p UDPOutage) Info() Info {
 
 // outageMethod says which gaps are outages.
 const outageMethod = "An outage is a gap between arrivals that is longer than 1 ms and than three intervals, less one interval. " +
-	"A time in which the sender or the server had no CPU is none."
+	"A time in which the sender or the server had no CPU is not an outage."
 
 func (p UDPOutage) Check() error {
 	return cmp.Or(event.CheckOutages("udp-outage", float64(or(p.Rate, event.DefaultRequests)), 0),
@@ -78,7 +78,7 @@ func (n *native) outages(r event.Outages) []record.Value {
 	return append(values, record.Window.Whole().Value("s", r.Window))
 }
 
-// found is measured with the outages.
+// found is measured, with the outages added.
 func (n *native) found(protocol string, r event.Outages, values []record.Value, settings ...record.Observation) (Measured, error) {
 	m, err := n.measured(protocol, r.Head, values, append(settings, record.Stamps.Is(r.Stamps), record.Rate.Is(r.Rate), record.SndBuf.Is(r.SndBuf), record.RcvBuf.Is(r.RcvBuf))...)
 	if err == nil {
