@@ -130,7 +130,7 @@ func add(out *tar.Writer, dir string, at time.Time, f File) error {
 // checkName accepts names that lead below a directory, on every system and in every listing.
 func checkName(name string) error {
 	if len(name) > maxName || name == "" || path.Clean("/"+name) != "/"+name || strings.Contains(name, `\`) || !foreign.Printable(name) {
-		return fmt.Errorf("%q is no name of a file in a package: want at most %d printable bytes without .. and \\", name[:min(len(name), 80)], maxName)
+		return fmt.Errorf("%q is not the name of a file in a package: want at most %d printable bytes without .. and \\", name[:min(len(name), 80)], maxName)
 	}
 	return nil
 }

@@ -148,32 +148,32 @@ func TestHostile(t *testing.T) {
 	file := func(name, body string) tar.Header { return tar.Header{Name: name, Linkname: body} }
 	good := sums("a", "1", "b", "2")
 	for want, headers := range map[string][]tar.Header{
-		"":                               {good, file("p/a", "1"), file("p/b", "2")},
-		"a was changed":                  {good, file("p/a", "2"), file("p/b", "1")}, // swapped
-		"b was changed":                  {good, file("p/a", "1"), file("p/b", "")},
-		"b is missing":                   {good, file("p/a", "1")},
-		"c is missing":                   {sums("a", "1", "b", "2", "c", "3"), file("p/a", "1"), file("p/b", "2")}, // a list that was forged
-		"x is not in SHA256SUMS":         {sums("a", "1"), file("p/a", "1"), file("p/x", "2")},
-		"SHA256SUMS: a occurs twice":     {sums("a", "1", "a", "2"), file("p/a", "1")},
-		"SHA256SUMS is not in SHA256":    {good, file("p/a", "1"), file("p/b", "2"), sums("a", "2", "b", "1")}, // a second list
-		`"p/dir/" is not a regular file`: {good, {Name: "p/dir/", Typeflag: tar.TypeDir}},
-		`"/etc/x" leads out`:             {sums("etc/x", "1"), file("/etc/x", "1")},
-		`"p//a" leads out`:               {good, file("p//a", "1")},
-		"c is not in SHA256SUMS":         {good, file("p/a", "1"), file("p/b", "2"), file("p/c", "3")},
-		"a occurs twice":                 {good, file("p/a", "1"), file("p/a", "1"), file("p/b", "2")},
-		"not a package: its first file":  {file("p/a", "1"), good, file("p/b", "2")},
-		"not a package: it has no":       {},
-		`"../a" leads out`:               {good, file("../a", "1")},
-		`"p/../../a" leads out`:          {good, file("p/../../a", "1")},
-		`"/a" leads out`:                 {good, file("/a", "1")},
-		`"q/a" leads out`:                {good, file("q/a", "1")},
-		`"p/a" is not a regular file`:    {good, {Name: "p/a", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}},
-		`"p/b" is not a regular file`:    {good, {Name: "p/b", Typeflag: tar.TypeLink, Linkname: "p/a"}},
-		`"p/dev" is not a regular file`:  {good, {Name: "p/dev", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}},
-		`"p/pipe" is not a regular file`: {good, {Name: "p/pipe", Typeflag: tar.TypeFifo}},
-		`"../x" is no name of a file`:    {sums("../x", "1")},
-		"line 1 is not as sha256sum":     {file("p/"+SumsFile, "nonsense\n")},
-		"SHA256SUMS: no file":            {file("p/"+SumsFile, "")},
+		"":                                 {good, file("p/a", "1"), file("p/b", "2")},
+		"a was changed":                    {good, file("p/a", "2"), file("p/b", "1")}, // swapped
+		"b was changed":                    {good, file("p/a", "1"), file("p/b", "")},
+		"b is missing":                     {good, file("p/a", "1")},
+		"c is missing":                     {sums("a", "1", "b", "2", "c", "3"), file("p/a", "1"), file("p/b", "2")}, // a list that was forged
+		"x is not in SHA256SUMS":           {sums("a", "1"), file("p/a", "1"), file("p/x", "2")},
+		"SHA256SUMS: a occurs twice":       {sums("a", "1", "a", "2"), file("p/a", "1")},
+		"SHA256SUMS is not in SHA256":      {good, file("p/a", "1"), file("p/b", "2"), sums("a", "2", "b", "1")}, // a second list
+		`"p/dir/" is not a regular file`:   {good, {Name: "p/dir/", Typeflag: tar.TypeDir}},
+		`"/etc/x" leads out`:               {sums("etc/x", "1"), file("/etc/x", "1")},
+		`"p//a" leads out`:                 {good, file("p//a", "1")},
+		"c is not in SHA256SUMS":           {good, file("p/a", "1"), file("p/b", "2"), file("p/c", "3")},
+		"a occurs twice":                   {good, file("p/a", "1"), file("p/a", "1"), file("p/b", "2")},
+		"not a package: its first file":    {file("p/a", "1"), good, file("p/b", "2")},
+		"not a package: it has no":         {},
+		`"../a" leads out`:                 {good, file("../a", "1")},
+		`"p/../../a" leads out`:            {good, file("p/../../a", "1")},
+		`"/a" leads out`:                   {good, file("/a", "1")},
+		`"q/a" leads out`:                  {good, file("q/a", "1")},
+		`"p/a" is not a regular file`:      {good, {Name: "p/a", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}},
+		`"p/b" is not a regular file`:      {good, {Name: "p/b", Typeflag: tar.TypeLink, Linkname: "p/a"}},
+		`"p/dev" is not a regular file`:    {good, {Name: "p/dev", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}},
+		`"p/pipe" is not a regular file`:   {good, {Name: "p/pipe", Typeflag: tar.TypeFifo}},
+		`"../x" is not the name of a file`: {sums("../x", "1")},
+		"line 1 is not as sha256sum":       {file("p/"+SumsFile, "nonsense\n")},
+		"SHA256SUMS: no file":              {file("p/"+SumsFile, "")},
 	} {
 		name, dir := made(t, headers...), filepath.Join(t.TempDir(), "out")
 		_, err := Unpack(name, dir)
@@ -221,7 +221,7 @@ func TestWriteRefuses(t *testing.T) {
 	for want, files := range map[string][]File{
 		"two files are called a":          {{Name: "a"}, {Name: "a"}},
 		"two files are called SHA256SUMS": {{Name: SumsFile}},
-		"is no name of a file":            {{Name: "a/../b"}},
+		"is not the name of a file":       {{Name: "a/../b"}},
 		"no such file":                    {{Name: "a", From: "nowhere"}},
 	} {
 		if _, err := Write(io.Discard, "p", at, files); err == nil || !strings.Contains(err.Error(), want) {

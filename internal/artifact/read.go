@@ -75,7 +75,7 @@ func read(archive string, place func(name string) (io.WriteCloser, error)) (c Ch
 		}
 		return c, fmt.Errorf("%s: %w", archive, err)
 	}
-	// What follows the last file is padding, behind which are the sums of gzip.
+	// After the last file come padding and gzip's sums.
 	if n, err := io.Copy(io.Discard, io.LimitReader(zip, 1<<20)); err != nil || n == 1<<20 {
 		return c, fmt.Errorf("%s: bytes behind the last file: %w", archive, errors.Join(err, errors.New("the archive is damaged; get it again")))
 	}
@@ -198,8 +198,8 @@ func changed(name string) error {
 	return fmt.Errorf("%s was changed: it differs from its sum in %s", name, SumsFile)
 }
 
-// CheckDir checks the directory of an unpacked archive. Files that somebody added are errors in its directories, and none of
-// its business next to them.
+// CheckDir checks the directory of an unpacked archive. Files that somebody added inside its directories are errors;
+// files next to these are not checked.
 func CheckDir(dir string) (c Checked, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

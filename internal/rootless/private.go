@@ -17,7 +17,8 @@ import (
 // PrivateDir is where programs of Private have their files.
 const PrivateDir = "/tmp"
 
-// nobody is who programs of Private are. Some servers refuse to be root, also that of a user namespace.
+// nobody is the user that programs of Private run as. Some servers refuse to run as root, also as root of a user
+// namespace.
 const nobody = 65534
 
 // Private runs this program with args, which are to call InPrivate, in new PID, IPC and mount namespaces. Whatever it starts

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Room returns an error if limits leave this process fewer than need further
-// processes and threads. The Go runtime ends a program that cannot start a thread with a trace.
+// Room returns an error if limits leave this process room for fewer than need further processes and threads. If a
+// thread cannot start, the Go runtime ends the program with a trace.
 func Room(need int) error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &limit); err == nil && limit.Cur < addresses {
@@ -69,7 +69,7 @@ func Memory() (free int, limit string) {
 	return free, limit
 }
 
-// field reads the number after a name at the begin of a line; 0 without one.
+// field reads the number after a name at the beginning of a line; 0 without one.
 func field(file, name string) (n int) {
 	b, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(b)) {

@@ -223,7 +223,7 @@ func Setup() error {
 		os.Exit(orphanStatus)
 	}
 	// This process group is in the background of the terminal: with stty tostop the kernel would stop a program
-	// that prints, but not process 1, whose writes would fail for ever instead (tty_check_change, drivers/tty).
+	// that prints, but not process 1, whose writes would fail forever instead (tty_check_change, drivers/tty).
 	signal.Ignore(syscall.SIGTTOU)
 	unix.CloseOnExec(outsideFD) // programs of the run see only their own processes
 	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
@@ -232,6 +232,6 @@ func Setup() error {
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("%w: mount /proc of the new PID namespace: %w; in a container, allow an unmasked /proc (docker run --security-opt systempaths=unconfined)", ErrForbidden, err)
 	}
-	_, _ = ready.Write([]byte{1}) // a first process that is gone needs it no more
+	_, _ = ready.Write([]byte{1}) // a first process that is gone no longer needs it
 	return nil
 }

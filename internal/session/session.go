@@ -92,7 +92,7 @@ func private(dir string) error {
 var errEnded = errors.New("the topology ended")
 
 // errUnreachable ends a topology whose socket is gone, as when the user's runtime directory is removed at
-// logout: nobody could end it any more.
+// logout: nobody could end it anymore.
 var errUnreachable = errors.New("its socket was removed")
 
 // watchEvery is how often a topology looks for its socket.

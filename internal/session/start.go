@@ -66,7 +66,7 @@ func lock(ctx context.Context, socket string, free func() error) (*os.File, erro
 	}
 }
 
-// same reports whether an open file still has its name: Down removes that of a lock.
+// same reports whether an open file still has its name: Down removes the name of a lock.
 func same(f *os.File) bool {
 	mine, err := f.Stat()
 	if err != nil {

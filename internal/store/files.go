@@ -54,7 +54,7 @@ func Files(dir string) (all []string, err error) {
 	return slices.Compact(all), nil
 }
 
-// filesBelow adds a file, or those of a directory. Hidden ones are of writes that were cut off.
+// filesBelow adds a file, or those of a directory. Hidden ones come from writes that were cut off.
 func filesBelow(all []string, dir, name string) ([]string, error) {
 	at := filepath.Join(dir, filepath.FromSlash(name))
 	if _, err := os.Lstat(at); err != nil {

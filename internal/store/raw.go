@@ -167,7 +167,7 @@ const (
 )
 
 // Directories can come from elsewhere: maxRaw bounds a raw file, also inside a round's file, and maxResults
-// that of all results. Bytes.
+// the file of all results, in bytes.
 const (
 	maxRaw     = 1 << 30
 	maxResults = 16 << 30

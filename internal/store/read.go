@@ -31,7 +31,7 @@ type Contents struct {
 	Hosts    map[string][]byte // by name
 	// Problems lists what could not be read. The rest is complete.
 	Problems []error
-	// Damaged counts the whole lines of Results that could not be read, or have what no run measures.
+	// Damaged counts the whole lines of Results that could not be read, or hold what no run measures.
 	Damaged int
 }
 
@@ -40,7 +40,7 @@ type Contents struct {
 // directory.
 func Read(dir string) (Contents, error) { return ReadTrimmed(dir, whole) }
 
-// Again reads the results of dir again, one at a time, of which counted are those that Read returned, perhaps trimmed. An
+// Again reads the results of dir again, one at a time. counted are the results that Read returned, perhaps trimmed. An
 // error ends the sequence.
 func Again(dir string, counted []record.Result) iter.Seq2[*record.Result, error] {
 	return func(yield func(*record.Result, error) bool) {
@@ -209,7 +209,7 @@ var neverNegative = []record.Quantity{record.Throughput, record.PacketRate, reco
 const maxExamples = 3
 
 // readResults reads lines. Of two lines for one trial, the first counts, unless it says that nothing was
-// measured: then the trial was tried again. Whole lines that are damaged do not count, and an incomplete last one is no damage.
+// measured: then the trial was tried again. Whole lines that are damaged do not count, and an incomplete last one is not damage.
 func readResults(r io.Reader, file string, trim func(*record.Result)) (results []record.Result, problems []error, damaged int) {
 	seen := map[string]int{} // index in results
 	replaced, twiceMore, bad, newest := 0, 0, 0, false

@@ -78,8 +78,8 @@ func holdsRun(dir string) bool {
 	return false
 }
 
-// Begun returns when the run or the series in dir began: when the file was written that each has from its start. It
-// returns false for a directory without results.
+// Begun returns when the run or the series in dir began: the time of the file that each has from its start. It returns
+// false for a directory without results.
 func Begun(dir string) (time.Time, bool) {
 	for _, file := range []string{runsFile, studyFile, resultsFile} {
 		if info, err := os.Lstat(filepath.Join(dir, file)); err == nil && info.Mode().IsRegular() {

@@ -36,7 +36,7 @@ func Sum(dir string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// sumOf returns the SHA-256 of a file of at most so many bytes.
+// sumOf returns the SHA-256 of a file, whose size is at most most bytes.
 func sumOf(file string, most int64) (string, error) {
 	f, err := foreign.Open(file, most)
 	if err != nil {
