@@ -24,7 +24,7 @@ type repetition struct {
 }
 
 const (
-	mostAgain = 4       // repetitions take at most one part in so many of the blocks and of the time limit
+	mostAgain = 4       // repetitions take at most 1/mostAgain of the blocks and of the time limit
 	stillBusy = 1.0 / 3 // share of disturbed trials in a repetition that ends the repetitions
 )
 

@@ -34,7 +34,7 @@ const (
 	closing = 2
 )
 
-// over reports whether a new episode begins with block b of a run of so many blocks. want is
+// over reports whether a new episode begins with block b of a run with this many blocks. want is
 // Study.Episodes.
 func (e episode) over(b, blocks, want int, now time.Time) bool {
 	if e.first == 0 || want == 1 {

@@ -19,7 +19,7 @@ const othersFile = "others.json"
 const (
 	mostOthers = 20              // programs to keep
 	watchEvery = 5 * time.Second // between samples; shorter programs can be missed
-	watchShare = 100             // samples take at most one part in so many of the time
+	watchShare = 100             // samples take at most 1/watchShare of the time
 )
 
 // An observer adds up the CPU time of programs outside the run, between blocks: a sample reads a file

@@ -47,7 +47,7 @@ type link struct {
 	carried        bool          // has carried a packet
 	rtt            time.Duration // of the last packet that checked it
 	unreachable    error         // why it carries no packets
-	cut            bool          // what carries its packets cuts those of full size
+	cut            bool          // what carries its packets cuts full-size ones
 }
 
 // BuildName names the network that a cell needs, with the levels that it is built with.
@@ -175,9 +175,8 @@ func (l *link) start(ctx context.Context, p *path) (err error) {
 	return err
 }
 
-// kept reports whether the engines of l stay for the other links of their nodes, which are not the run's own.
-// In a lab each link has its own engines, and so have two ends that share CPUs, unless these are those of
-// all pairs.
+// kept reports whether the engines of l stay for other links of their nodes, on machines that are not the run's own. In
+// a lab each link has its own engines. So do two ends that share a machine's CPUs, unless the study measures all pairs.
 func (p *path) kept(l *link) bool {
 	client, server := p.site.Nodes[l.client.Node].Host(), p.site.Nodes[l.server.Node].Host()
 	return !p.site.Private && (p.pairs || client.ID != server.ID)

@@ -190,8 +190,8 @@ func (s Study) Against(baseline string, add bool) Study {
 	return s
 }
 
-// CompareLevels adds comparisons of the levels of factors with the first one: who varies a factor asks what it changes. They
-// come first; a factor that is compared already stays as it is. Networks are compared as before.
+// CompareLevels adds comparisons of the levels of factors with the first one: whoever varies a factor asks what it
+// changes. They come first; a factor that is compared already stays as it is. Networks are compared as before.
 func (s *Study) CompareLevels(factors []string) {
 	var more []Contrast
 	for _, factor := range factors {

@@ -43,7 +43,7 @@ func (s *Study) eventLevels() {
 	s.Vary(EventFactor, levels)
 }
 
-// FitEvents limits the events to the networks that s has, and removes those of which none is left. It returns the reason
+// FitEvents limits the events to the networks that s has, and removes those with no network left. It returns the reason
 // for each; with no event left, the first reason is an error of s.
 func (s *Study) FitEvents() (dropped []error, err error) {
 	have := Names(s.Networks)

@@ -25,7 +25,7 @@ func (s Study) roundsPerBlock() int {
 //
 // Chosen rounds depend on the seed, the block and the zones alone. Without zones they are those of a
 // tournament with random numbers for the hosts, so that a pair is not measured again before all others
-// were. With zones, they alternate between pairs inside zones and pairs across them.
+// have been. With zones, they alternate between pairs inside zones and pairs across them.
 func (s Study) rounds(block int) [][]Pair {
 	n, k := s.Topology.Hosts, s.roundsPerBlock()
 	if k == allRounds(n) {
@@ -98,8 +98,8 @@ func (s Study) acrossZones(block, k int) [][]Pair {
 	return rounds
 }
 
-// shareInside returns how many of the first rounds are inside zones. Those leave over a host of every
-// zone with an odd number, and rounds across zones pair hosts of a zone that has more than half of them.
+// shareInside returns how many of the first rounds are inside zones. Those leave over a host in every zone with an odd
+// number of hosts; rounds across zones also pair hosts of one zone if that zone has more than half of all.
 func (s Study) shareInside() func(rounds int) int {
 	n, sizes, pairs := s.Topology.Hosts, map[string]int{}, 0
 	for _, z := range s.Zones {

@@ -57,7 +57,7 @@ func readSizes(text string, read func(name string) ([]byte, error)) (string, err
 	}
 	b, err := read(text)
 	switch {
-	case err != nil && strings.ContainsAny(text, " ,"): // as a histogram has, and the name of a file hardly
+	case err != nil && strings.ContainsAny(text, " ,"): // as a histogram has, but hardly the name of a file
 		return "", fmt.Errorf("%.40q: %w", text, inText)
 	case err != nil:
 		return "", fmt.Errorf("%w; name a file with a line per size, bytes and their weight, or write them between commas", err)

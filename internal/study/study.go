@@ -26,7 +26,7 @@
 //	  - {use: vxlan-overlay, also: [{in: h1, offload: {dev: eth0, features: {tx-udp_tnl-segmentation: false}}}]}
 //	  - {use: vxlan-overlay, name: jumbo, under: {mtu: 9000}}
 //
-// What happens within a trial is an event (see plan.Event). Events are the levels of the factor event, beside none:
+// What happens within a trial is an event (see plan.Event). Events are the levels of the factor event, besides none:
 //
 //	events:
 //	  - {name: cable-pulled, at: 500ms, for: 1s, do: [{in: h2, set: {dev: eth0, down: true}}]}
@@ -190,7 +190,7 @@ func canonicalLevels(levels []string) []string {
 
 var wholeNumber = regexp.MustCompile(`^\s*\+?0*([0-9]+)\s*$`)
 
-// canonicalLevel writes a whole number in one way: 010 and +10 are the level 10, and no others beside it.
+// canonicalLevel writes a whole number in one way: 010 and +10 are the level 10, and not levels of their own.
 func canonicalLevel(level string) string {
 
 	if m := wholeNumber.FindStringSubmatch(level); m != nil {

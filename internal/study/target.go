@@ -41,9 +41,9 @@ type Kube struct {
 	Tolerations []string // of all pods: KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT
 	CPU, Memory string   // that a pod requests, as Kubernetes writes quantities; "" is the default
 
-	// InCluster starts a coordinator in the cluster that carries out the run. Its results are on the
-	// claim Volume, with "" on one of the default StorageClass if there is one, and otherwise, or with "-", on the
-	// coordinator's node. Both say how one command works, so that no study states them.
+	// InCluster starts a coordinator in the cluster that carries out the run. Its results are on the claim Volume; if
+	// that is "", on a claim of the default StorageClass if there is one; otherwise, or with "-", on the coordinator's
+	// node. Both fields say how one command works, so no study states them.
 	InCluster bool   `yaml:"-"`
 	Volume    string `yaml:"-"`
 }
