@@ -199,6 +199,10 @@ var countedCases = []watchedCase{
 		c := o.Nodes["h2p1"]
 		o.Sender.TCP.Window, c["netstat.InCEPkts"], c["netstat.InECT0Pkts"] = 4, 1310, 11443
 	}, want: "10 % [10, 10] of the packets"},
+	{protocol: "tcp", name: "a send buffer that is larger than a congestion window that losses made small", change: func(o observed) {
+		o.place("h1p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_wmem": "4096 16384 120000"} })
+		o.Sender.TCP.Window, o.Nodes["h1p1"]["tcp.RetransSegs"] = 4, 400
+	}},
 	{protocol: "tcp", name: "a small congestion window in few blocks", change: func(o observed) {
 		if o.Block%3 == 0 {
 			o.Sender.TCP.Window = 4

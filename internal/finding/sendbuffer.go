@@ -20,7 +20,7 @@ var sendBuffer = Rule{
 	Title: "The send buffer limits TCP",
 	Doc: "TCP had room in its window and nothing to send for more than 30 % of its busy time, because the send buffer held no more (tcpi_sndbuf_limited of tcpi_busy_time). " +
 		"A smaller share has no effect that can be measured." + majority + certainly +
-		" The kernel does not count the time that a sender waits because a buffer holds less than two large packets, 131,072 bytes. Such a setting is reported if the baseline allows at least twice as much, and TCP is slower than it, or costs more CPU time, over the whole interval.",
+		" The kernel does not count the time that a sender waits because a buffer holds less than two large packets, 131,072 bytes. Such a setting is reported if the baseline allows at least twice as much, and TCP is slower than it, or costs more CPU time, over the whole interval, unless its congestion window ends below the 10 segments with which a connection begins: then that is smaller.",
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		share, ok := limitedBy(r, func(t *evidence.TCP) float64 { return t.SndbufLimited })
 		node := r.Evidence()[0].Evidence.Sender.Node
@@ -43,6 +43,9 @@ func smallSendBuffer(t *analysis.Table, r *analysis.Row, node string) []Finding 
 	base := 0.0
 	for _, o := range r.BaseEvidence() {
 		base = max(base, largestBuffer(o.Settings, o.Evidence.Sender.Node, key))
+	}
+	if window := congestion(r.Evidence()); window > 0 && window < initialWindow {
+		return nil // it holds less than the buffer
 	}
 	cost := r.OwnAlone()
 	slower, dearer := r.Ratio.Bounded() && r.Ratio.Hi < 1, cost.Bounded() && cost.Lo > 1
