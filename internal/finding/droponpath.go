@@ -23,7 +23,7 @@ var dropOnPath = Rule{
 			f.Untestable = lang.T("weir cannot make that program faster")
 			return f
 		}
-		f.Remedy = lang.T("look for a filter or a traffic-control action there: nft list ruleset, tc filter show")
+		f.Remedy = lang.T("look for a filter, a traffic-control action or another port that takes them there: nft list ruleset, tc filter show, bridge fdb show")
 		if program != "" { // the kernel counts nowhere what a packet socket has no room for
 			f.Remedy = lang.T("%s gets too little CPU time to take them from there, or a filter or a traffic-control action drops them: nft list ruleset, tc filter show", program)
 		}

@@ -111,7 +111,7 @@ var pathCases = []watchedCase{
 		o.Nodes["h2p1"]["udp.RcvbufErrors"] = 9
 		o.fail(9)
 	}},
-	{rule: "loss-not-located", protocol: "udp", change: func(o observed) { o.fail(300) }, want: "3 % [3, 3] of what was sent was lost, and no counter says where"},
+	{rule: "loss-not-located", protocol: "udp", change: func(o observed) { o.fail(300) }, want: "3 % [3, 3] of what was sent was lost, and no counter that weir reads says where"},
 	{rule: "small-segments", protocol: "tcp", change: func(o observed) { o.Observed["mss"] = "524" }, want: "TCP's segments carry 524 bytes, although the path's MTU of 1450 has room for 1,398"},
 	{protocol: "tcp", name: "segments with more options", change: func(o observed) { o.Observed["mss"] = "1362" }},
 	{rule: "reordered", protocol: "udp", change: func(o observed) { o.set(record.Reordered, "1", 0.011) }, want: "1.1 % [1.1, 1.1] of the datagrams arrived after later ones"},

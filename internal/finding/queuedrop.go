@@ -17,7 +17,7 @@ var queueDrop = Rule{
 		f := Finding{
 			Text: lang.T("the queue of %s dropped %s of its packets: %s of %s", l.place, prose.PercentWithin(l.Share), prose.Thousands(l.lost), prose.Thousands(l.of)),
 			// A limit without bursts drops too, but then it also holds packets back: see queue-limited.
-			Remedy: lang.T("give the queue more room, or send in smaller bursts"),
+			Remedy: lang.T("give the queue more room, or send in smaller bursts; a filter of the queue can drop them, too: tc -s filter show"),
 		}
 		switch {
 		case r.Wire.Link > 0 && l.hop.Queue.Kind == "tbf":

@@ -38,7 +38,7 @@ var unlocated = Rule{
 			return nil
 		}
 		return []Finding{{Severity: Warning, Number: &Number{Name: lang.T("lost"), Unit: "1", Value: share},
-			Text:       lang.T("%s of what was sent was lost, and no counter says where", prose.PercentWithin(share)),
+			Text:       lang.T("%s of what was sent was lost, and no counter that weir reads says where", prose.PercentWithin(share)),
 			Remedy:     lang.T("look for it with weir trace, which follows single packets"),
 			Untestable: lang.T("no cause is known that a run could remove")}}
 	},
