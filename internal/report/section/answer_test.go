@@ -166,16 +166,16 @@ func TestTell(t *testing.T) {
 	stalls := rate("a", between(0.0003, 0, 0.116))
 	stalls.At = "stalled in 5 of 10 trials"
 	for want, all := range map[string][]Effect{
-		"Compared with host, a keeps 71 % [67, 75] of TCP throughput, and adds 16 µs (+30 % [26, 35]) to the UDP response time.":                                            {rate("a", between(0.71, 0.67, 0.75)), reply},
-		"Compared with host, a saves 16 µs (−30 % [−34, −25]) of the UDP response time.":                                                                                    {saved},
-		"Compared with host, a keeps at most 12 % of TCP throughput (stalled in 5 of 10 trials).":                                                                           {stalls},
-		"Compared with host, a gains 20 % [10, 30] of TCP throughput.":                                                                                                      {rate("a", between(1.2, 1.1, 1.3))},
-		"Compared with host, a has 4.00 times [3.50, 4.50] the TCP throughput.":                                                                                             {rate("a", between(4, 3.5, 4.5))},
-		"Compared with host, a has 2.00 times [1.50, 2.50] the loss.":                                                                                                       {{Network: "a", Of: late, Metric: record.Loss, Unit: "1", Ratio: between(2, 1.5, 2.5)}},
-		"No difference from host was seen in 1 comparison; one of 20 % would have shown.":                                                                                   {none},
-		"Too noisy to tell, for not even a doubling would have shown: TCP throughput of b.":                                                                                 {noisy},
-		"No difference from host was seen in 1 comparison; one of 20 % would have shown. Too noisy to tell, for not even a doubling would have shown: TCP throughput of b.": {none, noisy},
-		"Of 5 networks, 4 differ from host. The largest effects: a keeps 10.0 % [9.0, 11.0] of TCP throughput; c keeps 20.0 % [19.0, 21.0] of TCP throughput; d keeps 30.0 % [29.0, 31.0] of TCP throughput. Too noisy to tell, for not even a doubling would have shown: TCP throughput of b.": {
+		"Compared with host, a keeps 71 % [67, 75] of TCP throughput, and adds 16 µs (+30 % [26, 35]) to the UDP response time.":                                                {rate("a", between(0.71, 0.67, 0.75)), reply},
+		"Compared with host, a saves 16 µs (−30 % [−34, −25]) of the UDP response time.":                                                                                        {saved},
+		"Compared with host, a keeps at most 12 % of TCP throughput (stalled in 5 of 10 trials).":                                                                               {stalls},
+		"Compared with host, a gains 20 % [10, 30] of TCP throughput.":                                                                                                          {rate("a", between(1.2, 1.1, 1.3))},
+		"Compared with host, a has 4.00 times [3.50, 4.50] the TCP throughput.":                                                                                                 {rate("a", between(4, 3.5, 4.5))},
+		"Compared with host, a has 2.00 times [1.50, 2.50] the loss.":                                                                                                           {{Network: "a", Of: late, Metric: record.Loss, Unit: "1", Ratio: between(2, 1.5, 2.5)}},
+		"No difference from host was seen in 1 comparison; one of 20 % would have shown.":                                                                                       {none},
+		"Too noisy to tell, because not even a doubling would have shown: TCP throughput of b.":                                                                                 {noisy},
+		"No difference from host was seen in 1 comparison; one of 20 % would have shown. Too noisy to tell, because not even a doubling would have shown: TCP throughput of b.": {none, noisy},
+		"Of 5 networks, 4 differ from host. The largest effects: a keeps 10.0 % [9.0, 11.0] of TCP throughput; c keeps 20.0 % [19.0, 21.0] of TCP throughput; d keeps 30.0 % [29.0, 31.0] of TCP throughput. Too noisy to tell, because not even a doubling would have shown: TCP throughput of b.": {
 			rate("e", between(0.9, 0.88, 0.93)), rate("d", between(0.3, 0.29, 0.31)), noisy, rate("c", between(0.2, 0.19, 0.21)), rate("a", between(0.1, 0.09, 0.11))},
 		"5 of 5 comparisons are too noisy to tell: not even a doubling would have shown.": {noisy, noisy, noisy, noisy, noisy},
 		"Too few.": {rate("a", stat.Interval{Center: 0.3, N: 3})},
