@@ -83,12 +83,7 @@ type versions struct {
 }
 
 func (t *Target) checkKubectl(ctx context.Context) (string, error) {
-	b, err := kubectl{}.call(ctx, nil, "version", "--client", "-o", "json")
-	var v versions
-	if err == nil {
-		err = decode(b, &v)
-	}
-	return oneLine(v.Client.Version), err
+	return kubectl{}.version(ctx, func(v versions) string { return v.Client.Version }, "--client")
 }
 
 func (t *Target) checkCluster(ctx context.Context) (string, error) {
@@ -108,17 +103,34 @@ func (t *Target) checkCluster(ctx context.Context) (string, error) {
 	}
 	if t.Context == "" && t.current == "" {
 		// The user can change the current context during the run, which must not go on in another cluster. In a pod there is none.
-		if b, err := (kubectl{}).call(ctx, nil, "config", "current-context"); err == nil {
+		args := []string{"config", "current-context"}
+		if b, err := (kubectl{}).call(ctx, nil, args...); err == nil {
 			t.current = strings.TrimRight(string(b), "\r\n")
+			if len(b) > maxContext || strings.ContainsAny(t.current, "\r\n\x00") {
+				return "", kubectl{}.nonsense(errors.New("no name of a context"), b, args)
+			}
 		}
 	}
-	b, err := t.outside().call(ctx, nil, "version", "-o", "json")
-	var v versions
-	if err == nil {
-		err = decode(b, &v)
-	}
-	t.version = oneLine(v.Server.Version)
+	var err error
+	t.version, err = t.outside().version(ctx, func(v versions) string { return v.Server.Version })
 	return t.version, err
+}
+
+// maxContext bounds the name of a context, bytes.
+const maxContext = 4096
+
+// version asks for one of the versions that kubectl prints.
+func (k kubectl) version(ctx context.Context, which func(versions) string, flags ...string) (string, error) {
+	args := append(append([]string{"version"}, flags...), "-o", "json")
+	b, err := k.call(ctx, nil, args...)
+	if err != nil {
+		return "", err
+	}
+	var v versions
+	if err = decode(b, &v); err == nil && which(v) == "" {
+		err = errors.New("no version")
+	}
+	return oneLine(which(v)), k.nonsense(err, b, args)
 }
 
 func (t *Target) checkNodes(ctx context.Context) (string, error) {

@@ -45,7 +45,29 @@ func TestErrors(t *testing.T) {
 		"credential plugin": {cluster: func(s *fakekube.State) {
 			s.Fail = []fakekube.Failure{{Call: "version -o", Said: "Unable to connect to the server: getting credentials: exec: executable aws failed with exit code 255"}}
 		}, want: []string{"executable aws failed", "kubectl get pods must work"}},
-		"no JSON": {cluster: func(s *fakekube.State) { s.Fail = []fakekube.Failure{{Call: "version -o", Printed: "<html>\n"}} }, want: []string{"no valid JSON"}},
+		"no JSON": {cluster: func(s *fakekube.State) { s.Fail = []fakekube.Failure{{Call: "version -o", Printed: "<html>\n"}} }, want: []string{`kubectl version printed no valid JSON: invalid character '<'`, `; it begins with "<html>"; see what answers: kubectl `}},
+		"nothing": {cluster: func(s *fakekube.State) { s.Fail = []fakekube.Failure{{Call: "get nodes", Printed: "\n"}} },
+			want: []string{"kubectl get nodes printed no valid JSON: ", "; it printed nothing; see what answers: kubectl --context=test get nodes -o json"}},
+		"no list": {cluster: func(s *fakekube.State) { s.Fail = []fakekube.Failure{{Call: "get nodes", Printed: "null"}} },
+			want: []string{`kubectl get nodes printed no list of nodes; it begins with "null"`}},
+		"no nodes": {cluster: func(s *fakekube.State) { s.Nodes = nil }, want: []string{"the cluster has no nodes; choose another cluster (--context)"}},
+		"no version": {cluster: func(s *fakekube.State) { s.Fail = []fakekube.Failure{{Call: "version --client", Printed: "{}"}} },
+			want: []string{`kubectl version printed no version; it begins with "{}"`}},
+		"no context": {cluster: func(s *fakekube.State) {
+			s.Fail = []fakekube.Failure{{Call: "current-context", Printed: "a\nb"}}
+		}, target: func(k *Target) { k.Context = "" }, want: []string{`kubectl config current-context printed no name of a context; it begins with "a\nb"`}},
+		"another object": {cluster: func(s *fakekube.State) {
+			s.Fail = []fakekube.Failure{{Call: "get namespace", Printed: `{"metadata":{"name":"other"}}`}}
+		}, want: []string{"kubectl get namespace printed no namespace called default; it begins with"}},
+		"pods of another namespace": {cluster: func(s *fakekube.State) {
+			s.Fail = []fakekube.Failure{{Call: "get pods", Printed: `{"items":[{"metadata":{"name":"p","namespace":"other"}}]}`}}
+		}, want: []string{"kubectl get pods printed an object of the namespace other, although weir asked for those of default; it begins with"}},
+		"made in another namespace": {cluster: func(s *fakekube.State) {
+			s.Fail = []fakekube.Failure{{Call: "--dry-run=server", Printed: `{"kind":"Pod","metadata":{"name":"p","namespace":"other"}}`}}
+		}, want: []string{"kubectl create printed an object of the namespace other", "see what answers: kubectl --context=test --namespace=default version"}},
+		"a wall of text": {cluster: func(s *fakekube.State) {
+			s.Fail = []fakekube.Failure{{Call: "get nodes", Said: strings.Repeat("no! ", 100_000)}}
+		}, want: []string{"kubectl get nodes: no! no! ", "…; check that kubectl works: kubectl cluster-info"}},
 		"nodes cannot be listed": {cluster: func(s *fakekube.State) { s.Fail = []fakekube.Failure{{Call: "get nodes", Said: nodes}} },
 			want: []string{`cannot list resource "nodes"`, "name the nodes (--nodes n1,n2)"}},
 		"no node is ready": {cluster: func(s *fakekube.State) {

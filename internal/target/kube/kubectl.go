@@ -3,10 +3,8 @@ package kube
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -14,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/plan"
@@ -89,76 +86,13 @@ func (k kubectl) call(ctx context.Context, stdin []byte, args ...string) ([]byte
 	err = cmd.Run()
 	switch {
 	case out.err != nil:
-		return nil, never{fmt.Errorf("kubectl %s: %w than %d bytes", args[0], out.err, out.max)}
+		return nil, k.nonsense(fmt.Errorf("more than %d bytes", out.max), out.head, args)
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		what := strings.Join(args[:min(2, len(args))], " ")
-		what, _, _ = strings.Cut(what, " -")
-		return nil, &refusal{what, words(said.buf.String()), err}
+		return nil, &refusal{called(args), words(said.buf.String()), err}
 	}
 	return out.buf, nil
-}
-
-// get decodes what `kubectl get ARGS -o json` prints.
-func (k kubectl) get(ctx context.Context, into any, args ...string) error {
-	b, err := k.call(ctx, nil, append(append([]string{"get"}, args...), "-o", "json")...)
-	if err == nil {
-		err = decode(b, into)
-	}
-	return err
-}
-
-// create makes objects and returns them as the cluster stored them, in order.
-func (k kubectl) create(ctx context.Context, objects []any, flags ...string) ([]stored, error) {
-	list, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
-	if err != nil {
-		return nil, err
-	}
-	b, err := k.call(ctx, list, append([]string{"create", "-f", "-", "-o", "json"}, flags...)...)
-	if err != nil {
-		return nil, err
-	}
-	made, err := decodeStored(b)
-	if err == nil && len(made) != len(objects) {
-		err = fmt.Errorf("kubectl create: made %d of %d objects", len(made), len(objects))
-	}
-	return made, err
-}
-
-func decode(b []byte, into any) error {
-	if err := bounds.List(b, maxValues, maxItems); err != nil {
-		return never{fmt.Errorf("kubectl printed %w", err)}
-	}
-	if err := json.Unmarshal(b, into); err != nil {
-		return never{fmt.Errorf("kubectl printed no valid JSON: %w: %.80q", err, b)}
-	}
-	return nil
-}
-
-// decodeStored reads objects that follow each other, as create prints them, or a List of them.
-func decodeStored(b []byte) (all []stored, err error) {
-	if err := bounds.List(b, maxValues, maxItems); err != nil {
-		return nil, fmt.Errorf("kubectl printed %w", err)
-	}
-	for d := json.NewDecoder(bytes.NewReader(b)); ; {
-		var s struct {
-			stored
-			Items []stored `json:"items"`
-		}
-		switch err := d.Decode(&s); {
-		case errors.Is(err, io.EOF):
-			return all, nil
-		case err != nil:
-			return nil, fmt.Errorf("kubectl printed no valid JSON: %w: %.80q", err, b)
-		case len(all) > maxItems:
-			return nil, fmt.Errorf("kubectl printed more than %d objects", maxItems)
-		case s.Kind == "List":
-			all = append(all, s.Items...)
-		default:
-			all = append(all, s.stored)
-		}
-	}
 }
 
 var errTooMuch = errors.New("printed more")
@@ -166,14 +100,18 @@ var errTooMuch = errors.New("printed more")
 // A limited buffer refuses what would exceed max bytes. Then the program that prints it ends. It never takes more than max,
 // where a bytes.Buffer would double beyond it.
 type limited struct {
-	buf []byte
-	max int
-	err error
+	buf  []byte
+	max  int
+	err  error
+	head []byte // the beginning of what was refused
 }
 
 func (l *limited) Write(b []byte) (int, error) {
 	need := len(l.buf) + len(b)
 	if need > l.max {
+		if l.head == nil {
+			l.head = slices.Concat(l.buf[:min(len(l.buf), maxQuoted)], b[:min(len(b), maxQuoted)])
+		}
 		l.buf, l.err = nil, errTooMuch
 		return 0, errTooMuch
 	}
@@ -211,7 +149,11 @@ func (r *refusal) Error() string {
 	if said == "" {
 		said = r.err.Error()
 	}
-	if fix := remedy(said); fix != "" {
+	fix := remedy(said)
+	if fix == "" && !strings.Contains(said, "Error from server") { // the cluster's own words need no remedy
+		fix = "check that kubectl works: kubectl cluster-info"
+	}
+	if fix != "" {
 		said += "; " + fix
 	}
 	return "kubectl " + r.call + ": " + said

@@ -110,6 +110,9 @@ func chooseAny(all []node, tolerates []toleration) ([]*Machine, error) {
 		m := n.machine()
 		zones[m.Zone] = append(zones[m.Zone], m)
 	}
+	if len(all) == 0 {
+		return nil, advise("choose another cluster (--context), or ask for one with nodes; kubectl get nodes lists them", "the cluster has no nodes")
+	}
 	if len(zones) == 0 {
 		slices.Sort(why)
 		return nil, advise("name nodes (--nodes): weir's pods then tolerate their taints, or tolerate them yourself (--tolerations)", "no node of %d can run pods (%s)", len(all), few(why))

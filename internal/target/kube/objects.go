@@ -42,6 +42,9 @@ type list[T any] struct {
 	Items []T `json:"items"`
 }
 
+// missing reports whether what was decoded is no list, which has items, or none.
+func (l list[T]) missing() bool { return l.Items == nil }
+
 type condition struct {
 	Type    string `json:"type"`
 	Status  string `json:"status"`

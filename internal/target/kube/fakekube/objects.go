@@ -120,7 +120,7 @@ func (s *State) get(c call) (any, error) {
 		if name != "kube-proxy" || s.Proxy == "" {
 			return nil, missing
 		}
-		return Object{"data": Object{"config.conf": s.Proxy}}, nil
+		return Object{"metadata": Object{"name": name}, "data": Object{"config.conf": s.Proxy}}, nil
 	default:
 		return nil, fmt.Errorf("error: the server doesn't have a resource type %q", what)
 	}
