@@ -141,15 +141,52 @@ func TestLoadDiesInTheLab(t *testing.T) {
 	}
 }
 
-// kill ends the engines in this PID namespace whose command begins with words.
+// An engine that ends between two trials is told, and costs no further trial. No other test runs engines at this time.
+func TestEngineDiesBetweenTrials(t *testing.T) {
+	nstest.Need(t)
+	if testing.Short() {
+		t.Skip("slow: run without -short")
+	}
+	for _, engine := range []string{"agent", "serve"} {
+		c := loadConfig(t, nil)
+		c.Study.Blocks = 4
+		killed, told := 0, ""
+		c.Progress = func(e Event) {
+			if e.Result != nil && killed == 0 {
+				killed = killAll(t, engine)
+			}
+			told += e.Warning
+		}
+		rs, err := measured(t.Context(), c)
+		if err != nil || len(rs) < 4 {
+			t.Fatalf("%d results, %v", len(rs), err)
+		}
+		// The trial after it can begin before this process knows of the end.
+		if n := counts(rs)[record.Failed]; killed == 0 || n > killed {
+			t.Errorf("%s: %d killed, and %d of %d trials failed: %s", engine, killed, n, len(rs), rs[len(rs)-1].Reason)
+		}
+		if n := counts(rs)[record.Failed]; n == 0 && !strings.Contains(told, "signal: killed") {
+			t.Errorf("%s: nobody says so: %q", engine, told)
+		}
+	}
+}
+
+// kill ends the engine in this PID namespace whose command begins with words.
 func kill(t *testing.T, words ...string) {
+	t.Helper()
+	if killed := killAll(t, words...); killed != 1 {
+		t.Errorf("%d processes are %q, want one", killed, words)
+	}
+}
+
+// killAll ends the engines in this PID namespace whose command begins with words.
+func killAll(t *testing.T, words ...string) (killed int) {
 	t.Helper()
 	command := "weir\x00engine\x00" + strings.Join(words, "\x00") + "\x00"
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
-	killed := 0
 	for _, f := range files {
 		b, err := os.ReadFile(f)
 		if err != nil || !bytes.HasPrefix(b, []byte(command)) {
@@ -164,7 +201,5 @@ func kill(t *testing.T, words ...string) {
 		}
 		killed++
 	}
-	if killed != 1 {
-		t.Errorf("%d processes are %q, want one", killed, words)
-	}
+	return killed
 }

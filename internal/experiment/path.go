@@ -37,6 +37,7 @@ type path struct {
 	broken  bool                // by an event, and has carried no packet since
 	err     error               // why it cannot be measured now
 	loss    *loss               // nodes that cannot be measured now; nil: none
+	warn    func(error)         // shown to the user at once
 }
 
 // A link is two ends of a path.
@@ -73,7 +74,8 @@ func (r *run) open(ctx context.Context, c study.Cell) error {
 	r.tell(Event{Text: "build " + name})
 	built, err := condition.Change(n.Driver, n.Topology, condition.AtBuild(c.Levels))
 	n.Topology = built.Topology
-	p := &path{Network: n, want: n.Topology, name: name, plan: built.Plan, err: err, links: map[[2]string]*link{}, fleet: new(trial.Fleet), pairs: r.Study.AllPairs}
+	p := &path{Network: n, want: n.Topology, name: name, plan: built.Plan, err: err, links: map[[2]string]*link{}, fleet: new(trial.Fleet), pairs: r.Study.AllPairs,
+		warn: func(err error) { r.tell(Event{Warning: fmt.Sprintf("%s: %v", name, err)}) }}
 	r.paths[name] = p
 	r.built = append(r.built, p)
 	if err != nil {
@@ -170,6 +172,12 @@ func (l *link) start(ctx context.Context, p *path) (err error) {
 	case p.kept(l):
 		l.engines, err = p.fleet.Engines(ctx, p.site, l.client, l.server)
 	default:
+		// One that ended between two trials is in none's result. The other one holds its port.
+		if lone := l.engines.Lone(); l.engines != nil {
+			if err := l.stop(); lone && err != nil {
+				p.warn(err)
+			}
+		}
 		l.engines, err = trial.StartEngines(ctx, p.site, l.client, l.server, l.n)
 	}
 	return err

@@ -111,6 +111,9 @@ func (e *Engines) Stop() error {
 // Alive reports whether both run; false for nil.
 func (e *Engines) Alive() bool { return e != nil && e.client.alive() && e.server.alive() }
 
+// Lone reports whether one of them has ended and the other one runs on; false for nil.
+func (e *Engines) Lone() bool { return e != nil && e.client.alive() != e.server.alive() }
+
 // tokenVariable holds the engine's token (package engine), out of the list of processes.
 const tokenVariable = "WEIR_TOKEN"
 
