@@ -93,6 +93,7 @@ func Reexec(ctx context.Context) (int, error) {
 	child := make(chan os.Signal, 1)
 	signal.Notify(child, syscall.SIGCHLD) // the kernel also sends it when a child stops
 	defer signal.Stop(child)
+	killed := Kills()
 	err = cmd.Start()
 	readyEnd.Close()
 	if err != nil {
@@ -135,7 +136,9 @@ func Reexec(ctx context.Context) (int, error) {
 	if errors.As(err, &exit) {
 		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 			why := ""
-			if ws.Signal() == syscall.SIGKILL {
+			if starved := Starving(ws, killed); starved != "" {
+				why = ": " + starved
+			} else if ws.Signal() == syscall.SIGKILL {
 				why = ", as the kernel does where memory runs out"
 			}
 			return 0, fmt.Errorf("lab process killed by signal %d (%v)%s; if it was a run, continue it with weir run --resume DIR", ws.Signal(), ws.Signal(), why)

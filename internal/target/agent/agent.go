@@ -25,6 +25,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/local"
 )
@@ -232,6 +233,7 @@ func (a *agent) start(id int, c command) error {
 			return err
 		}
 	}
+	killed := rootless.Kills()
 	if err := local.Start(cmd, c.CPUs); err != nil {
 		return err
 	}
@@ -250,7 +252,7 @@ func (a *agent) start(id int, c command) error {
 		a.mu.Unlock()
 		p.in.end(io.EOF)
 		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus) // always of this type on Linux
-		_ = a.out.send(message{ID: id, Exit: &status})
+		_ = a.out.send(message{ID: id, Exit: &status, Why: rootless.Starving(status, killed)})
 	})
 	return nil
 }

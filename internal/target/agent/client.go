@@ -126,7 +126,8 @@ func (c *client) ask(ctx context.Context, m message) (answer, error) {
 }
 
 // Exec runs a program in dir ("" is "/") to its end and returns its status. When ctx ends, the
-// program gets the signal that rootless.Ending returns, and SIGKILL after patience.
+// program gets the signal that rootless.Ending returns, and SIGKILL after patience. A program that was killed for lack of
+// memory is an error.
 func (c *client) Exec(ctx context.Context, p target.Cmd, dir string, patience time.Duration) (syscall.WaitStatus, error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, err
@@ -163,6 +164,8 @@ func (c *client) Exec(ctx context.Context, p target.Cmd, dir string, patience ti
 			switch {
 			case m.Failed != "":
 				return 0, failure(m)
+			case m.Exit != nil && m.Why != "":
+				return *m.Exit, starvedBy(m)
 			case m.Exit != nil:
 				return *m.Exit, nil
 			case m.Reading != nil && p.Mark != nil:

@@ -168,6 +168,16 @@ func (e ended) Error() string {
 func (e ended) ExitCode() int { return syscall.WaitStatus(e).ExitStatus() }
 func (e ended) Sys() any      { return syscall.WaitStatus(e) }
 
+// starved is the status of a program that SIGKILL ended while memory was short.
+type starved struct {
+	ended
+	why string
+}
+
+func (s starved) Error() string { return s.ended.Error() + ": " + s.why }
+
+func starvedBy(m message) error { return starved{ended(*m.Exit), m.Why} }
+
 // NewSite returns a site of agents' nodes. Steps and states go to their node's agent, and Verify
 // also returns an error for each lost connection: to the nodes of the states, or without states to any.
 func NewSite(t topo.Topology, nodes ...*Node) *target.Site {

@@ -15,6 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
+	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/local"
 )
@@ -49,6 +50,7 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	cmd.Dir = c.Dir
 	cmd.Stdout, cmd.Stderr = c.Mark.Writer(ctx, p.Host(), c.Stdout), c.Stderr
 	var stdin io.WriteCloser
+	killed := rootless.Kills()
 	// Only Start is inside, because Wait must not hold the thread. The program inherits the
 	// thread's affinity; the thread is then thrown away.
 	err := p.inside().Do(func() error {
@@ -86,7 +88,7 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("%s: %s: %w", p.name, c.Argv[0], err)
+	return fmt.Errorf("%s: %s: %w", p.name, c.Argv[0], rootless.Starved(err, killed))
 }
 
 // CPUs returns those of this process; a guest has no choice.

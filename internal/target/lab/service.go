@@ -13,6 +13,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target"
 )
 
@@ -90,6 +91,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	cmd.Env = l.environ(p, s.Env)
 	cmd.Dir = hostns.Dir // otherwise it is the machine's / (fs/namespace.c, mntns_install)
 	cmd.Stdout, cmd.Stderr = d.log.File, d.log.File
+	killed := rootless.Kills()
 	if err := p.host.Do(cmd.Start); err != nil {
 		stop()
 		d.log.Close()
@@ -97,7 +99,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	}
 	d.pid = cmd.Process.Pid
 	go func() {
-		d.err = cmd.Wait()
+		d.err = rootless.Starved(cmd.Wait(), killed)
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its process group, usually empty
 		close(d.done)
 	}()
