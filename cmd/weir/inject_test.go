@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +35,10 @@ var writers = []writer{
 	{"pool", "whole", []string{"pool", "out", "--format", "html", "-o", "page.html"}, "page.html", "</html>"},
 	{"index", "whole", []string{"index", "."}, "index.html", "</html>"},
 	{"image", "", []string{"image", "weir.tar"}, "weir.tar", "\x00"},
+	{"cite", "whole", []string{"cite", "out", "-o", "page.bib"}, "page.bib", "}"},
+	{"compare --junit", "whole", []string{"compare", "out", "out", "--junit", "page.xml"}, "page.xml", "</testsuites>"},
+	{"report --format csv", "whole", []string{"report", "out", "--format", "csv", "-o", "page.csv"}, "page.csv", ""},
+	{"package", "whole", []string{"package", "out", "-o", "page.tar.gz"}, "page.tar.gz", ""},
 }
 
 // mishaps are what happens to a system call: an error or a count that strace(1) makes it return, or the end of
@@ -221,7 +227,7 @@ func (i injection) inject(t *testing.T, from string) bool {
 	}
 	if i.page != "" {
 		b, err := os.ReadFile(filepath.Join(dir, i.page))
-		complete := len(b) > 1000 && bytes.HasSuffix(bytes.TrimRight(b, "\n"), []byte(i.end))
+		complete := len(b) > 1000 && bytes.HasSuffix(bytes.TrimRight(b, "\n"), []byte(i.end)) && (i.writer.name != "package" || unpacks(b))
 		if err != nil || !complete && (status == 0 || string(b) != old) {
 			t.Errorf("%v: status %d, and %s has %d bytes: %.100q, %v\n%s", i, status, i.page, len(b), b, err, said)
 		}
@@ -229,6 +235,15 @@ func (i injection) inject(t *testing.T, from string) bool {
 	}
 	i.again(t, dir, before, status)
 	return true
+}
+
+// unpacks reports whether a compressed file is whole.
+func unpacks(b []byte) bool {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err == nil {
+		_, err = io.Copy(io.Discard, z)
+	}
+	return err == nil
 }
 
 // recordedIn returns the trials in the results below dir.
@@ -302,6 +317,9 @@ func TestInjected(t *testing.T) {
 		{writers[2], spot{"write", "out/.report.html.tmp"}, "retval=0", "1"},
 		{writers[3], spot{"write", ".page.html.tmp"}, "error=ENOSPC", "1"},
 		{writers[3], spot{"write", "page.html"}, "error=ENOSPC", "1"}, // must not happen, or leave the old page
+		{writers[7], spot{"write", ".page.bib.tmp"}, "error=EIO", "1"},
+		{writers[8], spot{"fsync", ".page.xml.tmp"}, "error=EIO", "1"},
+		{writers[9], spot{"renameat", ".page.csv.tmp"}, "error=ENOSPC", "1"},
 	} {
 		if !i.inject(t, from) && i.file != "page.html" {
 			t.Errorf("%v: did not happen", i)

@@ -68,16 +68,16 @@ func versionCommand(version string) *cobra.Command {
 			if asJSON {
 				return printJSON(os.Stdout, b)
 			}
-			fmt.Printf("weir %s\n", b.Version)
+			commit := ""
 			if b.Commit != "" {
-				changed := ""
+				commit = fmt.Sprintf("commit: %s of %s", b.Commit, b.Time)
 				if b.Modified {
-					changed = ", with changes"
+					commit += ", with changes"
 				}
-				fmt.Printf("commit: %s of %s%s\n", b.Commit, b.Time, changed)
+				commit += "\n"
 			}
-			fmt.Printf("built by: %s for %s\nengine: protocol %d\n", b.Go, b.Platform, b.EngineProtocol)
-			return nil
+			_, err := fmt.Printf("weir %s\n%sbuilt by: %s for %s\nengine: protocol %d\n", b.Version, commit, b.Go, b.Platform, b.EngineProtocol)
+			return err
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output")

@@ -20,8 +20,8 @@ type ImageMade struct {
 // WriteImage writes the image called name to a file. It holds this program and those in files, by architecture; those
 // in files take precedence.
 func WriteImage(file, name string, files map[string]string) (made ImageMade, err error) {
-	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
-		return made, failure.Usage.Errorf("%s is not a regular file; name a file to write", file)
+	if err := replaceable(file); err != nil {
+		return made, err
 	}
 	var images []image.Image
 	for _, arch := range slices.Sorted(maps.Keys(files)) {
@@ -54,6 +54,15 @@ func WriteImage(file, name string, files map[string]string) (made ImageMade, err
 	}
 	made.Size = len(b)
 	return made, nil
+}
+
+// replaceable returns an error if a device, a link or another thing that is no regular file would give way to a file that weir
+// writes.
+func replaceable(file string) error {
+	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
+		return failure.Usage.Errorf("%s is not a regular file; name a file to write", file)
+	}
+	return nil
 }
 
 // WriteRootFS writes the root file system of containers with this program to a file.

@@ -56,6 +56,9 @@ type Packaged struct {
 // WritePackage writes results, with what it takes to measure them again, as an archive. Equal results and programs make equal
 // archives.
 func WritePackage(ctx context.Context, o PackageOptions) (p Packaged, err error) {
+	if err := replaceable(o.File); err != nil {
+		return p, err
+	}
 	about := export.Package{Authors: o.Authors}
 	files := []artifact.File{{Name: packedScript, Body: reproduceScript, Exec: true}, {Name: "LICENSE", Body: weir.License}}
 	taken := map[string]string{} // where the results of a study come from
