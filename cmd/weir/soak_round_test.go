@@ -32,6 +32,7 @@ type round struct {
 	state    stateDirs
 	devices  string          // of this machine
 	before   map[string]bool // processes of the machines, on a stage of its own
+	machine  inventory       // of a machine that is the run's alone
 	recorded map[string]bool // trials that were measured, by run and ID
 	job      string          // of a run that goes on in the cluster
 	removed  bool            // the directory, under the last command
@@ -45,6 +46,10 @@ func newRound(t *testing.T, s scene, seed uint64, count *tally) *round {
 		state: newStateDirs(t), devices: read(t, "/proc/net/dev", 2), before: pids(), recorded: map[string]bool{}}
 	if err := os.Mkdir(r.run, 0o700); err != nil {
 		t.Fatal(err)
+	}
+	if s.stage == alone {
+		take() // some tools make the kernel load modules
+		r.machine = take()
 	}
 	if s.stage == "cluster" {
 		name := fmt.Sprintf("soak-%d", seed)
@@ -196,6 +201,7 @@ func (r *round) gone(seen *traces) {
 	if now := read(t, "/proc/net/dev", 2); now != r.devices {
 		t.Errorf("devices were %s, are %s", r.devices, now)
 	}
+	r.machine.same(t)
 	if r.stage == "hosts" {
 		var left []string
 		within(t, slow, "the machines are idle", func() bool {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func tiny(networks string, blocks int, more ...string) (args []string, trials in
 	return args, 2 * blocks * (strings.Count(networks, ",") - inside + 1)
 }
 
-var scenes = []scene{
+var scenes = slices.Concat([]scene{
 	ofRun("lab", "here", 40, 2500*time.Millisecond, "host,vxlan-overlay", 6, nil),
 	ofSeries("lab, two runs", 8, 4*time.Second, "host,bridge", 3),
 	{name: "lab up", stage: "here", weight: 20, span: 700 * time.Millisecond, lacks: able},
@@ -49,6 +50,33 @@ var scenes = []scene{
 	ofRun("ssh", "hosts", 1, 3*time.Second, "host,{use: via, dev: vx0}", 5, nil, "--ssh", "a,b"),
 	ofRun("kube", "cluster", 3, 12*time.Second, "pod,service", 5, nil, "--kube", "--image", os.Getenv("WEIR_IMAGE")),
 	ofRun("in-cluster", "cluster", 1, 15*time.Second, "pod", 5, nil, "--kube", "--in-cluster", "--image", os.Getenv("WEIR_IMAGE")),
+}, onOwnHost())
+
+// alone is the stage on which all that changes on the machine is a run's. What has programs of others, and what loads BPF
+// programs, plays there.
+const alone = "own host"
+
+func onOwnHost() (all []scene) {
+	for _, s := range []struct {
+		network string
+		span    time.Duration
+		lacks   func() error
+	}{
+		{"docker-overlay", 15 * time.Second, docker},
+		{"ovs-vxlan", 6 * time.Second, daemon("ovs-vswitchd")},
+		{"flannel-vxlan", 6 * time.Second, daemon("flanneld")},
+		{"calico-bgp-datapath", 6 * time.Second, daemon("bird")},
+		{"calico", 20 * time.Second, daemon("/opt/calico/usr/bin/calico-node")},
+		{"calico-ipip", 20 * time.Second, ipip},
+		{"calico-vxlan", 20 * time.Second, daemon("/opt/calico/usr/bin/calico-node")},
+		{"cilium", 20 * time.Second, daemon("/opt/cilium/usr/bin/cilium-agent")},
+		{"cilium-native", 20 * time.Second, daemon("/opt/cilium/usr/bin/cilium-agent")},
+		{"tc-redirect", 3 * time.Second, able},
+		{"service-nftables", 3 * time.Second, able},
+	} {
+		all = append(all, ofRun(alone+", "+s.network, alone, 1, s.span, "host,"+s.network, 3, s.lacks))
+	}
+	return all
 }
 
 func ofRun(name, stage string, weight int, span time.Duration, networks string, blocks int, lacks func() error, more ...string) scene {
@@ -102,6 +130,10 @@ func docker() error {
 // one of them does not depend on what the others met.
 func (s scene) round(t *testing.T, seed uint64, count *tally) {
 	r := newRound(t, s, seed, count)
+	if *soakKills {
+		r.kills(seed, 2)
+		return
+	}
 	if s.args == nil {
 		r.lab(seed)
 		return
@@ -116,6 +148,17 @@ func (s scene) round(t *testing.T, seed uint64, count *tally) {
 		}
 	}
 	r.finish()
+}
+
+// kills ends a run n times, at random moments, by the end of the command or of any process below it.
+func (r *round) kills(seed, n uint64) {
+	for i := range n {
+		r.rng = rand.New(rand.NewPCG(seed, 2+i))
+		name := []string{"KILL weir", "KILL child"}[r.rng.IntN(2)]
+		b := blows[slices.IndexFunc(blows, func(b blow) bool { return b.name == name })]
+		r.start(r.next(), &b)
+		r.intact()
+	}
 }
 
 // lab starts, uses and ends a topology, while its processes are struck. Then it does so in peace.

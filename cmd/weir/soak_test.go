@@ -22,10 +22,11 @@ import (
 var (
 	soakMinutes = flag.Float64("soak", 0, "minutes of faults over all targets; 0: only a sample")
 	soakSeed    = flag.Uint64("soak-seed", 0, "seed of the first round; 0: a random one")
-	soakScene   = flag.String("soak-scene", "", "only scenes whose name begins so")
+	soakScene   = flag.String("soak-scene", "", "only scenes whose name, followed by $, begins so")
 	soakRounds  = flag.Int("soak-rounds", 0, "rounds to play; 0: as many as time allows")
 	soakStage   = flag.String("soak-stage", "", "the stage that this process runs in (see stages)")
 	soakTally   = flag.String("soak-tally", "", "file for the tally of a stage")
+	soakKills   = flag.Bool("soak-kills", false, "a round is two processes of one run killed")
 	soakPage    = flag.String("soak-page", "", "page whose last part becomes the table")
 )
 
@@ -42,6 +43,7 @@ var stages = []stage{
 	{"here", 1, nil, 8},
 	{"hosts", 1, []string{"../../scripts/hosts", "a,b"}, 1}, // one run at a time: leftovers are all that is new on the machines
 	{"cluster", 0.4, []string{"../../scripts/kube"}, 4},     // then it empties (see emptied)
+	{alone, 1, ownHost, 1},                                  // one run at a time: all that is new on the machine is its
 }
 
 // sweeping is the name of the scene in which system calls fail.
@@ -112,16 +114,19 @@ func TestSoak(t *testing.T) {
 	t.Logf("the first round has seed %d", *soakSeed)
 	count := newTally()
 	whole := time.Duration(*soakMinutes * float64(time.Minute))
+	before := take(shared...)
 	begun := time.Now()
 	var all sync.WaitGroup
 	var parts []*tally
 	for _, b := range stages {
-		if len(b.scenes()) == 0 {
+		if len(b.scenes()) == 0 || b.name == alone && os.Geteuid() != 0 { // nobody else changes a machine
 			continue
 		}
 		part, play := newTally(), b.play
 		if b.command != nil {
-			play = b.enter
+			play = func(t *testing.T, part *tally, d time.Duration) {
+				b.enter(t, part, d, "-soak", fmt.Sprint(d.Minutes()), "-soak-seed", fmt.Sprint(*soakSeed), "-soak-scene", *soakScene, "-soak-rounds", fmt.Sprint(*soakRounds))
+			}
 		}
 		parts = append(parts, part)
 		all.Go(func() { play(t, part, time.Duration(b.share*float64(whole))) })
@@ -130,6 +135,7 @@ func TestSoak(t *testing.T) {
 		sweep(t, count, whole)
 	}
 	all.Wait()
+	before.same(t)
 	for _, part := range parts {
 		count.add(part)
 	}
@@ -140,18 +146,18 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// enter plays the scenes of a stage in a command that makes it.
-func (b stage) enter(t *testing.T, count *tally, d time.Duration) {
+// enter plays the scenes of a stage, within d, in a command that makes it. flags are this program's.
+func (b stage) enter(t *testing.T, count *tally, d time.Duration, flags ...string) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "tally")
-	args := append(slices.Clone(b.command[1:]), exe, "-test.run", "^TestSoak$", "-test.timeout", "0", "-test.parallel", fmt.Sprint(b.workers), "-soak-stage", b.name, "-soak-tally", file,
-		"-soak", fmt.Sprint(d.Minutes()), "-soak-seed", fmt.Sprint(*soakSeed), "-soak-scene", *soakScene, "-soak-rounds", fmt.Sprint(*soakRounds))
+	args := append(slices.Clone(b.command[1:]), exe, "-test.run", "^TestSoak$", "-test.timeout", "0", "-test.parallel", fmt.Sprint(b.workers), "-soak-stage", b.name, "-soak-tally", file)
 	ctx, cancel := context.WithTimeout(t.Context(), d+emptied+10*time.Minute) // it starts, and its last rounds end
 	defer cancel()
-	cmd := exec.CommandContext(ctx, b.command[0], args...)
+	cmd := exec.CommandContext(ctx, b.command[0], append(args, flags...)...)
+	cmd.Env = append(os.Environ(), "TALLY="+filepath.Dir(file))
 	cmd.WaitDelay = patience
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -179,7 +185,7 @@ func (b stage) enter(t *testing.T, count *tally, d time.Duration) {
 // scenes returns the scenes of a stage that are asked for.
 func (b stage) scenes() (all []scene) {
 	for _, s := range scenes {
-		if s.stage == b.name && strings.HasPrefix(s.name, *soakScene) {
+		if s.stage == b.name && strings.HasPrefix(s.name+"$", *soakScene) {
 			all = append(all, s)
 		}
 	}
