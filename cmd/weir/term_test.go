@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,7 +31,11 @@ type state struct {
 	bin  map[string]string // programs in PATH
 	here string            // the file that gets bytes when the state is reached; "": {tmp}/here
 	lab  bool
-	run  bool // another weir runs in {tmp}/out; it has ended in {tmp}/base
+	run  bool                           // another weir runs in {tmp}/out; it has ended in {tmp}/base
+	also func(*testing.T) []string      // further arguments
+	make string                         // a script that makes what it needs, in {tmp}
+	need func() error                   // why it cannot be reached here
+	left func(t *testing.T, tmp string) // fails if something is left
 }
 
 // asks is a network that runs tc(8).
@@ -84,10 +89,13 @@ func TestTerm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: run without -short")
 	}
-	for _, s := range states {
+	for _, s := range slices.Concat(states, furtherStates) {
 		t.Run(s.name, func(t *testing.T) {
 			if err := guestErr(); s.bin[qemu] != "" && err != nil {
 				t.Skip(err)
+			}
+			if s.need != nil && s.need() != nil {
+				t.Skip(s.need())
 			}
 			t.Parallel()
 			if s.lab {
@@ -106,9 +114,23 @@ func TestTerm(t *testing.T) {
 				start(t, nil, long(filepath.Join(tmp, "out"))...)
 				eventually(t, "a trial is recorded", notEmpty(filepath.Join(tmp, "out", "results.jsonl")))
 			}
-			p := startIn(t, tmp, strings.Fields(in.Replace(s.args))...)
+			if s.make != "" {
+				made := exec.Command("sh", "-ec", in.Replace(s.make))
+				made.Dir, made.Env = tmp, append(os.Environ(), "XDG_STATE_HOME="+os.DevNull)
+				if out, err := made.CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+			}
+			args := strings.Fields(in.Replace(s.args))
+			if s.also != nil {
+				args = append(args, s.also(t)...)
+			}
+			p := startIn(t, tmp, args...)
 			eventually(t, "it waits", notEmpty(in.Replace(cmp.Or(s.here, "{tmp}/here"))))
 			p.terminate(t, tmp)
+			if s.left != nil {
+				s.left(t, tmp)
+			}
 		})
 	}
 }
@@ -186,6 +208,11 @@ exec `+real+` "$@"
 	}
 }
 
+// printing are commands that print in the end.
+var printing = []string{"report {dir}", "report --format csv {dir}", "compare {dir} {dir}", "explain {dir}", "pool {series}", "index {above}", "figure", "list networks", "plan -n bridge",
+	"run -n host -p udp-rr --blocks 1 --duration 10ms --warmup 0s -o {series}2", "doctor", "engine serve 127.0.0.1:0", "cite {dir}", "reproduce",
+	"bisect settings {dir} {dir}", "schema", "version", "trace -n bridge"}
+
 // A reader of its output that has stopped reading does not keep weir.
 func TestTermPrinting(t *testing.T) {
 	needLab(t)
@@ -197,8 +224,9 @@ func TestTermPrinting(t *testing.T) {
 	series := filepath.Join(above, "out")
 	finish(t, weir("", "run", "-n", "host,bridge", "-p", "udp-rr", "--blocks", "2", "--duration", "10ms", "--warmup", "0s", "--runs", "2", "-o", series))
 	dir := filepath.Join(series, "001")
-	for _, args := range [][]string{{"report", dir}, {"report", "--format", "csv", dir}, {"compare", dir, dir}, {"explain", dir}, {"pool", series}, {"index", above}, {"figure"}, {"list", "networks"}, {"plan", "-n", "bridge"},
-		{"run", "-n", "host", "-p", "udp-rr", "--blocks", "1", "--duration", "10ms", "--warmup", "0s", "-o", series + "2"}, {"doctor"}, {"engine", "serve", "127.0.0.1:0"}} {
+	in := strings.NewReplacer("{dir}", dir, "{series}", series, "{above}", above)
+	for _, line := range printing {
+		args := strings.Fields(in.Replace(line))
 		t.Run(args[0], func(t *testing.T) {
 			t.Parallel()
 			tmp := t.TempDir()
