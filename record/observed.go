@@ -88,7 +88,7 @@ var (
 	Warmup           = fact[time.Duration]("warmup", "Warm-up of a tool that cannot leave out the one that was asked for.")
 	RTTDoubled       = fact[bool]("rtt.doubled", "The tool prints half of the round trip, and weir doubles it.")
 	Size             = fact[int]("size", "Bytes of a write, a datagram or a message.")
-	Datagram         = fact[int]("datagram", "Bytes of UDP payload in a datagram.")
+	Datagram         = fact[int]("datagram", "Bytes of UDP payload in a datagram, of QUIC in the largest.")
 	Streams          = fact[int]("streams", "Connections at once.")
 	MSS              = fact[int]("mss", "Payload of a TCP segment, bytes.")
 	Congestion       = fact[string]("congestion", "Congestion control of the client.")

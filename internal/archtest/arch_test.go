@@ -66,6 +66,7 @@ var only = map[string][]string{
 	"github.com/cilium/ebpf/asm":                {"internal/packettrace", "internal/redirect"},
 	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/local", "internal/target/remote", "internal/target/ssh", "internal/target/kube", "internal/target/kube/fakekube", "internal/nstest", "internal/terminal"},
 	"golang.org/x/net/dns/dnsmessage":           {"internal/engine/web"},
+	"github.com/quic-go/quic-go":                {"internal/engine/web"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
 	"github.com/goccy/go-yaml/parser":           {"internal/strictyaml"},
 	"golang.org/x/text/language":                {"internal/lang"},

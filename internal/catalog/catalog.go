@@ -215,6 +215,7 @@ var Probes = map[string]func() probe.Probe{
 	"tls-resume":   func() probe.Probe { return &probe.HTTPRR{TLS: true, Connect: true, Resume: true} },
 	"h2-rr":        func() probe.Probe { return &probe.HTTPRR{H2: true} },
 	"grpc-rr":      func() probe.Probe { return &probe.HTTPRR{GRPC: true} },
+	"quic-rr":      func() probe.Probe { return &probe.QUICRR{} },
 	"dns-rr":       func() probe.Probe { return &probe.DNSRR{} },
 	"dns-tcp":      func() probe.Probe { return &probe.DNSRR{TCP: true} },
 	"dns-lookup":   func() probe.Probe { return &probe.DNSRR{Lookup: true} },

@@ -36,7 +36,7 @@ func TestOwnTime(t *testing.T) {
 		{"tcp-stream", 1, nil}, {"tcp-stream", 3, []string{"--streams", "3"}}, {"udp-stream", 1, nil}, {"udp-stream", 1, []string{"--send", "gso"}},
 		{"tcp-rr", 1, nil}, {"tcp-rr", 1, []string{"--inflight", "8"}}, {"tcp-rr", 1, []string{"--stamp-every", "0"}},
 		{"udp-rr", 1, nil}, {"udp-rr", 1, []string{"--stamp-every", "0"}}, {"udp-open", 1, nil}, {"udp-outage", 1, nil}, {"tcp-outage", 1, nil}, {"connect-outage", 1, nil}, {"udp-search", 1, nil}, {"tcp-crr", 1, nil},
-		{"http-rr", 2, nil}, {"h2-rr", 2, nil}, {"grpc-rr", 2, nil}, {"dns-rr", 2, nil}, // of the whole process, which has both ends
+		{"http-rr", 2, nil}, {"h2-rr", 2, nil}, {"grpc-rr", 2, nil}, {"quic-rr", 2, nil}, {"dns-rr", 2, nil}, // of the whole process, which has both ends
 	} {
 		var r struct {
 			Window float64

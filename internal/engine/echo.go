@@ -155,7 +155,7 @@ func (u *udpServer) receive() (n int, drops uint32, errno unix.Errno) {
 func (u *udpServer) echoes(p wire.Params) (err error) {
 	u.echo.end()
 	u.echo = nil
-	if wire.Echoing(p.Workload) {
+	if wire.Echoing(p.Workload) && !wire.Web(p.Workload) {
 		u.echo, err = newEchoer(p, sock.NewStamped(u.fd, &u.msg.Name))
 	}
 	return err

@@ -43,6 +43,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"runtime/debug"
 
 	"github.com/weir-bench/weir/internal/engine/event"
@@ -82,6 +83,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer)
 
 // command runs a command and prints its errors.
 func command(ctx context.Context, args []string, out events, help io.Writer) error {
+	log.SetOutput(io.Discard) // quic-go warns of small buffers there; the engine's own errors are in its output
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
 	commands := map[string]func(context.Context, []string, events, io.Writer) error{

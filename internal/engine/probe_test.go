@@ -26,6 +26,7 @@ func TestNativeProbes(t *testing.T) {
 				probe.UDPOpen{}, probe.UDPOpen{Rate: 20000, Size: 18}, probe.TCPCRR{CC: "reno"}, probe.TCPCRR{Size: 5000, CC: "reno"},
 				probe.HTTPRR{}, probe.HTTPRR{InFlight: 4, Size: 100_000}, probe.HTTPRR{TLS: true}, probe.HTTPRR{Connect: true}, probe.HTTPRR{Rate: 500, InFlight: 2},
 				probe.HTTPRR{Connect: true, TLS: true}, probe.HTTPRR{Connect: true, TLS: true, Resume: true, InFlight: 3}, probe.HTTPRR{H2: true}, probe.HTTPRR{H2: true, InFlight: 8, Rate: 400},
+				probe.QUICRR{}, probe.QUICRR{InFlight: 8, Size: 100_000}, probe.QUICRR{InFlight: 4, Rate: 400},
 				probe.DNSRR{}, probe.DNSRR{TCP: true, InFlight: 3}, probe.DNSRR{Lookup: true, Rate: 500}, probe.DNSRR{Lookup: true, TCP: true},
 			} {
 				ask(t, p, addr)
@@ -59,7 +60,7 @@ func ask(t *testing.T, p probe.Probe, addr string) {
 
 func askFor(t *testing.T, p probe.Probe, addr string, length time.Duration) (m probe.Measured, client []string) {
 	t.Helper()
-	server, client := p.Commands(probe.Window{Server: netip.MustParseAddrPort(addr), Warmup: 20 * time.Millisecond, Duration: length})
+	server, client := p.Commands(probe.Window{Server: netip.MustParseAddrPort(addr), MTU: 1450, Warmup: 20 * time.Millisecond, Duration: length})
 	if got, want := strings.Join(server, " "), "weir engine serve "+addr+" --open --json"; got != want && got != "" {
 		t.Errorf("%+v: server %q, want %q", p, got, want)
 	}

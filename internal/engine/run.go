@@ -79,17 +79,18 @@ func parseRun(args []string, order bool, help io.Writer) (config, error) {
 	fs.DurationVar(&c.Duration, "duration", 10*time.Second, "length of the measured window")
 	fs.DurationVar(&c.Warmup, "warmup", 0, "time of traffic before the window, which is not counted")
 	fs.IntVar(&c.Size, "size", 0, "bytes per write, datagram or message (default 1048576 for tcp-stream, 131072 with --rate, 1400 for udp-stream, 18 for udp-search, 64 otherwise)")
-	fs.Float64Var(&c.rate, "rate", 0, "tcp-stream, udp-stream: bit/s of payload, all streams together, 0 sends as fast as possible; udp-open, udp-outage, tcp-outage, connect-outage: requests/s (default 2000, tcp-outage 1000, connect-outage 500); http, h2 and dns: requests/s on a schedule, 0: each follows an answer")
+	fs.Float64Var(&c.rate, "rate", 0, "tcp-stream, udp-stream: bit/s of payload, all streams together, 0 sends as fast as possible; udp-open, udp-outage, tcp-outage, connect-outage: requests/s (default 2000, tcp-outage 1000, connect-outage 500); http, h2, grpc, quic and dns: requests/s on a schedule, 0: each follows an answer")
 	fs.IntVar(&c.Streams, "streams", 1, "tcp-stream, udp-stream: streams, each with a thread at both ends")
 	fs.StringVar(&c.CC, "cc", "cubic", "TCP congestion control at both ends; unless given, a machine that refuses cubic uses its own")
 	fs.IntVar(&c.sndBuf, "sndbuf", 0, "bytes to request for the client's send buffer; 0 keeps the default")
 	fs.IntVar(&c.RcvBuf, "rcvbuf", 0, "bytes to request for the server's receive buffer; 0 keeps the default (UDP: 4 MiB)")
 	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "limit for connecting, for each answer of the server, and for TCP progress")
 	c.transferFlags(fs)
-	fs.IntVar(&c.Inflight, "inflight", 1, "tcp-rr, udp-rr: requests outstanding at once; those of http and dns have a connection each, those of h2-rr a stream")
+	fs.IntVar(&c.Inflight, "inflight", 1, "tcp-rr, udp-rr: requests outstanding at once; those of http and dns have a connection each, those of h2-rr, grpc-rr and quic-rr a stream")
 	fs.BoolVar(&c.tls, "tls", false, "http-rr, http-connect: over TLS 1.3")
 	fs.BoolVar(&c.resume, "resume", false, "http-connect over TLS: resume the session of the connection before")
-	fs.Func("sizes", "http-rr, http-connect, h2-rr: distribution of the answers' sizes, instead of --size: bytes and their weight, such as '64 10, 1024 5'", func(s string) (err error) { c.sizes, err = event.ParseSizes(s); return err })
+	fs.Func("sizes", "http-rr, http-connect, h2-rr, grpc-rr, quic-rr: distribution of the answers' sizes, instead of --size: bytes and their weight, such as '64 10, 1024 5'", func(s string) (err error) { c.sizes, err = event.ParseSizes(s); return err })
+	fs.IntVar(&c.Packet, "packet", 0, "quic-rr: bytes of UDP payload in the largest packet, 1200 to 1452; both ends know the path's MTU by it and do not discover it (default 1200)")
 	fs.BoolVar(&c.overTCP, "tcp", false, "dns-rr, dns-lookup: over TCP instead of UDP")
 	fs.BoolVar(&c.Spin, "spin", false, "tcp-rr, udp-open, udp-rr: both ends poll for messages, each on its own CPU, instead of blocking")
 	fs.DurationVar(&c.stampEvery, "stamp-every", stampEvery, "shortest time between two requests that the kernel stamps; 0 stamps none")
@@ -122,7 +123,10 @@ func parseRun(args []string, order bool, help io.Writer) (config, error) {
 		c.Size = int(math.Round(mean))
 	}
 	c.Size = cmp.Or(c.Size, map[string]int{"tcp-stream": event.DefaultWrite(c.rate), "udp-stream": 1400, "udp-search": 18}[c.Workload], 64)
-	if !strings.HasPrefix(c.Workload, "tcp-") && !wire.Web(c.Workload) {
+	if c.Workload == "quic-rr" {
+		c.Packet = cmp.Or(c.Packet, event.MinPacket)
+	}
+	if !strings.HasPrefix(c.Workload, "tcp-") && !wire.Web(c.Workload) || c.Workload == "quic-rr" {
 		c.CC, c.AnyCC = "", false
 	}
 	c.finishTransfer()
@@ -158,7 +162,7 @@ func (c *config) check() error {
 		wire.Only(c.resume, c.Workload, "--resume is", "http-connect"),
 		wire.Only(c.overTCP, c.Workload, "--tcp is", "dns-lookup", "dns-rr"),
 		wire.Only(c.rate > 0 && !wire.Web(c.Workload), c.Workload, "--rate is", "connect-outage", "tcp-outage", "tcp-stream", "udp-open", "udp-outage", "udp-stream"),
-		wire.Only(c.sizes.Mean() > 0, c.Workload, "--sizes is", "grpc-rr", "h2-rr", "http-connect", "http-rr"),
+		wire.Only(c.sizes.Mean() > 0, c.Workload, "--sizes is", "grpc-rr", "h2-rr", "http-connect", "http-rr", "quic-rr"),
 		wire.Only(c.zerocopy, c.Workload, "--zerocopy is", "tcp-stream"),
 		wire.Only(c.sendfile, c.Workload, "--sendfile is", "tcp-stream"))
 }

@@ -123,15 +123,32 @@ func (s *server) serves(peer netip.Addr) bool {
 // answer is that to bytes over fd, see hold.
 func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted, answer func() any) (serve func(), err error) {
 	p := run.Params
-	if s.udp != nil && p.Streams == 1 {
+	if s.udp != nil && !p.Apart() {
 		return func() { s.hold(fd, p, answer) }, nil
 	}
+	u, err := s.ownUDP(fd, run, a)
+	if err != nil {
+		return nil, err
+	}
+	serving := sock.OnThread(u.serve)
+	return func() {
+		s.hold(fd, p, answer)
+		u.stop.Stop()
+		unix.Shutdown(u.fd, unix.SHUT_RDWR) // wakes the thread
+		<-serving                           // the client has noticed any error
+		s.dropUDP(u)
+	}, nil
+}
+
+// ownUDP makes the socket of a run, or of one of its streams; see prepareUDP.
+func (s *server) ownUDP(fd int, run *serverRun, a *wire.Accepted) (*udpServer, error) {
+	p := run.Params
 	at, err := sock.OwnAddr(fd)
 	if err != nil {
 		return nil, err
 	}
 	var udp int
-	if p.Streams == 1 {
+	if !p.Apart() {
 		udp, err = sock.Listen(unix.SOCK_DGRAM, at)
 	} else {
 		if s.udp != nil { // which takes what is for this address, until pass
@@ -156,17 +173,14 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted, answer fun
 	s.mu.Lock()
 	s.expected[a.Secret] = u
 	s.mu.Unlock()
-	serving := sock.OnThread(u.serve)
-	return func() {
-		s.hold(fd, p, answer)
-		u.stop.Stop()
-		unix.Shutdown(udp, unix.SHUT_RDWR) // wakes the thread
-		<-serving                          // the client has noticed any error
-		s.mu.Lock()
-		delete(s.expected, a.Secret)
-		s.mu.Unlock()
-		s.drop(udp)
-	}, nil
+	return u, nil
+}
+
+func (s *server) dropUDP(u *udpServer) {
+	s.mu.Lock()
+	delete(s.expected, u.only.secret)
+	s.mu.Unlock()
+	s.drop(u.fd)
 }
 
 func unspecified(like netip.Addr) netip.Addr {

@@ -180,10 +180,10 @@ func (u *udpServer) hello(h wire.Header, b []byte) wire.Accepted {
 	if err == nil {
 		err = p.Check()
 	}
-	if err == nil && (p.Run != h.Run || !strings.HasPrefix(p.Workload, "udp-")) {
+	if err == nil && (p.Run != h.Run || !strings.HasPrefix(p.Workload, "udp-") && !p.Apart()) {
 		err = fmt.Errorf("%s, run %d was asked for over UDP, run %d", p.Workload, p.Run, h.Run)
 	}
-	if err == nil && p.Streams > 1 {
+	if err == nil && p.Apart() {
 		switch {
 		case u.only != nil:
 			if errno := u.msg.Connect(u.fd); errno != 0 {
@@ -193,7 +193,7 @@ func (u *udpServer) hello(h wire.Header, b []byte) wire.Accepted {
 			a.Again = true
 			return a
 		default:
-			err = fmt.Errorf("%d streams were asked for over UDP: each needs a connection over TCP first", p.Streams)
+			err = fmt.Errorf("%s, %d streams were asked for over UDP: each needs a connection over TCP first", p.Workload, p.Streams)
 		}
 	}
 	if err == nil {

@@ -21,7 +21,7 @@ import (
 // instead of the accepting thread. Those of other protocols go to threads, as always.
 type webServer struct {
 	http     *http.Server
-	identity []byte // DER
+	identity tls.Certificate
 	listener net.Listener
 	sorted   sorted
 	open     map[net.Conn]bool // that no library closes; under the server's lock
@@ -49,7 +49,7 @@ func (s *server) beginWeb(cc string) (*webServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &webServer{identity: identity.Certificate[0], listener: l, runs: 1, over: make(chan struct{}), open: map[net.Conn]bool{}, cc: cc}
+	w := &webServer{identity: identity, listener: l, runs: 1, over: make(chan struct{}), open: map[net.Conn]bool{}, cc: cc}
 	w.sorted = sorted{Listener: l, conns: make(chan net.Conn), over: w.over}
 	w.http = web.NewServer(identity, func(bytes int) { s.meter.Add(1, bytes) })
 	s.web.Store(w)
@@ -84,13 +84,21 @@ func (s *server) endWeb(w *webServer) {
 
 // goListener returns the Go runtime's listener for a listening socket, which no longer blocks.
 func goListener(fd int) (net.Listener, error) {
-	again, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	f, err := again(fd)
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(again), "listener")
 	defer f.Close()
 	return net.FileListener(f)
+}
+
+// again returns a socket as a file of its own.
+func again(fd int) (*os.File, error) {
+	other, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(other), "socket"), nil
 }
 
 // sorted is a listener of connections for net/http.
@@ -232,7 +240,7 @@ func (s *server) prepareWeb(fd int, run *serverRun, a *wire.Accepted) (serve fun
 	if err != nil {
 		return nil, err
 	}
-	a.Certificate = w.identity
+	a.Certificate = w.identity.Certificate[0]
 	var last wire.Reading
 	used := func() any {
 		s.marks.at(sock.Now(), p.Duration)
@@ -245,11 +253,15 @@ func (s *server) prepareWeb(fd int, run *serverRun, a *wire.Accepted) (serve fun
 		return since
 	}
 	hold := func() { s.hold(fd, p, used) }
-	if strings.HasPrefix(p.Workload, "dns-") {
-		if hold, err = s.prepareUDP(fd, run, a, used); err != nil {
-			s.endWeb(w)
-			return nil, err
-		}
+	switch {
+	case strings.HasPrefix(p.Workload, "dns-"):
+		hold, err = s.prepareUDP(fd, run, a, used)
+	case p.Workload == "quic-rr":
+		hold, err = s.prepareQUIC(fd, run, a, w.identity, used)
+	}
+	if err != nil {
+		s.endWeb(w)
+		return nil, err
 	}
 	return func() { hold(); s.endWeb(w) }, nil
 }

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -33,7 +35,7 @@ func TestExpired(t *testing.T) {
 	if err := json.Unmarshal(line[:n], &ready); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"http-connect", ready.Address, "--tls"}, {"http-rr", ready.Address, "--tls"}, {"h2-rr", ready.Address}, {"grpc-rr", ready.Address}} {
+	for _, args := range [][]string{{"http-connect", ready.Address, "--tls"}, {"http-rr", ready.Address, "--tls"}, {"h2-rr", ready.Address}, {"grpc-rr", ready.Address}, {"quic-rr", ready.Address}} {
 		if _, err := run(t, short(args[0], args[1], args[2:]...)...); err == nil || !strings.Contains(err.Error(), "certificate has expired") {
 			t.Errorf("%v: %v", args, err)
 		}
@@ -44,7 +46,7 @@ func TestExpired(t *testing.T) {
 func TestSizesOfAnswers(t *testing.T) {
 	addr, stop := serve(t, loopbacks[0])
 	defer stop()
-	for _, workload := range []string{"http-rr", "http-connect", "h2-rr", "grpc-rr"} {
+	for _, workload := range []string{"http-rr", "http-connect", "h2-rr", "grpc-rr", "quic-rr"} {
 		var r event.Web
 		measure(t, &r, short(workload, addr, "--sizes", "100 1, 3000 1")...)
 		if big := r.Bytes - 100*r.Transactions; r.Size != 1550 || big <= 0 || big%2900 != 0 || big/2900 >= r.Transactions {
@@ -153,5 +155,46 @@ func TestSideBySide(t *testing.T) {
 	}
 	if !wire.Web("h2-rr") || wire.Web("tcp-rr") {
 		t.Error("which workloads are of package web")
+	}
+}
+
+func silence(err error) bool {
+	var late net.Error
+	return errors.As(err, &late) && late.Timeout()
+}
+
+// During a run of QUIC, a stranger gets no answer from the library, and other workloads go on.
+func TestQUICAlone(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	done := make(chan error, 1)
+	r, w := io.Pipe()
+	go func() {
+		done <- order(t.Context(), w, short("quic-rr", addr, "--duration", "700ms")...)
+		w.Close()
+	}()
+	lines := bufio.NewScanner(r)
+	if !lines.Scan() || lines.Text() != event.MarkBegin {
+		t.Fatalf("%q: %v", lines.Text(), <-done)
+	}
+	identity, err := web.Identify(time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := web.DialQUIC(t.Context(), conn, netip.MustParseAddrPort(addr), identity.Certificate[0], event.MinPacket, 300*time.Millisecond); !silence(err) {
+		t.Errorf("a stranger: %v, want silence", err)
+	}
+	var rr event.RR
+	measure(t, &rr, short("udp-rr", addr)...)
+	if rr.Transactions < 1 {
+		t.Errorf("%d transactions", rr.Transactions)
+	}
+	for lines.Scan() {
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

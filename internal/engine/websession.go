@@ -63,6 +63,9 @@ func (c *blockingConn) SetWriteDeadline(time.Time) error { return os.ErrNoDeadli
 func (w *webRun) prepare(ctx context.Context, t tcpConn) error {
 	n := max(w.c.Inflight, 1)
 	sock.RoomFor(n)
+	if w.c.Workload == "quic-rr" {
+		return w.prepareQUIC(ctx, t, n)
+	}
 	shared := w.c.Workload == "h2-rr" || w.c.Workload == "grpc-rr" // a connection
 	w.threads = !shared
 	if shared {

@@ -85,15 +85,20 @@ func (p HTTPRR) Check() error {
 	case p.Resume && !(p.TLS && p.Connect):
 		return errors.New("resume: a session is of TLS and of new connections; add tls: true and connect: true")
 	}
-	if p.Sizes != "" {
-		if _, err := event.ParseSizes(p.Sizes); err != nil {
-			return fmt.Errorf("sizes: %w", err)
-		}
-		if p.Size != 0 {
-			return errors.New("size and sizes: give one of them")
-		}
+	return cmp.Or(checkSizes(p.Sizes, p.Size), checkWebRate(p.workload(), p.Rate), event.CheckMessages(p.workload(), or(p.Size, defaultMessage), or(p.InFlight, 1)))
+}
+
+func checkSizes(sizes string, size int) error {
+	if sizes == "" {
+		return nil
 	}
-	return cmp.Or(checkWebRate(p.workload(), p.Rate), event.CheckMessages(p.workload(), or(p.Size, defaultMessage), or(p.InFlight, 1)))
+	if _, err := event.ParseSizes(sizes); err != nil {
+		return fmt.Errorf("sizes: %w", err)
+	}
+	if size != 0 {
+		return errors.New("size and sizes: give one of them")
+	}
+	return nil
 }
 
 func checkWebRate(workload string, rate int) error {
@@ -132,14 +137,20 @@ func (p HTTPRR) Parse(out Output) (Measured, error) {
 	var r event.Web
 	n := parseNative(out, p.workload(), &r)
 	m, err := n.web("tcp", r, p.Connect, p.Resume, or(p.InFlight, 1))
-	m.Moved, m.Reversed = float64(r.Transactions)*float64(or(p.Size, defaultMessage)), true
-	if p.Sizes != "" {
-		m.Moved = float64(r.Bytes)
+	m.bodies(r, or(p.Size, defaultMessage), p.Sizes)
+	return m, err
+}
+
+// bodies adds what the bodies of responses say, unless m is that of an error.
+func (m *Measured) bodies(r event.Web, size int, sizes string) {
+	m.Moved, m.Reversed = float64(r.Transactions)*float64(size), true
+	if sizes == "" {
+		return
 	}
-	if err == nil && p.Sizes != "" {
+	m.Moved = float64(r.Bytes)
+	if len(m.Values) > 0 {
 		m.Values = append(m.Values, record.Value{Name: record.SizeMean, Unit: "byte", Value: float64(r.Bytes) / float64(max(r.Transactions, 1))})
 	}
-	return m, err
 }
 
 // web returns the values of closed or, with a rate, those of UDPOpen, and of new connections rtt.connect and rtt.handshake (s,

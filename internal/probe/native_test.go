@@ -17,7 +17,7 @@ var nativeProbes = map[string]Probe{
 	"udp-gso":    UDPStream{Send: "gso"},
 	"tcp-stream": TCPStream{}, "udp-stream": UDPStream{}, "udp-rate": UDPRate{},
 	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "udp-open": UDPOpen{}, "udp-outage": UDPOutage{}, "tcp-outage": TCPOutage{}, "connect-outage": ConnectOutage{}, "tcp-crr": TCPCRR{}, "ping": Ping{}, "udp-capacity": UDPCapacity{},
-	"http-rr": HTTPRR{}, "http-connect": HTTPRR{Connect: true}, "tls-rr": HTTPRR{TLS: true}, "tls-connect": HTTPRR{TLS: true, Connect: true}, "tls-resume": HTTPRR{TLS: true, Connect: true, Resume: true}, "h2-rr": HTTPRR{H2: true, Rate: 500, InFlight: 4}, "grpc-rr": HTTPRR{GRPC: true, InFlight: 2}, "dns-rr": DNSRR{}, "dns-tcp": DNSRR{TCP: true}, "dns-lookup": DNSRR{Lookup: true},
+	"http-rr": HTTPRR{}, "http-connect": HTTPRR{Connect: true}, "tls-rr": HTTPRR{TLS: true}, "tls-connect": HTTPRR{TLS: true, Connect: true}, "tls-resume": HTTPRR{TLS: true, Connect: true, Resume: true}, "h2-rr": HTTPRR{H2: true, Rate: 500, InFlight: 4}, "grpc-rr": HTTPRR{GRPC: true, InFlight: 2}, "quic-rr": QUICRR{InFlight: 2}, "dns-rr": DNSRR{}, "dns-tcp": DNSRR{TCP: true}, "dns-lookup": DNSRR{Lookup: true},
 }
 
 // nativeProbe returns the probe of a recorded file: 1-udp-rr-refused.out belongs to udp-rr.
@@ -200,7 +200,7 @@ func TestPackets(t *testing.T) {
 func TestNativeFirstValue(t *testing.T) {
 	for name, want := range map[string]string{
 		"tcp-stream": "throughput bit/s", "udp-stream": "throughput bit/s", "udp-rate": "packet.rate packet/s",
-		"tcp-rr": "rtt s", "udp-rr": "rtt s", "udp-open": "rtt s", "udp-outage": "outage s", "tcp-outage": "outage s", "connect-outage": "outage s", "tcp-crr": "rtt s", "ping": "rtt s", "udp-capacity": "capacity packet/s", "http-rr": "rtt s", "tls-resume": "rtt s", "h2-rr": "rtt s", "dns-lookup": "rtt s",
+		"tcp-rr": "rtt s", "udp-rr": "rtt s", "udp-open": "rtt s", "udp-outage": "outage s", "tcp-outage": "outage s", "connect-outage": "outage s", "tcp-crr": "rtt s", "ping": "rtt s", "udp-capacity": "capacity packet/s", "http-rr": "rtt s", "tls-resume": "rtt s", "h2-rr": "rtt s", "quic-rr": "rtt s", "dns-lookup": "rtt s",
 	} {
 		m, err := nativeProbes[name].Parse(Output{Client: read(t, "testdata/native/1-"+name+".out")})
 		if err != nil {

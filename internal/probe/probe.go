@@ -152,13 +152,15 @@ type Measured struct {
 	Observed record.Observed // settings that the tool reports: version, congestion control
 	// Protocol is the transport on the wire: tcp, udp or icmp.
 	Protocol string
-	// Datagram is the payload of every UDP or ICMP packet in bytes; 0 for TCP.
+	// Datagram is the payload of every UDP or ICMP packet in bytes, of QUIC that of the largest; 0 for TCP.
 	Datagram int
 	// Reversed means that the server sends the data and the client receives them.
 	Reversed bool
 	// Moved and Messages are the minimum bytes and packets that the path's devices must have moved
 	// in one direction. Tools set them if the bytes they count could have stayed in memory.
 	Moved, Messages float64
+	// Shared means that a packet can hold several of the probe's messages.
+	Shared bool
 	// Pause is the longest scheduled gap between two sends, in s; 0 for none.
 	Pause float64
 	// Outages are the times when nothing arrived, for the probes that look for them; nil for others. Times of the round

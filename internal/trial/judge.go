@@ -68,6 +68,9 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 		packets = 0 // messages that waited share segments
 	}
 	bytes, packets = max(bytes, m.Moved), max(packets, m.Messages)
+	if m.Shared {
+		packets = 0
+	}
 	arrived := bytes > 0 || m.Messages > 0 || m.Outages == nil || m.Outages.Answered > 0
 	for _, e := range s.Plan.Expect {
 		if s.Site.Nodes[e.In] == nil {

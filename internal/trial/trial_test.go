@@ -38,14 +38,17 @@ func (t tool) Commands(probe.Window) (server, client []string) {
 
 func (tool) Parse(o probe.Output) (probe.Measured, error) {
 	lines := strings.Split(strings.TrimSpace(string(o.Client)), "\n")
-	var event struct{ Rate, Messages float64 }
+	var event struct {
+		Rate, Messages float64
+		Shared         bool
+	}
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &event); err != nil || event.Rate == 0 {
 		return probe.Measured{}, fmt.Errorf("tool: %q is no result", lines[len(lines)-1])
 	}
 	v := event.Rate
 	return probe.Measured{
 		Values:   []record.Value{{Name: "throughput", Unit: "bit/s", Value: v}, {Name: "window", Unit: "s", Value: 1}},
-		Protocol: "udp", Datagram: 1400, Messages: event.Messages,
+		Protocol: "udp", Datagram: 1400, Messages: event.Messages, Shared: event.Shared,
 	}, nil
 }
 
@@ -210,6 +213,13 @@ func TestRun(t *testing.T) {
 				return nil
 			}
 		}, record.Invalid, "eth0 of h2 moved 1000 bytes in 1 packets, but the probe received 1000 bytes and 2000 messages: the traffic took another path"},
+		{"messages that share packets", func(_ *Setup, cli, srv *node) {
+			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				srv.add(0, 1000, 0)
+				fmt.Fprintln(stdout, `{"event":"result","rate":8000,"messages":2000,"shared":true}`)
+				return nil
+			}
+		}, record.OK, ""},
 		{"fragments", func(_ *Setup, cli, srv *node) {
 			run := send(cli, srv)
 			cli.run = func(ctx context.Context, a []string, o, e io.Writer) error {

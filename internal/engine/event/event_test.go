@@ -88,7 +88,7 @@ func TestRecorded(t *testing.T) {
 		}
 		r := map[string]any{"tcp-stream": &TCPStream{}, "udp-stream": &UDPStream{}, "udp-search": &UDPSearch{}, "tcp-rr": &RR{},
 			"udp-rr": &RR{}, "udp-open": &Open{}, "udp-outage": &Outages{}, "tcp-outage": &TCPOutages{}, "connect-outage": &ConnectOutages{}, "tcp-crr": &CRR{}, "ping": &Ping{},
-			"http-rr": &Web{}, "http-connect": &Web{}, "h2-rr": &Web{}, "grpc-rr": &Web{}, "dns-rr": &Web{}, "dns-lookup": &Web{}}[head.Workload]
+			"http-rr": &Web{}, "http-connect": &Web{}, "h2-rr": &Web{}, "grpc-rr": &Web{}, "quic-rr": &Web{}, "dns-rr": &Web{}, "dns-lookup": &Web{}}[head.Workload]
 		if err := Read(out, head.Workload, r); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}

@@ -18,13 +18,18 @@ const (
 	MaxShort    = 1024     // bytes of connect-outage: a segment, for which no server waits
 	MaxBody     = 1 << 20  // bytes of a response of HTTP
 
-	MaxWebInflight = 100 // of HTTP and DNS
+	MaxWebInflight = 100 // of HTTP, QUIC and DNS
 	MaxDSCP        = 63
 
 	// MinPaced is the lowest rate of a paced TCP stream, bit/s: its queue of MinQueue bytes drains
 	// within a second.
 	MinPaced = 8 * MinQueue
 	MinQueue = 16 << 10
+
+	// A path of QUIC carries datagrams of MinPacket bytes (RFC 9000, section 14). MaxPacket is the largest of quic-go, which fits Ethernet
+	// with the headers of IPv6 and UDP.
+	MinPacket = 1200
+	MaxPacket = 1452
 
 	// DefaultRcvBuf is what a server asks for its UDP socket, bytes: about 10 ms of the highest packet
 	// rate, so a server that is off its CPU for that long loses nothing. The kernel grants
@@ -115,7 +120,7 @@ func CheckMessages(workload string, size, inflight int) error {
 		least = MinNumbered
 	case workload == "connect-outage":
 		least, most = MinNumbered, MaxShort
-	case strings.HasPrefix(workload, "http-"), strings.HasPrefix(workload, "dns-"), workload == "h2-rr", workload == "grpc-rr":
+	case strings.HasPrefix(workload, "http-"), strings.HasPrefix(workload, "dns-"), workload == "h2-rr", workload == "grpc-rr", workload == "quic-rr":
 		least, most = 1, MaxBody
 	case workload == "tcp-crr":
 		most = MaxMessage
@@ -139,6 +144,15 @@ func CheckRate[T int | float64](workload string, rate T) error {
 		return nil
 	}
 	return fmt.Errorf("%s: rate %v is outside %d..%d requests/s", workload, rate, MinRequests, MaxRequests)
+}
+
+// CheckPacket returns an error if datagrams of QUIC cannot have so many bytes.
+func CheckPacket(bytes int) error {
+	if bytes < MinPacket {
+		return fmt.Errorf("packets of %d bytes: QUIC sends datagrams of %d on every path (RFC 9000, section 14), with the headers of UDP and IP %d over IPv4 and %d over IPv6: the path needs such an MTU",
+			bytes, MinPacket, MinPacket+28, MinPacket+48)
+	}
+	return Within("packets:", bytes, MinPacket, MaxPacket, "bytes")
 }
 
 // CheckPaced returns an error if a rate, bit/s, is too low to pace this many streams.

@@ -2,7 +2,7 @@ package event
 
 import "fmt"
 
-// Web is the result of the workloads that speak HTTP, TLS or DNS. Without a rate, requests follow answers. With a rate,
+// Web is the result of the workloads that speak HTTP, TLS, QUIC or DNS. Without a rate, requests follow answers. With a rate,
 // they leave on a schedule as those of Open do, and response times count from the scheduled time; a request that waits
 // for an earlier answer on its connection or stream leaves late.
 type Web struct {
@@ -13,6 +13,7 @@ type Web struct {
 	Stalls        int64   `json:"stalls"`                  // periods in which response times were above 50 ms
 	Bytes         int64   `json:"bytes,omitempty"`         // of the bodies of all answers, with Sizes
 	Sizes         string  `json:"sizes,omitempty"`         // distribution of the bodies' sizes asked for; "": all have Size
+	Packet        int     `json:"packet,omitempty"`        // QUIC: bytes of the largest datagram
 	Renewed       int64   `json:"renewed"`                 // exchanges that made a connection anew, since the other end had ended it
 	Resumed       int64   `json:"resumed"`                 // connections that resumed a TLS session
 	ConnectHist   string  `json:"connectHist,omitempty"`   // time to make the TCP connection, of new connections

@@ -65,6 +65,16 @@ func reportErrors(fd int, v6 bool) error {
 	return set(fd, level, opt, 1, "report errors")
 }
 
+// StopErrors undoes that, and forgets what was reported: an error that is left fails the next call of a library.
+func StopErrors(fd int, v6 bool) error {
+	level, opt := ipOption(v6, unix.IP_RECVERR, unix.IPV6_RECVERR)
+	if err := set(fd, level, opt, 0, "report no errors"); err != nil {
+		return err
+	}
+	_, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	return err
+}
+
 // An errQueue reads an error queue without allocating. It must not be copied: its header points
 // into it.
 type errQueue struct {

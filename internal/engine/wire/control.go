@@ -123,11 +123,11 @@ const (
 	MaxLine    = 4096 // bytes of a control message
 )
 
-var Workloads = []string{"connect-outage", "dns-lookup", "dns-rr", "grpc-rr", "h2-rr", "http-connect", "http-rr", "tcp-crr", "tcp-outage", "tcp-rr", "tcp-stream", "udp-open", "udp-outage", "udp-rr", "udp-search", "udp-stream"}
+var Workloads = []string{"connect-outage", "dns-lookup", "dns-rr", "grpc-rr", "h2-rr", "http-connect", "http-rr", "quic-rr", "tcp-crr", "tcp-outage", "tcp-rr", "tcp-stream", "udp-open", "udp-outage", "udp-rr", "udp-search", "udp-stream"}
 
 // Web reports whether a workload speaks a protocol of package web.
 func Web(workload string) bool {
-	return slices.Contains([]string{"dns-lookup", "dns-rr", "grpc-rr", "h2-rr", "http-connect", "http-rr"}, workload)
+	return slices.Contains([]string{"dns-lookup", "dns-rr", "grpc-rr", "h2-rr", "http-connect", "http-rr", "quic-rr"}, workload)
 }
 
 // Params is the client's first message: its plan, and settings for the server. Times are
@@ -156,6 +156,8 @@ type Params struct {
 	Spin     bool `json:"spin,omitempty"`     // poll instead of block, at both ends
 	Stamps   bool `json:"stamps,omitempty"`   // the client will mark requests for stamps
 
+	Packet int `json:"packet,omitempty"` // quic-rr: bytes of the largest datagram of both ends
+
 	Gap time.Duration `json:"gap,omitempty"` // of a workload that looks for outages: a longer time between two arrivals is a gap
 }
 
@@ -179,6 +181,7 @@ func (p Params) Check() error {
 		event.Within("nap", p.Nap, 0, MaxNap, ""),
 		event.Within("gap", p.Gap, 0, MaxTime, ""),
 		Only(p.Gap != 0, p.Workload, "a gap is", "connect-outage", "tcp-outage", "udp-outage"),
+		Only(p.Packet != 0, p.Workload, "--packet is", "quic-rr"),
 		Only(p.Streams != 1, p.Workload, "--streams is", "tcp-stream", "udp-stream"),
 		event.CheckQueues(p.Send, p.Streams),
 		Only(p.Discard, p.Workload, "--discard is", "tcp-stream"),
@@ -186,6 +189,9 @@ func (p Params) Check() error {
 			"--send, --batch, --recv and --nap are", "udp-stream", "udp-search"),
 		Only(p.Inflight > 1 && !Web(p.Workload), p.Workload, "more than one request in flight is", "tcp-rr", "udp-rr"),
 		Only(p.Spin, p.Workload, "spinning is", "tcp-rr", "udp-open", "udp-rr"))
+	if err == nil && p.Workload == "quic-rr" {
+		err = event.CheckPacket(p.Packet)
+	}
 	if err == nil && OneWay(p.Workload) {
 		err = p.Mode().Filled().Check()
 	}
@@ -202,6 +208,9 @@ func Only(asked bool, workload, what string, of ...string) error {
 
 // MaxNap bounds the polling interval of a receiver.
 const MaxNap = 10 * time.Millisecond
+
+// Apart reports whether each stream of a run over UDP has a socket of its own at the server.
+func (p Params) Apart() bool { return p.Streams > 1 || p.Workload == "quic-rr" }
 
 // OneWay reports whether a workload sends datagrams that are counted and not answered.
 func OneWay(workload string) bool { return workload == "udp-stream" || workload == "udp-search" }
