@@ -18,7 +18,7 @@ const LongestTime = int64(3600e9)
 const beyond = 10
 
 // percentiles are those with an interval.
-var percentiles = []float64{0.5, 0.9, 0.99, 0.999, 0.9999}
+var percentiles = []float64{0.5, 0.9, 0.95, 0.99, 0.999, 0.9999}
 
 // A Percentile is the response time, s, that a fraction P of the responses did not exceed.
 type Percentile struct {

@@ -23,8 +23,9 @@ import (
 
 // A Checked is an archive, or its directory, whose files are those of its list, byte for byte.
 type Checked struct {
-	Sum   string   // of the list
-	Files []string // sorted, without the list
+	Sum   string            // of the list
+	Files []string          // sorted, without the list
+	Sums  map[string]string // SHA-256 of each of them, in hexadecimal
 }
 
 // Check reads an archive to its end. An error names the file that is not as the list says.
@@ -79,7 +80,7 @@ func read(archive string, place func(name string) (io.WriteCloser, error)) (c Ch
 	if n, err := io.Copy(io.Discard, io.LimitReader(zip, 1<<20)); err != nil || n == 1<<20 {
 		return c, fmt.Errorf("%s: bytes behind the last file: %w", archive, errors.Join(err, errors.New("the archive is damaged; get it again")))
 	}
-	return Checked{sumOf(r.list), slices.Sorted(maps.Keys(r.sums))}, nil
+	return Checked{sumOf(r.list), slices.Sorted(maps.Keys(r.sums)), r.sums}, nil
 }
 
 // A reader reads the files of an archive in their order.
@@ -214,7 +215,7 @@ func CheckDir(dir string) (c Checked, err error) {
 	if err != nil {
 		return c, fmt.Errorf("%s: %w", dir, err)
 	}
-	c = Checked{sumOf(list), slices.Sorted(maps.Keys(sums))}
+	c = Checked{sumOf(list), slices.Sorted(maps.Keys(sums)), sums}
 	tops := map[string]bool{}
 	for _, name := range c.Files {
 		if err := checkFile(root, name, sums[name]); err != nil {

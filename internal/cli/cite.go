@@ -14,8 +14,8 @@ import (
 
 // citeFlags say how a paper names a run.
 type citeFlags struct {
-	prefix, out string
-	keep        bool
+	prefix, out, packed string
+	keep                bool
 }
 
 func citeCommand() *cobra.Command {
@@ -34,9 +34,12 @@ A name is the prefix, the network, the probe, the levels of factors and the valu
 in letters. After it, Low and High are the ends of the interval, Unit is the unit,
 Ratio the ratio to the baseline with ends of its own, and Text all of a number.
 A number that the run does not have has no macro: LaTeX then stops. The macro
-weirRunChecksum names the results; docs/exports.md says how to check it.`,
+weirRunChecksum names the results; docs/exports.md says how to check it. With
+--package, weirPackageChecksum and the entry weir-run name the archive that readers
+measure again; it has to have these very results.`,
 		Example: `  weir cite results -o weir.bib
   weir cite after -o after.bib --prefix after
+  weir cite results --package results.tar.gz -o weir.bib
   weir cite results | diff weir.bib -       # is the paper's file of this run?`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, as []string) error {
@@ -49,7 +52,9 @@ weirRunChecksum names the results; docs/exports.md says how to check it.`,
 	}
 	c.Flags().StringVar(&f.prefix, "prefix", "weir", "letters with which all macros and keys begin; a paper about several runs needs several")
 	c.Flags().StringVarP(&f.out, "output", "o", "-", "file to write")
+	c.Flags().StringVar(&f.packed, "package", "", "also name this package of the results by its SHA-256")
 	c.Flags().BoolVar(&f.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
+	_ = c.MarkFlagFilename("package")
 	return c
 }
 
@@ -69,5 +74,11 @@ func (f *citeFlags) cite(dir string) error {
 	if err != nil {
 		return failure.Usage.Of(err)
 	}
-	return writeTo(f.out, func(w io.Writer) error { return export.Citation{Prefix: f.prefix, Sum: sum}.Write(w, runs) })
+	cited := export.Citation{Prefix: f.prefix, Sum: sum}
+	if f.packed != "" {
+		if cited.Package, err = job.PackageOf(f.packed, dir); err != nil {
+			return err
+		}
+	}
+	return writeTo(f.out, func(w io.Writer) error { return cited.Write(w, runs) })
 }

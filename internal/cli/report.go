@@ -68,6 +68,7 @@ describes them and the columns of csv and ratios.`,
   weir report fragmentation --figure thesis-12 -o fragmentation.svg
   weir report results -o report.html
   weir report results --format md --section costs
+  weir report results --section bmwg          # in the terms of the IETF's drafts
   weir report results --format csv > results.csv
   weir report results --format ratios > ratios.csv
   weir report results --format gobench | benchstat -col /network -`,

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
@@ -18,8 +20,9 @@ import (
 
 // A Citation says how a paper names runs.
 type Citation struct {
-	Prefix string // of every macro and key: letters, such as "weir"
-	Sum    string // identifies the results (store.Sum)
+	Prefix  string // of every macro and key: letters, such as "weir"
+	Sum     string // identifies the results (store.Sum)
+	Package string // SHA-256 of the package that has the results, in hexadecimal; "" for none
 }
 
 // A macro is a control word of TeX and what it stands for, escaped.
@@ -32,6 +35,9 @@ func (c Citation) Write(w io.Writer, runs []*account.Account) error {
 	all := append(c.aboutRun(runs), c.numbers(runs)...)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%% Numbers of %s, written by weir cite. SHA-256 of the results:\n%% %s\n", c.title(runs), c.Sum)
+	if c.Package != "" {
+		fmt.Fprintf(&b, "%% SHA-256 of the package that has them, for weir package --check --sum:\n%% %s\n", c.Package)
+	}
 	fmt.Fprintf(&b, "%% \\input this file, and name it in \\bibliography too; \\cite{%s} and \\cite{%[1]s-run}.\n", c.Prefix)
 	seen := map[string]bool{}
 	for _, m := range all {
@@ -46,7 +52,8 @@ func (c Citation) Write(w io.Writer, runs []*account.Account) error {
 	return err
 }
 
-func (c Citation) short() string { return c.Sum[:min(12, len(c.Sum))] }
+// short is the beginning of a sum, for people to compare.
+func short(sum string) string { return sum[:min(12, len(sum))] }
 
 // title names the study of the runs.
 func (c Citation) title(runs []*account.Account) string {
@@ -55,7 +62,10 @@ func (c Citation) title(runs []*account.Account) string {
 
 // aboutRun returns the macros of the runs as a whole.
 func (c Citation) aboutRun(runs []*account.Account) []macro {
-	all := []macro{{c.Prefix + "RunChecksum", c.Sum}, {c.Prefix + "RunChecksumShort", c.short()}}
+	all := []macro{{c.Prefix + "RunChecksum", c.Sum}, {c.Prefix + "RunChecksumShort", short(c.Sum)}}
+	if c.Package != "" {
+		all = append(all, macro{c.Prefix + "PackageChecksum", c.Package}, macro{c.Prefix + "PackageChecksumShort", short(c.Package)})
+	}
 	blocks := 0
 	for _, r := range runs {
 		blocks += r.Analysis.Blocks
@@ -86,7 +96,7 @@ func began(runs []*account.Account) (first time.Time) {
 // numbers returns the macros of all numbers: five for each. Names do not depend on what else was measured, unless two
 // differ only in characters that a control word lacks: both then end in letters of their own.
 func (c Citation) numbers(runs []*account.Account) (out []macro) {
-	all := append(numbers(runs), distributions(runs)...)
+	all := slices.Concat(numbers(runs), distributions(runs), goals(runs))
 	baseline := runs[0].Analysis.Baseline
 	cells := map[string]map[string]bool{} // by word
 	for _, n := range all {
@@ -138,6 +148,26 @@ func distributions(runs []*account.Account) (out []number) {
 	return out
 }
 
+// goals returns what searches found for each goal on loss: the goal is in the name as a factor is.
+func goals(runs []*account.Account) (out []number) {
+	var all []*analysis.Run
+	for _, r := range runs {
+		all = append(all, r.Analysis)
+	}
+	for _, g := range analysis.Goals(all) {
+		factors := with(g.Config, map[string]string{"goal": g.Loss})
+		for _, found := range []struct {
+			metric record.Quantity
+			rate   stat.Interval
+		}{{record.ThroughputAt, g.Throughput}, {record.BoundLower, g.Lower}, {record.BoundUpper, g.Upper}} {
+			if found.rate.N > 0 {
+				out = append(out, number{g.Cell, factors, found.metric, "packet/s", found.rate})
+			}
+		}
+	}
+	return out
+}
+
 // entries writes the entries of BibTeX: weir, and what was measured with it.
 func (c Citation) entries(b *bytes.Buffer, runs []*account.Account) {
 	known := map[string]string{}
@@ -153,12 +183,24 @@ func (c Citation) entries(b *bytes.Buffer, runs []*account.Account) {
 	if day := began(runs); !day.IsZero() {
 		fmt.Fprintf(b, "  year = {%d},\n  month = %s,\n", day.Year(), strings.ToLower(day.Month().String()[:3]))
 	}
-	note := fmt.Sprintf("SHA-256 %s\\ldots{}", c.short())
+	note := fmt.Sprintf("SHA-256 %s\\ldots{}", short(c.Sum))
 	if k := known["kernel"]; k != "" {
 		note = "Linux " + k + "; " + note
 	}
 	if k := known["cpu"]; k != "" {
 		note = k + "; " + note
 	}
+	if c.Package != "" { // whole: it is what a reader checks the archive by
+		note += "; package with SHA-256 " + broken(c.Package)
+	}
 	fmt.Fprintf(b, "  note = {%s},\n}\n", note)
+}
+
+// broken lets TeX break a long word.
+func broken(word string) string {
+	var parts []string
+	for part := range slices.Chunk([]byte(word), 16) {
+		parts = append(parts, string(part))
+	}
+	return strings.Join(parts, `\allowbreak{}`)
 }

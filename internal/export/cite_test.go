@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -11,12 +12,15 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/account"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/record"
 )
 
 const sum = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-func cite(w io.Writer, runs []*account.Account) error { return Citation{"weir", sum}.Write(w, runs) }
+func cite(w io.Writer, runs []*account.Account) error {
+	return Citation{Prefix: "weir", Sum: sum}.Write(w, runs)
+}
 
 func TestCite(t *testing.T) {
 	golden(t, "cite.bib", written(t, cite, recorded(t)))
@@ -65,6 +69,72 @@ func TestCiteFollowsResults(t *testing.T) {
 	}
 	if len(before) != len(after) || before["weirThirdTcpRrRttRatio"] == "" {
 		t.Errorf("%d macros, then %d: %v", len(before), len(after), before)
+	}
+}
+
+// A search for several goals on loss has the numbers of each; a goal without a result, as one whose sender was the limit has no upper
+// bound, has no macro.
+func TestCiteGoals(t *testing.T) {
+	searched := func(n int, drop bool) *account.Account {
+		var rs []record.Result
+		for block := 1; block <= 8; block++ {
+			r := record.Result{Format: record.Format, Trial: fmt.Sprint("b", block), Block: block, Status: record.OK,
+				Config: map[string]string{"network": "host", "probe": "udp-capacity", "size": "18"},
+				Values: []record.Value{record.Capacity.Whole().Value("packet/s", 2e5)}}
+			for i, goal := range []string{"0%", "0.5%"} {
+				rate := 1e5*float64(1+i) + float64(100*block+n)
+				r.Values = append(r.Values, record.ThroughputAt.Goal(goal).Value("packet/s", rate), record.BoundLower.Goal(goal).Value("packet/s", rate+1000))
+				if i == 0 {
+					r.Values = append(r.Values, record.BoundUpper.Goal(goal).Value("packet/s", rate+2000))
+				}
+			}
+			if drop && block == 3 {
+				r.Values = r.Values[:1]
+			}
+			rs = append(rs, r)
+		}
+		return of("searched", hosts, rs, analysis.Options{Networks: []string{"host"}})
+	}
+	const name = "weirHostUdpCapacityGoalZeroSizeOneEight"
+	one := macros(t, written(t, cite, searched(0, true)))
+	for suffix, want := range map[string]string{"ThroughputConditional": "100", "ThroughputConditionalUnit": "kpacket/s", "BoundLower": "101", "BoundUpper": "102"} {
+		if got := one[name+suffix]; !strings.HasPrefix(got, want) {
+			t.Errorf("%s is %q, want %s", suffix, got, want)
+		}
+	}
+	if one[name+"ThroughputConditionalLow"] == "" || one["weirHostUdpCapacityGoalZeroPointFiveSizeOneEightThroughputConditionalText"] == "" {
+		t.Errorf("no interval, or not the second goal: %v", one)
+	}
+	if got, there := one["weirHostUdpCapacityGoalZeroPointFiveSizeOneEightBoundUpper"]; there {
+		t.Errorf("an upper bound that nobody found: %s", got)
+	}
+	if pooled := macros(t, written(t, cite, searched(0, false), searched(9, false), searched(5, false))); pooled[name+"ThroughputConditionalText"] == "" {
+		t.Errorf("several runs have no goals: %v", pooled)
+	}
+}
+
+// A package that has the results is named whole, where a reader of the paper sees it, and TeX can break it.
+func TestCitePackage(t *testing.T) {
+	const digest = "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+	r := recorded(t)
+	var b bytes.Buffer
+	if err := (Citation{Prefix: "weir", Sum: sum, Package: digest}).Write(&b, []*account.Account{r}); err != nil {
+		t.Fatal(err)
+	}
+	all := macros(t, b.Bytes())
+	if all["weirPackageChecksum"] != digest || all["weirPackageChecksumShort"] != digest[:12] {
+		t.Errorf("%v", all)
+	}
+	if _, entries, _ := strings.Cut(b.String(), `\endinput`); !strings.Contains(strings.ReplaceAll(entries, `\allowbreak{}`, ""), "package with SHA-256 "+digest+"}") {
+		t.Errorf("the bibliography does not name the package:\n%s", entries)
+	}
+	if without := macros(t, written(t, cite, r)); without["weirPackageChecksum"] != "" {
+		t.Error("a package that nobody named")
+	}
+	consumer(t, "pdflatex", "apt install texlive-latex-base")
+	paper := []byte("\\documentclass{article}\n\\input{weir.bib}\n\\begin{document}\\weirPackageChecksumShort\\cite{weir-run}\\bibliographystyle{plain}\\bibliography{weir}\\end{document}\n")
+	if log, err := build(t, paper, b.Bytes()); err != nil || strings.Contains(log, "Overfull") {
+		t.Errorf("%v:\n%s", err, log)
 	}
 }
 

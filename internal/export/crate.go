@@ -70,7 +70,7 @@ func (p Package) ROCrate(w io.Writer) error {
 		add(entity{"@id": r.Dir + "/", "@type": "Dataset", "name": foreign.Line(run.Name), "description": foreign.Line(run.Question)})
 	}
 	for _, f := range p.Files {
-		e := entity{"@id": f, "@type": "File", "name": f}
+		e := entity{"@id": f, "@type": "File", "name": f, "encodingFormat": mediaType(f)}
 		if strings.HasPrefix(f, "bin/") {
 			e["@type"], e["url"] = []string{"File", "SoftwareApplication"}, "https://github.com/weir-bench/weir"
 		}
@@ -82,11 +82,28 @@ func (p Package) ROCrate(w io.Writer) error {
 	}
 	root := entity{"@id": "./", "@type": "Dataset", "name": p.Title, "description": "Results of weir, and what it takes to measure them again.",
 		"datePublished": p.Ended().Format(time.DateOnly), "license": id("LICENSE"), "hasPart": parts}
-	if authors != nil {
+	switch len(authors) { // a list of one is to be unpacked
+	case 0:
+	case 1:
+		root["author"] = authors[0]
+	default:
 		root["author"] = authors
 	}
 	descriptor := entity{"@id": "ro-crate-metadata.json", "@type": "CreativeWork", "conformsTo": id("https://w3id.org/ro/crate/1.1"), "about": id("./")}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(map[string]any{"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": append([]entity{descriptor, root}, about...)})
+}
+
+// mediaType is that of a file of a package, by its name.
+func mediaType(file string) string {
+	switch {
+	case strings.HasPrefix(file, "bin/"):
+		return "application/x-executable"
+	case strings.HasSuffix(file, ".yaml"):
+		return "application/yaml" // RFC 9512
+	case file == "reproduce":
+		return "application/x-sh"
+	}
+	return "text/plain"
 }

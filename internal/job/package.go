@@ -273,3 +273,34 @@ func CheckPackage(name, sum string) (artifact.Checked, error) {
 	}
 	return c, failure.Check.Of(err)
 }
+
+// PackageOf checks an archive, or its directory, that is to have exactly the results in dir, a run or a series, and returns the
+// SHA-256 of its list.
+func PackageOf(name, dir string) (string, error) {
+	c, err := CheckPackage(name, "")
+	if err != nil {
+		return "", err
+	}
+	list, err := store.Sums(dir)
+	if err != nil {
+		return "", failure.Usage.Of(err)
+	}
+	want, kinds := slices.Sorted(strings.Lines(string(list))), map[string]bool{}
+	for _, line := range want {
+		_, file, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		kinds[path.Base(file)] = true
+	}
+	packed := map[string][]string{} // lines by study
+	for _, file := range c.Files {
+		parts := strings.SplitN(file, "/", 3)
+		if len(parts) == 3 && parts[0] == packedResults && strings.Count(parts[2], "/") <= 1 && kinds[path.Base(file)] { // of a run, or of one of a series
+			packed[parts[1]] = append(packed[parts[1]], c.Sums[file]+"  "+parts[2]+"\n")
+		}
+	}
+	for _, lines := range packed {
+		if slices.Sort(lines); slices.Equal(lines, want) {
+			return c.Sum, nil
+		}
+	}
+	return "", failure.Check.Errorf("%s does not have the results in %s as they are; package them again: weir package %[2]s -o %[1]s", name, dir)
+}

@@ -14,26 +14,35 @@ import (
 // Sum identifies the numbers of the run or the series in dir: the SHA-256, in hexadecimal, of what sha256sum(1) prints
 // in dir for results.jsonl and study.yaml of each run. Nothing else in dir changes it: reports can be written again.
 func Sum(dir string) (string, error) {
-	runs, err := Runs(dir)
+	list, err := Sums(dir)
 	if err != nil {
 		return "", err
+	}
+	sum := sha256.Sum256(list)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Sums is what sha256sum(1) prints in dir for the files that Sum is of: two lines for each run.
+func Sums(dir string) ([]byte, error) {
+	runs, err := Runs(dir)
+	if err != nil {
+		return nil, err
 	}
 	var list bytes.Buffer
 	for _, run := range runs {
 		below, err := filepath.Rel(dir, run)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		for _, name := range []string{resultsFile, studyFile} {
 			sum, err := sumOf(filepath.Join(run, name), maxResults)
 			if err != nil {
-				return "", fmt.Errorf("checksum: %w", err)
+				return nil, fmt.Errorf("checksum: %w", err)
 			}
 			fmt.Fprintf(&list, "%s  %s\n", sum, filepath.Join(below, name))
 		}
 	}
-	sum := sha256.Sum256(list.Bytes())
-	return hex.EncodeToString(sum[:]), nil
+	return list.Bytes(), nil
 }
 
 // sumOf returns the SHA-256 of a file, whose size is at most most bytes.

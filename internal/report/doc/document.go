@@ -68,6 +68,9 @@ func (d *Document) Only(id string) bool {
 	i := slices.IndexFunc(d.Sections, func(s Section) bool { return s.ID == id })
 	if i >= 0 {
 		*d = Document{Networks: d.Networks, Baseline: d.Baseline, Sections: d.Sections[i : i+1]}
+		if slices.Contains(d.Sections[0].In, Alone) {
+			d.Sections[0].In = nil
+		}
 		alone(d.Sections)
 	}
 	return i >= 0

@@ -77,10 +77,12 @@ func fields(out *csv.Writer, all ...string) {
 // version reads the JSON of every later weir if it ignores keys that it does not know.
 const Format = 2
 
-// JSON writes a document with its numbers in base units, and the whole analysis, in English whatever its language.
+// JSON writes a document with its numbers in base units, and the whole analysis, in English whatever its language. Sections that
+// stand alone say nothing that the others do not.
 func JSON(w io.Writer, d *doc.Document) error {
 	v := d.In(nil)
 	v.Format = Format
+	v.Sections = slices.DeleteFunc(slices.Clone(v.Sections), func(s doc.Section) bool { return slices.Equal(s.In, []doc.Medium{doc.Alone}) })
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)

@@ -47,9 +47,9 @@ var sentence3 = regexp.MustCompile(`\b[A-Za-z]?[a-z]{2,}(?: [a-z]{2,}){2,}`)
 
 // spared are what a Chinese report leaves in English: what the user wrote, commands, and warnings that trials store.
 var spared = []*regexp.Regexp{
-	regexp.MustCompile("(?m)^    .*$"),                  // verbatim
-	regexp.MustCompile(`weir [a-z]+ --?[a-z][^，。；)）]*`), // a command
-	regexp.MustCompile(`results\.jsonl: line .*`),       // what could not be read
+	regexp.MustCompile("(?m)^    .*$"),                                   // verbatim
+	regexp.MustCompile(`weir [a-z]+ --?[a-z][^，。；)）]*|weir run [a-z-]+`), // a command
+	regexp.MustCompile(`results\.jsonl: line .*`),                        // what could not be read
 	// what the fixture's trials stored
 	regexp.MustCompile(`the study was interrupted before this trial|the clock of the client stood still for|[^|。]*as fast as they can be sent|[^|。]*and the time to each response`),
 	regexp.MustCompile(`raw/\S+|docs/\S+|go tool pprof|/proc/\S+`),

@@ -50,7 +50,11 @@ func Pooled(runs []*account.Account, p *analysis.Pooled) *doc.Document {
 	for _, l := range answer.Lines {
 		d.Answer = append(d.Answer, l.Text)
 	}
-	d.Sections = append(d.Sections, answer, s.ratios(), s.budget(), s.perRun(), s.conditions(), s.datapath(), s.method())
+	d.Sections = append(d.Sections, answer, s.ratios(), s.budget(), s.perRun())
+	if goals, ok := section.Goals(runs, s.words); ok {
+		d.Sections = append(d.Sections, goals)
+	}
+	d.Sections = append(d.Sections, s.conditions(), s.datapath(), s.method())
 	d.Identify()
 	return d
 }

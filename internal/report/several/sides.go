@@ -35,7 +35,12 @@ func (t combined) beforeAfter(d *doc.Document) {
 		sure = say("one run a side cannot tell a change from the difference between runs")
 	}
 	d.Head = append(d.Head, doc.Fact{Key: say("how sure"), Value: sure})
-	d.Sections = append([]doc.Section{t.changeAnswer(c)}, compared.Sections...)
+	answer := t.changeAnswer(c)
+	if len(t.runs) == 2 { // as a run and its repetition, which can show large changes alone
+		answer.About = prose.Sentences(t.held(), answer.About)
+	}
+	d.Answer = told(answer)
+	d.Sections = append([]doc.Section{answer}, compared.Sections...)
 	d.Sections = append(d.Sections, t.differ(), t.perRun())
 }
 
@@ -77,7 +82,7 @@ func (t combined) changeAnswer(c analysis.Comparison) doc.Section {
 
 // sideBySide fills a page with a column for each machine.
 func (t combined) sideBySide(d *doc.Document) {
-	answer := doc.Section{ID: "answer", Title: say("Answer"), Box: true, About: say("%s.", prose.Capital(t.why)),
+	answer := doc.Section{ID: "answer", Title: say("Answer"), Box: true, About: prose.Sentences(t.held(), say("%s.", prose.Capital(t.why))),
 		Notes: []string{say("Ratios of a network are in the order of the machines; the table has their intervals. They compare what networks cost relative to each machine's own baseline; " +
 			"absolute values also compare the machines.")}}
 	of := t.compared()
@@ -114,6 +119,7 @@ func (t combined) sideBySide(d *doc.Document) {
 		values.Tables[0].Rows[i].Network = c.Network
 	}
 	d.Head = append(d.Head, doc.Fact{Key: say("how sure"), Value: say("the ratios of each machine hold together with %s %% confidence", prose.Trim(100*t.p.Confidence))})
+	d.Answer = told(answer)
 	d.Sections = []doc.Section{answer, x, values, t.differ(), t.perRun(), t.method()}
 }
 

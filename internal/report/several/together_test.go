@@ -161,6 +161,38 @@ func TestMachinesSideBySide(t *testing.T) {
 	}
 }
 
+// The first sentence about a run and its repetition says what of it holds, and names what does not.
+func TestWhatHolds(t *testing.T) {
+	times := func(r *account.Account, network, probe string, by float64) *account.Account {
+		for _, x := range r.Results {
+			if x.Config["network"] == network && x.Config["probe"] == probe && len(x.Values) > 0 {
+				x.Values[0].Value *= by
+			}
+		}
+		return reporttest.Again(r)
+	}
+	for name, c := range map[string]struct {
+		by   float64
+		cpu  string
+		want string
+	}{
+		"the same":     {1, "Example 3 GHz", "What holds: 6 of 8 ratios lie on the same side of 1 each time, with their whole intervals; not told apart from 1 at least once: 2 (bridge, TCP; bridge, UDP packet rate). Before and after"},
+		"two machines": {1, "Other", "bridge, UDP packet rate). Machines side by side"},
+		"opposite":     {3, "Other", "What holds: 5 of 8 ratios lie on the same side of 1 each time, with their whole intervals; on opposite sides: 1 (vxlan-overlay, UDP); not told"},
+		"open":         {2.09, "Other", "at least once: 3 (bridge, TCP; vxlan-overlay, UDP; bridge, UDP packet rate)."},
+	} {
+		first, again := reporttest.Again(reporttest.Run(t)), reporttest.Run(t)
+		again = later(times(again, "vxlan-overlay", "udp-stream", c.by), time.Hour)
+		again.Hosts = map[string][]byte{"bench-1": []byte(`{"kernel":"6.12.9","cpu":"` + c.cpu + `","cpus":8}`)}
+		d := Together([][]*account.Account{{first}, {again}})
+		answer := reporttest.Part(d, "answer")
+		if !strings.Contains(answer.About, c.want) {
+			t.Errorf("%s: %q lacks %q", name, answer.About, c.want)
+		}
+		reporttest.Chinese(t, d)
+	}
+}
+
 // Runs without a cell in common have no page.
 func TestNothingInCommon(t *testing.T) {
 	runs := repeated(t)[:2]
