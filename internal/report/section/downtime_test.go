@@ -40,7 +40,7 @@ func TestStops(t *testing.T) {
 		"held": {[]analysis.Downtime{cell("host", 2, 0.02, 0, func(d *analysis.Downtime) {
 			d.Passed, d.Noticed = stat.Interval{N: 4}, stat.Interval{Center: 0.05, N: 4}
 		})}, 0,
-			[]string{"told of other routes or rules over the host network within 50", "nothing passed over the host network in 4 trials"}, "still answered"},
+			[]string{"reported other routes or rules over the host network within 50", "nothing passed over the host network in 4 trials"}, "still answered"},
 		"leaks": {[]analysis.Downtime{cell("host", 2, 0.02, 0, func(d *analysis.Downtime) {
 			d.Passed, d.PassedFor, d.PassedMost = stat.Interval{Center: 12, N: 4}, stat.Interval{Center: 0.03, N: 4}, 31
 		})}, 0, []string{"still answered: 12.0 over the host network for 30", "(most: 31)"}, "nothing passed"},
