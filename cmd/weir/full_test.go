@@ -83,7 +83,7 @@ mend() { umount mnt; mv small/whole small/disk; mount -o loop small/disk mnt; }`
 				spaces = append(spaces, "--user", "--map-root-user")
 			}
 			const rest = `
-run weir run -n host -p udp-rr --blocks 400 --keep-disturbed --duration 10ms --warmup 0s -o mnt/out >log 2>&1 &
+run weir run -n host -p udp-rr --blocks 40 --keep-disturbed --duration 10ms --warmup 0s -o mnt/out >log 2>&1 &
 tries=3000
 until test -s mnt/out/results.jsonl; do tries=$((tries - 1)); test $tries -gt 0 || { cat log; exit 1; }; kill -0 $! 2>/dev/null || break; sleep 0.01; done
 brk
@@ -104,8 +104,8 @@ umount mnt 2>/dev/null || :`
 			if why, ok := strings.CutPrefix(said, "unsupported: "); ok {
 				t.Skipf("not supported by this kernel: %s", why)
 			}
-			resumed := strings.Contains(said, "resumed with 0: 400 lines") || strings.Contains(said, "resumed with 1: 400 lines")
-			if err != nil || !strings.Contains(said, "ended with 3\n") || !strings.Contains(said, c.cause) || !resumed || !strings.Contains(said, "ids 400\n") || panicked.MatchString(said) {
+			resumed := strings.Contains(said, "resumed with 0: 40 lines") || strings.Contains(said, "resumed with 1: 40 lines")
+			if err != nil || !strings.Contains(said, "ended with 3\n") || !strings.Contains(said, c.cause) || !resumed || !strings.Contains(said, "ids 40\n") || panicked.MatchString(said) {
 				t.Errorf("%v\n%s", err, said)
 			}
 			t.Log(said)
