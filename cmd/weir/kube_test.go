@@ -106,7 +106,7 @@ func TestClusterRefuses(t *testing.T) {
 		{"--nodes node1,node9", 2, `no node "node9"`, nil},
 		{"-N default", 3, "create jobs", func(s *fakekube.State) { s.Denied = []string{"create jobs"} }},
 		{"-N default -n host", 2, "host: needs two ends, and the target has 1", func(s *fakekube.State) { s.Nodes = s.Nodes[:1] }},
-		{"-N default", 3, "no node of 0 can run pods", func(s *fakekube.State) { s.Nodes = nil }},
+		{"-N default", 3, "the cluster has no nodes", func(s *fakekube.State) { s.Nodes = nil }},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			cluster := fakekube.Start(t)

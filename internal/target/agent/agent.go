@@ -245,17 +245,26 @@ func (a *agent) start(id int, c command) error {
 		go p.feed(stdin)
 	}
 	a.all.Go(func() {
-		_ = cmd.Wait() // its status is in ProcessState
+		err := cmd.Wait()
 		tag.End(p.pid)
 		a.mu.Lock()
 		delete(a.programs, id)
 		a.mu.Unlock()
 		p.in.end(io.EOF)
-		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus) // always of this type on Linux
-		_ = a.out.send(message{ID: id, Exit: &status, Why: rootless.Starving(status, killed)})
+		m := message{ID: id, Exit: new(lostStatus)}
+		if cmd.ProcessState == nil { // something else in this process has waited for it
+			m.Why = fmt.Sprintf("its exit status is not known: %v", err)
+		} else {
+			*m.Exit, _ = cmd.ProcessState.Sys().(syscall.WaitStatus) // always of this type on Linux
+			m.Why = rootless.Starving(*m.Exit, killed)
+		}
+		_ = a.out.send(m)
 	})
 	return nil
 }
+
+// lostStatus stands for an exit status that is not known: 255.
+const lostStatus syscall.WaitStatus = 255 << 8
 
 func (p *running) feed(stdin io.WriteCloser) {
 	defer stdin.Close()

@@ -49,7 +49,7 @@ type message struct {
 	Err     []byte              `json:"err,omitempty"`
 	Reading *target.Reading     `json:"reading,omitempty"`
 	Exit    *syscall.WaitStatus `json:"exit,omitempty"`
-	Why     string              `json:"why,omitempty"` // of an Exit by SIGKILL, if the agent's kernel says more
+	Why     string              `json:"why,omitempty"` // what is known of an Exit besides its status
 	Answer  *answer             `json:"answer,omitempty"`
 	Failed  string              `json:"failed,omitempty"`
 	Errno   syscall.Errno       `json:"errno,omitempty"` // of Failed, if the kernel gave one
