@@ -45,14 +45,13 @@ const (
 func told(all []Observed) (out []Told) {
 	type times struct{ at, resumed []float64 }
 	seen := map[Told]*times{}
-	meets := map[Told]int{}
 	for _, o := range all {
 		e := o.Evidence.Event
 		if e == nil || e.Begin == 0 {
 			continue
 		}
 		end := resumed(e)
-		first := map[Told]bool{}
+		first, met := map[Told]bool{}, map[Told]bool{}
 		for _, c := range e.Changes {
 			k := Told{In: c.In, What: c.What, Dev: c.Dev, To: c.To, State: c.State}
 			if seen[k] == nil {
@@ -62,9 +61,9 @@ func told(all []Observed) (out []Told) {
 				first[k] = true
 				seen[k].at = append(seen[k].at, seconds(c.At-e.Begin))
 			}
-			if before := float64(end - c.At); end > 0 && -late <= before && before <= early {
+			if before := float64(end - c.At); !met[k] && end > 0 && -late <= before && before <= early {
+				met[k] = true
 				seen[k].resumed = append(seen[k].resumed, before/1e9)
-				meets[k]++
 			}
 		}
 	}
@@ -72,9 +71,7 @@ func told(all []Observed) (out []Told) {
 		if k.Trials = len(t.at); float64(k.Trials) < math.Max(1, leastShare*float64(len(all))) {
 			continue
 		}
-		key := k
-		key.Trials = 0
-		k.At, k.Resumed, k.Meets = stat.Middle(t.at), stat.Middle(t.resumed), min(meets[key], len(all))
+		k.At, k.Resumed, k.Meets = stat.Middle(t.at), stat.Middle(t.resumed), len(t.resumed)
 		out = append(out, k)
 	}
 	slices.SortFunc(out, func(a, b Told) int {

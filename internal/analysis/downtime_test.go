@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/evidence"
@@ -81,8 +82,11 @@ func TestDowntimes(t *testing.T) {
 // A reason is one only if it is there in nearly all trials, and if traffic did not flow as soon as the event was undone.
 func TestNoReason(t *testing.T) {
 	for name, change := range map[string]func(r *record.Result, e *evidence.Event, block int){
-		"far from it":    func(_ *record.Result, e *evidence.Event, _ int) { e.Changes[1].At += 1e8 },
-		"in half":        func(_ *record.Result, e *evidence.Event, b int) { e.Changes = e.Changes[:1+b%2] },
+		"far from it": func(_ *record.Result, e *evidence.Event, _ int) { e.Changes[1].At += 1e8 },
+		"in half":     func(_ *record.Result, e *evidence.Event, b int) { e.Changes = e.Changes[:1+b%2] },
+		"twice in half": func(_ *record.Result, e *evidence.Event, b int) {
+			e.Changes = append(e.Changes[:1+b%2], slices.Repeat(e.Changes[1:2], b%2)...)
+		},
 		"undone at once": func(r *record.Result, _ *evidence.Event, _ int) { r.Values[3].Value = 0.001 },
 		"never again":    func(_ *record.Result, e *evidence.Event, _ int) { e.Gaps[1].Open = true },
 		"not stopped":    func(r *record.Result, _ *evidence.Event, b int) { r.Values[0].Value *= float64(b % 2) },
