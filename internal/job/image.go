@@ -56,8 +56,7 @@ func WriteImage(file, name string, files map[string]string) (made ImageMade, err
 	return made, nil
 }
 
-// replaceable returns an error if a device, a link or another thing that is no regular file would give way to a file that weir
-// writes.
+// replaceable returns an error if file exists and is not a regular file: weir would replace a device, a pipe or a link.
 func replaceable(file string) error {
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
 		return failure.Usage.Errorf("%s is not a regular file; name a file to write", file)

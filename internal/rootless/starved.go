@@ -30,7 +30,7 @@ func readable(file string) bool {
 	return err == nil
 }
 
-// unlimited is a limit of version 1 that is none, and more, bytes.
+// unlimited is what version 1 reports at least where no limit is set, bytes.
 const unlimited = 1 << 60
 
 // limitOfMemory returns the lowest limit of the control groups that hold this process, bytes, and its file; "" without one.
@@ -46,8 +46,8 @@ func limitOfMemory() (least int, file string) {
 	return least, file
 }
 
-// Starved adds to the error of a process that SIGKILL ended what the kernel did for lack of memory since Kills returned
-// since.
+// Starved adds to the error of a process that SIGKILL ended how many processes the kernel has killed for lack of memory. since
+// is what Kills returned when the process started.
 func Starved(err error, since int) error {
 	var exit interface{ Sys() any }
 	if !errors.As(err, &exit) {
@@ -61,8 +61,9 @@ func Starved(err error, since int) error {
 	return err
 }
 
-// Starving returns what the kernel did for lack of memory since Kills returned since, if a process ended so by SIGKILL; else
-// "". It can have killed others, so it says what happened and not that this was the cause.
+// Starving says how many processes the kernel has killed for lack of memory since Kills returned since, if a process with
+// this status was killed by SIGKILL; otherwise it returns "". The kernel can have killed other processes, so the text names no
+// cause.
 func Starving(ws syscall.WaitStatus, since int) string {
 	if !ws.Signaled() || ws.Signal() != syscall.SIGKILL {
 		return ""

@@ -12,11 +12,12 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// draftStudies begins the names of studies that ask what the drafts ask. Their reports have the section; others have it alone.
+// draftStudies is the prefix of the studies that follow the drafts. Their reports show the section; other reports show it only
+// if asked (--section bmwg).
 const draftStudies = "bmwg-"
 
-// draftSection has the numbers of a run by the names of the drafts of the IETF's benchmarking group, what it did not measure
-// of their metrics, and the conditions that they want to be told. docs/bmwg.md says which text of the drafts was read.
+// draftSection shows the numbers of a run under the names that the drafts of the IETF's benchmarking group give them, the metrics
+// that it did not measure, and the conditions that the drafts ask for. docs/bmwg.md says which text of the drafts was read.
 func draftSection(s source) []doc.Section {
 	if s.p.Unpaired || len(s.p.Tables) == 0 {
 		return nil
@@ -45,8 +46,8 @@ func draftSection(s source) []doc.Section {
 
 func never(source) (none doc.Section) { return none }
 
-// draftMetrics are those of sections 4 and 6 of draft-samizadeh-bmwg-cni-benchmarking-00, in its order. A run that lacks one names
-// the command that measures it, or why none does.
+// draftMetrics are the metrics of sections 4 and 6 of draft-samizadeh-bmwg-cni-benchmarking-00, in its order. For a metric that the
+// run lacks, by is the command that measures it, or why says why weir has none.
 var draftMetrics = []struct {
 	name    string
 	part    func(source) doc.Section
@@ -70,7 +71,7 @@ var draftMetrics = []struct {
 // draftModes are the drafts' names of tests, by kind of probe.
 var draftModes = map[string]string{"tcp-rr": "TCP_RR", "netperf-tcp-rr": "TCP_RR", "udp-rr": "UDP_RR", "netperf-udp-rr": "UDP_RR", "tcp-crr": "TCP_CRR", "netperf-crr": "TCP_CRR"}
 
-// A drafted row is a cell with what its tables say of it.
+// A drafted row is a row of a table, with what the drafts' tables say about it.
 type drafted struct {
 	analysis.Row
 	kind, test, levels string
@@ -119,7 +120,7 @@ func within[T any](head, base string, keep int, rows []T, get func(T) stat.Inter
 	return []doc.Filled{doc.Numbers(head, base, keep, rows, func(x T) (float64, bool) { return doc.Center(get(x)) }), i}
 }
 
-// plain are the rows without what only the drafts' tables need.
+// plain returns the rows as other tables have them.
 func plain(rows []drafted) (out []analysis.Row) {
 	for _, d := range rows {
 		out = append(out, d.Row)

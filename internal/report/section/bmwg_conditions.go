@@ -16,8 +16,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A draftCondition is what section 6.1.1 or 8 of draft-samizadeh-bmwg-cni-benchmarking-00 asks for or wants to be told, and what
-// holds of the run; here is "" for what the run did not record.
+// A draftCondition is what section 6.1.1 or 8 of draft-samizadeh-bmwg-cni-benchmarking-00 asks for, and what the run has; here is ""
+// if the run did not record it.
 type draftCondition struct{ item, asked, here string }
 
 // draftConditions are the conditions of the run in the order of the draft.
@@ -63,7 +63,7 @@ func (s source) draftTraffic() []draftCondition {
 		{say("load"), say("idle, low and high"), load}}
 }
 
-// draftRepetition is how often, and with what warm-up and disturbances.
+// draftRepetition says how often the run measured, with which warm-up and which disturbances.
 func (s source) draftRepetition() []draftCondition {
 	trials := 0
 	for _, r := range s.p.Rows() {
@@ -84,7 +84,7 @@ func (s source) draftRepetition() []draftCondition {
 	}
 }
 
-// draftMachines is what the run recorded of its machines.
+// draftMachines lists what the run recorded about its machines.
 func (s source) draftMachines() (out []draftCondition) {
 	for _, f := range Machines(s.Hosts) { // CPU and memory, kernel, version of weir
 		out = append(out, draftCondition{f.Key, say("documented"), f.Value})
@@ -147,7 +147,7 @@ func (s source) draftMTU() string {
 	return prose.List(all)
 }
 
-// draftCluster is the cluster and its plugin, or why there is none.
+// draftCluster names the cluster and its plugin, or says why there is none.
 func (s source) draftCluster() []draftCondition {
 	found := map[string]string{}
 	for r := range s.p.Results() {

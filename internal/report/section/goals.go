@@ -13,8 +13,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// goalSection has what searches found for each of several goals on loss, of which tables of probes have the first alone. The
-// section in the drafts' terms has it too.
+// goalSection shows what searches found for each of several goals on loss: tables of probes show only the first goal. The section
+// in the drafts' terms shows it, too.
 func goalSection(s source) []doc.Section {
 	x, ok := Goals([]*account.Account{s.Account}, s.Words)
 	if !ok || strings.HasPrefix(s.Name, draftStudies) {
@@ -52,7 +52,7 @@ func searches(runs []*account.Account, w account.Words) (out []searched) {
 	return out
 }
 
-// draftSearch also has the searches with one bound on loss.
+// draftSearch adds the searches with one bound on loss.
 func (s source) draftSearch() doc.Section {
 	rows := searches([]*account.Account{s.Account}, s.Words)
 	goals := analysis.Goals([]*analysis.Run{s.p})

@@ -9,8 +9,8 @@ import (
 // mostNamedCells is how many cells a sentence names.
 const mostNamedCells = 3
 
-// held says what holds in all lanes: of how many ratios the whole interval lies on the same side of 1 in each of them. It is "" where
-// no ratio has an interval in all lanes. That sizes agree is another question, which intervals of one run a lane cannot answer.
+// held says how many ratios lie on the same side of 1 in all lanes, with their whole intervals. It is "" if no ratio has an
+// interval in every lane. Whether the sizes agree is another question: the interval of one run a lane cannot answer it.
 func (t combined) held() string {
 	n, same := 0, 0
 	var opposite, open []string

@@ -93,8 +93,8 @@ func (k kubectl) here(namespace string) error {
 	return nil
 }
 
-// nonsense is the error of a call that succeeded and whose output is no answer: why, what it was, and what to do. To ask
-// again is in vain. It is nil without a reason.
+// nonsense is the error of a call that succeeded and whose output is not an answer: why, what it printed, and what to do.
+// Asking again would not help. It is nil if why is nil.
 func (k kubectl) nonsense(why error, b []byte, args []string) error {
 	if why == nil {
 		return nil
@@ -104,7 +104,7 @@ func (k kubectl) nonsense(why error, b []byte, args []string) error {
 		printed = fmt.Sprintf("it begins with %.*q", maxQuoted, b)
 	}
 	fix := "see what answers: " + k.typed(args...)
-	if args[0] == "create" { // which read objects
+	if args[0] == "create" { // it read objects, which a user would have to type
 		fix = "see what answers: " + k.typed("version")
 	}
 	return never{advise(fix, "kubectl %s printed %s; %s", called(args), oneLine(why.Error()), printed)}
