@@ -119,8 +119,32 @@ func (s source) draftMachines() (out []draftCondition) {
 	}
 	return append(out, draftCondition{say("distribution"), say("documented"), prose.List(systems)}, draftCondition{say("system tunables"), say("documented"), tunables},
 		draftCondition{"MTU", say("documented"), s.draftMTU()}, draftCondition{say("network interface type"), say("documented"), nic},
-		draftCondition{say("CPU pinning"), say("consistent"), say("none; trials record on which CPUs they could run")},
+		draftCondition{say("CPU pinning"), say("consistent"), s.draftPinning()},
 		draftCondition{say("power saving"), say("disabled"), governorsOf(governors)})
+}
+
+// draftPinning says whether client and server had CPUs of their own, by what the trials recorded.
+func (s source) draftPinning() string {
+	apart, together := false, false
+	for _, r := range s.p.Rows() {
+		for _, o := range r.Evidence() {
+			a, b := o.Evidence.Sender, o.Evidence.Receiver
+			if len(a.CPUs) == 0 || len(b.CPUs) == 0 {
+				continue
+			}
+			shared := a.Host != b.Host || slices.ContainsFunc(a.CPUs, func(c int) bool { return slices.Contains(b.CPUs, c) })
+			apart, together = apart || !shared, together || shared
+		}
+	}
+	switch {
+	case apart && together:
+		return say("in some trials, client and server each have CPUs of their own")
+	case apart:
+		return say("client and server each have CPUs of their own")
+	case together:
+		return say("none: the ends can use all CPUs that their programs may use")
+	}
+	return ""
 }
 
 func governorsOf(all []string) string {

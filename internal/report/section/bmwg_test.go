@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/reporttest"
 	"github.com/weir-bench/weir/internal/study"
@@ -41,6 +42,21 @@ func TestDrafts(t *testing.T) {
 	r.Name = draftStudies + "mine"
 	if !shown(Report(reporttest.Again(r))) {
 		t.Error("a study in the drafts' terms does not show it")
+	}
+}
+
+// Whether the ends had CPUs of their own is what the trials recorded.
+func TestDraftPinning(t *testing.T) {
+	for want, cpus := range map[string][2][]int{"client and server each have CPUs of their own": {{0}, {1}}, "none: the ends can use": {{0, 1}, {1}}} {
+		r := reporttest.Run(t)
+		r.Evidence = map[string]*evidence.Trial{}
+		for _, x := range r.Results {
+			r.Evidence[x.Trial] = &evidence.Trial{Sender: evidence.End{Host: "x", CPUs: cpus[0]}, Receiver: evidence.End{Host: "x", CPUs: cpus[1]}}
+		}
+		d := Report(reporttest.Again(r))
+		if !d.Only("bmwg") || !strings.Contains(reporttest.Text(t, d), want) {
+			t.Errorf("%v: no %q", cpus, want)
+		}
 	}
 }
 
