@@ -52,8 +52,8 @@ var scenes = slices.Concat([]scene{
 	ofRun("in-cluster", "cluster", 1, 15*time.Second, "pod", 5, nil, "--kube", "--in-cluster", "--image", os.Getenv("WEIR_IMAGE")),
 }, onOwnHost())
 
-// alone is the stage on which all that changes on the machine is a run's. What has programs of others, and what loads BPF
-// programs, plays there.
+// alone is the target on which only one run at a time changes the machine. Networks that start programs of others or load BPF
+// programs play there.
 const alone = "own host"
 
 func onOwnHost() (all []scene) {

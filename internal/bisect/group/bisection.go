@@ -120,7 +120,7 @@ func (b *Bisection) Next() (Step, bool) {
 	return Step{Confirm, compare, *b.testing}, true
 }
 
-// whole reports whether the tested cause is all changes. Then there are no others to make it on top of.
+// whole reports whether the tested cause consists of all changes: none is left to combine it with.
 func (b *Bisection) whole() bool { return len(b.testing.Members) == b.n }
 
 func (b *Bisection) differs() bool { return math.Abs(pool(b.change).z()) >= differs }

@@ -94,7 +94,7 @@ func TestQUICServer(t *testing.T) {
 	}
 }
 
-// What is no request ends the connection, with words.
+// Anything but a request ends the connection with a reason.
 func TestQUICRefuses(t *testing.T) {
 	for _, b := range [][]byte{nil, ask(1)[:3], append(ask(1), 0), ask(event.MaxBody + 1), []byte("GET / HTTP/1.1\r\n\r\n")} {
 		c, _ := otherConn(t)
