@@ -57,7 +57,8 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) { testscript.Run(t, scripts(t, "testdata/*.txtar")) }
 
 // TestScriptAlone runs the scripts that need whole CPUs, or leave none to others: MPI polls, and
-// with a third program each message takes a time slice. A guest without KVM is emulated.
+// with a third program each message takes a time slice. A guest without KVM is emulated. Some judge
+// how long an event lasted.
 func TestScriptAlone(t *testing.T) {
 	p := scripts(t, "testdata/alone/*.txtar")
 	for _, file := range p.Files {
