@@ -119,7 +119,7 @@ func TestOutOfMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: run without -short")
 	}
-	const said = `meanwhile the kernel killed \d+ process(es)? of its control group for lack of memory, of which the group can have 536870912 bytes \(/sys/fs/cgroup/\S+/memory\.(limit_in_bytes|max)\): raise that`
+	const said = `meanwhile the kernel killed \d+ process(es)? of its control group for lack of memory; the group may have 536870912 bytes \(/sys/fs/cgroup/\S+/memory\.(limit_in_bytes|max)\): raise that limit`
 	for name, c := range map[string]struct {
 		victim func(*testing.T, *process) int
 		status int

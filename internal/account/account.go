@@ -76,6 +76,14 @@ func Of(c Contents) *Account {
 	return a
 }
 
+// Analyses returns the analysis of each run.
+func Analyses(runs []*Account) (out []*analysis.Run) {
+	for _, r := range runs {
+		out = append(out, r.Analysis)
+	}
+	return out
+}
+
 func (a *Account) judge() judgement {
 	j := judgement{findings: finding.Check(a.Analysis), models: costmodel.Fit(a.Analysis), bounds: costmodel.WhatIf(a.Analysis), hooks: costmodel.Hooks(a.Analysis),
 		applied: costmodel.Predict(a.Analysis, a.Words)}

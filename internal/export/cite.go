@@ -150,11 +150,7 @@ func distributions(runs []*account.Account) (out []number) {
 
 // goals returns what searches found for each goal on loss: the goal is in the name as a factor is.
 func goals(runs []*account.Account) (out []number) {
-	var all []*analysis.Run
-	for _, r := range runs {
-		all = append(all, r.Analysis)
-	}
-	for _, g := range analysis.Goals(all) {
+	for _, g := range analysis.Goals(account.Analyses(runs)) {
 		factors := with(g.Config, map[string]string{"goal": g.Loss})
 		for _, found := range []struct {
 			metric record.Quantity

@@ -53,11 +53,7 @@ func numbers(runs []*account.Account) (out []number) {
 		}
 		return out
 	}
-	var all []*analysis.Run
-	for _, r := range runs {
-		all = append(all, r.Analysis)
-	}
-	p := analysis.Pool(all, 0)
+	p := analysis.Pool(account.Analyses(runs), 0)
 	for _, c := range p.Cells {
 		add(c.Cell, c.Config, c.Metric, c.Unit, "", c.Value.Interval)
 		add(c.Cell, c.Config, c.Metric, c.Unit, divided(c.Network, p.Baseline), c.Ratio.Interval)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/weir-bench/weir"
 	"github.com/weir-bench/weir/internal/account"
-	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/artifact"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/export"
@@ -179,11 +178,11 @@ func tested(r export.PackedResults, all []export.PackedResults) (ids []string, _
 	if err != nil || r.Runs[0].Unpaired || r.Runs[0].Target.Exists() {
 		return nil, err
 	}
-	for _, o := range claim.JudgeRuns(shipped, r.Runs[0].Spec, analyses(r.Runs)) {
+	for _, o := range claim.JudgeRuns(shipped, r.Runs[0].Spec, account.Analyses(r.Runs)) {
 		at := slices.IndexFunc(all, func(x export.PackedResults) bool { return path.Base(x.Dir) == o.Claim.Study.Name })
 		if at < 0 {
 			at = slices.IndexFunc(all, func(x export.PackedResults) bool {
-				return !x.Runs[0].Unpaired && !x.Runs[0].Target.Exists() && len(claim.JudgeRuns([]claim.Claim{o.Claim}, x.Runs[0].Spec, analyses(x.Runs))) > 0
+				return !x.Runs[0].Unpaired && !x.Runs[0].Target.Exists() && len(claim.JudgeRuns([]claim.Claim{o.Claim}, x.Runs[0].Spec, account.Analyses(x.Runs))) > 0
 			})
 		}
 		if all[at].Dir == r.Dir {
@@ -191,13 +190,6 @@ func tested(r export.PackedResults, all []export.PackedResults) (ids []string, _
 		}
 	}
 	return ids, nil
-}
-
-func analyses(runs []*account.Account) (out []*analysis.Run) {
-	for _, r := range runs {
-		out = append(out, r.Analysis)
-	}
-	return out
 }
 
 // directions returns what runs claim, checked as a reader checks it. Imported results make no claim that can be

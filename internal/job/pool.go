@@ -64,15 +64,14 @@ func poolSeries(dir string, runs []string, keep bool) (*doc.Document, error) {
 // others.
 func Pool(dirs []string, keep bool) (*doc.Document, error) {
 	var runs []*account.Account
-	var as []*analysis.Run
 	for _, dir := range dirs {
 		rep, err := Load(dir, keep)
 		if err != nil {
 			return nil, err
 		}
-		runs, as = append(runs, rep), append(as, rep.Analysis)
+		runs = append(runs, rep)
 	}
-	p := analysis.Pool(as, 0)
+	p := analysis.Pool(account.Analyses(runs), 0)
 	if len(runs) > 1 && !slices.ContainsFunc(p.Cells, func(c analysis.PooledCell) bool { return c.Counted() > 1 }) {
 		return nil, failure.Usage.Errorf("%w: %s; pool runs of one study", errNoPool, measures(runs))
 	}

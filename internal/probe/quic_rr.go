@@ -15,7 +15,7 @@ type QUICRR struct {
 	Rate     int    `yaml:"rate"`     // requests/s on a schedule; default none: each follows the answer before
 }
 
-// quicRoom is what a packet of QUIC has beside the bytes of a response, at most: its own headers, those of the stream, and the tag.
+// quicRoom is what a packet of QUIC has at most besides the bytes of a response: its own headers, those of the stream, and the tag.
 const quicRoom = 50
 
 func (p QUICRR) Info() Info {

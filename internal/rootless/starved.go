@@ -81,7 +81,7 @@ func starving(n int) string {
 		processes = fmt.Sprintf("%d processes", n)
 	}
 	if most, file := limitOfMemory(); file != "" {
-		return fmt.Sprintf("meanwhile the kernel killed %s of its control group for lack of memory, of which the group can have %d bytes (%s): raise that, or make the study smaller", processes, most, file)
+		return fmt.Sprintf("meanwhile the kernel killed %s of its control group for lack of memory; the group may have %d bytes (%s): raise that limit, or make the study smaller", processes, most, file)
 	}
 	return fmt.Sprintf("meanwhile the kernel killed %s for lack of memory, of which this machine has no more", processes)
 }

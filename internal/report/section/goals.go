@@ -42,11 +42,7 @@ type searched struct {
 }
 
 func searches(runs []*account.Account, w account.Words) (out []searched) {
-	var all []*analysis.Run
-	for _, r := range runs {
-		all = append(all, r.Analysis)
-	}
-	for _, g := range analysis.Goals(all) {
+	for _, g := range analysis.Goals(account.Analyses(runs)) {
 		out = append(out, searched{g.Network, prose.Comma(w.Short(g.Probe), prose.Levels(g.Levels)), g.Loss, g.Throughput, g.Lower, g.Upper, g.Found, g.Of})
 	}
 	return out

@@ -39,7 +39,7 @@ func Entry(runs []*account.Account) (x Indexed) {
 	x.runs, x.study, x.question = len(runs), r.Name, section.Question(r)
 	x.begin, _ = r.Times()
 	_, x.machine = machineOf(r)
-	p := analysis.Pool(analyses(runs), 0)
+	p := analysis.Pool(account.Analyses(runs), 0)
 	x.answer = section.Answers(r)
 	if len(runs) > 1 {
 		x.answer = Pooled(runs, p).Answer
@@ -122,13 +122,6 @@ func indexTable(id string, all []Indexed, broken bool) doc.Table {
 	t := doc.Tabulate(id, cs...)
 	t.Prose = true
 	return t
-}
-
-func analyses(runs []*account.Account) (out []*analysis.Run) {
-	for _, r := range runs {
-		out = append(out, r.Analysis)
-	}
-	return out
 }
 
 // printable replaces control characters, which names of directories can have.

@@ -102,7 +102,7 @@ func inTime(directories [][]*account.Account) (t combined, of []int) {
 		t.facts = append(t.facts, x.run.Conditions())
 		maps.Copy(words, x.run.Words)
 	}
-	t.several = several{runs: runs, names: runNames(runs), p: analysis.Pool(analyses(runs), 0), words: words}
+	t.several = several{runs: runs, names: runNames(runs), p: analysis.Pool(account.Analyses(runs), 0), words: words}
 	return t, of
 }
 

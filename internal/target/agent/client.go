@@ -126,8 +126,8 @@ func (c *client) ask(ctx context.Context, m message) (answer, error) {
 }
 
 // Exec runs a program in dir ("" is "/") to its end and returns its status. When ctx ends, the
-// program gets the signal that rootless.Ending returns, and SIGKILL after patience. A program that was killed for lack of
-// memory is an error.
+// program gets the signal that rootless.Ending returns, and SIGKILL after patience. An end of which the agent knows more
+// than the status is an error.
 func (c *client) Exec(ctx context.Context, p target.Cmd, dir string, patience time.Duration) (syscall.WaitStatus, error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, err
@@ -165,7 +165,7 @@ func (c *client) Exec(ctx context.Context, p target.Cmd, dir string, patience ti
 			case m.Failed != "":
 				return 0, failure(m)
 			case m.Exit != nil && m.Why != "":
-				return *m.Exit, starvedBy(m)
+				return *m.Exit, explainedBy(m)
 			case m.Exit != nil:
 				return *m.Exit, nil
 			case m.Reading != nil && p.Mark != nil:

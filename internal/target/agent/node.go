@@ -168,15 +168,15 @@ func (e ended) Error() string {
 func (e ended) ExitCode() int { return syscall.WaitStatus(e).ExitStatus() }
 func (e ended) Sys() any      { return syscall.WaitStatus(e) }
 
-// starved is the status of a program that SIGKILL ended while memory was short.
-type starved struct {
+// explained is the status of a program with what else the agent knows of its end.
+type explained struct {
 	ended
 	why string
 }
 
-func (s starved) Error() string { return s.ended.Error() + ": " + s.why }
+func (e explained) Error() string { return e.ended.Error() + ": " + e.why }
 
-func starvedBy(m message) error { return starved{ended(*m.Exit), m.Why} }
+func explainedBy(m message) error { return explained{ended(*m.Exit), m.Why} }
 
 // NewSite returns a site of agents' nodes. Steps and states go to their node's agent, and Verify
 // also returns an error for each lost connection: to the nodes of the states, or without states to any.
