@@ -70,7 +70,8 @@ func (g memoryGroup) start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// exhaust fills the group until the kernel kills a process of it: the victim, which is worth the least.
+// exhaust fills the group until the kernel kills a process of it: the victim, which is worth the least. Next is what fills it:
+// an engine that starts again may need what the victim left before the filling ends.
 func (g memoryGroup) exhaust(t *testing.T, victim int) {
 	t.Helper()
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", victim), []byte("1000"), 0); err != nil {
@@ -85,7 +86,7 @@ func (g memoryGroup) exhaust(t *testing.T, victim int) {
 		t.Fatal(err)
 	}
 	// Nobody can drop what is in a tmpfs; it goes with its mount namespace.
-	const fill = `mount -t tmpfs -o size=1g fill /mnt && echo $$ >"$1/cgroup.procs" || exit 1
+	const fill = `mount -t tmpfs -o size=1g fill /mnt && echo 999 >/proc/self/oom_score_adj && echo $$ >"$1/cgroup.procs" || exit 1
 add() { dd if=/dev/zero of="$3" bs="$4" count="$5" oflag=append conv=notrunc 2>/dev/null; }
 add "$1" "$2" "$3" 1M "$4"
 tries=4000
@@ -93,8 +94,9 @@ until grep -q '^oom_kill [1-9]' "$1/$2"; do
 	tries=$((tries - 1)); [ $tries -gt 0 ] || exit 2
 	add "$1" "$2" "$3" 64k 4 || exit 3
 done`
-	if out, err := exec.Command("unshare", "--mount", "sh", "-c", fill, "sh", g.dir, g.kills, "/mnt/fill", strconv.Itoa(max(0, (memoryBytes-used)>>20-64))).CombinedOutput(); err != nil {
-		t.Fatalf("fill the group: %v\n%s", err, out)
+	out, err := exec.Command("unshare", "--mount", "sh", "-c", fill, "sh", g.dir, g.kills, "/mnt/fill", strconv.Itoa(max(0, (memoryBytes-used)>>20-64))).CombinedOutput()
+	if kills, _ := os.ReadFile(filepath.Join(g.dir, g.kills)); !regexp.MustCompile(`(?m)^oom_kill [1-9]`).Match(kills) {
+		t.Fatalf("fill the group: %v: no process was killed: %s\n%s", err, kills, out)
 	}
 }
 

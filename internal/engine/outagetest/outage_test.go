@@ -81,63 +81,78 @@ func TestPlantedOutages(t *testing.T) {
 		t.Skip("slow: run without -short")
 	}
 	for _, p := range plants() {
-		t.Run(p.name, func(t *testing.T) {
-			fail := nstest.Judge(t)
-			l := newLab(t)
-			of := map[string]*process{"server": l.start(t, server, "serve", serving, "--open", "--json"), "client": l.start(t, client, "agent")}
-			of["server"].next(t)
-			of["relay"] = l.start(t, router, "relay", relayed, serving)
-			of["relay"].next(t)
-			var done []planted
-			r := run[event.Outages](t, of["client"], func() {
-				for _, d := range lengths {
-					pause(between)
-					x := planted{cut: now()}
-					p.cut(t, l, of)
-					x.wasCut = now()
-					pause(d)
-					x.repair = now()
-					p.restore(t, l, of)
-					x.repaired = now()
-					done = append(done, x)
-				}
-			}, "udp-outage", p.through, "--duration", "1.6s", "--warmup", "100ms")
-			must(t, r.Check())
-			if p.name == "relay" {
-				must(t, of["relay"].Process.Kill())
-				for of["relay"].lines.Scan() {
-					var from, to int64
-					if _, err := fmt.Sscan(of["relay"].lines.Text(), &from, &to); err != nil {
-						t.Fatal(err)
-					}
-					for i := range done {
-						if x := &done[i]; from < x.repair && to > x.repair {
-							x.repaired = max(x.repaired, to)
-						}
-					}
-				}
-			}
-			var wrong []string
-			for name, way := range map[string]struct {
-				gaps event.Gaps
-				want bool
-			}{"round trip": {r.RoundTrip, p.round}, "there": {r.There, p.there}, "back": {r.Back, p.back}} {
-				want := done
-				if !way.want {
-					want = nil
-				}
-				for _, w := range compare(t, p.name+" "+name, way.gaps, want, r.ClientPause) {
-					wrong = append(wrong, name+": "+w)
-				}
-				if extra := way.gaps.Count - int64(len(want)); extra > 0 && p.name != "relay" { // a program that waits for a CPU is part of that path
-					wrong = append(wrong, fmt.Sprintf("%s: %d outages of %d: %+v", name, way.gaps.Count, len(want), way.gaps.List))
-				}
-			}
-			if len(wrong) > 0 {
-				fail("%s", strings.Join(wrong, "; "))
-			}
-		})
+		t.Run(p.name, func(t *testing.T) { judged(t, func() []string { return missed(t, p) }) })
 	}
+}
+
+// judged fails if what is measured is wrong in each of three rounds: a machine that stands still for a moment makes an outage
+// of its own.
+func judged(t *testing.T, measure func() (wrong []string)) {
+	t.Helper()
+	fail := nstest.Judge(t)
+	var wrong []string
+	for range 3 {
+		if wrong = measure(); len(wrong) == 0 {
+			return
+		}
+		t.Log(strings.Join(wrong, "; "))
+	}
+	fail("%s", strings.Join(wrong, "; "))
+}
+
+// missed plants outages of all lengths, and returns what the engine got wrong.
+func missed(t *testing.T, p plant) (wrong []string) {
+	t.Helper()
+	l := newLab(t)
+	of := map[string]*process{"server": l.start(t, server, "serve", serving, "--open", "--json"), "client": l.start(t, client, "agent")}
+	of["server"].next(t)
+	of["relay"] = l.start(t, router, "relay", relayed, serving)
+	of["relay"].next(t)
+	var done []planted
+	r := run[event.Outages](t, of["client"], func() {
+		for _, d := range lengths {
+			pause(between)
+			x := planted{cut: now()}
+			p.cut(t, l, of)
+			x.wasCut = now()
+			pause(d)
+			x.repair = now()
+			p.restore(t, l, of)
+			x.repaired = now()
+			done = append(done, x)
+		}
+	}, "udp-outage", p.through, "--duration", "1.6s", "--warmup", "100ms")
+	must(t, r.Check())
+	if p.name == "relay" {
+		must(t, of["relay"].Process.Kill())
+		for of["relay"].lines.Scan() {
+			var from, to int64
+			if _, err := fmt.Sscan(of["relay"].lines.Text(), &from, &to); err != nil {
+				t.Fatal(err)
+			}
+			for i := range done {
+				if x := &done[i]; from < x.repair && to > x.repair {
+					x.repaired = max(x.repaired, to)
+				}
+			}
+		}
+	}
+	for name, way := range map[string]struct {
+		gaps event.Gaps
+		want bool
+	}{"round trip": {r.RoundTrip, p.round}, "there": {r.There, p.there}, "back": {r.Back, p.back}} {
+		want := done
+		if !way.want {
+			want = nil
+		}
+		for _, w := range compare(t, p.name+" "+name, way.gaps, want, r.ClientPause) {
+			wrong = append(wrong, name+": "+w)
+		}
+		if extra := way.gaps.Count - int64(len(want)); extra > 0 && p.name != "relay" { // a program that waits for a CPU is part of that path
+			wrong = append(wrong, fmt.Sprintf("%s: %d outages of %d: %+v", name, way.gaps.Count, len(want), way.gaps.List))
+		}
+	}
+	return wrong
 }
 
 // pause is the length of what a test plants, not a wait for something.
@@ -205,20 +220,22 @@ func TestTCPOutages(t *testing.T) {
 	}
 	for _, p := range plants()[1:3] {
 		t.Run(p.name, func(t *testing.T) {
-			fail := nstest.Judge(t)
-			r, x := interrupted[event.TCPOutages](t, p, "tcp-outage", serving, "--duration", "1s", "--warmup", "100ms", "--cc", "reno")
-			must(t, r.Check())
-			near := 3*int64(time.Millisecond) + paused(r.Outages) // the limit at this rate
-			if g := longerThan(paused(r.Outages), r.RoundTrip); len(g) != 1 || g[0].Begin < x.cut-near || g[0].Begin > x.wasCut+near || g[0].End < x.repair-near || g[0].After || r.Lost.Sum() > 0 || r.Broken != nil {
-				fail("%+v, want one outage from %d on until %d or later", r.RoundTrip, x.cut, x.repair)
-			}
-			sent := r.Timers
-			if p.name == "back" {
-				sent = r.ServerTimers
-			}
-			if r.Timers != nil && (sent == nil || sent.Timeouts < 1) {
-				fail("client %+v, server %+v, want a retransmission timeout", r.Timers, r.ServerTimers)
-			}
+			judged(t, func() (wrong []string) {
+				r, x := interrupted[event.TCPOutages](t, p, "tcp-outage", serving, "--duration", "1s", "--warmup", "100ms", "--cc", "reno")
+				must(t, r.Check())
+				near := 3*int64(time.Millisecond) + paused(r.Outages) // the limit at this rate
+				if g := longerThan(paused(r.Outages), r.RoundTrip); len(g) != 1 || g[0].Begin < x.cut-near || g[0].Begin > x.wasCut+near || g[0].End < x.repair-near || g[0].After || r.Lost.Sum() > 0 || r.Broken != nil {
+					wrong = append(wrong, fmt.Sprintf("%+v, want one outage from %d on until %d or later", r.RoundTrip, x.cut, x.repair))
+				}
+				sent := r.Timers
+				if p.name == "back" {
+					sent = r.ServerTimers
+				}
+				if r.Timers != nil && (sent == nil || sent.Timeouts < 1) {
+					wrong = append(wrong, fmt.Sprintf("client %+v, server %+v, want a retransmission timeout", r.Timers, r.ServerTimers))
+				}
+				return wrong
+			})
 		})
 	}
 	t.Run("reset", func(t *testing.T) {
@@ -244,16 +261,18 @@ func TestConnectOutages(t *testing.T) {
 	}
 	for _, p := range plants()[1:3] {
 		t.Run(p.name, func(t *testing.T) {
-			fail := nstest.Judge(t)
-			r, x := interrupted[event.ConnectOutages](t, p, "connect-outage", serving, "--duration", "1.5s", "--warmup", "100ms")
-			must(t, r.Check())
-			near := 6*int64(time.Millisecond) + paused(r.Outages) // the limit at this rate
-			if g := longerThan(paused(r.Outages), r.RoundTrip); len(g) != 1 || g[0].Begin < x.cut-near || g[0].Begin > x.wasCut+near || g[0].End < x.repair-near || g[0].End > x.repaired+near {
-				fail("%+v, want one outage from %d to %d", r.RoundTrip, x.cut, x.repair)
-			}
-			if r.Slow < 20 || r.Lost.Sum() > 0 || len(r.Errors) > 0 {
-				fail("%d slow, %d lost, failed: %v; want some 50 slow", r.Slow, r.Lost.Sum(), r.Errors)
-			}
+			judged(t, func() (wrong []string) {
+				r, x := interrupted[event.ConnectOutages](t, p, "connect-outage", serving, "--duration", "1.5s", "--warmup", "100ms")
+				must(t, r.Check())
+				near := 6*int64(time.Millisecond) + paused(r.Outages) // the limit at this rate
+				if g := longerThan(paused(r.Outages), r.RoundTrip); len(g) != 1 || g[0].Begin < x.cut-near || g[0].Begin > x.wasCut+near || g[0].End < x.repair-near || g[0].End > x.repaired+near {
+					wrong = append(wrong, fmt.Sprintf("%+v, want one outage from %d to %d", r.RoundTrip, x.cut, x.repair))
+				}
+				if r.Slow < 20 || r.Lost.Sum() > 0 || len(r.Errors) > 0 {
+					wrong = append(wrong, fmt.Sprintf("%d slow, %d lost, failed: %v; want some 50 slow", r.Slow, r.Lost.Sum(), r.Errors))
+				}
+				return wrong
+			})
 		})
 	}
 }
