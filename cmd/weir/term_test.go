@@ -111,7 +111,11 @@ func TestTerm(t *testing.T) {
 			}
 			if s.run {
 				finish(t, weir("", strings.Fields(in.Replace("run -n host -p udp-rr,iperf3-tcp --blocks 1 --duration 20ms --warmup 0s -o {tmp}/base"))...))
-				start(t, nil, long(filepath.Join(tmp, "out"))...)
+				beside := start(t, nil, long(filepath.Join(tmp, "out"))...)
+				defer func() { // before its directory goes
+					_ = beside.Process.Kill()
+					beside.status(t)
+				}()
 				eventually(t, "a trial is recorded", notEmpty(filepath.Join(tmp, "out", "results.jsonl")))
 			}
 			if s.make != "" {
