@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"slices"
 
-	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/analysis/timeline"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/packettrace"
@@ -30,7 +30,7 @@ func (c *Contents) readRaw(inside bool) {
 			b, err := raw.Read(r.Trial, store.InsideFile)
 			if err == nil && b != nil {
 				var all []sample.Series
-				if all, err = series.Parse(b); slices.ContainsFunc(all, analysis.Shaped) { // others would be held for nothing
+				if all, err = series.Parse(b); slices.ContainsFunc(all, timeline.Shaped) { // others would be held for nothing
 					c.Inside[r.Trial] = all
 				}
 			}

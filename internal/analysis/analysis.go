@@ -11,6 +11,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/weir-bench/weir/internal/analysis/standing"
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
@@ -64,7 +65,7 @@ type Run struct {
 	Contrasts []Contrasted `json:"contrasts,omitempty"`
 	Machines  []Machine    `json:"machines,omitempty"` // that a target found, in the order of hosts
 	// Standings compare machines if the run measured all pairs of three or more.
-	Standings []Standing `json:"standings,omitempty"`
+	Standings []standing.Standing `json:"standings,omitempty"`
 	// Residue lists the differences that are not factors.
 	Residue []Difference `json:"residue,omitempty"`
 	// Disturbed counts disturbed trials. All count like the others if Kept is set; otherwise only
@@ -168,3 +169,11 @@ func (r *Run) Trials() int { return len(r.trials) }
 
 // Sample returns the trials with exactly these levels (without the pair of hosts), or nil.
 func (r *Run) Sample(config map[string]string) *Sample { return r.byKey[key(config)] }
+
+// Inside returns what those trials of a row that count sampled inside their windows.
+func (r *Run) Inside(row *Row) (out []sample.Series) {
+	for _, trial := range row.counted.ok {
+		out = append(out, r.inside[trial.Trial]...)
+	}
+	return out
+}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/weir-bench/weir/internal/evidence"
 	"github.com/weir-bench/weir/internal/stat"
@@ -263,3 +264,5 @@ func (l Arrivals) steps(first, step float64, n int) []float64 {
 	}
 	return sum
 }
+
+func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }

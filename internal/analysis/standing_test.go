@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/analysis/standing"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
@@ -72,7 +73,7 @@ func (m mesh) results(seed uint64) (rs []record.Result) {
 	return rs
 }
 
-func (m mesh) standing(t *testing.T, seed uint64) Standing {
+func (m mesh) standing(t *testing.T, seed uint64) standing.Standing {
 	t.Helper()
 	var machines []Machine
 	for i, z := range m.zones {
@@ -85,7 +86,7 @@ func (m mesh) standing(t *testing.T, seed uint64) Standing {
 	return all[0]
 }
 
-func slowOnes(s Standing) (hosts []string) {
+func slowOnes(s standing.Standing) (hosts []string) {
 	for _, h := range s.Hosts {
 		if h.Slow {
 			hosts = append(hosts, h.Host)
@@ -214,7 +215,7 @@ func TestFalseAlarms(t *testing.T) {
 				if len(slowOnes(s)) > 0 {
 					alarms++
 				}
-				if m.paths == 0 && m.machines == 0 && slices.ContainsFunc(s.Hosts, func(h HostStanding) bool {
+				if m.paths == 0 && m.machines == 0 && slices.ContainsFunc(s.Hosts, func(h standing.HostStanding) bool {
 					return slices.ContainsFunc([]stat.Interval{h.Ratio, h.Sender, h.Receiver}, func(i stat.Interval) bool { return i.Bounded() && !i.Contains(1) })
 				}) {
 					misses++

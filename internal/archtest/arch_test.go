@@ -25,10 +25,10 @@ var layers = [][]string{
 	{"internal/lang", "internal/lang/langtest"},
 	// Data and packages that stand alone.
 	{"github.com/weir-bench/weir", "claims", "figures", "schema", "internal/failure", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
-	{"internal/facts", "internal/evidence", "internal/prose", "internal/artifact"},
+	{"internal/analysis/standing", "internal/facts", "internal/evidence", "internal/prose", "internal/artifact"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/bisect", "internal/bisect/group", "internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/kubeapi", "internal/distance", "internal/redirect", "internal/hostns"},
-	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally", "internal/engine/web"},
+	{"internal/analysis/timeline", "internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally", "internal/engine/web"},
 	// The seam that all targets share.
 	{"internal/target"},
 	{"internal/target/local", "internal/target/targettest"},
@@ -50,6 +50,7 @@ var layers = [][]string{
 	{"internal/place"},
 	// What commands do, and the command line.
 	{"internal/job"},
+	{"internal/job/bisection", "internal/cli/progress"},
 	{"internal/cli"},
 	{"cmd/weir", "bench", "packaging"},
 }
@@ -75,10 +76,10 @@ var only = map[string][]string{
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	// Experiments and trials know a target only by the seam.
 	module + "internal/target/lab":    {"internal/place", "internal/job", "internal/cli", "internal/labtest", "bench"},
-	module + "internal/target/vm":     {"internal/target/lab", "internal/job", "internal/cli"},
+	module + "internal/target/vm":     {"internal/target/lab", "internal/job", "internal/job/bisection", "internal/cli"},
 	module + "internal/target/agent":  {"internal/target/lab", "internal/target/vm", "internal/target/remote", "internal/target/ssh", "internal/target/kube"},
 	module + "internal/target/remote": {"internal/target/ssh", "internal/target/kube", "internal/place", "internal/job", "internal/cli"},
-	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/place", "internal/job"},
+	module + "internal/target/local":  {"internal/target/lab", "internal/target/agent", "internal/place", "internal/job", "internal/job/bisection"},
 	"github.com/creack/pty":           {"internal/terminal"},
 }
 

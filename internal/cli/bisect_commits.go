@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/bisect"
-	"github.com/weir-bench/weir/internal/job"
+	"github.com/weir-bench/weir/internal/job/bisection"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/plan"
@@ -25,7 +25,7 @@ type bisectFlags struct {
 	study         studyFlags
 	of, certainty string
 	least         string
-	o             job.BisectOptions
+	o             bisection.Options
 	json          bool
 }
 
@@ -33,7 +33,7 @@ type bisectFlags struct {
 var bisectStudyFlags = []string{"networks", "probes", "fast", "blocks", "duration", "warmup", "hosts", "pods", "mtu", "link", "delay", "nic", "keep-disturbed"}
 
 func bisectCommits(version string) *cobra.Command {
-	f := &bisectFlags{o: job.BisectOptions{Repo: "."}}
+	f := &bisectFlags{o: bisection.Options{Repo: "."}}
 	c := &cobra.Command{
 		Use:   "commits GOOD BAD [flags] -- BUILD COMMAND",
 		Short: "Find the commit that changed what a program costs",
@@ -90,14 +90,14 @@ func (f *bisectFlags) run(c *cobra.Command, as []string, version string) error {
 
 // search searches for what the options say, and prints the outcome.
 func (f *bisectFlags) search(c *cobra.Command) error {
-	out, page, err := job.Bisect(c.Context(), f.o)
+	out, page, err := bisection.Run(c.Context(), f.o)
 	if err != nil {
 		return err
 	}
 	if f.json {
 		return printJSON(os.Stdout, out)
 	}
-	if err := render.Text(os.Stdout, spoken(job.BisectPage(filepath.Dir(page), &out)), width()); err != nil {
+	if err := render.Text(os.Stdout, spoken(bisection.Page(filepath.Dir(page), &out)), width()); err != nil {
 		return err
 	}
 	if here, err := os.Getwd(); err == nil {
@@ -164,7 +164,7 @@ func (f *bisectFlags) measured(c *cobra.Command) (err error) {
 	if f.study.target.inKube {
 		one.Target = study.Target{} // which is what differs
 	}
-	if err := job.OneCell(one); err != nil {
+	if err := bisection.OneCell(one); err != nil {
 		return err
 	}
 	return place.Check(f.o.Study)

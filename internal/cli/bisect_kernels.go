@@ -8,7 +8,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/failure"
-	"github.com/weir-bench/weir/internal/job"
+	"github.com/weir-bench/weir/internal/job/bisection"
 	"github.com/weir-bench/weir/internal/target/vm"
 )
 
@@ -70,7 +70,7 @@ func (f *bisectFlags) kernels(c *cobra.Command, as []string, machine vmFlags, pa
 	if err != nil {
 		return err
 	}
-	all, err := job.Kernels(as)
+	all, err := bisection.Kernels(as)
 	if err != nil {
 		return err
 	}

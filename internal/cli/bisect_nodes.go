@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/job"
+	"github.com/weir-bench/weir/internal/job/bisection"
 )
 
 // bisectNodesFlags are the flags of weir run --kube that a comparison of nodes takes.
@@ -71,6 +71,6 @@ func (f *bisectFlags) nodes(c *cobra.Command, as []string, pairs int) error {
 		f.o.Study.Blocks = blocksOfRuns
 	}
 	var err error
-	f.o.Nodes, err = job.NodeGroups(c.Context(), *f.o.Study.Target.Kube, [2]string(as), pairs)
+	f.o.Nodes, err = bisection.NodeGroups(c.Context(), *f.o.Study.Target.Kube, [2]string(as), pairs)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/job"
+	"github.com/weir-bench/weir/internal/job/bisection"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/plan"
@@ -21,7 +22,7 @@ import (
 
 // settingsFlags name the two sides of a bisection of settings, and say how to bisect.
 type settingsFlags struct {
-	o              job.SettingsOptions
+	o              bisection.SettingsOptions
 	defaults, json bool
 	list           bool
 }
@@ -137,9 +138,9 @@ func (f *settingsFlags) again(c *cobra.Command, as []string) string {
 }
 
 func (f *settingsFlags) bisect(ctx context.Context) error {
-	compare := job.PlanSettings
+	compare := bisection.PlanSettings
 	if f.defaults {
-		compare = job.PlanDefaults
+		compare = bisection.PlanDefaults
 	}
 	b, err := compare(f.o)
 	if err != nil {
@@ -158,7 +159,7 @@ func (f *settingsFlags) bisect(ctx context.Context) error {
 	})
 }
 
-func (f *settingsFlags) print(b *job.SettingsBisection) error {
+func (f *settingsFlags) print(b *bisection.Settings) error {
 	if f.json {
 		return printJSON(os.Stdout, b.Result)
 	}

@@ -152,8 +152,8 @@ func printRefused(x job.Imported) (lines int) {
 		if r.Files == 1 {
 			line = lang.T("1 file: %s", imported.Clean(r.Reason.Error()))
 		}
-		say(fit(said(line), width()))
-		say(fit("    "+said(lang.T("such as %s", imported.Shown(r.Path))), width()))
+		say(lang.Fit(said(line), width()))
+		say(lang.Fit("    "+said(lang.T("such as %s", imported.Shown(r.Path))), width()))
 	}
 	left := 0
 	for _, r := range reasons[min(len(reasons), mostReasons):] {
@@ -161,7 +161,7 @@ func printRefused(x job.Imported) (lines int) {
 	}
 	switch {
 	case left > 0 && x.Imported > 0:
-		say(fit(said(lang.T("%d files: other reasons; %s has all", left, imported.Shown(x.Dir)+"/imported.json")), width()))
+		say(lang.Fit(said(lang.T("%d files: other reasons; %s has all", left, imported.Shown(x.Dir)+"/imported.json")), width()))
 	case left > 0:
 		say(said(lang.T("%d files: other reasons", left)))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/cli/progress"
 	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
@@ -59,7 +60,7 @@ var tell lang.Teller = console{}
 
 // caller is the user of this process.
 func caller(version string) job.Caller {
-	return job.Caller{Version: version, Lang: language, Tell: tell, Show: onStderr}
+	return job.Caller{Version: version, Lang: language, Tell: tell, Show: func(s job.Shown) job.Progress { return progress.New(os.Stderr, language, s) }}
 }
 
 // printColumns prints rows in columns, in the language of this process.

@@ -50,24 +50,3 @@ func TestColumnsAlignInChinese(t *testing.T) {
 		t.Errorf("the last column begins at %v:\n%s", at, b.String())
 	}
 }
-
-func TestProgressInChinese(t *testing.T) {
-	inChinese(t)
-	var b bytes.Buffer
-	p := progress{out: &b, name: lang.T("run %d of %d", 2, 5)}
-	p.line(3, 7, 12, 90e9)
-	if got, want := b.String(), "第 2 次运行（共 5 次），区组 3：已完成 7/12 个试次，剩余 1m30s\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	for in, want := range map[string]string{
-		"block 3: tcp-stream over bridge":                        "区组 3：tcp-stream，网络 bridge",
-		"block 9 (repeats block 2): udp-rr over host, pod1-pod2": "区组 9（重测区组 2）：udp-rr，网络 host, pod1-pod2",
-	} {
-		if got := said(lang.Stored(in)); got != want {
-			t.Errorf("%q is %q, want %q", in, got, want)
-		}
-	}
-	if got := fit("区组 3", 3); got != "区" { // a character that would be cut in half is left out
-		t.Errorf("fit = %q", got)
-	}
-}

@@ -3,14 +3,12 @@ package cli
 import (
 	"fmt"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/cli/progress"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/record"
 )
 
 func watchCommand() *cobra.Command {
@@ -32,49 +30,14 @@ Exit status: 0 the run is complete; 3 it ended before it wrote its report.`,
 			if err != nil {
 				return err
 			}
-			w := watcher{progress: progress{out: os.Stdout, screen: newScreen(os.Stdout)}}
+			w := progress.NewWatcher(os.Stdout, language, width())
 			defer w.End()
-			report, err := job.Watch(c.Context(), dirs[0], w.show)
+			report, err := job.Watch(c.Context(), dirs[0], w.Show)
 			if err != nil {
 				return err
 			}
 			fmt.Println(said(lang.T("report: %s", report)))
 			return nil
 		},
-	}
-}
-
-// A watcher shows a run that another process writes.
-type watcher struct {
-	progress
-	run string // the directory of the run that it has shown
-}
-
-// show shows a look, and leaves the ratios of the last one on the screen.
-func (w *watcher) show(l job.Look) {
-	if l.Run != w.run {
-		w.run, w.name, w.block = l.Run, l.Name, 0
-	}
-	if l.Last { // compute the ratios at any cost
-		w.ratios.next = time.Time{}
-	}
-	if l.Fresh {
-		w.ratios.study = l.Study
-		w.ratios.update(func() ([]record.Result, error) { return l.Results, nil })
-	}
-	w.text = l.Text
-	switch {
-	case w.screen != nil:
-		w.draw(l.Done, l.Total, l.Left)
-	case l.Done > 0:
-		w.line(l.Results[len(l.Results)-1].Block, l.Done, l.Total, l.Left)
-	}
-	if !l.Last {
-		return
-	}
-	lines := w.ratios.lines(width() - echo)
-	w.End()
-	for _, line := range lines {
-		fmt.Fprintln(w.out, strings.TrimRight(line, " "))
 	}
 }

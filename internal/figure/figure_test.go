@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/analysis/timeline"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/lang/langtest"
 	"github.com/weir-bench/weir/internal/stat"
@@ -229,7 +230,7 @@ func TestPictures(t *testing.T) {
 // Charts over time and of threads have no recorded run.
 func TestPanes(t *testing.T) {
 	over := Result{Figure: byID(t, "ovs-native-throughput")}
-	o := analysis.OverTime{CPUs: 2, Window: 10, Used: &analysis.Course{}, Throughput: &analysis.Course{}}
+	o := timeline.Timeline{CPUs: 2, Window: 10, Used: &timeline.Course{}, Throughput: &timeline.Course{}}
 	for i := range 50 {
 		o.Times = append(o.Times, 0.1+0.2*float64(i))
 		o.Used.Median = append(o.Used.Median, 1.5+0.1*math.Sin(float64(i)))

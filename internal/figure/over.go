@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/analysis/timeline"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -22,7 +23,7 @@ type Pane struct {
 	Network string             `json:"network"`
 	Probe   string             `json:"probe"`
 	Levels  map[string]string  `json:"levels,omitempty"`  // of the study's factors
-	Inside  *analysis.OverTime `json:"inside,omitempty"`  // of chart over
+	Inside  *timeline.Timeline `json:"inside,omitempty"`  // of chart over
 	Threads []Thread           `json:"threads,omitempty"` // of chart threads, the busiest first
 }
 
@@ -33,7 +34,7 @@ const (
 
 // overTime takes what trials sampled inside their windows.
 func (r *Result) overTime(run *analysis.Run) error {
-	for _, o := range run.OverTime() {
+	for _, o := range timeline.Of(run) {
 		if r.has(o.Cell) && o.Used != nil {
 			r.Panes = append(r.Panes, Pane{Network: o.Network, Probe: o.Probe, Levels: o.Levels, Inside: &o})
 		}
@@ -137,7 +138,7 @@ func (r Result) curve(p Pane) (name string, color int) {
 	}) + 1
 }
 
-func course(name string, color int, times []float64, c analysis.Course, factor float64) chart.Curve {
+func course(name string, color int, times []float64, c timeline.Course, factor float64) chart.Curve {
 	k := chart.Curve{Name: name, Color: color, Plain: true}
 	for i, t := range times {
 		k.Points = append(k.Points, chart.CurvePoint{X: t, Y: c.Median[i] * factor})

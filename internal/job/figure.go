@@ -45,7 +45,7 @@ func MeasureFigures(ctx context.Context, o FigureOptions) error {
 			return failure.Usage.Of(err)
 		}
 		one := &runner{RunOptions{Caller: o.Caller, At: place.Lab, Study: s, Dir: filepath.Join(o.Dir, name), ResumeCmd: o.ResumeCmd, VM: o.VM}}
-		if started(one.Dir) { // by a run that lacks what these figures need, or by an interrupted one
+		if Started(one.Dir) { // by a run that lacks what these figures need, or by an interrupted one
 			stored, err := StoredStudy(one.Dir)
 			if err != nil {
 				return err

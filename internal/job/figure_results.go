@@ -43,7 +43,7 @@ func NewResults(dirs []string, keep bool, tell lang.Teller) *Results {
 			if err != nil || !e.IsDir() {
 				return nil
 			}
-			if started(path) {
+			if Started(path) {
 				if s, err := StoredStudy(path); err == nil {
 					r.runs = append(r.runs, storedRun{path, s})
 				}

@@ -127,7 +127,7 @@ func attachCommand(c place.Cluster, job string) string {
 // arrived opens the results of a run that has ended with an exit status, if there are any.
 func (r *runner) arrived(status int) (*store.Dir, error) {
 	failed := failure.Ended(status) // the coordinator has said why
-	if !started(r.Dir) {
+	if !Started(r.Dir) {
 		return nil, errors.Join(failed, store.Free(r.Dir))
 	}
 	d, err := store.Open(r.Dir)

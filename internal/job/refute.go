@@ -121,7 +121,7 @@ func (r *Refutation) plan(statements []explain.Statement) (runs []refuting, _ er
 		}
 		x.dir = filepath.Join(account.TestsDir, s.ID())
 		for n := 2; ; n++ {
-			other, err := another(filepath.Join(r.Account.Dir, x.dir), x.study)
+			other, err := Another(filepath.Join(r.Account.Dir, x.dir), x.study)
 			if err != nil {
 				return nil, err
 			}
@@ -138,10 +138,10 @@ func (r *Refutation) plan(statements []explain.Statement) (runs []refuting, _ er
 	return runs, nil
 }
 
-// another reports whether a directory holds a run of another test, such as that of an earlier hypothesis about
+// Another reports whether a directory holds a run of another test, such as that of an earlier hypothesis about
 // the same cell. Blocks and windows can differ: an interrupted run continues with its own.
-func another(dir string, s study.Study) (bool, error) {
-	if !started(dir) {
+func Another(dir string, s study.Study) (bool, error) {
+	if !Started(dir) {
 		return false, nil
 	}
 	stored, err := StoredStudy(dir)
@@ -191,23 +191,12 @@ func (r *Refutation) Run(ctx context.Context) (verdicts []explain.Verdict, _ err
 
 // measure completes one run and stores its report. It keeps the run out of the history of this machine: a
 // network with a fault says nothing about how much runs of healthy ones differ.
-func (r *Refutation) measure(ctx context.Context, x refuting) (_ *account.Account, err error) {
-	one := runner{RunOptions{Caller: r.Caller, At: place.Lab, Study: x.study, Dir: filepath.Join(r.Account.Dir, x.dir), ResumeCmd: r.again(), Ratios: explain.Deciding}}
-	if started(one.Dir) {
-		one.Resume = one.Dir
-		if one.Study, err = StoredStudy(one.Dir); err != nil {
-			return nil, err
-		}
-		done, err := finished(one.Dir)
-		if err != nil {
-			return nil, failure.Environment.Of(err)
-		}
-		if done {
-			r.Tell.Say(lang.T("%s holds this run already; remove it to measure again", one.Dir))
-			return Load(one.Dir, r.Keep)
-		}
+func (r *Refutation) measure(ctx context.Context, x refuting) (*account.Account, error) {
+	o := RunOptions{Caller: r.Caller, At: place.Lab, Study: x.study, Dir: filepath.Join(r.Account.Dir, x.dir), ResumeCmd: r.again(), Ratios: explain.Deciding}
+	if done, err := Finished(o.Dir); err == nil && done {
+		r.Tell.Say(lang.T("%s holds this run already; remove it to measure again", o.Dir))
 	}
-	return one.complete(ctx, r.Keep)
+	return Complete(ctx, o, r.Keep)
 }
 
 func (r *Refutation) again() string { return "weir explain --test " + plan.ShellWord(r.Account.Dir) }

@@ -123,6 +123,27 @@ func (r *runner) complete(ctx context.Context, keep bool) (a *account.Account, e
 	return a, nil
 }
 
+// Complete returns the account of the run in o.Dir, after it has measured the trials that the run lacks: of o.Study, or
+// of its own study if the run has begun. Disturbed trials count with keep. The run is not remembered in the history of
+// this machine.
+func Complete(ctx context.Context, o RunOptions, keep bool) (*account.Account, error) {
+	r := runner{o}
+	if !Started(o.Dir) {
+		return r.complete(ctx, keep)
+	}
+	if done, err := Finished(o.Dir); err != nil {
+		return nil, failure.Environment.Of(err)
+	} else if done {
+		return Load(o.Dir, keep)
+	}
+	var err error
+	if r.Study, err = StoredStudy(o.Dir); err != nil {
+		return nil, err
+	}
+	r.Resume = o.Dir
+	return r.complete(ctx, keep)
+}
+
 // report stores the report of the results in d, and closes d.
 func (r *runner) report(d *store.Dir) (*Outcome, error) {
 	defer d.Close()

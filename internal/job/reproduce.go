@@ -61,7 +61,7 @@ func PlanReproduction(o ReproduceOptions) (*Reproduction, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.Dir == "" || !started(r.runner(s, 1).Dir) { // trials that exist need no programs
+		if r.Dir == "" || !Started(r.runner(s, 1).Dir) { // trials that exist need no programs
 			why, err := notInstalled(s, c)
 			if err != nil {
 				return nil, err
@@ -162,7 +162,7 @@ func (r *Reproduction) runner(s study.Study, n int) *runner {
 			one.Study.Seed += uint64(n - 1)
 		}
 	}
-	if started(one.Dir) {
+	if Started(one.Dir) {
 		one.Resume = one.Dir
 	}
 	return one
@@ -189,7 +189,7 @@ func (r *Reproduction) prepare() (todo []int, _ error) {
 	}
 	for n := 1; n <= r.Series.Runs; n++ {
 		for _, s := range r.Studies {
-			done, err := finished(r.runner(s, n).Dir)
+			done, err := Finished(r.runner(s, n).Dir)
 			if err != nil {
 				return nil, err
 			}
@@ -206,7 +206,7 @@ func (r *Reproduction) prepare() (todo []int, _ error) {
 // keepFinished, a finished run stays as it is.
 func (c Caller) completeStudy(ctx context.Context, one *runner, keep, keepFinished bool) (err error) {
 	if one.Resume != "" {
-		done, err := finished(one.Dir)
+		done, err := Finished(one.Dir)
 		if err != nil {
 			return failure.Environment.Of(err)
 		}

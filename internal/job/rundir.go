@@ -66,8 +66,8 @@ func NewDir(chosen, name string) string {
 	return cmp.Or(chosen, filepath.Join(resultsDir, asFile(name)+"-"+time.Now().Format("20060102-150405")))
 }
 
-// makeDir makes a new directory, named as NewDir names it without a choice. No other process has made it.
-func makeDir(name string) (string, error) {
+// MakeDir makes a new directory, named as NewDir names it without a choice. No other process has made it.
+func MakeDir(name string) (string, error) {
 	first := NewDir("", name)
 	if err := os.MkdirAll(filepath.Dir(first), 0o777); err != nil {
 		return "", err

@@ -39,7 +39,7 @@ func TestMakeDir(t *testing.T) {
 	t.Chdir(t.TempDir())
 	made := map[string]bool{}
 	for range 3 {
-		dir, err := makeDir("bisect")
+		dir, err := MakeDir("bisect")
 		if err != nil || made[dir] {
 			t.Fatalf("%s: %v, made before: %v", dir, err, made[dir])
 		}

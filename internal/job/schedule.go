@@ -22,7 +22,7 @@ func newSchedule(s store.Series, say func(lang.Text)) schedule {
 
 // begun returns how many runs have begun in their directories, and when the last of them began.
 func (s schedule) begun(dir func(n int) string) (n int, last time.Time) {
-	for n < s.Runs && started(dir(n+1)) {
+	for n < s.Runs && Started(dir(n+1)) {
 		n++
 	}
 	if n > 0 {

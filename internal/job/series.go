@@ -93,7 +93,7 @@ func (s *series) prepare() (todo []int, err error) {
 	}
 	s.ResumeCmd = "weir run --resume " + plan.ShellWord(s.Dir)
 	for n := 1; n <= s.Runs; n++ {
-		done, err := finished(s.nth(n).Dir)
+		done, err := Finished(s.nth(n).Dir)
 		if err != nil {
 			return nil, failure.Environment.Of(err)
 		}
@@ -110,7 +110,7 @@ func (s *series) nth(n int) *runner {
 	r := s.runner
 	r.Dir, r.Resume = store.RunDir(s.Dir, n), ""
 	r.Study.Seed += uint64(n - 1)
-	if started(r.Dir) {
+	if Started(r.Dir) {
 		r.Resume = r.Dir
 	}
 	return &r

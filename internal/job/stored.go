@@ -20,7 +20,7 @@ import (
 // Resumable returns the series in dir and its first run, or a series of one run if dir is a run.
 func Resumable(dir string) (s store.Series, first string, err error) {
 	s, err = store.ReadSeries(dir)
-	if started(dir) || errors.Is(err, fs.ErrNotExist) {
+	if Started(dir) || errors.Is(err, fs.ErrNotExist) {
 		return store.Series{Runs: 1}, dir, nil
 	}
 	if err != nil {
@@ -47,8 +47,8 @@ func StoredStudy(dir string) (study.Study, error) {
 	return s, failure.Usage.Of(err)
 }
 
-// started reports whether dir holds a run that can be resumed.
-func started(dir string) bool {
+// Started reports whether dir holds a run that can be resumed.
+func Started(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "study.yaml"))
 	return err == nil
 }
@@ -59,10 +59,10 @@ func RanInVM(dir string) bool {
 	return err == nil
 }
 
-// finished reports whether the run in dir has its report and has measured all its trials: those that were skipped or
+// Finished reports whether the run in dir has its report and has measured all its trials: those that were skipped or
 // failed are tried again.
-func finished(dir string) (bool, error) {
-	if _, err := os.Stat(filepath.Join(dir, "report.html")); err != nil || !started(dir) {
+func Finished(dir string) (bool, error) {
+	if _, err := os.Stat(filepath.Join(dir, "report.html")); err != nil || !Started(dir) {
 		return false, nil
 	}
 	d, err := store.Open(dir)

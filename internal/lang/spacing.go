@@ -51,6 +51,16 @@ func RuneColumns(r rune) int {
 	return 1
 }
 
+// Fit cuts a line after the last character that fits into columns.
+func Fit(line string, columns int) string {
+	for i, r := range line {
+		if columns -= RuneColumns(r); columns < 0 {
+			return line[:i]
+		}
+	}
+	return line
+}
+
 // Table lays rows out in columns as wide as their characters are on a terminal, which text/tabwriter does not know. All rows
 // have cells for all columns but the last ones.
 func (l *Language) Table(rows [][]Text) string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/analysis/timeline"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/prose"
@@ -18,8 +19,8 @@ var overTimeAbout = say("Medians over the trials at each time since the measured
 // overTimeSection has a part per probe and condition with a figure per network whose trials were sampled.
 func overTimeSection(s source) []doc.Section {
 	x := doc.Section{ID: "over-time", Title: say("CPU and throughput over time"), Label: say("over time"), About: overTimeAbout, Flat: true, In: []doc.Medium{doc.Page}}
-	var titles doc.Groups[string, analysis.OverTime]
-	for _, o := range s.p.OverTime() {
+	var titles doc.Groups[string, timeline.Timeline]
+	for _, o := range timeline.Of(s.p) {
 		titles.Add(s.Under(o.Probe, o.Levels), o)
 	}
 	for _, title := range titles.Keys {
@@ -37,7 +38,7 @@ func overTimeSection(s source) []doc.Section {
 	return []doc.Section{x}
 }
 
-func (s source) overTime(o analysis.OverTime, id string) doc.Figure {
+func (s source) overTime(o timeline.Timeline, id string) doc.Figure {
 	var alt []string
 	v := chart.TimeSeries{X: say("s since the measured window began"), Times: o.Times, Window: o.Window}
 	if o.Throughput != nil {
@@ -56,7 +57,7 @@ func (s source) overTime(o analysis.OverTime, id string) doc.Figure {
 	}
 	modes := chart.Panel{Axis: axis, Top: float64(o.CPUs), Stack: true}
 	for _, c := range o.Modes {
-		modes.Lines = append(modes.Lines, chart.TimeLine{Name: word(c.Name), Color: slices.Index(analysis.CourseModes, c.Name), Y: c.Median})
+		modes.Lines = append(modes.Lines, chart.TimeLine{Name: word(c.Name), Color: slices.Index(timeline.Modes, c.Name), Y: c.Median})
 		alt = append(alt, say("%s %.2f cores", c.Name, c.Mean))
 	}
 	v.Panels = append(v.Panels, modes)
@@ -78,7 +79,7 @@ func (s source) overTime(o analysis.OverTime, id string) doc.Figure {
 	return f
 }
 
-func timeLine(c analysis.Course, name string, color int, factor float64) chart.TimeLine {
+func timeLine(c timeline.Course, name string, color int, factor float64) chart.TimeLine {
 	l := chart.TimeLine{Name: name, Color: color}
 	for i := range c.Median {
 		l.Y, l.Lo, l.Hi = append(l.Y, c.Median[i]*factor), append(l.Lo, c.Low[i]*factor), append(l.Hi, c.High[i]*factor)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/analysis/standing"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
@@ -89,7 +89,7 @@ func (s source) standingLines(all bool) (out []doc.Line) {
 		}
 	case out == nil && len(calm) > 1:
 		text := say("No machine is slow under any of %d combinations of network and probe.", len(calm))
-		if !slices.ContainsFunc(s.p.Standings, func(t analysis.Standing) bool { _, _, bounded := bestAndWorst(t); return bounded }) {
+		if !slices.ContainsFunc(s.p.Standings, func(t standing.Standing) bool { _, _, bounded := bestAndWorst(t); return bounded }) {
 			text = say("There are too few blocks to say whether a machine is slow.")
 		}
 		out = []doc.Line{{Text: text}}
@@ -98,7 +98,7 @@ func (s source) standingLines(all bool) (out []doc.Line) {
 }
 
 // ofSeveral names the network, the probe and the levels if the run has several.
-func (s source) ofSeveral(t analysis.Standing) string {
+func (s source) ofSeveral(t standing.Standing) string {
 	var parts []string
 	if len(s.p.Networks) > 1 {
 		parts = append(parts, t.Network)
@@ -117,7 +117,7 @@ func (s source) ofSeveral(t analysis.Standing) string {
 
 // slowness describes a slow machine: "0.21× [0.20, 0.23] of the others' throughput (pod), as sender and
 // as receiver". Of one that is slow in one direction it gives the ratio of that one.
-func (s source) slowness(t analysis.Standing, h analysis.HostStanding) string {
+func (s source) slowness(t standing.Standing, h standing.HostStanding) string {
 	text := func(i stat.Interval) string {
 		return say("%s×%s of the others' %s%s", prose.Centered(i, prose.Digits(i)), prose.RatioInterval(i), MetricName(t.Metric), s.ofSeveral(t))
 	}
@@ -141,7 +141,7 @@ func (s source) slowness(t analysis.Standing, h analysis.HostStanding) string {
 }
 
 // parts names what a client and a server do under a probe.
-func parts(t analysis.Standing) (client, server string) {
+func parts(t standing.Standing) (client, server string) {
 	if t.Metric.LowerIsBetter(t.Unit) {
 		return say("client"), say("server")
 	}
@@ -149,7 +149,7 @@ func parts(t analysis.Standing) (client, server string) {
 }
 
 // calm describes machines of which none is slow.
-func (s source) calm(t analysis.Standing) string {
+func (s source) calm(t standing.Standing) string {
 	best, worst, bounded := bestAndWorst(t)
 	if best == nil {
 		return say("Machines cannot be compared%s: no two pairs were measured between the same zones in the same block.", s.ofSeveral(t))
@@ -162,7 +162,7 @@ func (s source) calm(t analysis.Standing) string {
 	case name != "":
 		return say("Machines differ%s, %s; the worst is %s as %s, %s×%s, but none stands out from single pairs, so it is not known whether a machine is slow or a path.",
 			s.ofSeveral(t), span, name, as, prose.Centered(i, prose.Digits(i)), prose.RatioInterval(i))
-	case slices.ContainsFunc(t.Hosts, func(h analysis.HostStanding) bool { return h.Ratio.Bounded() && !h.Ratio.Contains(1) }):
+	case slices.ContainsFunc(t.Hosts, func(h standing.HostStanding) bool { return h.Ratio.Bounded() && !h.Ratio.Contains(1) }):
 		return say("Machines differ%s, %s, but none stands out from the others or from single pairs.", s.ofSeveral(t), span)
 	}
 	return say("No machine is shown to differ from the others%s: %s.", s.ofSeveral(t), span)
@@ -170,7 +170,7 @@ func (s source) calm(t analysis.Standing) string {
 
 // worstPart returns the machine that is worst in one direction, that direction, and its ratio; no name if none is worse
 // than the others.
-func (s source) worstPart(t analysis.Standing) (name, as string, worst stat.Interval) {
+func (s source) worstPart(t standing.Standing) (name, as string, worst stat.Interval) {
 	a, b := parts(t)
 	for _, h := range t.Hosts {
 		for _, x := range []struct {
@@ -186,14 +186,14 @@ func (s source) worstPart(t analysis.Standing) (name, as string, worst stat.Inte
 }
 
 // bestAndWorst returns the best and the worst machine, nil if none has a ratio, and whether any has an interval.
-func bestAndWorst(t analysis.Standing) (best, worst *analysis.HostStanding, bounded bool) {
+func bestAndWorst(t standing.Standing) (best, worst *standing.HostStanding, bounded bool) {
 	for i := range t.Hosts {
 		h := &t.Hosts[i]
 		if h.Ratio.N == 0 {
 			continue
 		}
 		bounded = bounded || h.Ratio.Bounded()
-		better := func(than *analysis.HostStanding) bool {
+		better := func(than *standing.HostStanding) bool {
 			return than == nil || (h.Ratio.Center > than.Ratio.Center) != t.Metric.LowerIsBetter(t.Unit)
 		}
 		if better(best) {
@@ -207,7 +207,7 @@ func bestAndWorst(t analysis.Standing) (best, worst *analysis.HostStanding, boun
 }
 
 // standing is the table of one network under one probe, the worst machine first.
-func (s source) standing(t analysis.Standing) doc.Section {
+func (s source) standing(t standing.Standing) doc.Section {
 	id := strings.Join([]string{"slow", t.Probe, prose.Levels(t.Levels), t.Network}, " ")
 	hosts := byRatio(t)
 	shown := hosts
@@ -219,29 +219,29 @@ func (s source) standing(t analysis.Standing) doc.Section {
 			}
 		}
 	}
-	name := func(h analysis.HostStanding) string { return s.p.MachineOf(h.Host).Name }
+	name := func(h standing.HostStanding) string { return s.p.MachineOf(h.Host).Name }
 	columns := []doc.Filled{doc.Names("machine", shown, name)}
 	columns[0].Whole = true
-	columns = append(columns, doc.Layout(doc.Column{Head: say("zone"), Left: true, Keep: 5}, shown, func(h analysis.HostStanding) doc.Cell { return doc.Cell{Text: s.p.MachineOf(h.Host).Zone} }))
+	columns = append(columns, doc.Layout(doc.Column{Head: say("zone"), Left: true, Keep: 5}, shown, func(h standing.HostStanding) doc.Cell { return doc.Cell{Text: s.p.MachineOf(h.Host).Zone} }))
 	a, b := parts(t)
 	for _, x := range []struct {
 		head string
-		of   func(analysis.HostStanding) stat.Interval
+		of   func(standing.HostStanding) stat.Interval
 	}{
-		{say("÷ others"), func(h analysis.HostStanding) stat.Interval { return h.Ratio }},
-		{say("as %s", a), func(h analysis.HostStanding) stat.Interval { return h.Sender }},
-		{say("as %s", b), func(h analysis.HostStanding) stat.Interval { return h.Receiver }},
+		{say("÷ others"), func(h standing.HostStanding) stat.Interval { return h.Ratio }},
+		{say("as %s", a), func(h standing.HostStanding) stat.Interval { return h.Sender }},
+		{say("as %s", b), func(h standing.HostStanding) stat.Interval { return h.Receiver }},
 	} {
-		columns = append(columns, doc.Ratios(shown, x.head, func(h analysis.HostStanding) (stat.Interval, bool) {
+		columns = append(columns, doc.Ratios(shown, x.head, func(h standing.HostStanding) (stat.Interval, bool) {
 			i := x.of(h)
 			return i, i.Contains(1)
 		})...)
 	}
 	columns = append(columns,
-		doc.Layout(doc.Column{Left: true, Keep: 9}, shown, func(h analysis.HostStanding) doc.Cell {
+		doc.Layout(doc.Column{Left: true, Keep: 9}, shown, func(h standing.HostStanding) doc.Cell {
 			return doc.Cell{Text: map[bool]string{true: say("slow")}[h.Slow]}
 		}),
-		doc.Layout(doc.Column{Head: say("ok"), Kind: "blocks", Keep: 8}, shown, func(h analysis.HostStanding) doc.Cell {
+		doc.Layout(doc.Column{Head: say("ok"), Kind: "blocks", Keep: 8}, shown, func(h standing.HostStanding) doc.Cell {
 			return doc.Cell{Text: fmt.Sprintf("%d/%d", h.OK, h.Trials), Value: doc.Number(float64(h.OK))}
 		}))
 	title := prose.Capital(MetricName(t.Metric)) + s.ofSeveral(t)
@@ -254,9 +254,9 @@ func (s source) standing(t analysis.Standing) doc.Section {
 }
 
 // byRatio returns the machines with a ratio, the worst first, and then the others.
-func byRatio(t analysis.Standing) []analysis.HostStanding {
+func byRatio(t standing.Standing) []standing.HostStanding {
 	hosts := slices.Clone(t.Hosts)
-	slices.SortStableFunc(hosts, func(a, b analysis.HostStanding) int {
+	slices.SortStableFunc(hosts, func(a, b standing.HostStanding) int {
 		order := cmp.Compare(a.Ratio.Center, b.Ratio.Center)
 		if t.Metric.LowerIsBetter(t.Unit) {
 			order = -order
@@ -267,7 +267,7 @@ func byRatio(t analysis.Standing) []analysis.HostStanding {
 }
 
 // rank draws the ratios of many machines in their order.
-func (s source) rank(t analysis.Standing, hosts []analysis.HostStanding, id string) doc.Figure {
+func (s source) rank(t standing.Standing, hosts []standing.HostStanding, id string) doc.Figure {
 	all := chart.Curve{Name: say("all"), Plain: true, Color: s.color(t.Network)}
 	slow := 0
 	for i, h := range hosts {

@@ -1,4 +1,8 @@
-package job
+// Package bisection is what weir bisect does: it builds and measures the candidates that package bisect chooses, and keeps
+// the state of the search after each comparison.
+//
+// It must not decide what to compare next, or what is to blame.
+package bisection
 
 import (
 	"cmp"
@@ -17,15 +21,16 @@ import (
 	"github.com/weir-bench/weir/internal/bounds"
 	"github.com/weir-bench/weir/internal/failure"
 	"github.com/weir-bench/weir/internal/foreign"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 )
 
-// BisectOptions say which commits to search, and how to build and measure them.
-type BisectOptions struct {
-	Caller
+// Options say which commits to search, and how to build and measure them.
+type Options struct {
+	job.Caller
 	Study        study.Study    // of one network and one probe
 	Guests       *bisect.Guests // a search among kernels
 	Nodes        *bisect.Nodes  // a search between nodes of the study's cluster; if both are nil, among commits: see the next five fields
@@ -42,9 +47,9 @@ type BisectOptions struct {
 
 // The files in the directory of a search.
 const (
-	bisectFile  = "bisect.json"
-	bisectStudy = "bisect.yaml"
-	bisectPage  = "bisect.html"
+	stateFile = "bisect.json"
+	studyFile = "bisect.yaml"
+	pageFile  = "bisect.html"
 
 	comparisonsDir = "comparisons"
 	programsDir    = "programs"
@@ -55,7 +60,7 @@ const mostSteps = 100
 
 // A bisection is a running search among commits or kernels, or between nodes.
 type bisection struct {
-	BisectOptions
+	Options
 	out    bisect.Outcome
 	search *bisect.Search
 	lock   *os.File // keeps other searches out of Dir
@@ -65,11 +70,11 @@ type bisection struct {
 	nodes func(ctx context.Context, dir string, g bisect.Group) (*account.Account, error)
 }
 
-// Bisect searches for the commit or the kernel that changed what a study measures, or finds out whether groups of nodes
+// Run searches for the commit or the kernel that changed what a study measures, or finds out whether groups of nodes
 // differ in it. It also returns the file of its page. It stores every comparison; after an error, the same search can
 // continue.
-func Bisect(ctx context.Context, o BisectOptions) (out bisect.Outcome, page string, err error) {
-	b := bisection{BisectOptions: o}
+func Run(ctx context.Context, o Options) (out bisect.Outcome, page string, err error) {
+	b := bisection{Options: o}
 	b.guest, b.nodes = b.inGuest, b.onNodes
 	defer func() { b.lock.Close() }()
 	if err := b.begin(ctx); err != nil {
@@ -83,7 +88,7 @@ func Bisect(ctx context.Context, o BisectOptions) (out bisect.Outcome, page stri
 		}
 		return out, "", err
 	}
-	return b.out, filepath.Join(b.Dir, bisectPage), nil
+	return b.out, filepath.Join(b.Dir, pageFile), nil
 }
 
 func (b *bisection) again() string {
@@ -130,7 +135,7 @@ func (b *bisection) stored() (old bisect.Outcome, err error) {
 	if b.Dir, err = filepath.Abs(b.Dir); err != nil {
 		return old, err
 	}
-	if _, err = os.Stat(filepath.Join(b.Dir, bisectFile)); err != nil {
+	if _, err = os.Stat(filepath.Join(b.Dir, stateFile)); err != nil {
 		return old, err
 	}
 	if b.lock, err = store.Lock(b.Dir); err != nil {
@@ -140,7 +145,7 @@ func (b *bisection) stored() (old bisect.Outcome, err error) {
 }
 
 func (b *bisection) study() (study.Study, error) {
-	file := filepath.Join(b.Dir, bisectStudy)
+	file := filepath.Join(b.Dir, studyFile)
 	src, err := foreign.ReadFile(file, bounds.MaxFile)
 	if err != nil {
 		return study.Study{}, failure.Environment.Of(err)
@@ -150,15 +155,15 @@ func (b *bisection) study() (study.Study, error) {
 }
 
 func readBisection(dir string) (out bisect.Outcome, err error) {
-	b, err := foreign.ReadFile(filepath.Join(dir, bisectFile), bounds.MaxFile)
+	b, err := foreign.ReadFile(filepath.Join(dir, stateFile), bounds.MaxFile)
 	if err == nil {
 		err = bounds.JSON(b, &out)
 	}
 	if err == nil && (out.Format != bisect.Format || len(out.Commits) == 0) {
-		err = failure.Usage.Errorf("%s has format %d and %d commits: want format %d, and a commit or more", filepath.Join(dir, bisectFile), out.Format, len(out.Commits), bisect.Format)
+		err = failure.Usage.Errorf("%s has format %d and %d commits: want format %d, and a commit or more", filepath.Join(dir, stateFile), out.Format, len(out.Commits), bisect.Format)
 	}
 	if n := len(out.Commits); err == nil && (out.Guests != nil && len(out.Guests.Kernels) != n+1 || out.Nodes != nil && n != 1) {
-		err = failure.Usage.Errorf("%s has %d candidates, and kernels or nodes of another number: it is damaged; begin another search with another -o", filepath.Join(dir, bisectFile), n+1)
+		err = failure.Usage.Errorf("%s has %d candidates, and kernels or nodes of another number: it is damaged; begin another search with another -o", filepath.Join(dir, stateFile), n+1)
 	}
 	return out, err
 }
@@ -173,7 +178,7 @@ func (b *bisection) same(ctx context.Context, old bisect.Outcome) error {
 	if err != nil {
 		return failure.Usage.Of(err)
 	}
-	stored, err := foreign.ReadFile(filepath.Join(b.Dir, bisectStudy), bounds.MaxFile)
+	stored, err := foreign.ReadFile(filepath.Join(b.Dir, studyFile), bounds.MaxFile)
 	if err != nil {
 		return failure.Environment.Of(err)
 	}
@@ -204,7 +209,7 @@ func (b *bisection) create(ctx context.Context) error {
 		return failure.Usage.Of(err)
 	}
 	if b.Dir == "" {
-		if b.Dir, err = makeDir("bisect"); err == nil {
+		if b.Dir, err = job.MakeDir("bisect"); err == nil {
 			b.Dir, err = filepath.Abs(b.Dir)
 		}
 	}
@@ -217,7 +222,7 @@ func (b *bisection) create(ctx context.Context) error {
 	if err != nil {
 		return failure.Environment.Of(err)
 	}
-	return failure.Environment.Of(store.WriteFile(filepath.Join(b.Dir, bisectStudy), src))
+	return failure.Environment.Of(store.WriteFile(filepath.Join(b.Dir, studyFile), src))
 }
 
 // loop builds and compares until the search is done.
@@ -288,7 +293,7 @@ func (b *bisection) skip(candidate int, why string) error {
 func (b *bisection) save() error {
 	j, err := json.MarshalIndent(b.out, "", "  ")
 	if err == nil {
-		err = store.WriteFile(filepath.Join(b.Dir, bisectFile), append(j, '\n'))
+		err = store.WriteFile(filepath.Join(b.Dir, stateFile), append(j, '\n'))
 	}
 	if err == nil && len(b.out.Steps) > 0 {
 		err = b.writePage()

@@ -1,4 +1,4 @@
-package job
+package bisection
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/caught"
 	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/stat"
@@ -65,7 +66,7 @@ func (b *bisection) builds(ctx context.Context, dir string, base, other int) (ra
 	if err := b.measure(ctx, filepath.Join(b.Dir, dir), b.pair(names, base, other)); err != nil {
 		return ratio{}, err
 	}
-	a, err := Load(filepath.Join(b.Dir, dir), false)
+	a, err := job.Load(filepath.Join(b.Dir, dir), false)
 	if err != nil {
 		return ratio{}, err
 	}
@@ -108,7 +109,7 @@ func (b *bisection) pair(names []string, candidates ...int) study.Study {
 // measure completes a run in a process of its own: this process builds outside of the lab, since the lab has no way to
 // the Internet.
 func (b *bisection) measure(ctx context.Context, dir string, s study.Study) error {
-	if done, err := finished(dir); err != nil || done {
+	if done, err := job.Finished(dir); err != nil || done {
 		return failure.Environment.Of(err)
 	}
 	run := []string{"weir", "run"}
@@ -116,7 +117,7 @@ func (b *bisection) measure(ctx context.Context, dir string, s study.Study) erro
 		run = append(run, "--allow-commands") // its networks name programs
 	}
 	argv := append(slices.Clone(run), "--resume", dir)
-	if !started(dir) {
+	if !job.Started(dir) {
 		src, err := s.Encode()
 		if err != nil {
 			return failure.Usage.Of(err)
@@ -194,13 +195,13 @@ func (b *bisection) broken(a *account.Account, names []string, candidates ...int
 
 // writePage stores the page of what is known.
 func (b *bisection) writePage() error {
-	page := BisectPage(b.Dir, &b.out)
+	page := Page(b.Dir, &b.out)
 	page.Lang = b.Lang
 	var html bytes.Buffer
 	if err := render.HTML(&html, page); err != nil {
 		return err
 	}
-	return store.WriteFile(filepath.Join(b.Dir, bisectPage), html.Bytes())
+	return store.WriteFile(filepath.Join(b.Dir, pageFile), html.Bytes())
 }
 
 // OneCell returns an error for a study that a search cannot measure: it compares candidates by one value.

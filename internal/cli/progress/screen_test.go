@@ -1,4 +1,4 @@
-package cli
+package progress
 
 import (
 	"fmt"
@@ -142,7 +142,7 @@ func TestProgress(t *testing.T) {
 	s = s.Resolve()
 	v := newVT(t, 100, 10)
 	var all []record.Result
-	p := &progress{out: v, screen: screenOn(v), ratios: ratios{study: s}, results: func() ([]record.Result, error) { return all, nil }}
+	p := &Progress{out: v, screen: screenOn(v), ratios: ratios{study: s}, results: func() ([]record.Result, error) { return all, nil }}
 	p.Event(experiment.Event{Text: "building the networks"})
 	v.want("░░░░░░░░░░░░░░░░░░░░ 0/0  building the networks")
 	var widths []float64
@@ -204,10 +204,10 @@ func TestWatchedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	w := watcher{progress: progress{out: &out}}
+	w := Watcher{Progress: &Progress{out: &out}, width: 80}
 	show := func(l job.Look) string {
 		out.Reset()
-		w.show(l)
+		w.Show(l)
 		return out.String()
 	}
 	if got := show(job.Look{Run: "r", Fresh: false}); got != "" { // before the study is written

@@ -1,4 +1,4 @@
-package job
+package bisection
 
 import (
 	"cmp"
@@ -18,6 +18,7 @@ import (
 	"github.com/weir-bench/weir/internal/bisect/group"
 	"github.com/weir-bench/weir/internal/bisect/settings"
 	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/stat"
@@ -26,7 +27,7 @@ import (
 )
 
 // Run measures in the lab, which has been entered, until the cause is found.
-func (b *SettingsBisection) Run(ctx context.Context) (*settings.Result, error) {
+func (b *Settings) Run(ctx context.Context) (*settings.Result, error) {
 	if err := b.try(ctx); err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (b *SettingsBisection) Run(ctx context.Context) (*settings.Result, error) {
 	return r, b.keep()
 }
 
-func (b *SettingsBisection) expected() float64 {
+func (b *Settings) expected() float64 {
 	if b.Result.Recorded > 0 {
 		return math.Log(b.Result.Recorded)
 	}
@@ -69,7 +70,7 @@ func (b *SettingsBisection) expected() float64 {
 // SettingsFile holds the Result in the directory of a bisection.
 const SettingsFile = "bisect.json"
 
-func (b *SettingsBisection) keep() error {
+func (b *Settings) keep() error {
 	all, err := json.MarshalIndent(b.Result, "", "  ")
 	if err == nil {
 		err = store.WriteFile(filepath.Join(b.Dir, SettingsFile), append(all, '\n'))
@@ -78,13 +79,13 @@ func (b *SettingsBisection) keep() error {
 }
 
 // try applies the steps of each setting once, and moves those that this machine refuses to Unapplied.
-func (b *SettingsBisection) try(ctx context.Context) (err error) {
+func (b *Settings) try(ctx context.Context) (err error) {
 	if !slices.ContainsFunc(b.Result.Settings, func(s settings.Setting) bool { return len(s.Steps(true))+len(s.Steps(false)) > 0 }) {
 		return nil
 	}
 	s := b.Study
 	s.Networks, s.Compare, s.Baseline, s.Target = []study.Use{b.common}, nil, b.common.Name, study.Target{}
-	on, p, err := Plan(s)
+	on, p, err := job.Plan(s)
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (b *SettingsBisection) try(ctx context.Context) (err error) {
 }
 
 // measure makes the comparisons of a step, or reads them if they exist.
-func (b *SettingsBisection) measure(ctx context.Context, n int, step group.Step, so group.Outcome) (got []group.Estimate, dir string, err error) {
+func (b *Settings) measure(ctx context.Context, n int, step group.Step, so group.Outcome) (got []group.Estimate, dir string, err error) {
 	x, at, err := b.Result.Study(b.Study, b.common, b.of, step)
 	if err != nil {
 		return nil, "", failure.Usage.Of(err)
@@ -140,7 +141,7 @@ func (b *SettingsBisection) measure(ctx context.Context, n int, step group.Step,
 }
 
 // about says what a step compares.
-func (b *SettingsBisection) about(n int, s group.Step) lang.Text {
+func (b *Settings) about(n int, s group.Step) lang.Text {
 	switch s.Stage {
 	case group.Change:
 		return lang.T("run %d: do the %d settings together change it?", n, len(b.Result.Settings))
@@ -162,7 +163,7 @@ const (
 )
 
 // precise gives a study the windows that were asked for, and as many blocks as the effect needs.
-func (b *SettingsBisection) precise(s study.Study, so group.Outcome) study.Study {
+func (b *Settings) precise(s study.Study, so group.Outcome) study.Study {
 	if b.Fast {
 		s = s.Faster()
 	}
@@ -183,28 +184,14 @@ func (b *SettingsBisection) precise(s study.Study, so group.Outcome) study.Study
 }
 
 // one completes the run in dir.
-func (b *SettingsBisection) one(ctx context.Context, dir string, s study.Study) (*account.Account, error) {
-	r := runner{RunOptions{Caller: b.Caller, At: place.Lab, Study: s, Dir: dir, ResumeCmd: b.Again, Ratios: allContrasts}}
-	other, err := another(dir, s)
-	switch {
+func (b *Settings) one(ctx context.Context, dir string, s study.Study) (*account.Account, error) {
+	switch other, err := job.Another(dir, s); {
 	case err != nil:
 		return nil, err
 	case other:
 		return nil, failure.Usage.Errorf("%s holds a run of another bisection: give this one another directory (-o)", dir)
-	case !started(dir):
-		return r.complete(ctx, b.Keep)
 	}
-	r.Resume = dir
-	if r.Study, err = StoredStudy(dir); err != nil {
-		return nil, err
-	}
-	if done, err := finished(dir); done || err != nil {
-		if err != nil {
-			return nil, failure.Environment.Of(err)
-		}
-		return Load(dir, b.Keep)
-	}
-	return r.complete(ctx, b.Keep)
+	return job.Complete(ctx, job.RunOptions{Caller: b.Caller, At: place.Lab, Study: s, Dir: dir, ResumeCmd: b.Again, Ratios: allContrasts}, b.Keep)
 }
 
 // allContrasts yields the ratios that a study states.

@@ -1,4 +1,4 @@
-package job
+package bisection
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/bisect/settings"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/place"
@@ -25,7 +26,7 @@ import (
 
 // SettingsOptions say what to bisect between, and how to measure.
 type SettingsOptions struct {
-	Caller
+	job.Caller
 	Before, After  string // results directories; both "": the kernel's defaults and this machine
 	Study          study.Study
 	Network, Probe string // to bisect; "": those that changed most
@@ -36,8 +37,8 @@ type SettingsOptions struct {
 	Again          string        // the command that continues
 }
 
-// A SettingsBisection looks for the setting that explains a change.
-type SettingsBisection struct {
+// A Settings looks for the setting that explains a change.
+type Settings struct {
 	SettingsOptions
 	Result settings.Result
 	common study.Use // the network without what differs
@@ -45,18 +46,18 @@ type SettingsBisection struct {
 }
 
 // PlanSettings reads two runs and compares their settings. It measures nothing.
-func PlanSettings(o SettingsOptions) (*SettingsBisection, error) {
-	a, err := loadSide([]string{o.Before}, o.Tell)
+func PlanSettings(o SettingsOptions) (*Settings, error) {
+	runs, err := job.LoadSide([]string{o.Before}, o.Tell)
 	if err != nil {
 		return nil, err
 	}
-	z, err := loadSide([]string{o.After}, o.Tell)
+	later, err := job.LoadSide([]string{o.After}, o.Tell)
 	if err != nil {
 		return nil, err
 	}
-	before, after := a.accounts[0], z.accounts[0]
-	b := &SettingsBisection{SettingsOptions: o, Result: settings.Result{Before: o.Before, After: o.After}}
-	if err := b.choose(before, after, analysis.Compare(a.runs, z.runs, 0)); err != nil {
+	before, after := runs[0], later[0]
+	b := &Settings{SettingsOptions: o, Result: settings.Result{Before: o.Before, After: o.After}}
+	if err := b.choose(before, after, analysis.Compare(account.Analyses(runs), account.Analyses(later), 0)); err != nil {
 		return nil, err
 	}
 	b.Study = before.Spec
@@ -68,7 +69,7 @@ func PlanSettings(o SettingsOptions) (*SettingsBisection, error) {
 }
 
 // side returns the part of a run that package settings compares.
-func (b *SettingsBisection) side(a *account.Account) settings.Run {
+func (b *Settings) side(a *account.Account) settings.Run {
 	r := settings.Run{Study: a.Spec, Conditions: a.Conditions()}
 	for _, x := range a.Results {
 		if s := a.Settings[x.Trial]; s != nil && x.Config[analysis.Network] == b.of.Network && (r.Path == nil || x.Config[analysis.Probe] == b.of.Probe) {
@@ -82,7 +83,7 @@ func (b *SettingsBisection) side(a *account.Account) settings.Run {
 }
 
 // choose picks the cell whose ratio to the baseline changed most clearly.
-func (b *SettingsBisection) choose(before, after *account.Account, c analysis.Comparison) error {
+func (b *Settings) choose(before, after *account.Account, c analysis.Comparison) error {
 	var common []study.Use
 	for _, u := range before.Spec.Networks {
 		if v, ok := after.Spec.Network(u.Name); ok && v.Kind == u.Kind {
@@ -126,7 +127,7 @@ func (b *SettingsBisection) choose(before, after *account.Account, c analysis.Co
 
 // alike picks a network and a probe that two studies share although no cell is in both, because the studies differ in
 // what holds for all their trials; false if there is none.
-func (b *SettingsBisection) alike(before, after study.Study, common []study.Use) bool {
+func (b *Settings) alike(before, after study.Study, common []study.Use) bool {
 	for _, u := range slices.Backward(common) {
 		for _, p := range before.Probes {
 			q, ok := after.Probe(p.Name)
@@ -150,11 +151,11 @@ func (b *SettingsBisection) alike(before, after study.Study, common []study.Use)
 }
 
 // PlanDefaults compares the settings of this machine with the kernel's defaults, for the only network and probe of a study.
-func PlanDefaults(o SettingsOptions) (*SettingsBisection, error) {
-	b := &SettingsBisection{SettingsOptions: o, common: o.Study.Networks[0]}
+func PlanDefaults(o SettingsOptions) (*Settings, error) {
+	b := &Settings{SettingsOptions: o, common: o.Study.Networks[0]}
 	b.of = settings.Cell{Network: b.common.Name, Probe: o.Study.Probes[0].Name}
 	b.Result.Cell = b.of
-	on, _, err := Plan(o.Study)
+	on, _, err := job.Plan(o.Study)
 	if err != nil {
 		return nil, err
 	}
@@ -167,14 +168,14 @@ func PlanDefaults(o SettingsOptions) (*SettingsBisection, error) {
 }
 
 // check moves settings that no study can hold to those that cannot be applied.
-func (b *SettingsBisection) check(d settings.Differences) error {
+func (b *Settings) check(d settings.Differences) error {
 	var first error
 	b.Result.Differences = d.Without(func(s settings.Setting) lang.Text {
 		one := settings.Differences{Settings: []settings.Setting{s}}
 		step := group.Step{Stage: group.Change, Comparisons: []group.Comparison{{From: group.None(1), To: group.All(1)}}}
 		x, _, err := one.Study(b.Study, b.common, b.of, step)
 		if err == nil {
-			err = errors.Join(place.Check(x), CheckHere(x))
+			err = errors.Join(place.Check(x), job.CheckHere(x))
 		}
 		if err != nil {
 			first = cmp.Or(first, err)

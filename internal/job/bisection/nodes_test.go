@@ -1,4 +1,4 @@
-package job
+package bisection
 
 import (
 	"context"
@@ -24,11 +24,11 @@ func nodeSearch(t *testing.T, factors ...float64) *bisection {
 	t.Helper()
 	s := study.Default()
 	s.Networks, s.Probes, s.Target = []study.Use{{Kind: "pod"}}, []study.Use{{Kind: "tcp-rr"}}, study.Target{Kube: &study.Kube{}}
-	o := BisectOptions{Study: s.Resolve(), Certainty: 0.95, Least: 0.025, Dir: filepath.Join(t.TempDir(), "search"),
+	o := Options{Study: s.Resolve(), Certainty: 0.95, Least: 0.025, Dir: filepath.Join(t.TempDir(), "search"),
 		Nodes: &bisect.Nodes{Pairs: 6, Groups: [2]bisect.Group{{Label: "pool/x=old", Names: []string{"n1", "n2"}}, {Label: "pool/x=new", Names: []string{"n3", "n4"}}}}}
 	o.Tell = quiet{}
 	runs := 0
-	b := &bisection{BisectOptions: o, nodes: func(_ context.Context, _ string, g bisect.Group) (*account.Account, error) {
+	b := &bisection{Options: o, nodes: func(_ context.Context, _ string, g bisect.Group) (*account.Account, error) {
 		runs++
 		c := account.Contents{}
 		for block := range 2 * len(factors) {
@@ -61,7 +61,7 @@ func TestBisectNodes(t *testing.T) {
 		if out.Verdict != want || want == bisect.Found && (out.Last != "pool/x=new" || out.Change.Hi > 0.95) || strings.Contains(filepath.Base(out.Steps[0].Dir), "/") {
 			t.Errorf("%g: %s %s, %v, %s", factor, out.Verdict, out.Last, out.Change, out.Steps[0].Dir)
 		}
-		page, err := os.ReadFile(filepath.Join(b.Dir, bisectPage))
+		page, err := os.ReadFile(filepath.Join(b.Dir, pageFile))
 		if err != nil || !strings.Contains(string(page), "Do nodes with pool/x=new differ from those with pool/x=old") {
 			t.Errorf("%g: page: %v", factor, err)
 		}
@@ -84,7 +84,7 @@ func TestNodesByDirection(t *testing.T) {
 	if b.out.Verdict != bisect.Found || math.Abs(step.Ratio.Center-0.1) > 0.002 || len(step.Ways) != 2 || math.Abs(step.Ways[0].Center-0.01) > 0.0002 || math.Abs(step.Ways[1].Center-1) > 0.02 {
 		t.Errorf("%s, %v, %v", b.out.Verdict, step.Ratio, step.Ways)
 	}
-	page, err := os.ReadFile(filepath.Join(b.Dir, bisectPage))
+	page, err := os.ReadFile(filepath.Join(b.Dir, pageFile))
 	if err != nil || !strings.Contains(string(page), "0.010× [0.010, 0.010] with the client on the first node of each group, 0.999×") {
 		t.Errorf("page: %v", err)
 	}

@@ -1,4 +1,4 @@
-package job
+package bisection
 
 import (
 	"cmp"
@@ -18,6 +18,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
 	"github.com/weir-bench/weir/internal/stat"
@@ -122,10 +123,10 @@ func (b *bisection) pairs(ctx context.Context, dir string, base, other int) (x r
 		ratios = append(ratios, math.Exp(logs/float64(len(ways))))
 		b.Tell.Say(lang.T("pair %d of %d: ratio %.3f", n+1, b.out.Pairs(), ratios[n]))
 	}
-	x.Interval = stat.LogMean(ratios, bisectConfidence)
+	x.Interval = stat.LogMean(ratios, confidence)
 	for _, of := range ways {
 		if len(ways) > 1 {
-			x.ways = append(x.ways, stat.LogMean(of, bisectConfidence))
+			x.ways = append(x.ways, stat.LogMean(of, confidence))
 		}
 	}
 	return x, nil
@@ -164,8 +165,8 @@ func (b *bisection) once(ctx context.Context, dir string, candidate int) (a *acc
 	return a, "", err
 }
 
-// bisectConfidence is the confidence of the interval of each single comparison.
-const bisectConfidence = 0.95
+// confidence is the confidence of the interval of each single comparison.
+const confidence = 0.95
 
 // whyNone is why no trial of a run counts.
 func whyNone(a *account.Account) (why string) {
@@ -211,29 +212,17 @@ func (e insideError) Error() string {
 
 // inGuest completes a run in a guest, from this process, so that it can tell a lost guest from other errors.
 func (b *bisection) inGuest(ctx context.Context, dir string, k bisect.Kernel) (*account.Account, error) {
-	if done, err := finished(dir); done || err != nil {
-		if err != nil {
-			return nil, failure.Environment.Of(err)
-		}
-		return Load(dir, false)
-	}
 	var said tailOf
 	machine := func() (vm.Machine, error) {
 		found, err := vm.KernelAt(k.Image + ":" + k.Modules)
 		return vm.Machine{Kernel: found, CPUs: b.out.Guests.CPUs, Memory: b.out.Guests.Memory}, failure.Environment.Of(err)
 	}
-	r := runner{RunOptions{Caller: b.Caller, At: place.Lab, Study: b.Study, Dir: dir, ResumeCmd: b.again(), VM: &VM{Machine: machine, Stdout: io.Discard, Stderr: &said}}}
-	r.Tell = quiet{}
-	if started(dir) {
-		var err error
-		r.Resume, r.First = dir, dir
-		if r.Study, err = StoredStudy(dir); err != nil {
-			return nil, err
-		}
-	} else if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, failure.Environment.Of(err)
 	}
-	a, err := r.complete(ctx, false)
+	caller := b.Caller
+	caller.Tell = quiet{}
+	a, err := job.Complete(ctx, job.RunOptions{Caller: caller, At: place.Lab, Study: b.Study, Dir: dir, ResumeCmd: b.again(), VM: &job.VM{Machine: machine, Stdout: io.Discard, Stderr: &said}}, false)
 	if err != nil && err.Error() == "" { // failure.Ended
 		err = insideError(lastLine(said))
 	}

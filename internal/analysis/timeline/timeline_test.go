@@ -1,4 +1,4 @@
-package analysis
+package timeline
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weir-bench/weir/internal/evidence"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/record"
 )
@@ -52,9 +52,9 @@ func watched(blocks int, shift int64) ([]record.Result, map[string][]sample.Seri
 	return rs, inside
 }
 
-func TestOverTime(t *testing.T) {
+func TestTimeline(t *testing.T) {
 	rs, inside := watched(3, 0)
-	all := New(rs, Options{Inside: inside}).OverTime()
+	all := Of(analysis.New(rs, analysis.Options{Inside: inside}))
 	if len(all) != 1 {
 		t.Fatalf("%d cells, want 1", len(all))
 	}
@@ -99,9 +99,9 @@ func TestOverTime(t *testing.T) {
 }
 
 // Samples need not lie at the edges of the steps: the time between is shared out.
-func TestOverTimeBetweenSamples(t *testing.T) {
+func TestTimelineBetweenSamples(t *testing.T) {
 	rs, inside := watched(1, 5e7)
-	o := New(rs, Options{Inside: inside}).OverTime()[0]
+	o := Of(analysis.New(rs, analysis.Options{Inside: inside}))[0]
 	for i, at := range o.Times {
 		want := 0.9
 		switch {
@@ -117,13 +117,13 @@ func TestOverTimeBetweenSamples(t *testing.T) {
 }
 
 // What trials lack is left out: no samples, too few, unknown parts, the other direction.
-func TestOverTimeWithout(t *testing.T) {
-	of := func(change func(*sample.Series)) []OverTime {
+func TestTimelineWithout(t *testing.T) {
+	of := func(change func(*sample.Series)) []Timeline {
 		rs, inside := watched(2, 0)
 		for k := range inside {
 			change(&inside[k][0])
 		}
-		return New(rs, Options{Inside: inside}).OverTime()
+		return Of(analysis.New(rs, analysis.Options{Inside: inside}))
 	}
 	if all := of(func(s *sample.Series) { s.End = s.Begin + 9e8 - 1 }); all != nil {
 		t.Errorf("a short window: %+v", all)
@@ -153,14 +153,14 @@ func TestOverTimeWithout(t *testing.T) {
 }
 
 // A machine of its own has CPUs and threads of its own.
-func TestOverTimeOfTwoMachines(t *testing.T) {
+func TestTimelineOfTwoMachines(t *testing.T) {
 	rs, inside := watched(2, 0)
 	for k, all := range inside {
 		other := all[0]
 		other.Host, other.CPUs = "n", 8
 		inside[k] = append(all, other)
 	}
-	all := New(rs, Options{Inside: inside}).OverTime()
+	all := Of(analysis.New(rs, analysis.Options{Inside: inside}))
 	if len(all) != 2 || all[0].Host != "m" || all[1].Host != "n" || all[1].CPUs != 8 || all[0].Trials != 2 {
 		t.Errorf("%+v", all)
 	}
@@ -168,77 +168,12 @@ func TestOverTimeOfTwoMachines(t *testing.T) {
 
 func about(a, b float64) bool { return math.Abs(a-b) < 1e-6*(1+math.Abs(b)) }
 
-func TestThreads(t *testing.T) {
-	of := func(values ...map[record.Key]float64) []Thread {
-		var rs []record.Result
-		for b := range 8 {
-			r := record.Result{Trial: fmt.Sprint(b), Block: b + 1, Status: record.OK, Start: time.Unix(int64(b), 0), Observed: map[string]string{},
-				Config: map[string]string{"network": "vx", "probe": "p"},
-				Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: 1}, {Name: "window", Unit: "s", Value: 1}}}
-			for k, v := range values[b%len(values)] {
-				r.Values = append(r.Values, k.Value("core", v))
-			}
-			rs = append(rs, r)
-		}
-		return New(rs, Options{}).Tables[0].Rows[0].Threads()
-	}
-	thread, own := record.CPUThread.Thread, record.CPUOwn
-	guest, x := thread("h2", "qemu", "CPU_0/KVM"), thread("h2", "x", "")
-	ts := of(map[record.Key]float64{guest: 0.99, thread("", "ksoftirqd", "1"): 0.4, own.At("client"): 0.7}, map[record.Key]float64{guest: 1.01})
-	if len(ts) != 2 || ts[0].Place != "h2" || ts[0].Name() != "qemu/CPU_0/KVM" || !ts[0].Full || ts[0].Share.Hi > 1 || ts[0].Unresolved {
-		t.Errorf("%+v", ts)
-	}
-	if k := ts[1]; k.Place != "" || k.Name() != "ksoftirqd/1" || !about(k.Share.Center, 0.2) || k.Share.N != 8 || k.Full {
-		t.Errorf("a thread that half of the blocks lack: %+v", k)
-	}
-	if ts := of(map[record.Key]float64{x: 1.1}); !ts[0].Unresolved || ts[0].Full {
-		t.Errorf("more than a CPU: %+v", ts)
-	}
-	if ts := of(map[record.Key]float64{x: 0.99}, map[record.Key]float64{x: 0.8}); ts[0].Full {
-		t.Errorf("not always: %+v", ts)
-	}
-	if ts := of(map[record.Key]float64{own.At("client"): 0.97, own.At("server"): 0.3}); len(ts) != 2 || ts[0].Place != "client" || !ts[0].Full {
-		t.Errorf("an older result: %+v", ts)
-	}
-	if ts := of(map[record.Key]float64{record.CPUBusy.Whole(): 1}); ts != nil {
-		t.Errorf("no threads: %+v", ts)
-	}
-}
-
-// A tick, or a block whose time the hypervisor took, keeps the interval of a thread that never idles below the share
-// of a full one.
-func TestClientNeverIdle(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		used, waits float64
-		full        bool
-	}{
-		{"waits for its CPU", 0.94, 0.05, true},
-		{"sleeps", 0.94, 0, false},
-		{"shares its CPU", 0.6, 0.39, false},
-	} {
-		var rs []record.Result
-		all := map[string]*evidence.Trial{}
-		for b := range 8 {
-			trial := fmt.Sprint(b)
-			rs = append(rs, record.Result{Trial: trial, Block: b + 1, Status: record.OK, Observed: map[string]string{}, Config: map[string]string{"network": "vx", "probe": "p"},
-				Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: 1}, {Name: "window", Unit: "s", Value: 1},
-					record.CPUThread.Thread("h1", sample.EngineClient, "").Value("core", c.used), record.CPUThread.Thread("h2", sample.EngineServer, "").Value("core", c.used)}})
-			all[trial] = &evidence.Trial{Window: 1, Sender: evidence.End{CPU: c.used, Wait: c.waits}}
-		}
-		ts := New(rs, Options{Evidence: all}).Tables[0].Rows[0].Threads()
-		if len(ts) != 2 || ts[0].Name() != sample.EngineClient || ts[0].Full != c.full || ts[1].Full {
-			t.Errorf("a client that %s: %+v, want full %v of it alone", c.name, ts, c.full)
-		}
-	}
-}
-
 // A trial that recorded no device is not a trial without traffic.
-func TestOverTimeUnknownDevice(t *testing.T) {
+func TestTimelineUnknownDevice(t *testing.T) {
 	rs, inside := watched(3, 0)
 	inside["b1"][0].Devices = nil
 	inside["b2"][0].Devices = nil
-	o := New(rs, Options{Inside: inside}).OverTime()[0]
+	o := Of(analysis.New(rs, analysis.Options{Inside: inside}))[0]
 	if o.Throughput == nil || !about(o.Throughput.Mean, 80000) {
 		t.Errorf("throughput %+v, want 80000 bit/s of the trial that recorded it", o.Throughput)
 	}

@@ -1,4 +1,4 @@
-package job
+package bisection
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/several"
 	"github.com/weir-bench/weir/internal/study"
@@ -65,18 +66,18 @@ func (b *bisection) onNodes(ctx context.Context, dir string, g bisect.Group) (*a
 	if err := b.measure(ctx, dir, s); err != nil {
 		return nil, err
 	}
-	return Load(dir, false)
+	return job.Load(dir, false)
 }
 
-// BisectPage is the page of a search in a directory. For groups of nodes, it also says how their nodes differ.
-func BisectPage(dir string, o *bisect.Outcome) *doc.Document {
+// Page is the page of a search in a directory. For groups of nodes, it also says how their nodes differ.
+func Page(dir string, o *bisect.Outcome) *doc.Document {
 	page := several.Bisection(o)
 	if o.Nodes == nil || len(o.Steps) == 0 {
 		return page
 	}
 	var conditions [2]map[string][]byte
 	for i, g := range o.Nodes.Groups {
-		a, err := Load(filepath.Join(dir, o.Steps[0].Dir, o.RunDir(1, g.Label)), false)
+		a, err := job.Load(filepath.Join(dir, o.Steps[0].Dir, o.RunDir(1, g.Label)), false)
 		if err != nil {
 			return page // a directory that somebody has removed since
 		}

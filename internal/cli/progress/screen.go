@@ -1,4 +1,4 @@
-package cli
+package progress
 
 import (
 	"fmt"
@@ -45,20 +45,10 @@ func (s *screen) draw(lines []string) {
 	s.lines = nil
 	for _, line := range lines[max(0, len(lines)-max(1, rows-1)):] {
 		line = strings.Map(visible, line)
-		s.lines = append(s.lines, fit(line, cols-echo))
+		s.lines = append(s.lines, lang.Fit(line, cols-echo))
 	}
 	b.WriteString(strings.Join(s.lines, "\n"))
 	_, _ = io.WriteString(s.out, b.String()) // one write, so that nothing flickers
-}
-
-// fit cuts a line after n columns at most.
-func fit(line string, n int) string {
-	for i, r := range line {
-		if n -= lang.RuneColumns(r); n < 0 {
-			return line[:i]
-		}
-	}
-	return line
 }
 
 // visible replaces what would move the cursor: the reason of a failed trial can come from any tool.

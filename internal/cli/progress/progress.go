@@ -1,4 +1,7 @@
-package cli
+// Package progress shows a run while it goes on: on a terminal in lines that stay at its bottom, elsewhere in a line a block.
+//
+// It must not read results: it shows what it is given.
+package progress
 
 import (
 	"fmt"
@@ -15,11 +18,12 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A progress shows the current activity: on a terminal in lines that stay at its bottom, with the ratios so
+// A Progress shows the current activity: on a terminal in lines that stay at its bottom, with the ratios so
 // far, and otherwise in a line per block.
-type progress struct {
+type Progress struct {
 	out     io.Writer
 	screen  *screen // nil: a line per block
+	lang    *lang.Language
 	text    string
 	block   int
 	ratios  ratios
@@ -29,21 +33,23 @@ type progress struct {
 	series func(time.Duration) time.Duration
 }
 
-// onStderr shows a run on stderr.
-func onStderr(s job.Shown) job.Progress {
-	return &progress{out: os.Stderr, screen: newScreen(os.Stderr), ratios: ratios{study: s.Study}, results: s.Results, name: s.Name, series: s.Left}
+// New returns what shows a run on f, in a language; nil is English.
+func New(f *os.File, in *lang.Language, s job.Shown) *Progress {
+	return &Progress{out: f, screen: newScreen(f), lang: in, ratios: ratios{study: s.Study}, results: s.Results, name: s.Name, series: s.Left}
 }
 
+func (p *Progress) said(t lang.Text) string { return t.In(p.lang) }
+
 // Event shows an event of the run.
-func (p *progress) Event(e experiment.Event) {
+func (p *Progress) Event(e experiment.Event) {
 	if e.Text != "" {
 		p.text = e.Text
 	}
 	if e.Warning != "" {
-		p.say("weir: " + said(lang.Stored(e.Warning)))
+		p.say("weir: " + p.said(lang.Stored(e.Warning)))
 	}
 	if r := e.Result; r != nil && r.Status != record.OK && r.Status != record.Skipped {
-		p.say(said(lang.T("%s: %s: %s", r.Trial, lang.Stored(string(r.Status)), r.Reason)))
+		p.say(p.said(lang.T("%s: %s: %s", r.Trial, lang.Stored(string(r.Status)), r.Reason)))
 	}
 	switch {
 	case p.screen != nil:
@@ -54,27 +60,27 @@ func (p *progress) Event(e experiment.Event) {
 	case e.Result != nil:
 		p.line(e.Result.Block, e.Done, e.Total, e.Left)
 	case e.Done == 0 && e.Text != "" && p.block == 0:
-		fmt.Fprintln(p.out, foreign.Text(said(lang.Stored(e.Text))))
+		fmt.Fprintln(p.out, foreign.Text(p.said(lang.Stored(e.Text))))
 		p.block = -1
 	}
 }
 
 // line prints a line about a block, once.
-func (p *progress) line(block, done, total int, left time.Duration) {
+func (p *Progress) line(block, done, total int, left time.Duration) {
 	if block != p.block && done > 0 {
 		p.block = block
-		fmt.Fprintln(p.out, said(p.prefix()+lang.T("block %d: %d of %d trials done", block, done, total)+p.left(left)))
+		fmt.Fprintln(p.out, p.said(p.prefix()+lang.T("block %d: %d of %d trials done", block, done, total)+p.left(left)))
 	}
 }
 
 // draw redraws the lines: the ratios, where the terminal is wide enough, and what the run is doing.
-func (p *progress) draw(done, total int, left time.Duration) {
+func (p *Progress) draw(done, total int, left time.Duration) {
 	cols, _ := p.screen.size()
 	p.screen.draw(append(p.ratios.lines(cols-echo),
-		fmt.Sprintf("%s%s %d/%d%s  %s", said(p.prefix()), bar(done, total), done, total, said(p.left(left)), foreign.Text(said(lang.Stored(p.text))))))
+		fmt.Sprintf("%s%s %d/%d%s  %s", p.said(p.prefix()), bar(done, total), done, total, p.said(p.left(left)), foreign.Text(p.said(lang.Stored(p.text))))))
 }
 
-func (p *progress) say(line string) {
+func (p *Progress) say(line string) {
 	line = foreign.Text(line)
 	if p.screen != nil {
 		p.screen.print(line)
@@ -84,20 +90,20 @@ func (p *progress) say(line string) {
 }
 
 // End leaves the terminal to what follows.
-func (p *progress) End() {
+func (p *Progress) End() {
 	if p.screen != nil {
 		p.screen.clear()
 	}
 }
 
-func (p *progress) prefix() lang.Text {
+func (p *Progress) prefix() lang.Text {
 	if p.name == "" {
 		return ""
 	}
 	return lang.T("%s, ", p.name)
 }
 
-func (p *progress) left(d time.Duration) lang.Text {
+func (p *Progress) left(d time.Duration) lang.Text {
 	if d <= 0 {
 		return ""
 	}

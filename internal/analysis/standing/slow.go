@@ -1,4 +1,4 @@
-package analysis
+package standing
 
 import (
 	"math"
@@ -13,9 +13,11 @@ type part struct {
 	as role
 }
 
-// compare finds the slow machines, the slowest first, each compared without those found before: their
-// pairs would make others look fast, and themselves less slow.
-func (f *field) compare() {
+// Compare finds the slow machines, the slowest first, each compared without those found before: their
+// pairs would make others look fast, and themselves less slow. Every ratio has the confidence each, and every
+// comparison of pairs the confidence pairs.
+func (f *Field) Compare(each, pairs float64) Standing {
+	f.Each, f.eachPair = each, pairs
 	var found []part
 	for range 2 * len(f.Hosts) {
 		f.total()
@@ -37,6 +39,7 @@ func (f *field) compare() {
 		x := &f.Hosts[h]
 		x.Ratio, x.Sender, x.Receiver = f.ratio(part{h, either}), f.ratio(part{h, sender}), f.ratio(part{h, receiver})
 	}
+	return f.Standing
 }
 
 // A machine is slow in one direction only if the ratio of that direction is more than oneWay times as far from 1 as
@@ -44,7 +47,7 @@ func (f *field) compare() {
 const oneWay = 1.5
 
 // worst returns the role in which a host is worst, of those in which it is not slow already, and its ratio.
-func (f *field) worst(h int) (p part, r stat.Interval) {
+func (f *Field) worst(h int) (p part, r stat.Interval) {
 	slow, most := f.slow[h], 0.0
 	if slow == [2]bool{} {
 		p, r = part{h, either}, f.ratio(part{h, either})
@@ -61,7 +64,7 @@ func (f *field) worst(h int) (p part, r stat.Interval) {
 	return p, r
 }
 
-func (f *field) mark(p part, slow bool) {
+func (f *Field) mark(p part, slow bool) {
 	for i, as := range []role{sender, receiver} {
 		if p.as == either || p.as == as {
 			f.slow[p.h][i] = slow
@@ -70,12 +73,12 @@ func (f *field) mark(p part, slow bool) {
 }
 
 // out reports whether one of a shot's hosts is slow in its role.
-func (f *field) out(s shot) bool { return f.slow[s.from][0] || f.slow[s.to][1] }
+func (f *Field) out(s shot) bool { return f.slow[s.from][0] || f.slow[s.to][1] }
 
 // confirm keeps those slow machines that are farther from the others than those are from each other. It
 // begins with the last one found, the least slow, and a machine that is not far enough away joins the
 // others: if machines differ by nature, the slowest must leave the range of all of them.
-func (f *field) confirm(found []part) {
+func (f *Field) confirm(found []part) {
 	for len(found) > 0 && !f.far(found[len(found)-1]) {
 		last := len(found) - 1
 		f.mark(found[last], false)
@@ -91,7 +94,7 @@ func (f *field) confirm(found []part) {
 // predict for one more (a t prediction interval of logarithms). Machines are its units: pairs share
 // machines, so their means are not independent of each other. Two machines have only one pair, which says
 // nothing about how machines differ.
-func (f *field) far(p part) bool {
+func (f *Field) far(p part) bool {
 	var own amount
 	means := make([]amount, len(f.Hosts))
 	for _, s := range f.shots {
@@ -141,7 +144,7 @@ func (p part) takes(s shot) bool {
 }
 
 // otherSlow reports whether the host at the other end of a shot is slow in its role.
-func (f *field) otherSlow(h int, s shot) bool {
+func (f *Field) otherSlow(h int, s shot) bool {
 	if s.from == h {
 		return f.slow[s.to][1]
 	}
@@ -149,7 +152,7 @@ func (f *field) otherSlow(h int, s shot) bool {
 }
 
 // total sums up the shots without a slow host.
-func (f *field) total() {
+func (f *Field) total() {
 	f.totals, f.pairs = make([]amount, f.blocks*f.kinds), nil
 	for _, s := range f.shots {
 		if !f.out(s) {
@@ -173,7 +176,7 @@ func (f *field) total() {
 }
 
 // ratio compares the values of a host in a role with the mean of pairs of other machines where it has values.
-func (f *field) ratio(p part) stat.Interval {
+func (f *Field) ratio(p part) stat.Interval {
 	own, all := make([]amount, len(f.totals)), make([]amount, len(f.totals))
 	for _, i := range f.of[p.h] {
 		s := f.shots[i]
@@ -204,12 +207,12 @@ func (f *field) ratio(p part) stat.Interval {
 	}
 	i := stat.Sums(mine, others, f.Each)
 	i.Lo = max(0, i.Lo)
-	return f.busy.Widen(i)
+	return f.widen(i)
 }
 
 // standsOut reports whether the pairs of a host in a role differ from the others by more than those differ from
 // each other. Every pair has a path of its own, so with enough blocks the means of all machines differ.
-func (f *field) standsOut(p part) bool {
+func (f *Field) standsOut(p part) bool {
 	var own, others []float64
 	for _, x := range f.pairs {
 		both := x.ways[0].and(x.ways[1])

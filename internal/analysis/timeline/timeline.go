@@ -1,18 +1,23 @@
-package analysis
+// Package timeline follows CPU time and traffic inside the trials of each cell.
+//
+// It must not compare networks: what happened inside a trial explains its value, and is none.
+package timeline
 
 import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// An OverTime is CPU time and traffic inside the trials of one cell, aligned at the start of the measured
+// A Timeline is CPU time and traffic inside the trials of one cell, aligned at the start of the measured
 // window. Only trials with a long window were sampled.
-type OverTime struct {
-	Cell
+type Timeline struct {
+	analysis.Cell
 	// Host is the ID of the sampled machine if the trials used several, whose CPUs and threads are apart.
 	Host   string  `json:"host,omitempty"`
 	Trials int     `json:"trials"` // sampled
@@ -23,7 +28,7 @@ type OverTime struct {
 	// Times are the middles of the steps, s since the window began; negative during the warm-up. Every
 	// Course has one point per time.
 	Times []float64 `json:"times"`
-	// Modes are the busy cores of the machine by mode, in the order of CourseModes. They stack: all but
+	// Modes are the busy cores of the machine by mode, in the order of Modes. They stack: all but
 	// steal add up to Used, because the kernel counts most of them at ticks and misses short pieces.
 	Modes []Course `json:"modes"`
 	// Used is the complement of idle, which the kernel measures by the clock: cores in use.
@@ -36,8 +41,8 @@ type OverTime struct {
 	Packets    *Course `json:"packets,omitempty"`
 }
 
-// CourseModes are the modes of OverTime.Modes, as in /proc/stat (proc_stat(5)).
-var CourseModes = []string{"user", "system", "softirq", "irq", "guest", "steal"}
+// Modes are the modes of Timeline.Modes, as in /proc/stat (proc_stat(5)).
+var Modes = []string{"user", "system", "softirq", "irq", "guest", "steal"}
 
 // A Course is one quantity over time, summarized over the trials of a cell.
 type Course struct {
@@ -56,32 +61,29 @@ const (
 	finest      = 0.1   // s, the smallest Step: /proc/stat counts in hundredths of a second
 	lead        = 1.0   // s before the window to show, at most
 	tail        = 0.2   // s after it
-	linesAtMost = 6     // threads of an OverTime
+	linesAtMost = 6     // threads of a Timeline
 	leastLine   = 0.05  // share of a CPU of the least busy of them
 	leastMode   = 0.002 // of all CPUs: less is not visible
 	mostPoints  = 1200  // of a course
 	reversed    = 2     // times as many bytes go to the client when it receives the bulk
 )
 
-// OverTime returns the values inside trials for every cell whose trials were sampled, in the order of
-// the run's tables.
-func (r *Run) OverTime() (out []OverTime) {
+// Of returns the timelines of all cells whose trials were sampled, in the order of the run's tables.
+func Of(r *analysis.Run) (out []Timeline) {
 	for t, row := range r.Rows() {
 		byHost := map[string][]sample.Series{}
 		var hosts []string
-		for _, trial := range row.counted.ok {
-			for _, s := range r.inside[trial.Trial] {
-				if !Shaped(s) {
-					continue
-				}
-				if byHost[s.Host] == nil {
-					hosts = append(hosts, s.Host)
-				}
-				byHost[s.Host] = append(byHost[s.Host], s)
+		for _, s := range r.Inside(row) {
+			if !Shaped(s) {
+				continue
 			}
+			if byHost[s.Host] == nil {
+				hosts = append(hosts, s.Host)
+			}
+			byHost[s.Host] = append(byHost[s.Host], s)
 		}
 		for _, h := range hosts {
-			o := OverTime{Cell: t.Cell(*row), Trials: len(byHost[h]), Of: row.Counted()}
+			o := Timeline{Cell: t.Cell(*row), Trials: len(byHost[h]), Of: row.Counted()}
 			if len(hosts) > 1 {
 				o.Host = h
 			}
@@ -93,7 +95,7 @@ func (r *Run) OverTime() (out []OverTime) {
 	return out
 }
 
-// Shaped reports whether a window has enough samples for OverTime, which leaves the others out.
+// Shaped reports whether a window has enough samples for a Timeline, which leaves the others out.
 func Shaped(s sample.Series) bool { return stepsIn(s) >= leastSteps }
 
 // stepsIn counts the samples in a window.
@@ -107,7 +109,7 @@ func stepsIn(s sample.Series) (n int) {
 }
 
 // fill computes the courses; false if the trials share no time.
-func (o *OverTime) fill(all []sample.Series) bool {
+func (o *Timeline) fill(all []sample.Series) bool {
 	var windows, steps, before, after []float64
 	for _, s := range all {
 		windows = append(windows, seconds(s.End-s.Begin))
@@ -127,7 +129,7 @@ func (o *OverTime) fill(all []sample.Series) bool {
 	for i := first; i < last; i++ {
 		o.Times = append(o.Times, (float64(i)+0.5)*o.Step)
 	}
-	for _, mode := range CourseModes {
+	for _, mode := range Modes {
 		c := o.course(mode, "", "core", all, func(s sample.Series) []float64 { return modeColumn(s, mode) }, 1.0/sample.UserHZ)
 		if c.Mean >= leastMode*float64(max(1, o.CPUs)) {
 			o.Modes = append(o.Modes, c)
@@ -145,7 +147,7 @@ func (o *OverTime) fill(all []sample.Series) bool {
 }
 
 // share divides Used among the modes in proportion.
-func (o *OverTime) share() {
+func (o *Timeline) share() {
 	for i, used := range o.Used.Median {
 		sum := 0.0
 		for _, m := range o.Modes {
@@ -167,19 +169,20 @@ func (o *OverTime) share() {
 }
 
 // meanInside returns the mean of a course inside the window.
-func (o *OverTime) meanInside(v []float64) float64 {
+func (o *Timeline) meanInside(v []float64) float64 {
 	var inside []float64
 	for i, at := range o.Times {
 		if 0 < at && at < o.Window {
 			inside = append(inside, v[i])
 		}
 	}
-	return mean(inside)
+	m, _ := analysis.MeanSD(inside)
+	return m
 }
 
 // threads adds the courses of the busiest threads: in each trial, of those with one name in one place the
 // busiest.
-func (o *OverTime) threads(all []sample.Series) {
+func (o *Timeline) threads(all []sample.Series) {
 	type id struct{ place, name string }
 	columns, means := map[id][][]float64{}, map[id]float64{}
 	var ids []id
@@ -213,7 +216,7 @@ func (o *OverTime) threads(all []sample.Series) {
 
 // traffic adds what the receiving end's device counted. The direction of the bulk decides which end
 // receives; packets from a pod to its own host bypass the host's device.
-func (o *OverTime) traffic(all []sample.Series) {
+func (o *Timeline) traffic(all []sample.Series) {
 	pick := func(s sample.Series) sample.Device {
 		by := map[string]sample.Device{}
 		for _, d := range s.Devices {
@@ -243,7 +246,7 @@ func (o *OverTime) traffic(all []sample.Series) {
 
 // course resamples a column of every trial to o.Times and summarizes it. scale turns the column's
 // numbers into the unit times seconds. A column of nil is a counter that did not grow.
-func (o *OverTime) course(name, place, unit string, all []sample.Series, column func(sample.Series) []float64, scale float64) Course {
+func (o *Timeline) course(name, place, unit string, all []sample.Series, column func(sample.Series) []float64, scale float64) Course {
 	c := Course{Name: name, Place: place, Unit: unit}
 	trials := make([][]float64, len(all))
 	for i, s := range all {
@@ -264,7 +267,7 @@ func (o *OverTime) course(name, place, unit string, all []sample.Series, column 
 }
 
 // resample returns the rate of a column in each step of o; NaN where less than half of a step is known.
-func (o *OverTime) resample(s sample.Series, column []float64, scale float64) []float64 {
+func (o *Timeline) resample(s sample.Series, column []float64, scale float64) []float64 {
 	grown, known := make([]float64, len(o.Times)), make([]float64, len(o.Times))
 	first := o.Times[0] - o.Step/2
 	for i := range len(s.At) - 1 {
@@ -316,17 +319,13 @@ func modeColumn(s sample.Series, modes ...string) (out []float64) {
 	return out
 }
 
-func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }
 
 func round(v, to float64) float64 { return math.Round(v/to) * to }
 
-func floats(column []int) []float64 {
-	if column == nil {
-		return nil
-	}
-	out := make([]float64, len(column))
-	for i, n := range column {
-		out[i] = float64(n)
+func floats(column []int) (out []float64) {
+	for _, n := range column {
+		out = append(out, float64(n))
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package job
+package bisection
 
 import (
 	"context"
@@ -53,7 +53,7 @@ func kernelSearch(t *testing.T, g *fakeGuests, dir string) *bisection {
 	t.Helper()
 	s := study.Default()
 	s.Networks, s.Probes = []study.Use{{Kind: "host"}}, []study.Use{{Kind: "tcp-rr"}}
-	o := BisectOptions{Study: s.Resolve(), Certainty: 0.95, Least: 0.025, Dir: dir, Guests: &bisect.Guests{CPUs: 1, Memory: 1 << 28, Pairs: 6}}
+	o := Options{Study: s.Resolve(), Certainty: 0.95, Least: 0.025, Dir: dir, Guests: &bisect.Guests{CPUs: 1, Memory: 1 << 28, Pairs: 6}}
 	o.Tell = quiet{}
 	for n := range 8 {
 		image := filepath.Join(filepath.Dir(dir), fmt.Sprint("vmlinuz-", n))
@@ -66,7 +66,7 @@ func kernelSearch(t *testing.T, g *fakeGuests, dir string) *bisection {
 		}
 		o.Guests.Kernels = append(o.Guests.Kernels, bisect.Kernel{Version: fmt.Sprintf("6.%d", n), Image: image, Hash: hash})
 	}
-	b := &bisection{BisectOptions: o, guest: g.run}
+	b := &bisection{Options: o, guest: g.run}
 	t.Cleanup(func() { b.lock.Close() })
 	return b
 }
@@ -105,7 +105,7 @@ func TestBisectKernels(t *testing.T) {
 	if why := out.Commits[2].Skipped; why != "" && !strings.Contains(why, "its last words: Kernel panic - not syncing: VFS") {
 		t.Error(why)
 	}
-	if page, err := os.ReadFile(filepath.Join(dir, bisectPage)); err != nil || !strings.Contains(string(page), "6.5") {
+	if page, err := os.ReadFile(filepath.Join(dir, pageFile)); err != nil || !strings.Contains(string(page), "6.5") {
 		t.Errorf("page: %v", err)
 	}
 }
