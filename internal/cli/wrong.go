@@ -140,6 +140,9 @@ func wrongFlag(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown):
+		if why := ofRunAlone(c, unknown); why != nil {
+			return why
+		}
 		if as := c.Flags().Args(); !c.HasParent() && len(as) > 0 {
 			return unknownCommand(c, as[0])
 		}
@@ -156,6 +159,27 @@ func wrongFlag(c *cobra.Command, err error) error {
 		}
 	}
 	return usage("%w; see %s --help", err, c.CommandPath())
+}
+
+// ofRunAlone is the error about a flag of run that plan, which shows what a run builds, does not take because it changes
+// nothing there; nil for others.
+func ofRunAlone(c *cobra.Command, unknown *pflag.NotExistError) error {
+	i := slices.IndexFunc(c.Root().Commands(), func(one *cobra.Command) bool { return one.Name() == "run" })
+	if c.Name() != "plan" || i < 0 {
+		return nil
+	}
+	flags := c.Root().Commands()[i].Flags()
+	f := flags.Lookup(unknown.GetSpecifiedName())
+	if unknown.GetSpecifiedShortnames() != "" {
+		f = flags.ShorthandLookup(unknown.GetSpecifiedName())
+	}
+	switch {
+	case f == nil:
+		return nil
+	case f.Name == "resume":
+		return usage("--resume: weir plan DIR/study.yaml prints what the run in DIR builds")
+	}
+	return usage("--%s: weir plan prints the steps that build the networks of a study, and --%[1]s changes none of them: leave it out", f.Name)
 }
 
 // quotedIfNeeded quotes a text that is empty or would not stay one word.
