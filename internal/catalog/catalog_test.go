@@ -210,6 +210,8 @@ func TestPrepareRefuses(t *testing.T) {
 		{"option", "networks:\n- use: vxlan\n  vnj: 7\nprobes: [ping]", `s.yaml:3: vxlan has no option "vnj"`},
 		{"value", "networks:\n- {use: vxlan, vni: seven}\nprobes: [ping]", "s.yaml:2: vxlan: vni"},
 		{"bound", "networks:\n- {use: vxlan, vni: 16777216}\nprobes: [ping]", "16777216"},
+		{"factor like a condition", "networks: [host]\nprobes: [ping]\nfactors: {mut: [1500]}", `unknown factor "mut"; did you mean "mtu"? weir list factors lists all`},
+		{"factor like an option", "networks: [host]\nprobes: [udp-rr]\nfactors: {sise: [100]}", `unknown factor "sise"; did you mean "size"?`},
 		{"factor", "networks: [host]\nprobes: [ping]\nfactors: {color: [red]}", `unknown factor "color": want a condition (bridge-nf, clients, delay, ends, event, gro, jitter, link, load, loss, mtu, nic, offload, rps, stress) or an option`},
 		{"factor of another probe", "networks: [host]\nprobes: [ping]\nfactors: {streams: [1, 2]}", `factor "streams"`},
 		{"level", "networks: [host]\nprobes: [ping]\nfactors: {offload: [maybe]}", `condition offload: level "maybe" is unknown`},

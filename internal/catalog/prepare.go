@@ -51,7 +51,7 @@ func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 			errs = append(errs, err)
 		}
 		if !slices.ContainsFunc(s.Probes, func(u study.Use) bool { return Applies(u.Kind, f) }) {
-			errs = append(errs, fmt.Errorf("unknown factor %q: want a condition (%s) or an option of a probe of this study", f, strings.Join(condition.Names(), ", ")))
+			errs = append(errs, unknownFactor(f, s.Probes))
 		}
 	}
 	errs = append(append(errs, checkCompare(s)...), p.checkEvents()...)
@@ -279,16 +279,6 @@ func checkClients(c study.Cell, pr probe.Probe, change condition.Changed) error 
 		return fmt.Errorf("condition clients: %s: %w", c.Network, err)
 	}
 	return nil
-}
-
-// Applies reports whether a factor applies to a kind of probe: conditions always do, options if the
-// probe has them.
-func Applies(kind, factor string) bool {
-	if slices.Contains(condition.Names(), factor) {
-		return true
-	}
-	p, err := FindProbe(kind)
-	return err == nil && slices.Contains(strictyaml.Keys(p), factor)
 }
 
 // Probe returns the study's probe called name at these levels.

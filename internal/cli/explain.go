@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -106,7 +107,7 @@ func (f *explainFlags) explain(c *cobra.Command, dir, version string) error {
 		return err
 	}
 	if all := a.Analysis.Networks; f.network != "" && !slices.Contains(all, f.network) {
-		return usage("--network %s: %s has no such network, only %s", f.network, dir, strings.Join(all, ", "))
+		return usage("--network %s: %s has no such network%s", f.network, dir, cmp.Or(meant(f.network, all), ", only "+strings.Join(all, ", ")))
 	}
 	if f.test {
 		o := job.RefuteOptions{Caller: caller(version), Account: a, Network: f.network, Hypotheses: f.hypotheses, Fast: f.fast, Keep: f.keep, Blocks: f.blocks, MaxTime: f.maxTime}

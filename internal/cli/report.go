@@ -159,7 +159,7 @@ func (f *reportFlags) one(dir string) error {
 	tell.Warn(a.Problems...)
 	page := section.Report(a)
 	if known := page.IDs(); f.only != "" && !page.Only(f.only) {
-		return usage("the report of %s has no section %q: it has %s", dir, f.only, strings.Join(known, ", "))
+		return usage("the report of %s has no section %q%s", dir, f.only, cmp.Or(meant(f.only, known), ": it has "+strings.Join(known, ", ")))
 	}
 	return writeDocument(page, f.format, f.out)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -213,7 +214,7 @@ func choose(shipped []claim.Claim, names []string) (chosen []claim.Claim, _ erro
 	for _, name := range names {
 		i := claim.Index(shipped, name)
 		if i < 0 {
-			return nil, usage("unknown claim %q; weir reproduce lists all %d", name, len(shipped))
+			return nil, usage("unknown claim %q%s weir reproduce lists all %d", name, cmp.Or(meant(name, claimNames()), ";"), len(shipped))
 		}
 		if claim.Index(chosen, name) < 0 {
 			chosen = append(chosen, shipped[i])

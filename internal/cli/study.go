@@ -88,6 +88,18 @@ func (f *studyFlags) register(c *cobra.Command) {
 	f.names = append(f.names, f.target.names...)
 	_ = c.RegisterFlagCompletionFunc("networks", complete(catalog.Names(catalog.Networks)))
 	_ = c.RegisterFlagCompletionFunc("probes", complete(catalog.Names(catalog.Probes)))
+	_ = c.RegisterFlagCompletionFunc("factor", completeFactor)
+}
+
+// completeFactor completes the name of a condition. Its levels are the user's.
+func completeFactor(_ *cobra.Command, _ []string, typed string) (out []string, _ cobra.ShellCompDirective) {
+	items, _ := job.Lists["factors"]()
+	for _, i := range items {
+		if i.Name != strings.ToUpper(i.Name) && strings.HasPrefix(i.Name, typed) { // OPTION stands for those of probes
+			out = append(out, i.Name+"=")
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 func (f *studyFlags) changed(c *cobra.Command) bool {
