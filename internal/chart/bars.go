@@ -106,7 +106,9 @@ func (v Bars) SVG() (string, error) {
 
 func (v Bars) row(c *canvas, a axis, r BarRow, y float64) {
 	if r.Empty {
-		c.text(inkMuted, start, smallSize, a.from+4, y+4, clip(r.Label, wide-a.from-4, smallSize))
+		label := clip(r.Label, wide-a.from-4, smallSize)
+		c.rect(inkUnder, a.from+2, y-7, min(wide-a.from-2, textWidth(label, smallSize)+4), 14) // no line crosses it
+		c.text(inkMuted, start, smallSize, a.from+4, y+4, label)
 		v.published(c, a, r, y)
 		return
 	}

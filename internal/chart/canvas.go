@@ -16,6 +16,7 @@ const (
 	inkMuted ink = "u"
 	inkGrid  ink = "g"
 	inkBG    ink = "b"
+	inkUnder ink = "y" // what a chart lies on: the page, or a box of it
 	inkBad   ink = "x"
 )
 

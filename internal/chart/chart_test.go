@@ -138,7 +138,7 @@ var names = []string{"host", "shared", "a-network-with-a-very-long-name"}
 var charts = map[string]drawing{
 	"ratios":       Ratios{threeRatios, "host", "throughput ÷ host (right is better)", "Ratios."},
 	"ratios-none":  Ratios{nil, "host", "throughput ÷ host", "Nothing to compare."},
-	"values":       Values{threeValues, "throughput, Gbit/s", "Values."},
+	"values":       Values{Rows: threeValues, Axis: "throughput, Gbit/s", Alt: "Values."},
 	"latency":      Latency{Lines: lines(), Axis: "response time, µs", Alt: "Latency."},
 	"latency-none": Latency{Axis: "response time, µs", Alt: "Nothing measured."},
 	"ladder":       Ladder{ladder, "thousand packets/s", "Ladder."},

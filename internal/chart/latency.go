@@ -52,6 +52,7 @@ func (v Latency) SVG() (string, error) {
 	p.open(" data-axes=\"\"") // which a reader who zooms replaces
 	p.side(y, p.left, p.right, v.Axis)
 	x := axis{lo: 0, hi: rarity(far), from: p.left, to: p.right}
+	free := math.Inf(-1) // of labels
 	for _, t := range []struct {
 		p float64
 		s string
@@ -61,7 +62,10 @@ func (v Latency) SVG() (string, error) {
 		}
 		at := x.pos(rarity(t.p))
 		p.line(inkGrid, 1, at, p.top, at, p.bottom)
-		p.text(inkMuted, middle, smallSize, at, p.bottom+14, t.s)
+		if half := textWidth(t.s, smallSize)/2 + 2; at-half >= free {
+			p.text(inkMuted, middle, smallSize, at, p.bottom+14, t.s)
+			free = at + half
+		}
 	}
 	p.shut()
 	p.text(inkMuted, start, smallSize, 0, p.bottom+31, cmp.Or(v.X, "share of all responses that were at least this fast"))

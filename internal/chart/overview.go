@@ -76,7 +76,11 @@ func (v Overview) SVG() (string, error) {
 	c.text(inkFG, anchorFor(one, g), smallSize, one, g.top-8, clip(v.One, nameMax, smallSize)+" = 1")
 	n := 0
 	for _, group := range v.Groups {
-		c.text(inkFG, start, textSize, 0, ys[n], clip(group.Name, width, textSize))
+		name := clip(group.Name, width, textSize)
+		if w := textWidth(name, textSize); w > g.left { // no line crosses it
+			c.rect(inkUnder, 0, ys[n]-11, min(width, w+3), 14)
+		}
+		c.text(inkFG, start, textSize, 0, ys[n], name)
 		for _, r := range group.Rows {
 			n++
 			c.mark("", group.Name+", "+r.tip())

@@ -92,7 +92,7 @@ func (v Strips) SVG() (string, error) {
 		c.shut()
 		y += high
 	}
-	c.height = y - stripGap
+	c.height = y - stripGap + stripEdge // the outline of the last place
 	c.root = fmt.Sprintf(" data-top=\"0\" data-bottom=\"%s\"", px(c.height))
 	return c.svg(v.Alt), nil
 }

@@ -45,7 +45,7 @@ func style() (string, map[string]string) {
 		ink  ink
 		name string
 		hex  string
-	}{{inkFG, "fg", "#1b1f24"}, {inkMuted, "muted", "#5c6570"}, {inkGrid, "grid", "#e3e6ea"}, {inkBG, "bg", "#fff"}, {inkBad, "bad", "#b3261e"}} {
+	}{{inkFG, "fg", "#1b1f24"}, {inkMuted, "muted", "#5c6570"}, {inkGrid, "grid", "#e3e6ea"}, {inkBG, "bg", "#fff"}, {inkUnder, "under", "#fff"}, {inkBad, "bad", "#b3261e"}} {
 		rule(string(c.ink), "color:var(--%s,%s)", c.name, c.hex)
 	}
 	for _, p := range []struct {

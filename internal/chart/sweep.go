@@ -47,9 +47,9 @@ func (v Sweep) SVG() (string, error) {
 	for _, t := range x.ticks {
 		p.line(inkGrid, 1, x.pos(t), p.bottom, x.pos(t), p.bottom+4)
 	}
-	free := math.Inf(-1) // of labels, which even steps can lack the room for
+	free := math.Inf(-1) // of labels, which levels can lack the room for
 	for _, t := range x.ticks {
-		if half := textWidth(tickNum(t), smallSize)/2 + 2; !v.Even || x.pos(t)-half >= free {
+		if half := textWidth(tickNum(t), smallSize)/2 + 2; x.pos(t)-half >= free {
 			p.text(inkMuted, middle, smallSize, x.pos(t), p.bottom+14, tickNum(t))
 			free = x.pos(t) + half
 		}

@@ -34,7 +34,8 @@ type TimeLine struct {
 
 const (
 	panelHeight = 82.0
-	panelGap    = 40.0
+	panelGap    = 32.0 // above a panel, with its title
+	panelsTop   = -14.0
 	legendRow   = 15.0
 )
 
@@ -43,7 +44,7 @@ func (v TimeSeries) SVG() (string, error) {
 		return "", err
 	}
 	var names []string
-	height := -18.0
+	height := panelsTop
 	for _, p := range v.Panels {
 		height += panelGap + panelHeight
 		if p.Stack {
@@ -64,7 +65,7 @@ func (v TimeSeries) SVG() (string, error) {
 		times = append(times, decimal(t, 2)+" s")
 	}
 	c.root = each("data-x", times)
-	at := -14.0
+	at := panelsTop
 	for _, p := range v.Panels {
 		at = v.panel(c, p, x, at)
 	}
@@ -105,8 +106,8 @@ func (v TimeSeries) check() error {
 
 // panel draws p below the position above and returns its bottom.
 func (v TimeSeries) panel(c *canvas, p Panel, x axis, above float64) float64 {
-	title := above + panelGap - 16
-	top := above + panelGap - 8
+	title := above + panelGap - 8
+	top := above + panelGap
 	if p.Stack {
 		top += legendRow
 	}

@@ -11,6 +11,7 @@ type Values struct {
 	Rows []Row
 	Axis string // the quantity with its unit
 	Alt  string // text alternative
+	Top  string // names the header ceiling; "" does in English
 }
 
 func (v Values) SVG() (string, error) {
@@ -41,7 +42,7 @@ func (v Values) SVG() (string, error) {
 		c.shut()
 	}
 	if ceiling > 0 {
-		c.text(inkBad, end, smallSize, min(width, a.pos(ceiling)+26), g.top-6, "header ceiling")
+		c.text(inkBad, end, smallSize, min(width, a.pos(ceiling)+26), g.top-6, cmp.Or(v.Top, "header ceiling"))
 	}
 	return c.svg(v.Alt), nil
 }
