@@ -226,3 +226,36 @@ func TestBetween(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Runs pool their gaps step by step, and each keeps its center; a network that one run lacks has none.
+func TestPoolGaps(t *testing.T) {
+	run := func(factor float64, networks ...string) *Run {
+		var rs []record.Result
+		for i, n := range networks {
+			rs = append(rs, ways(n, float64(1+2*i)*1e-6*factor, 0.2e-6, 12)...)
+		}
+		return New(rs, Options{Baseline: "host", Networks: networks})
+	}
+	same := []*Run{run(1, "host", "vx"), run(1, "host", "vx"), run(1, "host", "vx")}
+	one, all := same[0].Gaps(), PoolGaps(same, 0)
+	if len(all) != 2 || all[1].Network != "vx" || len(all[1].Modes) != 5 || !all[1].Total.Bounded() || all[1].Total.N != 3 {
+		t.Fatalf("%+v", all)
+	}
+	for i, g := range all {
+		for n, m := range g.Modes[1:] {
+			if want := one[i].Modes[n+1]; m.Kind != want.Kind || math.Abs(m.Step.Center/want.Step.Center-1) > 1e-9 || !m.Step.Bounded() || m.Rate.N != 0 {
+				t.Errorf("%s, step to %s: %+v, want the center %g", g.Network, m.Kind, m.Step, want.Step.Center)
+			}
+		}
+	}
+	apart := PoolGaps([]*Run{run(1, "host", "vx"), run(3, "host", "vx"), run(0.3, "host", "vx")}, 0)
+	if a, b := apart[1].Total, all[1].Total; a.Hi/a.Lo < 1.2*b.Hi/b.Lo {
+		t.Errorf("runs that differ have an interval as narrow as equal ones: %+v, %+v", a, b)
+	}
+	if gs := PoolGaps([]*Run{run(1, "host", "vx"), run(1, "host")}, 0); len(gs) != 1 || gs[0].Network != "host" {
+		t.Errorf("a network that one run lacks: %+v", gs)
+	}
+	if PoolGaps(nil, 0) != nil {
+		t.Error("no run has a gap")
+	}
+}

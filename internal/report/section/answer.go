@@ -57,7 +57,7 @@ func (s source) answer() (out []string) {
 	case s.plain():
 		out = slices.Concat(out, stated, networks, s.overHops())
 	default:
-		out = slices.Concat(out, s.steps(), s.overHops(), s.toolsAgree(), networks)
+		out = slices.Concat(out, s.steps(s.p.Gaps()), s.overHops(), s.toolsAgree(), networks)
 	}
 	for i := len(out) - 1; i > 0; i-- {
 		if slices.Contains(out[:i], out[i]) { // too few blocks, of both kinds of comparisons

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/finding"
@@ -93,14 +94,24 @@ func gapAnswer(g analysis.Gap) string {
 	return say("TCP with segmentation offload carries %s of what UDP carries with one send per datagram: %s.", timesWithin(g.Total), prose.Alternatives(parts))
 }
 
+// StepsOf tells the steps from UDP to TCP of gaps that are those of a run, or pooled over runs of which r is one; nil if its
+// study does not ask for them.
+func StepsOf(r *account.Account, gaps []analysis.Gap) []string {
+	s := source{Account: r, p: r.Analysis}
+	if s.plain() {
+		return nil
+	}
+	return s.steps(gaps)
+}
+
 // steps tells for each network which step from UDP to TCP gains how much, and then what the protocol alone does: both pass
 // one by one without offload.
-func (s source) steps() (out []string) {
+func (s source) steps(gaps []analysis.Gap) (out []string) {
 	var protocol, same []string
-	for _, g := range s.p.Gaps() {
+	for _, g := range gaps {
 		over := prose.Comma(s.Noun(g.Network), prose.Levels(g.Levels))
 		if !g.Total.Bounded() {
-			if g.Total.N > 0 {
+			if g.Total.N > 0 && g.Blocks > 0 {
 				out = append(out, say("Over %s, too few blocks to tell the steps from UDP to TCP: %d of at least %d (--blocks %[3]d).", over, g.Blocks, stat.MinPairs(g.Each)))
 			}
 			continue

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/report/reporttest"
 	"github.com/weir-bench/weir/record"
@@ -106,6 +108,28 @@ func TestGapIsInReports(t *testing.T) {
 	}
 	if gaps, _ := reporttest.Part(Report(reporttest.Analyzed(gapRun(12))), "gap").Data.([]analysis.Gap); len(gaps) != 2 || len(gaps[1].Extra) != 3 {
 		t.Errorf("the numbers of the section: %+v", gaps)
+	}
+}
+
+// The answer's table has the steps that its sentences tell, by name, and the chart has them too; and nothing else divides
+// in that table.
+func TestStepsAreInTheTable(t *testing.T) {
+	r := gapRun(12)
+	r.Question = "Why is UDP slower than TCP?"
+	d := Report(reporttest.Analyzed(r))
+	text := brief(t, d, screenColumns)
+	for _, want := range []string{`UDP to TCP, host +sendmmsg `, `\n +GSO `, `\n +GRO `, `\n +TCP `, `UDP to TCP, vxlan-overlay +sendmmsg `, `from → to`} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "÷ host") || strings.Contains(text, "largest of") {
+		t.Errorf("the table has other comparisons:\n%s", text)
+	}
+	figures := reporttest.Part(d, "answer").Figures
+	svg, err := figures[slices.IndexFunc(figures, func(f doc.Figure) bool { return f.ID == "overview" })].Chart.SVG()
+	if err != nil || !strings.Contains(svg, ">no difference = 1<") || !strings.Contains(svg, ">GSO<") {
+		t.Errorf("%v: the chart has no steps:\n%.3000s", err, svg)
 	}
 }
 

@@ -32,8 +32,11 @@ const mostGlanced = 12
 
 // glance are the numbers of the answer in one small table: each ratio with its interval and both values.
 func (s source) glance() []doc.Table {
-	rows, left := s.glancedRows(), 0
-	if len(rows) > mostGlanced && len(s.p.Contrasts) == 0 {
+	rows, left := s.stepRows(), 0
+	if rows == nil {
+		rows = s.glancedRows()
+	}
+	if len(rows) > mostGlanced && s.oneDivisor() {
 		if t, ok := s.matrix(); ok {
 			return []doc.Table{t}
 		}
@@ -49,12 +52,12 @@ func (s source) glance() []doc.Table {
 		return nil
 	}
 	to, last := "÷", ""
-	if s.p.Baseline != "" && len(s.p.Contrasts) == 0 {
+	if s.oneDivisor() {
 		to = "÷ " + s.p.Baseline
 	}
 	// Where the rows divide by several things, the head of each group says by what.
 	_, one := s.commonRatio()
-	several := len(s.p.Contrasts) > 0 && !one
+	several := !s.oneDivisor() && !one
 	first := doc.Layout(doc.Column{Left: true, Kind: "name", Keep: 9, Whole: true}, rows, func(g glanced) doc.Cell {
 		head := heading(g.value)
 		if several {
@@ -134,7 +137,7 @@ func (g glanced) contradicted() bool {
 const longestFrom = 4
 
 func (s source) fromTo() string {
-	if s.p.Baseline != "" && len(s.p.Contrasts) == 0 && len(s.p.Baseline) <= longestFrom {
+	if s.oneDivisor() && len(s.p.Baseline) <= longestFrom {
 		return say("%s → network", s.p.Baseline)
 	}
 	return say("from → to")
@@ -147,11 +150,39 @@ func fromTo(base, own float64, base1 string) string {
 	return strings.TrimSpace(number(base) + " → " + number(own) + " " + label)
 }
 
-// glancedRows are the ratios of the study's comparisons and of the tables, in the order of the answer.
+// oneDivisor reports whether the baseline divides all that is compared.
+func (s source) oneDivisor() bool {
+	return s.p.Baseline != "" && len(s.p.Contrasts) == 0 && s.stepRows() == nil
+}
+
+// stepRows are the steps from UDP to TCP, a group for each network, where the answer begins with them.
+func (s source) stepRows() (out []glanced) {
+	if s.plain() {
+		return nil
+	}
+	for _, g := range s.p.Gaps() {
+		over := prose.Comma(g.Network, prose.Levels(g.Levels))
+		for i, m := range g.Modes[1:] {
+			if m.Step.N == 0 {
+				continue
+			}
+			name := sendModes[m.Kind].short
+			out = append(out, glanced{value: say("UDP to TCP"), name: prose.Comma(over, name), ratio: m.Step, same: m.Step.Contains(1),
+				base: g.Modes[i].Rate.Center, own: m.Rate.Center, unit: "bit/s", metric: record.Throughput, network: g.Network, divides: over, row: name})
+		}
+	}
+	return out
+}
+
+// glancedRows are the ratios of the study's steps, of its comparisons and of the tables, in the order of the answer.
 func (s source) glancedRows() (out []glanced) {
 	var stated []glanced
 	ratio, common := s.commonRatio()
 	for _, c := range s.comparisons() {
+		relative := c.relative() // whose ratio divides this one, as another row has it
+		if relative != "" {
+			relative = "÷ " + relative
+		}
 		for _, p := range c.byProbe().Keys {
 			for _, r := range c.byProbe().Of[p] {
 				if r.Ratio.N == 0 {
@@ -161,8 +192,8 @@ func (s source) glancedRows() (out []glanced) {
 				if !common || ratio == "" {
 					name = prose.Comma(name, c.ratio())
 				}
-				stated = append(stated, glanced{value: Value(s.Words, r.Probe, r.Metric), name: name, ratio: r.Ratio, same: r.Same, base: r.Base.Center, own: r.Value.Center, unit: r.Unit, metric: r.Metric, network: r.Network,
-					divides: c.ratio(), row: cmp.Or(c.name(r), r.Network), relative: c.relative() != ""})
+				stated = append(stated, glanced{value: prose.Comma(Value(s.Words, r.Probe, r.Metric), relative), name: name, ratio: r.Ratio, same: r.Same, base: r.Base.Center, own: r.Value.Center, unit: r.Unit, metric: r.Metric, network: r.Network,
+					divides: c.ratio(), row: cmp.Or(c.name(r), r.Network), relative: relative != ""})
 			}
 		}
 	}
@@ -183,7 +214,7 @@ func (s source) glancedRows() (out []glanced) {
 	if len(s.Contrasts) > 0 && s.Contrasts[0].Baseline() != "" {
 		return append(out, stated...)
 	}
-	return append(stated, out...)
+	return slices.Concat(s.stepRows(), stated, out)
 }
 
 // rowName names a network under its conditions; where one network is compared, they are enough.

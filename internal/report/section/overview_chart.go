@@ -13,7 +13,7 @@ func (s source) overviewChart() (f doc.Figure, ok bool) {
 		return f, false
 	}
 	v := chart.Overview{One: s.p.Baseline, Axis: say("ratio")}
-	if s.p.Baseline == "" || len(s.p.Contrasts) > 0 {
+	if !s.oneDivisor() {
 		v.One = say("no difference")
 	} else {
 		v.Axis = say("÷ %s", s.p.Baseline)
@@ -26,7 +26,7 @@ func (s source) overviewChart() (f doc.Figure, ok bool) {
 			label = "~ " + label
 		}
 		name, head := g.name, heading(g.value)
-		if len(s.p.Contrasts) > 0 {
+		if !s.oneDivisor() {
 			name, head = g.row, prose.Comma(head, g.divides)
 		}
 		row := ChartRow(name, s.color(g.network), g.ratio, 1, label)

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/account"
@@ -113,7 +114,8 @@ const fewRuns = 5
 // answer tells what the runs together say, as the report of one run does.
 func (s several) answer() doc.Section {
 	x := doc.Section{ID: "answer", Title: say("Answer"), Box: true}
-	lines := append(s.contrastLines(), section.Tell(s.effects(), s.p.Baseline, say("Too few runs to tell: %d, and each ratio pooled over them has no interval.", s.p.Runs), s.noun)...)
+	steps := s.steps()
+	lines := slices.Concat(steps, s.contrastLines(), section.Tell(s.effects(), s.p.Baseline, say("Too few runs to tell: %d, and each ratio pooled over them has no interval.", s.p.Runs), s.noun))
 	for _, text := range lines {
 		x.Lines = append(x.Lines, doc.Line{Text: text})
 	}
@@ -123,9 +125,12 @@ func (s several) answer() doc.Section {
 	case s.p.Runs == 1:
 		x.Notes = append(x.Notes, say("One run cannot show how much runs differ, so a pooled ratio has no interval. Repeat the run."))
 	case s.p.Runs < fewRuns:
-		x.Notes = append(x.Notes, say("%d runs say little about how much runs differ, so these intervals are wide. %d or more runs narrow them.", s.p.Runs, fewRuns))
+		x.Notes = append(x.Notes, say("How much runs differ is hardly known from %d of them, so these intervals are wide; %d or more narrow them.", s.p.Runs, fewRuns))
 	default:
 		x.Notes = append(x.Notes, say("The intervals [ ] cover differences between runs on this machine (%s), not other machines.", s.over(s.p.Runs)))
+	}
+	if steps != nil && x.Notes != nil {
+		x.Notes = append(x.Notes, say("The intervals of each network's steps from UDP to TCP hold together with %s %% confidence, apart from all others.", prose.Trim(100*s.p.Confidence)))
 	}
 	least := s.p.Runs
 	for _, c := range s.p.Cells {
@@ -137,6 +142,14 @@ func (s several) answer() doc.Section {
 		x.Notes[0] = prose.Sentences(x.Notes[0], say("Some ratios rest on only %d of them.", least))
 	}
 	return x
+}
+
+// steps are those from UDP to TCP, where the study asks for them.
+func (s several) steps() []string {
+	if len(s.runs) == 0 {
+		return nil
+	}
+	return section.StepsOf(s.runs[0], analysis.PoolGaps(account.Analyses(s.runs), s.p.Confidence))
 }
 
 // datapath says what the runs measured.

@@ -112,7 +112,7 @@ func TestPooledOfLittle(t *testing.T) {
 		"none":        {nil, "Nothing was compared"},
 		"one":         {all[:1], "One run cannot show how much runs differ"},
 		"no baseline": {[]*account.Account{alone}, "Nothing was compared"},
-		"two":         {all[:2], "2 runs say little about how much runs differ"},
+		"two":         {all[:2], "How much runs differ is hardly known from 2 of them"},
 	} {
 		var text, page bytes.Buffer
 		d := pooledDocument(c.runs)
