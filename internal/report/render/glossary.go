@@ -25,6 +25,13 @@ var glossary = []struct{ term, means lang.Text }{
 	{"GSO", lang.T("Segmentation offload: one large packet passes the stack once, and is cut at its end.")},
 	{"GRO", lang.T("Receive offload: packets of a flow are joined before the IP stack sees them.")},
 	{"MTU", lang.T("The size of the largest packet that a device passes.")},
+	{lang.T("NIC"), lang.T("The hardware that puts frames on a wire.")},
+	{lang.T("datagram"), lang.T("One message of UDP.")},
+	{"overlay", lang.T("A network whose packets travel inside those of another one.")},
+	{"pod", lang.T("Containers that share one network namespace, with an address of its own.")},
+	{"XDP", lang.T("Programs that see a frame at the driver, before the kernel's stack.")},
+	{"conntrack", lang.T("The kernel's table of connections, on which filters and address translation rest.")},
+	{"sendmmsg", lang.T("A system call that hands the kernel many datagrams at once.")},
 	{"Hodges-Lehmann", lang.T("A robust center: the median of all pairwise means.")},
 	{"Bonferroni", lang.T("Each of several intervals is wider, so that all hold together.")},
 }

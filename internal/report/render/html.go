@@ -84,7 +84,7 @@ func HTML(w io.Writer, d *doc.Document) error {
 }
 
 func (v *view) funcs() template.FuncMap {
-	return template.FuncMap{"of": v.of, "svg": v.svg, "heat": v.heat, "plain": v.plain, "say": v.say, "stack": stack, "gloss": v.gloss}
+	return template.FuncMap{"of": v.of, "svg": v.svg, "heat": v.heat, "plain": v.plain, "say": v.say, "stack": stack, "gloss": v.gloss, "passage": passageOf}
 }
 
 // in is a sentence that the renderer adds.
