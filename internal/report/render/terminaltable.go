@@ -24,7 +24,8 @@ const longestHead = 17
 // A grid is the text of a table by column, head and unit first.
 type grid [][]string
 
-// table aligns columns. To fit, it shortens names first, then drops the least important columns. It says which probes it left out.
+// table aligns columns. To fit, it drops bars, shortens names, and then drops the least important columns. It says which probes it
+// left out.
 func (t terminal) table(x doc.Table) {
 	cs := slices.Clone(x.Columns)
 	var without []string
@@ -45,7 +46,7 @@ func (t terminal) table(x doc.Table) {
 		if i < 0 {
 			shortest = lastName
 		}
-		if at := widestName(cs, g); at >= 0 && longest(g[at]) > shortest && (i < 0 || !cs[at].Whole) {
+		if at := widestName(cs, g); at >= 0 && longest(g[at]) > shortest && (i < 0 || !cs[at].Whole && cs[i].Kind != "bar") {
 			n := longest(g[at])
 			for k := range g[at] {
 				g[at][k] = short(g[at][k], max(shortest, n-over))
