@@ -12,10 +12,11 @@ func TestReason(t *testing.T) {
 		"":                             "",
 		"no route":                     "no route",
 		step + "tc: exit status 1: no": step + "tc: exit status 1: no",
-		step + long + `: exit status 1: Illegal "limit"`:            step + `exit status 1: Illegal "limit"`,
-		step + long + ": exit status 1: " + strings.Repeat("é", 90): step + "exit status 1: " + strings.Repeat("é", 43) + "…",
-		strings.Repeat("x", 81):                                     strings.Repeat("x", 80) + "…",
-		long + ", which says nothing":                               long[:strings.LastIndex(long, " ")] + "…",
+		step + long + `: exit status 1: Illegal "limit"`:                                                      step + `exit status 1: Illegal "limit"`,
+		step + long + ": exit status 1: " + strings.Repeat("é", 90):                                           step + "exit status 1: " + strings.Repeat("é", 43) + "…",
+		"client: no packet of 1450 bytes came back within 5s (293 tries): saw neither an error nor an answer": "client: no packet of 1450 bytes came back within 5s (293 tries) …",
+		strings.Repeat("x", 81):       strings.Repeat("x", 80) + "…",
+		long + ", which says nothing": long[:strings.LastIndex(long, " ")] + "…",
 	} {
 		if got := Reason(why, 80); got != want {
 			t.Errorf("%q\ngot  %q\nwant %q", why, got, want)

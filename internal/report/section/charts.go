@@ -110,7 +110,7 @@ func (s source) valueChart(t analysis.Table) *doc.Figure {
 		return nil
 	}
 	return &doc.Figure{ID: "median", Caption: say("Median over blocks"),
-		Chart: chart.Values{Rows: rows, Axis: prose.Comma(MetricName(t.Metric), label), Alt: s.describe(say("Medians"), t, alt)}}
+		Chart: chart.Values{Rows: rows, Axis: prose.Comma(MetricName(t.Metric), label), Alt: s.describe(say("Medians"), t, alt), Top: say("header ceiling")}}
 }
 
 // curvePoints is the number of points per factor of ten of rarity: p90, p99 and p99.9 are among them.

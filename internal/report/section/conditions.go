@@ -38,7 +38,7 @@ func (s source) residue() doc.Section {
 	}
 	t := doc.Table{ID: "residue-table", Prose: true, In: []doc.Medium{doc.Page}, Columns: []doc.Column{{Head: say("key")}, {Head: say("scope")}, {Head: say("value")}, {Head: say("trials")}}}
 	for _, d := range s.p.Residue {
-		key, scope := d.Key, string(d.Scope)
+		key, scope := d.Key, word(string(d.Scope))
 		for _, v := range d.Values {
 			t.Rows = append(t.Rows, doc.Row{Cells: doc.Texts(key, scope, v.Value, fmt.Sprintf("%d: %s", v.Trials, v.Where))})
 			key, scope = "", "" // only in the first row

@@ -40,6 +40,12 @@ func Value(w account.Words, probe string, metric record.Quantity) string {
 	if metric == "" {
 		return short
 	}
+	if what, tool, by := strings.Cut(w[probe].Short, " by "); by {
+		return string(lang.T("%s by %[2]s", say("%s %s", lang.Stored(what), MetricName(metric)), tool))
+	}
+	if what, how, with := strings.Cut(w[probe].Short, " with "); with { // "UDP with GSO"
+		return say("%s with %[2]s", say("%s %s", lang.Stored(what), MetricName(metric)), how)
+	}
 	return say("%s %s", short, MetricName(metric))
 }
 
@@ -300,13 +306,16 @@ func others(all []Effect, shown, of, unknown int, against string, noun func(stri
 		}
 	}
 	size := prose.Coarse(would)
-	seen := ""
+	seen, in := "", prose.Count(len(none), "comparison")
+	if len(none) <= mostTold {
+		in = prose.And(namesOf(none, noun))
+	}
 	switch {
 	case len(none) == 0:
 	case shown == 0 && would > 0:
-		seen = say("No difference from %s was seen in %s; one of %s would have shown.", against, prose.Count(len(none), "comparison"), size)
+		seen = say("No difference from %s was seen in %s; one of %s would have shown.", against, in, size)
 	case shown == 0:
-		seen = say("No difference from %s was seen in %s.", against, prose.Count(len(none), "comparison"))
+		seen = say("No difference from %s was seen in %s.", against, in)
 	case would > 0:
 		seen = say("No other difference was seen (%d of %d comparisons); one of %s would have shown.", len(none), of, size)
 	default:
@@ -330,15 +339,19 @@ func others(all []Effect, shown, of, unknown int, against string, noun func(stri
 // tellsNothing names the comparisons that are too noisy, or counts them.
 func tellsNothing(noisy []Effect, of int, noun func(string) string) string {
 	if len(noisy) > mostTold {
-		return say("%d of %d comparisons are too noisy to tell: not even a doubling would have shown.", len(noisy), of)
+		return say("Too noisy to tell, because not even a doubling would have shown: %d of %d comparisons.", len(noisy), of)
 	}
-	var by doc.Groups[string, string] // by network
-	for _, e := range noisy {
+	return say("Too noisy to tell, because not even a doubling would have shown: %s.", prose.Alternatives(namesOf(noisy, noun)))
+}
+
+// namesOf names comparisons by network: "TCP throughput and UDP response time of a bridge".
+func namesOf(all []Effect, noun func(string) string) (names []string) {
+	var by doc.Groups[string, string]
+	for _, e := range all {
 		by.Add(e.Network, under(e.Of, e.At))
 	}
-	var names []string
 	for _, n := range by.Keys {
 		names = append(names, say("%s of %s", prose.And(by.Of[n]), noun(n)))
 	}
-	return say("Too noisy to tell, because not even a doubling would have shown: %s.", prose.Alternatives(names))
+	return names
 }

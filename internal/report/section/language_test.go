@@ -37,3 +37,24 @@ func TestChinesePage(t *testing.T) {
 		t.Error("printing changed the document")
 	}
 }
+
+// What charts and tables name by themselves is Chinese, too.
+func TestChineseWordsOfCharts(t *testing.T) {
+	r := reporttest.Run(t)
+	for i := range r.Results {
+		if r.Results[i].Observed != nil && r.Results[i].Config["probe"] == "tcp-stream" {
+			r.Results[i].Observed["ceiling"], r.Results[i].Observed["link"] = "2.47e10", "2.6e10"
+		}
+	}
+	d := Report(reporttest.Analyzed(r))
+	d.Lang = lang.Chinese
+	var page bytes.Buffer
+	if err := render.HTML(&page, d); err != nil {
+		t.Fatal(err)
+	}
+	for english, chinese := range map[string]string{"header ceiling": "头部上限", "inside a cell": "单元之内"} {
+		if s := page.String(); strings.Contains(s, ">"+english+"<") || !strings.Contains(s, ">"+chinese+"<") {
+			t.Errorf("%q is not %s", english, chinese)
+		}
+	}
+}

@@ -50,7 +50,10 @@ func (s several) forests(of []analysis.PooledCell) (out []doc.Figure) {
 		}
 		caption := prose.Comma(s.words.Under(c.Probe, c.Levels), c.Compared)
 		f.Alt = say("Ratio of each run and of all, %s: %s.", caption, prose.Alternatives(alt))
-		note := say("■ one run, larger with more weight · ◆ all runs · bar: where the next run is expected")
+		note := say("■ one run, larger with more weight · ◆ all runs")
+		if slices.ContainsFunc(f.Groups, func(g chart.ForestGroup) bool { return g.NextLo > 0 }) {
+			note += say(" · bar: where the next run is expected")
+		}
 		if hidden := s.p.Runs - mostForest; hidden > 0 {
 			note += say(" · the first %s not drawn", prose.Count(hidden, "run"))
 		}
