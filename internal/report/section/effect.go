@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
@@ -27,26 +26,6 @@ type Effect struct {
 	Ratio      stat.Interval
 	Difference stat.Interval // N is 0 if unknown
 	Detectable float64       // the smallest difference that would have shown
-}
-
-// Value names what a probe measures in a sentence: "TCP throughput", "UDP packet rate".
-func Value(w account.Words, probe string, metric record.Quantity) string {
-	short, english := w.Short(probe), strings.ToLower(doc.English(w.Short(probe)))
-	for _, has := range []string{"time", "latency", "rate", "capacity", "throughput", strings.ToLower(doc.English(MetricName(metric)))} {
-		if has != "" && strings.Contains(english, has) {
-			return short
-		}
-	}
-	if metric == "" {
-		return short
-	}
-	if what, tool, by := strings.Cut(w[probe].Short, " by "); by {
-		return string(lang.T("%s by %[2]s", say("%s %s", lang.Stored(what), MetricName(metric)), tool))
-	}
-	if what, how, with := strings.Cut(w[probe].Short, " with "); with { // "UDP with GSO"
-		return say("%s with %[2]s", say("%s %s", lang.Stored(what), MetricName(metric)), how)
-	}
-	return say("%s %s", short, MetricName(metric))
 }
 
 // shown reports whether a run shows a difference, and none whether it shows that none is there.

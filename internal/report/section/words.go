@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report/doc"
 	"github.com/weir-bench/weir/record"
@@ -11,6 +12,26 @@ import (
 
 // MetricName names the values of a metric in words.
 func MetricName(q record.Quantity) string { return string(lang.Quantity(q)) }
+
+// Value names what a probe measures in a sentence: "TCP throughput", "UDP packet rate".
+func Value(w account.Words, probe string, metric record.Quantity) string {
+	short, english := w.Short(probe), strings.ToLower(doc.English(w.Short(probe)))
+	for _, has := range []string{"time", "latency", "rate", "capacity", "throughput", strings.ToLower(doc.English(MetricName(metric)))} {
+		if has != "" && strings.Contains(english, has) {
+			return short
+		}
+	}
+	if metric == "" {
+		return short
+	}
+	if what, tool, by := strings.Cut(w[probe].Short, " by "); by {
+		return string(lang.T("%s by %[2]s", say("%s %s", lang.Stored(what), MetricName(metric)), tool))
+	}
+	if what, how, with := strings.Cut(w[probe].Short, " with "); with { // "UDP with GSO"
+		return say("%s with %[2]s", say("%s %s", lang.Stored(what), MetricName(metric)), how)
+	}
+	return say("%s %s", short, MetricName(metric))
+}
 
 // Better says in which direction a value of a unit is better.
 func Better(q record.Quantity, unit string) string {
