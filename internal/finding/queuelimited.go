@@ -18,11 +18,11 @@ import (
 const (
 	// heldBack is the least share of a queue's packets that it held back to count as a limit.
 	heldBack = 0.02
-	// reached is the least share of a queue's rate that a stream it limits carries: a stream that drained the burst before
-	// falls below the rate while TCP recovers.
-	reached = 0.5
-	// nearly is that share where no baseline shows that more would pass.
-	nearly = 0.8
+	// reached is the least share of a queue's rate, headers included, that a stream it limits carries: a slower one is held back only
+	// in bursts, and something else is its limit.
+	reached = 0.9
+	// answering is that share of what TCP's acknowledgements take, which is counted from before the stream until after it.
+	answering = 0.8
 	// A rate without a burst does not limit a stream that carries more than exceeded times as much.
 	exceeded = 1.1
 )
@@ -35,8 +35,8 @@ var queueLimited = Rule{
 	ID:    "queue-limited",
 	Title: "A queueing discipline limits the rate",
 	Doc: "A queueing discipline that holds packets back to keep a rate counts an overlimit each time, but so does one that only smooths bursts. So it is the limit only of a stream that is slower than the baseline's, over the whole interval, and that the probe itself does not pace. " +
-		"Where the kernel says its rate (tbf, htb; of several classes, that of the slowest one that can carry as much), the baseline must carry more than that, and the stream at least half of it, or 80 % where the receiver's window held it back or the queue less than 2 % of the packets; without a baseline, at least 80 % of it. Of others, more than 2 % of the packets must have been held back. Of several, the slowest one is named. " +
-		"On the way back, a queue whose rate is known limits TCP if its acknowledgements use at least 80 % of that rate and the baseline's take more than it. " +
+		"Where the kernel says its rate (tbf, htb; of several classes, that of the slowest one that can carry as much), the baseline must carry more than that, the stream, with the headers that the queue counts, at least 90 % of it, and the queue must have held back more than 2 % of the packets, unless it lets much pass at once. Where the rate is unknown, overlimits prove nothing: the queue must also have dropped packets in most blocks, because it was full. Of several, the slowest one is named. " +
+		"On the way back, a queue whose rate is known limits TCP if its acknowledgements use at least 80 % of that rate, more than 2 % of them were held back, and the baseline's take more than it. " +
 		"A link's rate that the study sets is left to link-limited." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if r.Wire.Link > 0 || !strings.HasSuffix(t.Unit, "/s") {
@@ -49,8 +49,9 @@ var queueLimited = Rule{
 				continue
 			}
 			d, _ := deviceOf(settings(r), h.In, h.Dev)
-			rate := kept(d, r)
-			if f, ok := shaped(t, r, i, rate, d.Burst); ok && (slowest == nil || rate > 0 && (least == 0 || rate < least)) {
+			carried := carriedAt(r, i)
+			rate := kept(d, carried)
+			if f, ok := shaped(t, r, i, carried, rate, d.Burst); ok && (slowest == nil || rate > 0 && (least == 0 || rate < least)) {
 				slowest, least = []Finding{f}, rate
 			}
 		}
@@ -72,9 +73,9 @@ func acknowledgements(t *analysis.Table, r *analysis.Row) []Finding {
 		if h.Queue == nil || h.Out || !slices.Contains(shapers, h.Queue.Kind) || d.Limit == 0 {
 			continue
 		}
-		own, held := answered(r.Evidence(), func(x evidence.Hop) bool { return x.In == h.In && x.Dev == h.Dev })
-		base, _ := answered(r.BaseEvidence(), func(evidence.Hop) bool { return true })
-		if held < leastLost || own < nearly*d.Limit || base <= d.Limit {
+		own, held, packets := answered(r.Evidence(), func(x evidence.Hop) bool { return x.In == h.In && x.Dev == h.Dev })
+		base, _, _ := answered(r.BaseEvidence(), func(evidence.Hop) bool { return true })
+		if held < max(leastLost, heldBack*packets) || own < answering*d.Limit || base <= d.Limit {
 			continue
 		}
 		return []Finding{{Severity: Warning, Place: h.In + " " + h.Dev,
@@ -89,8 +90,8 @@ func acknowledgements(t *analysis.Table, r *analysis.Row) []Finding {
 }
 
 // answered returns what the first meant device of the path passed in the direction of the answers, in the middle trial, bit/s,
-// and how many times its queue held packets back in all.
-func answered(all []analysis.Observed, meant func(evidence.Hop) bool) (rate, held float64) {
+// how many times its queue held packets back in all, and of how many.
+func answered(all []analysis.Observed, meant func(evidence.Hop) bool) (rate, held, packets float64) {
 	var rates []float64
 	for _, o := range all {
 		i := slices.IndexFunc(o.Evidence.Path, meant)
@@ -100,27 +101,51 @@ func answered(all []analysis.Observed, meant func(evidence.Hop) bool) (rate, hel
 		h := o.Evidence.Path[i]
 		rates = append(rates, 8*h.Back.Bytes/o.Evidence.Seconds)
 		if h.Queue != nil {
-			held += h.Queue.Overlimits
+			held, packets = held+h.Queue.Overlimits, packets+h.Back.Packets
 		}
 	}
-	return stat.Middle(rates), held
+	return stat.Middle(rates), held, packets
+}
+
+// carriedAt returns the rate of a row at the queue of hop i, bit/s: the queue counts the headers of each packet as it is on the wire
+// (qdisc_pkt_len_init, net/core/dev.c), and the probe only what is in them.
+func carriedAt(r *analysis.Row, i int) float64 {
+	var bytes, packets float64
+	for _, o := range r.Evidence() {
+		if i < len(o.Evidence.Path) && o.Evidence.Path[i].Queue != nil {
+			bytes, packets = bytes+o.Evidence.Path[i].Queue.Bytes, packets+o.Evidence.Path[i].Queue.Packets
+		}
+	}
+	e := last(r).Evidence
+	_, outer := planned(last(r), i)
+	headers := etherHeader + outer + 20 + 8 // IPv4, UDP
+	if e.Protocol == "tcp" {
+		headers += 20 + tcpOptions - 8
+	}
+	if overIPv6(e) {
+		headers += 40 - 20
+	}
+	carried, _ := r.Get(record.Throughput)
+	if size := bytes / max(packets, 1); size > headers {
+		return carried.Median * size / (size - headers)
+	}
+	return carried.Median
 }
 
 // kept returns the rate that a device's queueing discipline keeps for a row: of several classes, that of the slowest one that can
 // carry what was carried. No counter says in which class the packets were.
-func kept(d evidence.Device, r *analysis.Row) float64 {
-	carried, _ := r.Get(record.Throughput)
+func kept(d evidence.Device, carried float64) float64 {
 	for _, rate := range d.Classes {
-		if carried.Median <= exceeded*rate {
+		if carried <= exceeded*rate {
 			return rate
 		}
 	}
 	return d.Limit
 }
 
-// shaped returns the finding about the queue at hop i, whose rate and burst are 0 if unknown; false if it does not limit
-// the row.
-func shaped(t *analysis.Table, r *analysis.Row, i int, rate, burst float64) (f Finding, ok bool) {
+// shaped returns the finding about the queue at hop i, whose rate and burst are 0 if unknown, and which carried a rate; false if it
+// does not limit the row.
+func shaped(t *analysis.Table, r *analysis.Row, i int, carried, rate, burst float64) (f Finding, ok bool) {
 	var times, dropped, packets float64
 	h := last(r).Evidence.Path[i]
 	share, held := analysis.Exceeds(r.Evidence(), heldBack, func(o analysis.Observed) (over, of float64) {
@@ -131,28 +156,22 @@ func shaped(t *analysis.Table, r *analysis.Row, i int, rate, burst float64) (f F
 		times, dropped, packets = times+x.Queue.Overlimits, dropped+x.Queue.Drops, packets+x.Data.Packets+x.Queue.Drops
 		return x.Queue.Overlimits, x.Data.Packets
 	})
+	_, full := analysis.Mostly(r.Evidence(), func(o analysis.Observed) bool {
+		return i < len(o.Evidence.Path) && o.Evidence.Path[i].Queue != nil && o.Evidence.Path[i].Queue.Drops > 0
+	})
 	slower := r.Ratio.Bounded() && r.Ratio.Hi < 1
 	pace := paced(t, r)
-	carried, _ := r.Get(record.Throughput)
 	window, timed := r.Get(record.Window)
 	bursts := rate > 0 && timed && burst > rate/8*window.Median/10
 	switch {
-	case times < leastLost:
+	case times < leastLost || !held && !bursts:
 		return f, false
-	case rate > 0 && pace > 0 && pace < rate:
+	case rate == 0 && (!full || !slower || pace > 0):
 		return f, false
-	case rate > 0 && slower && carried.Median/r.Ratio.Center < rate:
-		return f, false // the baseline carries less than that
-	case rate > 0 && carried.Median < map[bool]float64{true: reached, false: nearly}[slower]*rate:
+	case rate > 0 && (pace > 0 && pace < rate || carried < reached*rate || carried > exceeded*rate && !bursts):
 		return f, false
-	case rate > 0 && carried.Median < nearly*rate && !held:
-		return f, false
-	case rate > 0 && carried.Median < nearly*rate && windowed(r):
-		return f, false
-	case rate > 0 && (r.Ratio.Bounded() && !slower || carried.Median > exceeded*rate && !bursts):
-		return f, false
-	case rate == 0 && (!held || !slower || pace > 0):
-		return f, false
+	case rate > 0 && r.Ratio.Bounded() && (!slower || carried/r.Ratio.Center < rate):
+		return f, false // the baseline carries no more than that
 	}
 	f = Finding{Severity: Warning, Place: h.In + " " + h.Dev,
 		Text:     lang.T("a queueing discipline (%s) on %s %s limits the rate: it held packets back %s times and dropped %s of %s", h.Queue.Kind, h.In, h.Dev, prose.Thousands(times), prose.Thousands(dropped), prose.Thousands(packets)),
@@ -171,12 +190,6 @@ func shaped(t *analysis.Table, r *analysis.Row, i int, rate, burst float64) (f F
 			Fix: []plan.Step{{In: h.In, Rate: &plan.Rate{Dev: h.Dev}}}}
 	}
 	return f, true
-}
-
-// windowed reports whether the receiver's window held TCP back: then a stream below a rate is not limited by it.
-func windowed(r *analysis.Row) bool {
-	_, ok := limitedBy(r, func(t *evidence.TCP) float64 { return t.RwndLimited })
-	return ok
 }
 
 // paced returns the rate that the probe keeps by itself, bit/s; 0 if it sends as fast as it can.

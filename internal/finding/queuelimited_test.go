@@ -38,14 +38,21 @@ func TestQueueLimitsTheRate(t *testing.T) {
 		{"a rate above the pace of the probe", with(queue(5.5e8, 0), pace), ""},
 		{"the class that it fills", classes(1e8, 5.5e8, 3e10), "limits the rate to 550 Mbit/s: it held packets back 36,000 times and dropped 0 of 120,000"},
 		{"no class that it fills", classes(1e8, 3e10), ""},
-		{"an unknown rate", queue(0, 0), "limits the rate: it held packets back 36,000 times and dropped 0 of 120,000"},
+		{"a rate that a stream of 62 % of it exceeds in bursts", queue(8e8, 0), ""},
+		{"a rate that a stream of 83 % of it exceeds in bursts", queue(6e8, 0), ""},
+		{"a rate that the stream fills with its headers", with(queue(5.8e8, 0), func(o observed) {
+			o.hop("h1", "eth0").Queue.Packets, o.hop("h1", "eth0").Queue.Bytes = 30*sentPackets, 30*sentPackets*1514
+		}), "limits the rate to 580 Mbit/s: it held packets back 36,000 times and dropped 0 of 120,000"},
+		{"a rate that the stream keeps, in a queue that hardly ever held it back", with(queue(5.5e8, 0), func(o observed) { o.hop("h1", "eth0").Queue.Overlimits = 100 }), ""},
+		{"an unknown rate that bursts exceed", queue(0, 0), ""},
+		{"an unknown rate of a queue that was full", with(queue(0, 0), func(o observed) { o.hop("h1", "eth0").Queue.Drops = 2 }), "limits the rate: it held packets back 36,000 times and dropped 24 of 120,024"},
 		{"the slower one of two", with(queue(5.5e8, 0), func(o observed) {
 			o.hop("h1p1", "eth0").Queue = &evidence.Queue{Kind: "htb", Packets: sentPackets, Overlimits: 900}
 			o.device("h1p1", "eth0", func(d *evidence.Device) { d.Qdisc, d.Limit = "htb", 8e8 })
 		}), "limits the rate to 550 Mbit/s: it held packets back 36,000 times and dropped 0 of 120,000"},
 		{"a stream that the receiver's window holds below the rate", with(queue(8e8, 0), func(o observed) { o.Sender.TCP.RwndLimited = o.Sender.TCP.Busy }), ""},
 		{"a stream below the rate that the queue hardly ever held back", with(queue(8e8, 0), func(o observed) { o.hop("h1", "eth0").Queue.Overlimits = 100 }), ""},
-		{"an unknown rate and a probe that paces itself", with(queue(0, 0), pace), ""},
+		{"an unknown rate and a probe that paces itself", with(with(queue(0, 0), pace), func(o observed) { o.hop("h1", "eth0").Queue.Drops = 2 }), ""},
 		{"a network as fast as the baseline", with(queue(5.5e8, 0), func(o observed) { o.Values[0].Value *= 2 }), ""},
 		{"a discipline that keeps no rate", with(queue(0, 0), func(o observed) { o.hop("h1", "eth0").Queue.Kind = "noqueue" }), ""},
 		{"a discipline that sends when TCP asks it to", with(queue(0, 0), func(o observed) { o.hop("h1", "eth0").Queue.Kind = "fq" }), ""},
