@@ -26,6 +26,7 @@ func gaps(o analysis.Observed, sizes map[device]float64) (all []gap, loose float
 		}
 	}
 	few := countedLoss / 2 * entered(o.Evidence)
+	all, loose = withoutOthers(o, all, few)
 	if lost, known := atPath(o); known {
 		more := few - lost
 		for _, g := range all {
@@ -51,6 +52,36 @@ func gaps(o analysis.Observed, sizes map[device]float64) (all []gap, loose float
 		return slices.DeleteFunc(all, func(g gap) bool { return g.missing }), loose + missing
 	}
 	return all, loose
+}
+
+// withoutOthers leaves out what full sockets of other programs dropped: the kernel counts those of all UDP sockets of a node. Where the
+// probe's socket has no count of its own, drops are the probe's only if they balance with what it lost and no step before explains,
+// within few packets. A loop of requests has one datagram at a time in a socket, so a step before comes first; if of
+// other datagrams a missing part can be the same ones, neither is known, and they are returned as loose.
+func withoutOthers(o analysis.Observed, all []gap, few float64) (left []gap, loose float64) {
+	share, known := o.Get(record.Loss)
+	_, counted := o.Get(record.LossSocket)
+	_, search := o.Get(record.Capacity)
+	lost, dropped, missing := share.Value*entered(o.Evidence), 0.0, 0.0
+	for _, g := range all {
+		switch {
+		case g.rule == atSocket:
+			dropped += g.lost
+		case g.missing:
+			missing += g.lost
+		default:
+			lost -= g.lost
+		}
+	}
+	balances := func(of float64) bool { return dropped <= unbalanced*of+few && of <= unbalanced*dropped+few }
+	if dropped == 0 || counted || search || known && balances(lost-missing) {
+		return all, 0
+	}
+	either := known && !answers(o) && balances(lost)
+	if either && missing > 0 {
+		loose = lost
+	}
+	return slices.DeleteFunc(all, func(g gap) bool { return g.rule == atSocket || either && g.missing }), loose
 }
 
 // atPath returns how many datagrams the ends lost and not at the receiver's socket, by the probe's own count; false if it has none, or

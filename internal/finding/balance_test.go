@@ -54,6 +54,32 @@ func TestLossesBalance(t *testing.T) {
 			o.set(record.LossSocket, "1", 0)
 			o.Nodes["h2p1"]["udp.RcvbufErrors"] = 500
 		}, []string{"vanished between h1 eth0 and h2 eth0"}},
+		{"a full socket of another program beside a loss of requests", "udp", func(o observed) {
+			requests(o)
+			o.lose(4, 300)
+			o.Nodes["h2p1"]["udp.RcvbufErrors"] = 400
+		}, []string{"vanished between h1 eth0 and h2 eth0"}},
+		{"a full socket of another program beside requests that nothing locates", "udp", func(o observed) {
+			requests(o)
+			o.fail(300)
+			o.Nodes["h2p1"]["udp.RcvbufErrors"] = 500
+		}, []string{"no counter that weir reads says where"}},
+		{"a full socket of another program beside requests that all arrived", "udp", func(o observed) {
+			requests(o)
+			o.Nodes["h2p1"]["udp.RcvbufErrors"] = 500
+		}, nil},
+		{"a full socket of another program under a tool that counts no loss", "udp", func(o observed) {
+			o.Nodes["h2p1"]["udp.RcvbufErrors"] = 500
+			o.Values = slices.DeleteFunc(o.Values, func(v record.Value) bool { return v.Name == record.Loss })
+		}, nil},
+		{"a full socket of the tool", "udp", func(o observed) {
+			o.Nodes["h2p1"]["udp.RcvbufErrors"], o.Nodes["h2p1"]["udp.InDatagrams"] = 300, sentPackets-300
+			o.fail(300)
+		}, []string{"the receive buffer in h2p1 was full"}},
+		{"a full socket that can have dropped what is missing before it", "udp", func(o observed) {
+			o.lose(4, 300)
+			o.Nodes["h2p1"]["udp.RcvbufErrors"] = 300
+		}, nil},
 		{"a bystander beside a larger loss of the path", "udp", func(o observed) {
 			leave(o, 100)
 			o.lose(4, 300)
