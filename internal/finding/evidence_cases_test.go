@@ -291,7 +291,7 @@ var pathCases = []watchedCase{
 	{rule: "slow-responses", protocol: "tcp", change: func(o observed) {
 		responses(o.Result, 0.1, 100, 90)
 		o.Nodes["h1p1"]["tcp.RetransSegs"] = 90
-	}, there: func(r *record.Result) { responses(r, 1, 9000, 0) }, want: "of 2,280 responses, 1,080 took 200 ms or longer"},
+	}, there: func(r *record.Result) { responses(r, 1, 9000, 0) }, want: "of 2,280 responses, 1,080 took 1 s or longer"},
 	{rule: "service-in-path", protocol: "udp", change: func(o observed) {
 		o.Carriers = map[string][]string{"h1": {"ovs-vswitchd"}}
 		o.uses("ovs-vswitchd", 0.73)

@@ -65,11 +65,10 @@ func beyondMedian(all []analysis.Observed) (stat.Interval, bool) {
 // then no wait for a CPU explains them.
 func timers(r *analysis.Row) (text lang.Text, named bool) {
 	const late = 0.95 // a timer's tick can end early in a histogram's bin
-	var n [3]int64
-	all := r.Hist.TotalCount()
+	var n [len(timeouts)]int64
 	for _, b := range r.Hist.Distribution() {
-		for i, ns := range []float64{0.2e9, 1e9, 3e9} {
-			if float64(b.From) >= late*ns {
+		for i, s := range timeouts {
+			if float64(b.From) >= late*s*1e9 {
 				n[i] += b.Count
 			}
 		}
@@ -77,7 +76,7 @@ func timers(r *analysis.Row) (text lang.Text, named bool) {
 	if n[0] == 0 || r.Value.Center > 0.2/shortest {
 		return "", false
 	}
-	text = lang.T("; of %s responses, %s took 200 ms or longer, %s of them 1 s and %s 3 s", prose.Thousands(float64(all)), prose.Thousands(float64(n[0])), prose.Thousands(float64(n[1])), prose.Thousands(float64(n[2])))
+	text = lateOnes(n, r.Hist.TotalCount())
 	again, twice := 0.0, 0.0
 	for _, o := range r.Evidence() {
 		again += retransmitted(o.Evidence) + retransmitted(reversed(o.Evidence))
@@ -94,5 +93,26 @@ func timers(r *analysis.Row) (text lang.Text, named bool) {
 	if twice >= again/2 {
 		return text + lang.T("; most of what TCP sent again had arrived and was late, and why is not known"), false
 	}
+	if n[1] == 0 {
+		return text + lang.T(": TCP sends a lost segment again after 200 ms or more"), true
+	}
 	return text + lang.T(": TCP sends a lost segment again after 200 ms or more, and a lost SYN after 1 s and 3 s"), true
+}
+
+// timeouts are those of the kernel's timers, s, ascending.
+var timeouts = [3]float64{0.2, 1, 3}
+
+// lateOnes says how many of all responses took as long as each of the timers: those that none took are left out, and so is one that all
+// of its responses exceeded up to the next.
+func lateOnes(n [len(timeouts)]int64, all int64) (text lang.Text) {
+	for i, s := range timeouts {
+		switch last := i+1 == len(n); {
+		case n[i] == 0 || !last && n[i+1] == n[i]:
+		case text == "":
+			text = lang.T("; of %s responses, %s took %s or longer", prose.Thousands(float64(all)), prose.Thousands(float64(n[i])), unit.Format(s, "s"))
+		default:
+			text += lang.T(", %s of them %s or longer", prose.Thousands(float64(n[i])), unit.Format(s, "s"))
+		}
+	}
+	return text
 }

@@ -34,6 +34,23 @@ func responses(r *record.Result, s float64, fast, slow int64) {
 	r.Values = values
 }
 
+// The numbers of late responses are counted, and nothing that did not happen is.
+func TestLateOnes(t *testing.T) {
+	for want, n := range map[string][3]int64{
+		"; of 900 responses, 10 took 200 ms or longer":                                                       {10, 0, 0},
+		"; of 900 responses, 10 took 1 s or longer":                                                          {10, 10, 0},
+		"; of 900 responses, 10 took 3 s or longer":                                                          {10, 10, 10},
+		"; of 900 responses, 10 took 200 ms or longer, 4 of them 1 s or longer":                              {10, 4, 0},
+		"; of 900 responses, 10 took 200 ms or longer, 4 of them 3 s or longer":                              {10, 4, 4},
+		"; of 900 responses, 1,000 took 200 ms or longer, 40 of them 1 s or longer, 7 of them 3 s or longer": {1000, 40, 7},
+		"": {},
+	} {
+		if got := lateOnes(n, 900).String(); got != want {
+			t.Errorf("%v: %q, want %q", n, got, want)
+		}
+	}
+}
+
 // A median hides what few slow responses cost; the rate of work does not, and the kernel's timers are named where
 // segments were sent again.
 func TestSlowResponses(t *testing.T) {
@@ -46,7 +63,7 @@ func TestSlowResponses(t *testing.T) {
 		want       string  // "" for no finding
 	}{
 		{"dropped SYNs", 100, 20, 25, 0, 0, ": TCP sends a lost segment again after 200 ms or more, and a lost SYN after 1 s and 3 s"},
-		{"waits without retransmissions", 100, 20, 0, 0, 0, "; of 1,440 responses, 240 took 200 ms or longer, 240 of them 1 s and 0 3 s; TCP sent next to nothing again, so why is not known"},
+		{"waits without retransmissions", 100, 20, 0, 0, 0, "; of 1,440 responses, 240 took 1 s or longer; TCP sent next to nothing again, so why is not known"},
 		{"answers that are late and not lost", 100, 20, 25, 20, 0, "; most of what TCP sent again had arrived and was late, and why is not known"},
 		{"nothing slow", 900, 0, 0, 0, 0, ""},
 		{"the same in the baseline", 900, 20, 25, 0, 20, ""},
