@@ -28,5 +28,5 @@ func used(r wire.Reading, tcp bool) (cpu float64, wait *float64, t *event.TCP) {
 
 func connection(t wire.TCP) *event.TCP {
 	return &event.TCP{Busy: float64(t.Busy) / 1e6, RwndLimited: float64(t.RwndLimited) / 1e6, SndbufLimited: float64(t.SndbufLimited) / 1e6,
-		SegmentsOut: float64(t.SegmentsOut), Retransmitted: float64(t.Retransmitted), Duplicates: float64(t.Duplicates), Window: float64(t.Window)}
+		SegmentsOut: float64(t.SegmentsOut), Retransmitted: float64(t.Retransmitted), Duplicates: float64(t.Duplicates), Reordered: float64(t.Reordered), Window: float64(t.Window)}
 }

@@ -62,6 +62,7 @@ type TCP struct {
 	SegmentsOut   float64 `json:"segmentsOut"`          // tcpi_segs_out
 	Retransmitted float64 `json:"retransmitted"`        // segments (tcpi_total_retrans)
 	Duplicates    float64 `json:"duplicates,omitempty"` // segments that the other end received twice (tcpi_dsack_dups)
+	Reordered     float64 `json:"reordered,omitempty"`  // times that later segments were acknowledged before one that was never sent again (tcpi_reord_seen)
 	Window        float64 `json:"cwnd,omitempty"`       // segments: tcpi_snd_cwnd at the end of the window
 }
 

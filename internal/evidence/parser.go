@@ -101,6 +101,7 @@ func (p *Parser) tcp(to **TCP) bool {
 		p.next(`,"segmentsOut":`) && p.number(&t.SegmentsOut) &&
 		p.next(`,"retransmitted":`) && p.number(&t.Retransmitted) &&
 		(!p.next(`,"duplicates":`) || p.number(&t.Duplicates)) &&
+		(!p.next(`,"reordered":`) || p.number(&t.Reordered)) &&
 		(!p.next(`,"cwnd":`) || p.number(&t.Window)) && p.next("}")
 }
 

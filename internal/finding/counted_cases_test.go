@@ -96,6 +96,10 @@ var countedCases = []watchedCase{
 	{protocol: "tcp", name: "a full queue of another program, to which the sender does not connect", change: func(o observed) {
 		o.Nodes["h2p1"]["netstat.ListenOverflows"], o.Nodes["h2p1"]["tcp.PassiveOpens"] = 3, 97
 	}},
+	{rule: "drop-on-path", protocol: "tcp", name: "beside a full queue of another program", change: func(o observed) {
+		o.lose(4, 300)
+		o.Nodes["h2p1"]["netstat.ListenOverflows"], o.Nodes["h2p1"]["tcp.PassiveOpens"] = 30, 970
+	}, want: "vanished between h1 eth0 and h2 eth0", place: "h2 eth0"},
 	{protocol: "tcp", name: "a queue of the sender that is full", change: func(o observed) {
 		o.Nodes["h1p1"]["netstat.ListenOverflows"], o.Nodes["h1p1"]["tcp.PassiveOpens"] = 3, 97
 	}},
@@ -210,20 +214,31 @@ var countedCases = []watchedCase{
 	}},
 	{rule: "receive-window", protocol: "tcp", name: "with a small congestion window", change: func(o observed) { o.Sender.TCP.RwndLimited, o.Sender.TCP.Window = 0.03, 4 },
 		want: "the receiver's window held TCP back", place: "h2p1"},
-	{rule: "reordered", protocol: "tcp", change: func(o observed) { o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 600 },
+	{rule: "reordered", protocol: "tcp", change: func(o observed) { o.Nodes["h1p1"]["netstat.TCPSACKReorder"], o.Sender.TCP.Reordered = 600, 400 },
 		want: "TCP in h1p1 saw 7,200 times in 120,000 packets (6 % [6, 6]) that later ones arrived first"},
+	{protocol: "tcp", name: "packets of another program that overtake others", change: func(o observed) { o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 600 }},
+	{protocol: "tcp", name: "packets that overtake others, all of them marked", change: func(o observed) {
+		c := o.Nodes["h2p1"]
+		c["netstat.InCEPkts"] = 12000
+		o.Nodes["h1p1"]["netstat.TCPSACKReorder"], o.Sender.TCP.Reordered = 600, 400
+	}},
+	{protocol: "tcp", name: "packets that overtake others without any effect", change: func(o observed) {
+		o.set(record.Throughput, "bit/s", 2.2*o.Values[0].Value)
+		o.Nodes["h1p1"]["netstat.TCPSACKReorder"], o.Sender.TCP.Reordered = 600, 400
+	}},
 	{rule: "drop-on-path", protocol: "tcp", name: "of packets whose loss looks like reordering", change: func(o observed) {
 		o.lose(5, 300)
 		o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 300, 0
-		o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 1100
+		o.Nodes["h1p1"]["netstat.TCPSACKReorder"], o.Sender.TCP.Reordered = 1100, 1100
 	}, want: "vanished between h2 eth0 and h2 vx0", place: "h2 eth0"},
 	{protocol: "tcp", name: "losses that no counter shows and that look like reordering", change: func(o observed) {
 		o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 300, 100
-		o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 1100
+		o.Nodes["h1p1"]["netstat.TCPSACKReorder"], o.Sender.TCP.Reordered = 1100, 1100
 	}},
-	{protocol: "tcp", name: "hardly any packets that overtake others", change: func(o observed) { o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 14 }},
+	{protocol: "tcp", name: "hardly any packets that overtake others", change: func(o observed) { o.Nodes["h1p1"]["netstat.TCPSACKReorder"], o.Sender.TCP.Reordered = 14, 14 }},
 	{protocol: "tcp", name: "packets that overtake others in a third of the blocks", change: func(o observed) {
-		o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = 400 * float64(o.Block%3/2)
+		o.Sender.TCP.Reordered = 400 * float64(o.Block%3/2)
+		o.Nodes["h1p1"]["netstat.TCPSACKReorder"] = o.Sender.TCP.Reordered
 	}},
 	{protocol: "tcp", name: "copies that something on the way makes", change: func(o observed) { o.Sender.TCP.Retransmitted, o.Sender.TCP.Duplicates = 600, 3000 }},
 	{protocol: "tcp", name: "small packets before a device that segments without the kernel's help", change: func(o observed) {

@@ -125,7 +125,7 @@ func (n *native) waits(window float64, o event.Own) (values []record.Value) {
 			values = append(values, record.CPUWait.At(end.name).Value("core", *end.wait/window))
 		}
 		if t := end.tcp; t != nil {
-			n.require(min(t.Busy, t.RwndLimited, t.SndbufLimited, t.SegmentsOut, t.Retransmitted, t.Duplicates, t.Window) >= 0, "TCP_INFO of the %s shrank: %+v", end.name, *t)
+			n.require(min(t.Busy, t.RwndLimited, t.SndbufLimited, t.SegmentsOut, t.Retransmitted, t.Duplicates, t.Reordered, t.Window) >= 0, "TCP_INFO of the %s shrank: %+v", end.name, *t)
 			end.to.TCP = (*evidence.TCP)(t)
 		}
 	}

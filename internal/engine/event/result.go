@@ -48,6 +48,7 @@ type TCP struct {
 	SegmentsOut   float64 `json:"segmentsOut"`          // retransmitted ones included
 	Retransmitted float64 `json:"retransmitted"`        // segments
 	Duplicates    float64 `json:"duplicates,omitempty"` // segments that the other end received twice, by its D-SACKs (RFC 2883)
+	Reordered     float64 `json:"reordered,omitempty"`  // times that later segments were acknowledged before one that was never sent again
 	Window        float64 `json:"cwnd,omitempty"`       // segments: the congestion window at the end of the window
 }
 

@@ -83,8 +83,8 @@ func timers(info *unix.TCPInfo, size uint32) wire.Timers {
 	return wire.Timers{Known: true, Timeouts: int64(info.Total_rto), Recoveries: int64(info.Total_rto_recoveries), Time: int64(info.Total_rto_time)}
 }
 
-// TCPReading returns the part of TCP_INFO that results have. A kernel before 4.10 has no times, one before 4.20 no duplicates.
+// TCPReading returns the part of TCP_INFO that results have. A kernel before 4.10 has no times, one before 4.20 neither duplicates nor reordering.
 func TCPReading(info *unix.TCPInfo) wire.TCP {
 	return wire.TCP{Busy: int64(info.Busy_time), RwndLimited: int64(info.Rwnd_limited), SndbufLimited: int64(info.Sndbuf_limited),
-		SegmentsOut: int64(info.Segs_out), Retransmitted: int64(info.Total_retrans), Duplicates: int64(info.Dsack_dups), Window: int64(info.Snd_cwnd)}
+		SegmentsOut: int64(info.Segs_out), Retransmitted: int64(info.Total_retrans), Duplicates: int64(info.Dsack_dups), Reordered: int64(info.Reord_seen), Window: int64(info.Snd_cwnd)}
 }

@@ -40,6 +40,7 @@ type TCP struct {
 	SegmentsOut   int64 `json:"segmentsOut"`   // tcpi_segs_out, modulo 2^32
 	Retransmitted int64 `json:"retransmitted"` // tcpi_total_retrans, modulo 2^32
 	Duplicates    int64 `json:"duplicates"`    // tcpi_dsack_dups, modulo 2^32
+	Reordered     int64 `json:"reordered"`     // tcpi_reord_seen, modulo 2^32
 	Window        int64 `json:"window"`        // tcpi_snd_cwnd, segments: of the reading, also in a difference
 }
 
@@ -56,13 +57,13 @@ func (t TCP) Since(begin TCP) TCP {
 	return TCP{
 		Busy: t.Busy - begin.Busy, RwndLimited: t.RwndLimited - begin.RwndLimited, SndbufLimited: t.SndbufLimited - begin.SndbufLimited,
 		SegmentsOut: int64(uint32(t.SegmentsOut - begin.SegmentsOut)), Retransmitted: int64(uint32(t.Retransmitted - begin.Retransmitted)),
-		Duplicates: int64(uint32(t.Duplicates - begin.Duplicates)), Window: t.Window,
+		Duplicates: int64(uint32(t.Duplicates - begin.Duplicates)), Reordered: int64(uint32(t.Reordered - begin.Reordered)), Window: t.Window,
 	}
 }
 
 func (t TCP) Plus(u TCP) TCP {
 	return TCP{t.Busy + u.Busy, t.RwndLimited + u.RwndLimited, t.SndbufLimited + u.SndbufLimited,
-		t.SegmentsOut + u.SegmentsOut, t.Retransmitted + u.Retransmitted, t.Duplicates + u.Duplicates, t.Window + u.Window}
+		t.SegmentsOut + u.SegmentsOut, t.Retransmitted + u.Retransmitted, t.Duplicates + u.Duplicates, t.Reordered + u.Reordered, t.Window + u.Window}
 }
 
 // Sum adds differences. It is unknown as soon as one of them is: part of a sum would mislead.
@@ -94,6 +95,7 @@ func (r Reading) Check() error {
 		event.Within("segments sent", r.TCP.SegmentsOut, 0, most, ""),
 		event.Within("segments retransmitted", r.TCP.Retransmitted, 0, most, ""),
 		event.Within("segments that arrived twice", r.TCP.Duplicates, 0, most, ""),
+		event.Within("segments that later ones overtook", r.TCP.Reordered, 0, most, ""),
 		event.Within("congestion window", r.TCP.Window, 0, most, "segments"),
 		event.Within("retransmission timeouts", r.Timers.Timeouts, 0, most, ""),
 		event.Within("recoveries from timeouts", r.Timers.Recoveries, 0, most, ""),
