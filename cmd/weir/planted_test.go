@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +41,7 @@ type planted struct {
 	Decoy       bool
 	Says, May   []string
 	Quiet       bool
+	Wrong       []blamed
 }
 
 func allEffects(t *testing.T, file string) []planted {
@@ -273,34 +273,13 @@ func plant(t *testing.T, effects []planted) (out []said) {
 		if i >= 0 {
 			n = x.Networks[i]
 		}
-		out = append(out, p.judge(n))
+		s := p.judge(n)
+		if len(p.Wrong) > 0 {
+			s.doubt(t, results)
+		}
+		out = append(out, s)
 	}
 	return out
-}
-
-// tamper runs a command in the network namespace of a run that has a device.
-func tamper(t *testing.T, run, device, command string) {
-	t.Helper()
-	eventually(t, device+" exists", func() bool {
-		for _, p := range withEnv(run) {
-			pid, _, _ := strings.Cut(p, ":")
-			fds, _ := filepath.Glob("/proc/" + pid + "/fd/*") // the process may be gone
-			for _, fd := range fds {
-				if of, err := os.Readlink(fd); err != nil || !strings.HasPrefix(of, "net:") {
-					continue
-				}
-				enter := []string{"--net=" + fd, "--"}
-				if exec.Command("nsenter", append(enter, "ip", "link", "show", device)...).Run() != nil {
-					continue
-				}
-				if b, err := exec.Command("nsenter", append(enter, "sh", "-c", command)...).CombinedOutput(); err != nil {
-					t.Errorf("%s: %v: %s", command, err, b)
-				}
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // What weir explain says about effects that were planted in one of two equal networks is true.
