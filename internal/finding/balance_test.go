@@ -80,6 +80,12 @@ func TestLossesBalance(t *testing.T) {
 			o.lose(4, 300)
 			o.Nodes["h2p1"]["udp.RcvbufErrors"] = 300
 		}, nil},
+		{"lookups of two packets, which are lost with one of them", "udp", func(o observed) {
+			requests(o)
+			o.lose(4, 100)
+			o.set(record.Requests, "1", sentPackets/2)
+			o.set(record.Loss, "1", 0.02)
+		}, []string{"vanished between h1 eth0 and h2 eth0"}},
 		{"a bystander beside a larger loss of the path", "udp", func(o observed) {
 			leave(o, 100)
 			o.lose(4, 300)

@@ -28,6 +28,9 @@ var unlocated = Rule{
 				return 0, 0
 			}
 			whole = entered(o.Evidence)
+			if n, asks := o.Get(record.Requests); asks { // a lookup of two packets is lost with one of them
+				whole = min(whole, n.Value)
+			}
 			part = v.Value*whole - lost.loose[o.Trial]
 			for _, g := range lost.gaps[o.Trial] {
 				part -= g.lost
