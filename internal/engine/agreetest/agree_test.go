@@ -173,7 +173,7 @@ func contests(addr, queries string) []contest {
 func TestAgree(t *testing.T) {
 	blocks, within := *agree, 0.05
 	if blocks == 0 { // that all of them measure the same thing is shown on any machine
-		blocks, within = 1, 3
+		blocks, within = 3, 3 // a stall in one pair does not decide
 	}
 	if testing.Short() {
 		t.Skip("slow: run without -short")
