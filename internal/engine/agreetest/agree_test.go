@@ -172,8 +172,8 @@ func contests(addr, queries string) []contest {
 // it is compared at a rate, and its response times are longer.
 func TestAgree(t *testing.T) {
 	blocks, within := *agree, 0.05
-	if blocks == 0 { // that all of them measure the same thing is shown on any machine
-		blocks, within = 3, 3 // a stall in one pair does not decide
+	if blocks == 0 { // that all of them measure the same thing, in the same unit, is shown on any machine: a busy CPU makes a factor of 5
+		blocks, within = 3, 9
 	}
 	if testing.Short() {
 		t.Skip("slow: run without -short")
