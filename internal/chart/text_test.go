@@ -85,7 +85,7 @@ func letterings(t *testing.T, svg string) (out []lettering, wide float64) {
 	}
 }
 
-// rare is a distribution up to one response in 100,000, sizes are levels on a logarithmic axis of which some are close.
+// rare is a distribution that reaches one response in 100,000. sizes are levels on a logarithmic axis, some close to each other.
 func rare() Latency {
 	l := Curve{Name: "vxlan-overlay"}
 	for r := 0.0; r <= 5; r += 0.25 {
@@ -128,7 +128,7 @@ func TestTextsAreApart(t *testing.T) {
 	}
 }
 
-// Behind a heading that reaches into the plot there are no lines.
+// No line runs behind a heading that reaches into the plot.
 func TestHeadingsAreFree(t *testing.T) {
 	rows := []Row{{Name: "a", Value: 0.9, Lo: 0.8, Hi: 1, Bounded: true, Label: "0.90×"}}
 	of := func(heading string) string {

@@ -1,6 +1,6 @@
 // Package progress shows a run while it goes on: on a terminal in lines that stay at its bottom, elsewhere in a line a block.
 //
-// It must not read results: it shows what it is given.
+// It must not judge a run: it shows what it is told.
 package progress
 
 import (

@@ -126,8 +126,8 @@ func (c *client) ask(ctx context.Context, m message) (answer, error) {
 }
 
 // Exec runs a program in dir ("" is "/") to its end and returns its status. When ctx ends, the
-// program gets the signal that rootless.Ending returns, and SIGKILL after patience. An end of which the agent knows more
-// than the status is an error.
+// program gets the signal that rootless.Ending returns, and SIGKILL after patience. If the agent knows
+// more about the end than its status, that is an error.
 func (c *client) Exec(ctx context.Context, p target.Cmd, dir string, patience time.Duration) (syscall.WaitStatus, error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, err
