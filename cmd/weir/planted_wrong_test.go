@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -30,21 +27,9 @@ func (s *said) doubt(t *testing.T, results string) {
 		all = append(all, finding.Finding{Text: lang.Text(h.Text), Cells: []analysis.Cell{{Network: s.Name, Probe: h.Probe}},
 			Test: &finding.Test{Text: lang.Text("Refuted if nothing changes"), Fix: h.Fix, Metric: h.Metric, Factor: h.Factor}})
 	}
-	b, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "wrong.json")
-	if err := os.WriteFile(file, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	p := start(t, nil, "explain", results, "--test", "--json", "--keep-disturbed", "--max-time", "60s", "--hypothesis", file)
-	if got := p.statusWithin(t, slow); got > 1 { // 1: one is refuted
-		t.Fatalf("weir explain --test: status %d\n%s", got, &p.stderr)
-	}
-	var is []explain.Verdict
-	if err := json.Unmarshal(p.stdout.Bytes(), &is); err != nil || len(is) != len(all) {
-		t.Fatalf("%d verdicts, want %d: %v", len(is), len(all), err)
+	is := measured{dir: results}.refute(t, all...)
+	if len(is) != len(all) {
+		t.Fatalf("%d verdicts, want %d", len(is), len(all))
 	}
 	for _, v := range is {
 		s.texts = append(s.texts, "hypothesis: "+v.Statement().String())
