@@ -16,7 +16,7 @@ PACKAGES += strace
 PACKAGES += librsvg2-bin
 PACKAGES += texlive-latex-base # builds the sample paper
 PACKAGES += openmpi-bin netpipe-openmpi netpipe-tcp
-PACKAGES += redis-server redis-tools memcached libmemcached-tools nginx-light wrk nghttp2-client unbound dnsperf postgresql haproxy openssl
+PACKAGES += redis-server redis-tools memcached libmemcached-tools nats-server nginx-light wrk nghttp2-client unbound dnsperf postgresql haproxy openssl
 
 export CGO_ENABLED := 0
 

@@ -253,6 +253,7 @@ var Probes = map[string]func() probe.Probe{
 	"nginx-http":     func() probe.Probe { return &probe.HTTP{} },
 	"nginx-h2":       func() probe.Probe { return &probe.HTTP{H2: true} },
 	"memcached":      func() probe.Probe { return &probe.Memcached{} },
+	"nats":           func() probe.Probe { return &probe.NATS{} },
 	"unbound-dns":    func() probe.Probe { return &probe.DNSPerf{} },
 	"pgbench-select": func() probe.Probe { return &probe.PGBench{} },
 	"pgbench-tpcb":   func() probe.Probe { return &probe.PGBench{Write: true} },

@@ -45,6 +45,7 @@ func TestToolVersions(t *testing.T) {
 		"initdb":            {"initdb (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", "15.18"},
 		"memcached":         {"memcached 1.6.18", "1.6.18"},
 		"memcaslap":         {"memaslap v1.0\n", "1.0"},
+		"nats-server":       {"nats-server: v2.9.10\n", "2.9.10"},
 		"nginx":             {"nginx version: nginx/1.22.1", "1.22.1"},
 		"pgbench":           {"pgbench (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", "15.18"},
 		"postgres":          {"postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", "15.18"},

@@ -87,14 +87,14 @@ func command(ctx context.Context, args []string, out events, help io.Writer) err
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
 	commands := map[string]func(context.Context, []string, events, io.Writer) error{
-		"serve": serveMain, "run": runMain, "ping": pingMain, "reach": reachMain, "hog": hogMain,
+		"serve": serveMain, "run": runMain, "nats": natsMain, "ping": pingMain, "reach": reachMain, "hog": hogMain,
 	}
 	if len(args) == 0 {
-		return fmt.Errorf("%w: no command; want one of hog, ping, reach, run, serve", ErrUsage)
+		return fmt.Errorf("%w: no command; want one of hog, nats, ping, reach, run, serve", ErrUsage)
 	}
 	run, ok := commands[args[0]]
 	if !ok {
-		return fmt.Errorf("%w: unknown command %q; want one of hog, ping, reach, run, serve", ErrUsage, args[0])
+		return fmt.Errorf("%w: unknown command %q; want one of hog, nats, ping, reach, run, serve", ErrUsage, args[0])
 	}
 	err := run(ctx, args[1:], out, help)
 	switch {

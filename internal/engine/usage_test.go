@@ -10,7 +10,7 @@ import (
 
 func TestUsage(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
-		{"", "one of hog, ping, reach, run, serve"},
+		{"", "one of hog, nats, ping, reach, run, serve"},
 		{"dance", `unknown command "dance"`},
 		{"serve localhost:1", "is not a literal address"},
 		{"serve fe80::1%eth0:1", "is not a literal address"},
@@ -103,6 +103,11 @@ func TestUsage(t *testing.T) {
 		{"hog --share 50% --period 1us", "period 1µs is outside"},
 		{"hog --share 50% --cpu x", "not a list of CPUs"},
 		{"hog --share 50% more", `unexpected argument "more"`},
+		{"nats", "ADDR:PORT is missing; see weir engine nats --help"},
+		{"nats localhost:4222", "is not a literal address"},
+		{"nats 127.0.0.1:4222 --size 7", "nats: size 7 is outside 8..1048576 bytes"},
+		{"nats 127.0.0.1:4222 --inflight 101", "nats: 101 requests in flight is outside 1..100"},
+		{"nats 127.0.0.1:4222 --duration 0s", "duration 0s is outside"},
 		{"ping ::1 --interval 1us", "interval 1µs is outside"},
 		{"ping 127.0.0.1:1", "not a literal address"},
 		{"reach 127.0.0.1:1", "size 0 is outside 44..65535"},

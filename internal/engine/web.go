@@ -53,6 +53,10 @@ type webRun struct {
 	ended     int64 // the last exchange
 }
 
+func newWebRun(c config, s *sock.Stopper) *webRun {
+	return &webRun{c: c, stop: s, book: tally.NewLedger(1, 0), connect: tally.NewLedger(1, 0), handshake: tally.NewLedger(1, 0)}
+}
+
 func runWeb(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
 	dial := c
 	dial.rate = 0
@@ -62,11 +66,11 @@ func runWeb(ctx context.Context, c config, s *sock.Stopper, out events) (any, er
 	}
 	defer unix.Close(t.fd)
 	defer runtime.GC() // nothing is measured now
-	w := &webRun{c: c, stop: s, book: tally.NewLedger(1, 0), connect: tally.NewLedger(1, 0), handshake: tally.NewLedger(1, 0)}
+	w := newWebRun(c, s)
 	w.c.CC, w.result.Congestion, w.result.FarCongestion = t.cc, t.cc, t.far.CC
 	defer w.close()
 	if err = w.prepare(ctx, t); err == nil {
-		err = w.measure(t, out)
+		err = w.measure(func() (wire.Reading, error) { return t.reading(w.c, w.stop) }, out)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("engine: %s %v: %w", c.Workload, c.server, err)
@@ -80,11 +84,12 @@ func (w *webRun) close() {
 	}
 }
 
-func (w *webRun) measure(t tcpConn, out events) error {
+// measure measures for the duration. reading asks what the server has used since it was asked before.
+func (w *webRun) measure(reading func() (wire.Reading, error), out events) error {
 	if err := w.all(w.c.Warmup, false); err != nil {
 		return err
 	}
-	if _, err := t.reading(w.c, w.stop); err != nil {
+	if _, err := reading(); err != nil {
 		return err
 	}
 	out.begin()
@@ -94,7 +99,7 @@ func (w *webRun) measure(t tcpConn, out events) error {
 	}
 	used := sock.ProcessReading().Since(before)
 	out.end()
-	server, err := t.reading(w.c, w.stop)
+	server, err := reading()
 	if err != nil {
 		return err
 	}

@@ -88,6 +88,7 @@ var recordings = []recording{
 	{"pgbench", func(n string) Probe { return PGBench{Write: has(n, "tpcb")} }},
 	{"redis-benchmark", func(n string) Probe { return Redis{Set: has(n, "set")} }},
 	{"memcaslap", func(string) Probe { return Memcached{} }},
+	{"nats-server", func(string) Probe { return NATS{} }},
 }
 
 func has(name, what string) bool { return strings.Contains(name, what) }
@@ -218,6 +219,7 @@ func FuzzNetperf(f *testing.F)   { fuzzRecorded(f, "netperf") }
 func FuzzFping(f *testing.F)     { fuzzRecorded(f, "fping") }
 func FuzzRedis(f *testing.F)     { fuzzRecorded(f, "redis-benchmark") }
 func FuzzMemcached(f *testing.F) { fuzzRecorded(f, "memcaslap") }
+func FuzzNATS(f *testing.F)      { fuzzRecorded(f, "nats-server") }
 func FuzzWrk(f *testing.F)       { fuzzRecorded(f, "wrk") }
 func FuzzH2load(f *testing.F)    { fuzzRecorded(f, "h2load") }
 func FuzzDNSPerf(f *testing.F)   { fuzzRecorded(f, "dnsperf") }

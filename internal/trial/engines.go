@@ -226,6 +226,9 @@ func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *exe
 	})
 	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // writes to an output never fail
 	_, _ = x.client.stderr.Write(e.client.stderr.Bytes())
+	if err != nil {
+		e.server.runs(time.Now().Add(farewell)) // one that died can be why its client failed a moment before
+	}
 	if !e.server.alive() { // it explains why the client failed, and one that serves datagrams is not missed
 		err = errors.Join(wrap("on "+e.to.Node, e.server.wait()), err)
 	}

@@ -85,9 +85,9 @@ func (w *watch) alongside(f func()) {
 	})
 }
 
-// native returns the trial's order to the engines, nil for a foreign tool.
+// native returns the trial's order to the engines, nil for a foreign tool, or a foreign server that an engine of its own asks.
 func (s *Setup) native() []string {
-	if _, client := s.commands(toolPort, 0, nil); !isOrder(client) {
+	if server, client := s.commands(toolPort, 0, nil); !isOrder(client) || len(server) > 0 && !isOrder(server) {
 		return nil
 	}
 	_, client := s.commands(s.Engines.server.port, 0, nil)
@@ -132,8 +132,8 @@ func (s *Setup) dismiss(x *execution) {
 	if s.native() != nil || x.server.done == nil {
 		return
 	}
-	if x.err == nil && s.Probe.Info().ServerReports {
-		x.server.runs(time.Now().Add(farewell)) // or ends by itself
+	if x.err != nil || s.Probe.Info().ServerReports {
+		x.server.runs(time.Now().Add(farewell)) // or ends by itself: one that died can be why its client failed a moment before
 	}
 	died := !x.server.alive()
 	err := x.server.logged(x.server.stop())

@@ -16,9 +16,10 @@ const (
 	MaxDatagram = 65507    // bytes: 65535 - IPv4 header 20 - UDP header 8
 	MinNumbered = 64       // bytes of udp-outage: its replies tell of arrivals
 	MaxShort    = 1024     // bytes of connect-outage: a segment, for which no server waits
-	MaxBody     = 1 << 20  // bytes of a response of HTTP
+	MaxBody     = 1 << 20  // bytes of a response of HTTP, and of a message that a NATS server takes unless told otherwise
+	MinNATS     = 8        // bytes: every message of NATS carries a number
 
-	MaxWebInflight = 100 // of HTTP, QUIC and DNS
+	MaxWebInflight = 100 // of HTTP, QUIC, DNS and NATS
 	MaxDSCP        = 63
 
 	// MinPaced is the lowest rate of a paced TCP stream, bit/s: its queue of MinQueue bytes drains
@@ -122,6 +123,8 @@ func CheckMessages(workload string, size, inflight int) error {
 		least, most = MinNumbered, MaxShort
 	case strings.HasPrefix(workload, "http-"), strings.HasPrefix(workload, "dns-"), workload == "h2-rr", workload == "grpc-rr", workload == "quic-rr":
 		least, most = 1, MaxBody
+	case workload == "nats":
+		least, most = MinNATS, MaxBody
 	case workload == "tcp-crr":
 		most = MaxMessage
 	case strings.HasPrefix(workload, "tcp-"):

@@ -1,5 +1,6 @@
 // Package web speaks the protocols of applications, by the libraries that Go programs use: HTTP/1.1 and HTTP/2
-// (net/http), unary gRPC on the latter, TLS 1.3 (crypto/tls) and DNS (x/net/dns/dnsmessage, which Go's own resolver uses).
+// (net/http), unary gRPC on the latter, TLS 1.3 (crypto/tls), QUIC (quic-go) and DNS (x/net/dns/dnsmessage, which Go's own
+// resolver uses). It speaks the few lines of NATS that a request takes itself.
 //
 // It gets connections, answers on them or asks over them, and checks what comes back. It opens no socket and
 // measures nothing: package engine does.
