@@ -34,15 +34,22 @@ func (a Also) Plan(t topo.Topology) (plan.Plan, error) {
 		if err := checkStep(t, p, s, alsoKinds); err != nil {
 			return p, fmt.Errorf("also: step %d: %w", i+1, err)
 		}
+	}
+	p.Steps, p.Added = append(p.Steps, sized(t, a.Steps)...), a.Steps
+	return changeMTUs(t, p, a.Steps), nil
+}
+
+// sized returns steps whose rates know the largest packet: without it, a token bucket drops nearly everything.
+func sized(t topo.Topology, steps []plan.Step) []plan.Step {
+	steps = slices.Clone(steps)
+	for i, s := range steps {
 		if s.Rate != nil && s.Rate.MTU == 0 {
 			r := *s.Rate
 			r.MTU = t.MTU
-			s.Rate = &r
+			steps[i].Rate = &r
 		}
-		p.Steps = append(p.Steps, s)
 	}
-	p.Added = a.Steps
-	return changeMTUs(t, p, a.Steps), nil
+	return steps
 }
 
 // changeMTUs makes p expect the MTUs that steps set. Where packets of the path's MTU no longer pass,

@@ -33,6 +33,9 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 			return e, fmt.Errorf("event %s: undo: step %d: %w", e.Name, n+1, err)
 		}
 	}
+	if !t.Exists { // a machine that exists knows its device
+		e.Do, e.Undo = sized(t, e.Do), sized(t, e.Undo)
+	}
 	if len(e.Undo) > 0 {
 		return e, nil
 	}

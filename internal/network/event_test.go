@@ -30,6 +30,10 @@ func TestHappening(t *testing.T) {
 	gone := addr
 	gone.Addr = &plan.Addr{Dev: "eth0", Prefix: addr.Addr.Prefix, Gone: true}
 	want := []plan.Step{gone, {In: "h2", Set: &plan.Set{Dev: "eth0", Up: true}}}
+	slow := plan.Step{In: "h1p1", Rate: &plan.Rate{Dev: "eth0", Rate: 1e6}}
+	if e, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{slow}}); err != nil || e.Do[0].Rate.MTU != tp.MTU || len(e.Undo) != 1 || *e.Undo[0].Rate != (plan.Rate{Dev: "eth0"}) || slow.Rate.MTU != 0 {
+		t.Errorf("a rate: %+v, %v: want full packets to pass, and no rate at its end", e, err)
+	}
 	routes := 0
 	for _, s := range p.Steps {
 		if s.Route != nil && s.In == "h2" {

@@ -176,6 +176,10 @@ func (p Plan) Inverse(steps []Step) (undo []Step, err error) {
 		if s.Flush != nil || s.Reload != nil {
 			continue // traffic fills the table again; the rules are the same
 		}
+		if s.Rate != nil && s.Rate.Rate > 0 && !p.queues(s.In) {
+			undo = append(undo, Step{In: s.In, Rate: &Rate{Dev: s.Rate.Dev}})
+			continue
+		}
 		inverse, ok := s.inverse()
 		if !ok {
 			return nil, fmt.Errorf("step %d: what it replaces is not known, so weir cannot undo it; say how (undo)", i+1)
@@ -186,6 +190,13 @@ func (p Plan) Inverse(steps []Step) (undo []Step, err error) {
 		}
 	}
 	return undo, nil
+}
+
+// queues reports whether p sets how devices of a place queue packets, which a Rate then replaces.
+func (p Plan) queues(in string) bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool {
+		return s.In == in && (s.Rate != nil || s.Delay != nil || s.Exec != nil && s.Exec.Argv[0] == "tc")
+	})
 }
 
 // routes returns the steps that set routes in a place. Each replaces the same route, if it is still there.
