@@ -82,8 +82,8 @@ func TestEventEnds(t *testing.T) {
 	}
 }
 
-// A trial fails if its event leads traffic over other devices and does not say so: its numbers would be of another path. Other
-// events leave traffic on the devices of its network.
+// A trial fails if its event leads traffic over other devices and does not say so, or over others than it says: its numbers would be of
+// another path. Other events leave traffic on the devices of its network.
 func TestEventStrays(t *testing.T) {
 	needLab(t)
 	file := filepath.Join(t.TempDir(), "study.yaml")
@@ -91,6 +91,8 @@ func TestEventStrays(t *testing.T) {
 	for name, tc := range map[string]struct{ network, traffic, reason string }{
 		"strays":           {twoPaths, "", "the traffic took another path; if the event link-down is meant to lead it there, say so in the study (traffic: moves)"},
 		"says so":          {twoPaths, "traffic: moves, ", ""},
+		"says which":       {twoPaths, "traffic: moves, over: [{in: h1, dev: eth1}, {in: h2, dev: eth1}], ", ""},
+		"says another":     {twoPaths, "traffic: moves, over: [{in: h1, dev: lo}], ", "the event link-down names the devices that it may take (over)"},
 		"has only one way": {"routed", "", ""},
 	} {
 		study := "networks: [" + tc.network + "]\nprobes: [udp-outage]\nblocks: 1\nduration: 1s\n" +

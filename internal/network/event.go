@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -33,6 +34,11 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 			return e, fmt.Errorf("event %s: undo: step %d: %w", e.Name, n+1, err)
 		}
 	}
+	for _, d := range e.Over {
+		if err := checkOver(t, p, d); err != nil {
+			return e, fmt.Errorf("event %s: over: %w", e.Name, err)
+		}
+	}
 	if !t.Exists { // a machine that exists knows its device
 		e.Do, e.Undo = sized(t, e.Do), sized(t, e.Undo)
 	}
@@ -48,6 +54,22 @@ func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
 		return e, fmt.Errorf("event %s: %w", e.Name, err)
 	}
 	return e, nil
+}
+
+// checkOver returns an error for a device that the place certainly lacks: a daemon can make others than those of the plan.
+func checkOver(t topo.Topology, p plan.Plan, d plan.Device) error {
+	names, places := p.Names(d.In), Places(t)
+	if t.Exists {
+		places = []string{plan.Client, plan.Server}
+	}
+	_, ok := names.Devices[d.Dev]
+	switch {
+	case !slices.Contains(places, d.In):
+		return fmt.Errorf("unknown place %q: have %s", d.In, strings.Join(places, ", "))
+	case !ok && !t.Exists && len(names.Daemons) == 0:
+		return fmt.Errorf("no device %q in %s: have %s", d.Dev, d.In, strings.Join(names.DeviceNames(), ", "))
+	}
+	return nil
 }
 
 // foundKinds are the kinds of steps of an event in a cluster: they change objects that weir has made there.

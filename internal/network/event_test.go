@@ -101,6 +101,12 @@ func TestHappeningErrors(t *testing.T) {
 	if _, err := network.Build(network.Also{Driver: network.Routed{}, Steps: []plan.Step{own}}, tp); err == nil || !strings.Contains(err.Error(), "networks alone") {
 		t.Errorf("a command of a network: %v", err)
 	}
+	for want, d := range map[string]plan.Device{"": {In: "h1", Dev: "eth0"}, `unknown place "h9"`: {In: "h9", Dev: "eth0"}, `over: no device "eth7" in h1: have br0, eth0`: {In: "h1", Dev: "eth7"}} {
+		_, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{down("h1", "eth0")}, Traffic: plan.Moves, Over: []plan.Device{d}})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%+v: %v, want %q", d, err, want)
+		}
+	}
 	tp.Exists = true
 	if _, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{{In: "h1", Flush: &plan.Flush{Table: plan.Conntrack}}}}); err == nil || !strings.Contains(err.Error(), "measure in the lab") {
 		t.Errorf("machines that exist: %v", err)

@@ -20,11 +20,20 @@ type Event struct {
 	Networks []string
 	// Traffic is what the event is meant to do to it, besides stopping it for a while: Moves, Stops, or nothing.
 	Traffic string
+	// Over lists the devices over which an event that Moves traffic leads it: together with those of the plan in the same place, they
+	// must have carried what arrived. Without any, nothing is known of where it went.
+	Over []Device
+}
+
+// A Device is one of a place.
+type Device struct {
+	In  string `json:"in"`
+	Dev string `json:"dev"`
 }
 
 // What an Event does to traffic.
 const (
-	// Moves leads it over other devices: those of the plan then need not have carried it.
+	// Moves leads it over other devices: those of the plan then need not have carried it, or not all of it (Event.Over).
 	Moves = "moves"
 	// Stops lets nothing through from the moment that its steps have ended until it is undone: what comes through is counted.
 	Stops = "stops"
@@ -38,20 +47,39 @@ const (
 
 // In returns e with the names of the places that Client and Server are.
 func (e Event) In(client, server string) Event {
-	name := func(steps []Step) []Step {
-		steps = slices.Clone(steps)
-		for i := range steps {
-			switch steps[i].In {
-			case Client:
-				steps[i].In = client
-			case Server:
-				steps[i].In = server
-			}
+	name := func(in *string) {
+		switch *in {
+		case Client:
+			*in = client
+		case Server:
+			*in = server
 		}
-		return steps
 	}
-	e.Do, e.Undo = name(e.Do), name(e.Undo)
+	e.Do, e.Undo, e.Over = slices.Clone(e.Do), slices.Clone(e.Undo), slices.Clone(e.Over)
+	for _, steps := range [][]Step{e.Do, e.Undo} {
+		for i := range steps {
+			name(&steps[i].In)
+		}
+	}
+	for i := range e.Over {
+		name(&e.Over[i].In)
+	}
 	return e
+}
+
+// Carriers returns the devices of a place that together must carry what arrives, where the plan names dev; none if the event
+// leaves open which do.
+func (e Event) Carriers(in, dev string) []string {
+	if e.Replaces(in) || e.Traffic == Moves && len(e.Over) == 0 {
+		return nil
+	}
+	all := []string{dev}
+	for _, o := range e.Over {
+		if o.In == in && !slices.Contains(all, o.Dev) {
+			all = append(all, o.Dev)
+		}
+	}
+	return all
 }
 
 // Replaces reports whether the event can replace devices of a place, whose counters then begin anew: a daemon that ends takes

@@ -87,6 +87,7 @@ func (s Study) checkEvents(c *checker) {
 		c.that(e.At+e.For < s.Fast.Duration || s.Fast.Duration == s.Duration, at, where+"ends %v after the window's begin: want less than the fast duration of %v (fast)", e.At+e.For, s.Fast.Duration)
 		c.that(e.Traffic == "" || e.Traffic == plan.Moves || e.Traffic == plan.Stops, at,
 			where+"has traffic: %q: want %s, if it leads traffic over other devices, or %s, if nothing may pass until it is undone", e.Traffic, plan.Moves, plan.Stops)
+		c.that(len(e.Over) == 0 || e.Traffic == plan.Moves, at, where+"leads traffic over devices (over), but has no traffic: %s", plan.Moves)
 		for _, n := range e.Networks {
 			_, ok := s.Network(n)
 			c.that(ok, at, where+"happens in %q, which is not one of the networks (%s)", n, strings.Join(Names(s.Networks), ", "))
@@ -122,6 +123,13 @@ func eventLine(e plan.Event) string {
 	}
 	if e.Traffic != "" {
 		line += ", traffic: " + strictyaml.Quote(e.Traffic)
+	}
+	if len(e.Over) > 0 {
+		var over []string
+		for _, d := range e.Over {
+			over = append(over, fmt.Sprintf("{in: %s, dev: %s}", strictyaml.Quote(d.In), strictyaml.Quote(d.Dev)))
+		}
+		line += ", over: [" + strings.Join(over, ", ") + "]"
 	}
 	return line + "}"
 }

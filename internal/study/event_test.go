@@ -15,7 +15,7 @@ networks: [host, vxlan-overlay]
 probes: [udp-rr]
 events:
   - {name: pulled, at: 200ms, for: 300ms, do: [{in: h2, set: {dev: eth0, down: true}}]}
-  - {name: forgotten, at: 200ms, networks: [vxlan-overlay], do: [{in: h1, fdb: {dev: vx0, dst: 198.18.0.2, gone: true}}], undo: [{in: h1, fdb: {dev: vx0, dst: 198.18.0.2}}], traffic: moves}
+  - {name: forgotten, at: 200ms, networks: [vxlan-overlay], do: [{in: h1, fdb: {dev: vx0, dst: 198.18.0.2, gone: true}}], undo: [{in: h1, fdb: {dev: vx0, dst: 198.18.0.2}}], traffic: moves, over: [{in: h1, dev: vx1}]}
 `
 
 func TestEvents(t *testing.T) {
@@ -99,6 +99,7 @@ func TestEventErrors(t *testing.T) {
 		"no network":  {"networks: [vxlan-overlay]", "networks: [vxlan]", `happens in "vxlan", which is not one of the networks`},
 		"no event":    {"probes: [udp-rr]", "probes: [udp-rr]\nfactors: {event: [none, other]}", `"other" is not one of the events`},
 		"unknown key": {"at: 200ms, for: 300ms", "at: 200ms, during: 300ms", `no key "during"`},
+		"over":        {"traffic: moves, ", "", "(forgotten) leads traffic over devices (over), but has no traffic: moves"},
 		"traffic":     {"traffic: moves", "traffic: away", `(forgotten) has traffic: "away": want moves`},
 		"all pairs":   {"probes: [udp-rr]", "probes: [udp-rr]\npairs: all", "requires pairs: one"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/header"
@@ -79,8 +80,8 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 		from, to := x.readings.First.Nodes[e.In], x.readings.Last.Nodes[e.In]
 		switch {
 		case e.MustCarry && e.Concerns(s.Client, s.Server):
-			if arrived && s.Event.Traffic != plan.Moves && !s.Event.Replaces(e.In) {
-				errs = append(errs, s.elsewhere(carried(e, to.Sub(from), bytes, packets)))
+			if devs := s.Event.Carriers(e.In, e.Dev); arrived && len(devs) > 0 {
+				errs = append(errs, s.elsewhere(carried(e, devs, to.Sub(from), bytes, packets)))
 			}
 		case e.Below && e.Concerns(s.Client, s.Server):
 			errs = append(errs, below(e, to.Sub(from), bytes, packets))
@@ -145,17 +146,22 @@ func delivered(r *record.Result) (bytes, packets float64) {
 // count. Traffic on another path misses far more.
 const rounding = 0.99
 
-// carried checks that the device moved what the probe received. Either direction counts, because
+// carried checks that devs, of which e names the first, together moved what the probe received. Either direction counts, because
 // the probe decides which one carries the bulk.
-func carried(e plan.Expect, d sample.Counters, bytes, packets float64) error {
-	name := "dev." + e.Dev + "."
-	b, p := max(d[name+"rx_bytes"], d[name+"tx_bytes"]), max(d[name+"rx_packets"], d[name+"tx_packets"])
+func carried(e plan.Expect, devs []string, d sample.Counters, bytes, packets float64) error {
+	sum := func(counter string) (n float64) {
+		for _, dev := range devs {
+			n += d["dev."+dev+"."+counter]
+		}
+		return n
+	}
+	b, p := max(sum("rx_bytes"), sum("tx_bytes")), max(sum("rx_packets"), sum("tx_packets"))
 	if e.Joined {
 		packets = 0
 	}
 	if b < rounding*bytes || p < rounding*packets || p == 0 {
 		return fmt.Errorf("%s of %s moved %.0f bytes in %.0f packets, but the probe received %.0f bytes and %.0f messages: the traffic took another path",
-			e.Dev, e.In, b, p, bytes, packets)
+			strings.Join(devs, " and "), e.In, b, p, bytes, packets)
 	}
 	return nil
 }
@@ -164,6 +170,9 @@ func carried(e plan.Expect, d sample.Counters, bytes, packets float64) error {
 func (s *Setup) elsewhere(err error) error {
 	if err == nil || s.Event.Name == "" {
 		return err
+	}
+	if s.Event.Traffic == plan.Moves {
+		return fmt.Errorf("%w; the event %s names the devices that it may take (over): add the one that it took, or leave over out", err, s.Event.Name)
 	}
 	return fmt.Errorf("%w; if the event %s is meant to lead it there, say so in the study (traffic: %s)", err, s.Event.Name, plan.Moves)
 }

@@ -66,9 +66,36 @@ func TestCarried(t *testing.T) {
 		{"joined, too few bytes", true, moved, 5100, 0, false},
 		{"nothing", true, sample.Counters{}, 0, 0, false},
 	} {
-		err := carried(plan.Expect{State: plan.State{In: "h", Dev: "e"}, Proof: plan.Proof{Joined: c.joined}}, c.moved, c.bytes, c.packets)
+		err := carried(plan.Expect{State: plan.State{In: "h", Dev: "e"}, Proof: plan.Proof{Joined: c.joined}}, []string{"e"}, c.moved, c.bytes, c.packets)
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// What an event leads over other devices must have passed those that it names, together with the plan's.
+func TestEventOver(t *testing.T) {
+	for _, c := range []struct {
+		event plan.Event
+		want  string // of the error
+	}{
+		{plan.Event{}, "eth0 of h2 moved 1000 bytes in 1 packets"},
+		{plan.Event{Name: "x"}, "say so in the study (traffic: moves)"},
+		{plan.Event{Name: "x", Traffic: plan.Moves}, ""},
+		{plan.Event{Name: "x", Traffic: plan.Moves, Over: []plan.Device{{In: "h2", Dev: "eth1"}}}, ""},
+		{plan.Event{Name: "x", Traffic: plan.Moves, Over: []plan.Device{{In: "h2", Dev: "eth2"}}}, "eth0 and eth2 of h2 moved 1000 bytes in 1 packets"},
+		{plan.Event{Name: "x", Traffic: plan.Moves, Over: []plan.Device{{In: "h1", Dev: "eth1"}}}, "the event x names the devices that it may take (over)"},
+		{plan.Event{Name: "x", Do: []plan.Step{{In: "h2", Daemon: &plan.Daemon{Name: "bird", Do: plan.Kill}}}}, ""},
+	} {
+		s, _, _, _ := setup()
+		s.Event = c.event
+		x := &execution{}
+		x.readings.First.Nodes = map[string]sample.Counters{"h1": {}, "h2": {"dev.eth0.rx_bytes": 1, "dev.eth0.rx_packets": 1}}
+		x.readings.Last.Nodes = map[string]sample.Counters{"h1": {}, "h2": {"dev.eth0.rx_bytes": 1001, "dev.eth0.rx_packets": 2, "dev.eth1.rx_bytes": 9000, "dev.eth1.rx_packets": 9}}
+		m := probe.Measured{Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: 1}}, Messages: 10, Moved: 10000}
+		err := s.judge(&record.Result{}, m, x)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: %v, want %q", c.event, err, c.want)
 		}
 	}
 }
