@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // eventKinds are the kinds of steps of an event: they change settings of places that weir made, or services of the plan.
-var eventKinds = append(slices.Clone(alsoKinds), "announce", "command", "daemon", "endpoint", "fdb", "flush", "reload")
+var eventKinds = append(slices.Clone(alsoKinds), "announce", "command", "daemon", "drop", "endpoint", "fdb", "flush", "reload")
 
 // Happening returns e with the steps that undo it. An error says why it cannot happen in the network of p.
 func Happening(t topo.Topology, p plan.Plan, e plan.Event) (plan.Event, error) {
@@ -85,7 +86,7 @@ func checkFound(kind topo.Kind, s plan.Step) error {
 	case hosts && s.Device() != "":
 		return checkFoundDevice(s)
 	case hosts:
-		return errors.New("on machines that it finds, weir changes only devices that you allow (set, addr, and route with dev; --allow); let a command of yours do it (command), measure in the lab (without --ssh or --kube), or, in a cluster, in the networks pod, service and nodeport")
+		return errors.New("on machines that it finds, weir changes only devices that you allow (set, addr, rate, drop, and route with dev; --allow); let a command of yours do it (command), measure in the lab (without --ssh or --kube), or, in a cluster, in the networks pod, service and nodeport")
 	case wrong != nil:
 		return fmt.Errorf("weir changes only what it has made in a cluster: %w", wrong)
 	case s.In != plan.Server:
@@ -113,7 +114,7 @@ func checkFoundCommand(s plan.Step) error {
 
 // checkFoundDevice returns an error unless the machine of an end can change the device, and restore it.
 func checkFoundDevice(s plan.Step) error {
-	switch err := checkKind(s, []string{"addr", "route", "set"}); {
+	switch err := checkKind(s, []string{"addr", "drop", "rate", "route", "set"}); {
 	case err != nil:
 		return err
 	case s.In != plan.Client && s.In != plan.Server:
@@ -121,7 +122,25 @@ func checkFoundDevice(s plan.Step) error {
 	case s.Set != nil && s.Set.Master != "":
 		return errors.New("set: weir moves no device of a machine that it finds to another bridge; let a command of yours do it (command)")
 	}
+	switch {
+	case s.Rate != nil && s.Rate.Rate <= 0:
+		return fmt.Errorf("rate: %g bit/s: want more than 0; weir ends the limit with the event", s.Rate.Rate)
+	case s.Drop != nil && s.Drop.Gone:
+		return errors.New("drop: leave out gone: weir stops to drop with the event")
+	case s.Drop != nil:
+		return checkDrop(*s.Drop)
+	}
 	return checkSet(s)
+}
+
+// deviceName matches what nft(8) reads as the name of a device.
+var deviceName = regexp.MustCompile(`^[^\s/"\\]{1,15}$`)
+
+func checkDrop(d plan.Drop) error {
+	if !deviceName.MatchString(d.Dev) {
+		return fmt.Errorf("drop: invalid device %q: want its name, such as eth0", d.Dev)
+	}
+	return nil
 }
 
 // checkHappening checks the kinds that only events have.
@@ -133,6 +152,10 @@ func checkHappening(t topo.Topology, p plan.Plan, s plan.Step) error {
 		return checkEndpoint(t, p, s)
 	case s.Command != nil:
 		return checkCommand(*s.Command)
+	case s.Drop != nil && inGuest(p, s.In):
+		return fmt.Errorf("%s is in a virtual machine, where weir runs no nft, which drop needs; name a place outside", s.In)
+	case s.Drop != nil:
+		return checkDrop(*s.Drop)
 	case s.Announce != nil && !s.Announce.Addr.Is4():
 		return fmt.Errorf("announce: %v is not an IPv4 address, and ARP announces only those", s.Announce.Addr)
 	case s.Flush != nil:

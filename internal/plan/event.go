@@ -132,7 +132,7 @@ type Reload struct {
 }
 
 // A Restore restores a device of a machine that weir has found, and those on top of it, to what they were before an event
-// changed it: up or down, with their MTU, addresses and routes. The machine itself remembers, and does so too when it loses
+// changed it: up or down, with their MTU, addresses and routes, without a limit or a Drop. The machine itself remembers, and does so too when it loses
 // weir.
 type Restore struct {
 	Dev string `json:"dev"`
@@ -147,6 +147,10 @@ func (s Step) Device() string {
 		return s.Addr.Dev
 	case s.Route != nil:
 		return s.Route.Dev
+	case s.Rate != nil:
+		return s.Rate.Dev
+	case s.Drop != nil:
+		return s.Drop.Dev
 	}
 	return ""
 }
@@ -249,6 +253,10 @@ func (s Step) inverse() (Step, bool) {
 		r := *s.Route
 		r.Gone = false
 		return Step{In: s.In, Route: &r}, true
+	case s.Drop != nil:
+		d := *s.Drop
+		d.Gone = !d.Gone
+		return Step{In: s.In, Drop: &d}, true
 	case s.FDB != nil:
 		f := *s.FDB
 		f.Gone = !f.Gone
@@ -284,6 +292,8 @@ func (s Step) eventShell() []fmt.Stringer {
 		return []fmt.Stringer{append(inside, "curl", "-sfX", method, fmt.Sprintf("http://127.0.0.1:%d/endpoints/%s", APIPort, s.Endpoint.Service))}
 	case s.Command != nil:
 		return []fmt.Stringer{append(inside, s.Command.Argv...)}
+	case s.Drop != nil:
+		return []fmt.Stringer{append(inside, s.Drop.Argv()...)}
 	case s.Announce != nil:
 		return []fmt.Stringer{append(inside, "arping", "-U", "-c", "1", "-I", s.Announce.Dev, s.Announce.Addr.String())}
 	case s.Flush != nil:

@@ -38,6 +38,7 @@ type Step struct {
 	Sysctl   *Sysctl   `json:"sysctl,omitempty"`
 	Offload  *Offload  `json:"offload,omitempty"`
 	Rate     *Rate     `json:"rate,omitempty"`
+	Drop     *Drop     `json:"drop,omitempty"`
 	Delay    *Delay    `json:"delay,omitempty"`
 	Move     *Move     `json:"move,omitempty"`
 	File     *File     `json:"file,omitempty"`

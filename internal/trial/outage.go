@@ -49,7 +49,7 @@ const heardWithin = 2e6
 func noticed(all []evidence.Change, steps []plan.Step, when [2]int64) int64 {
 	own := map[string]bool{}
 	for _, s := range steps {
-		own[evidence.OfRules] = own[evidence.OfRules] || s.Exec != nil || s.Reload != nil || s.Command != nil
+		own[evidence.OfRules] = own[evidence.OfRules] || s.Exec != nil || s.Drop != nil || s.Reload != nil || s.Command != nil
 		own[evidence.OfRoute] = own[evidence.OfRoute] || s.Route != nil || s.Addr != nil || s.Set != nil || s.Link != nil || s.Command != nil
 	}
 	for _, c := range all {

@@ -153,6 +153,11 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 		return l.file(p, s.File)
 	case s.Exec != nil:
 		return l.exec(ctx, p, s.Exec)
+	case s.Drop != nil:
+		if _, err := p.index(s.Drop.Dev); err != nil && !s.Drop.Gone { // since Linux 6.16, nft hooks devices that are not there yet
+			return explain(s, err)
+		}
+		return explain(s, l.exec(ctx, p, &plan.Exec{Argv: s.Drop.Argv()}))
 	case s.Adopt != nil:
 		return l.adopt(ctx, p, s.Adopt)
 	case s.Service != nil:
@@ -218,6 +223,8 @@ func explain(s *plan.Step, err error) error {
 		what = "offload of " + s.Offload.Dev
 	case s.Rate != nil:
 		what, feature = fmt.Sprintf("rate %g bit/s on %s", s.Rate.Rate, s.Rate.Dev), "tbf"
+	case s.Drop != nil:
+		what = "drop packets at " + s.Drop.Dev
 	case s.Delay != nil:
 		what, feature = fmt.Sprintf("delay %v on %s", s.Delay.Delay, s.Delay.Dev), "netem"
 	case s.Move != nil:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/netip"
+	"os/exec"
 	"slices"
 	"syscall"
 
@@ -29,16 +30,19 @@ type deviceState struct {
 	links []local.Link // the device, and those upon it, each after the one below it
 	kept  []*request   // set their addresses, and then the routes over them, again
 	back  []*request   // remove what the event's steps have added
+	drops []plan.Drop
+	// limited: it has a Rate instead of the kernel's own queue.
+	limited bool
 }
 
 // Step applies a step of an event that changes one device, or restores it.
-func (m *Machine) Step(_ context.Context, s plan.Step) error {
+func (m *Machine) Step(ctx context.Context, s plan.Step) error {
 	dev := s.Device()
 	switch {
 	case s.Restore != nil:
 		return m.restore(s.Restore.Dev)
 	case dev == "":
-		return errors.New("weir changes only devices of this machine (set, addr, and route with dev)")
+		return errors.New("weir changes only devices of this machine (set, addr, rate, drop, and route with dev)")
 	}
 	if err := m.open(); err != nil {
 		return err
@@ -56,6 +60,19 @@ func (m *Machine) Step(_ context.Context, s plan.Step) error {
 		m.was, i = append(m.was, w), len(m.was)
 	}
 	w := m.was[i]
+	switch {
+	case s.Drop != nil:
+		err := m.drop(ctx, *s.Drop)
+		if !errors.As(err, new(*exec.ExitError)) && !errors.Is(err, exec.ErrNotFound) { // else nothing has changed: nft works in one transaction
+			w.drops = append(w.drops, *s.Drop)
+		}
+		return explain(&s, err)
+	case s.Rate != nil && !w.limited:
+		if err := m.queue(dev); err != nil {
+			return explain(&s, err)
+		}
+		w.limited = true
+	}
 	if s.Route != nil { // it can take the place of another, also of one over another device
 		old, err := m.routes(func(b []byte) bool { return leadsTo(b, s.Route.Dst) && b[5] != unix.RTPROT_RA }) // routers announce theirs again
 		if err != nil {
@@ -75,6 +92,11 @@ func (m *Machine) Step(_ context.Context, s plan.Step) error {
 // requests translates a step. back removes what the step adds; nil if it adds nothing.
 func (m *Machine) requests(s plan.Step) (r, back *request, err error) {
 	switch {
+	case s.Drop != nil:
+		_, err = m.place.index(s.Drop.Dev)
+		return nil, nil, err
+	case s.Rate != nil:
+		return m.limit(*s.Rate)
 	case s.Set != nil:
 		r, err = m.place.set(s.Set)
 		return r, nil, err
@@ -266,6 +288,10 @@ func (m *Machine) restore(dev string) error {
 	for _, r := range slices.Concat(all, w.back, w.kept) { // one that fails must not prevent the others
 		_, err := execute(r)
 		errs = append(errs, err)
+	}
+	for _, d := range w.drops {
+		d.Gone = true
+		errs = append(errs, m.drop(context.Background(), d)) // also when the event was canceled
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("make %s what it was: %w", dev, err)

@@ -37,7 +37,15 @@ func TestMachine(t *testing.T) {
 		ip(args)
 	}
 	state := func() string {
-		return ip("-4 addr") + ip("-6 addr show dev d0 scope global") + ip("-4 route") + ip("-6 route show 2001:db8:1::/48")
+		rules, err := exec.Command("nft", "list", "ruleset").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, rules)
+		}
+		queues, err := exec.Command("tc", "qdisc", "show", "dev", "d0").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, queues)
+		}
+		return string(rules) + string(queues) + ip("-4 addr") + ip("-6 addr show dev d0 scope global") + ip("-4 route") + ip("-6 route show 2001:db8:1::/48")
 	}
 	before := state()
 	prefix := netip.MustParsePrefix
@@ -47,6 +55,8 @@ func TestMachine(t *testing.T) {
 		"address": {{Addr: &plan.Addr{Dev: "d0", Prefix: prefix("192.0.2.1/24"), Gone: true}}, {Addr: &plan.Addr{Dev: "d0", Prefix: prefix("192.0.2.9/24")}}},
 		"route":   {{Route: &plan.Route{Dst: prefix("203.0.113.0/24"), Via: netip.MustParseAddr("192.0.2.2"), Dev: "d0", Gone: true}}},
 		"moved":   {{Route: &plan.Route{Dst: prefix("10.7.0.0/16"), Dev: "d0"}}, {Route: &plan.Route{Dst: prefix("10.5.0.0/16"), Dev: "d0"}}},
+		"rate":    {{Rate: &plan.Rate{Dev: "d0", Rate: 1e9}}, {Rate: &plan.Rate{Dev: "d0", Rate: 1e6}}},
+		"drop":    {{Drop: &plan.Drop{Dev: "d0"}}, {Drop: &plan.Drop{Dev: "d0", With: prefix("2001:db8::2/128")}}},
 		"both":    {{Set: &plan.Set{Dev: "d0", Down: true}}, {Set: &plan.Set{Dev: "d1", Down: true}}},
 	} {
 		for _, undo := range []bool{true, false} {
@@ -77,10 +87,15 @@ func TestMachine(t *testing.T) {
 			}
 		}
 	}
+	if out, err := exec.Command("tc", "qdisc", "add", "dev", "d1", "root", "handle", "5:", "pfifo", "limit", "10").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	var m Machine
 	for want, s := range map[string]plan.Step{
-		"no such device":       {Set: &plan.Set{Dev: "d9", Down: true}},
-		"only devices of this": {Sysctl: &plan.Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}},
+		"rate 1e+06 bit/s on d1: somebody has given it a queue of pfifo": {Rate: &plan.Rate{Dev: "d1", Rate: 1e6}},
+		"drop packets at d9: no such device":                             {Drop: &plan.Drop{Dev: "d9"}},
+		"no such device":                                                 {Set: &plan.Set{Dev: "d9", Down: true}},
+		"only devices of this":                                           {Sysctl: &plan.Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}},
 	} {
 		if err := m.Step(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", s, err, want)

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
@@ -63,6 +64,70 @@ func TestAnnounce(t *testing.T) {
 	}
 	none := plan.Step{In: "b", Announce: &plan.Announce{Dev: "e9", Addr: at}}
 	if err := s.Apply(t.Context(), []plan.Step{none}); err == nil || !strings.Contains(err.Error(), "announce 198.18.0.2 on e9") {
+		t.Errorf("a device that is not there: %v", err)
+	}
+}
+
+// What a Drop concerns does not arrive while it lasts, and everything else does.
+func TestDrop(t *testing.T) {
+	s := open(t, "a", "b")
+	if err := s.Apply(t.Context(), wire(1500)); err != nil {
+		t.Fatal(err)
+	}
+	fd := map[string]int{}
+	for _, in := range []string{"a", "b"} {
+		err := s.Nodes[in].(*place).ns.Do(func() (err error) {
+			fd[in], err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd[in])
+	}
+	at := &unix.SockaddrInet4{Port: 9, Addr: [4]byte{198, 18, 0, 2}}
+	if err := cmp.Or(unix.Bind(fd["b"], at), unix.SetsockoptTimeval(fd["b"], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 10})); err != nil {
+		t.Fatal(err)
+	}
+	send := func(text string) {
+		if err := unix.Sendto(fd["a"], []byte(text), 0, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	arrived := func() string {
+		b := make([]byte, 10)
+		n, err := unix.Read(fd["b"], b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b[:n])
+	}
+	send("known") // from here on, a knows b's device
+	arrived()
+	with := netip.MustParsePrefix
+	for _, c := range []struct {
+		in      string
+		with    netip.Prefix
+		dropped bool
+	}{{"b", netip.Prefix{}, true}, {"a", netip.Prefix{}, true}, {"a", with("198.18.0.2/31"), true}, {"b", with("198.18.0.1/32"), true}, {"b", with("198.18.0.9/32"), false}, {"b", with("2001:db8::/32"), false}} {
+		do := []plan.Step{{In: c.in, Drop: &plan.Drop{Dev: "e0", With: c.with}}}
+		undo, err := plan.Plan{}.Inverse(do)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Apply(t.Context(), append(do, do...)); err != nil {
+			t.Fatal(err)
+		}
+		send("during")
+		if err := s.Apply(t.Context(), append(undo, undo...)); err != nil {
+			t.Fatal(err)
+		}
+		send("after")
+		if first := arrived(); (first == "after") != c.dropped || !c.dropped && arrived() != "after" {
+			t.Errorf("in %s with %v: first %q arrived", c.in, c.with, first)
+		}
+	}
+	if err := s.Apply(t.Context(), []plan.Step{{In: "a", Drop: &plan.Drop{Dev: "e9"}}}); err == nil || !strings.Contains(err.Error(), "drop packets at e9") {
 		t.Errorf("a device that is not there: %v", err)
 	}
 }

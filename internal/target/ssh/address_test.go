@@ -119,15 +119,15 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
-func TestCalled(t *testing.T) {
-	for _, c := range []struct{ connection, want string }{
-		{"10.0.0.9 50000 10.0.0.1 22", "10.0.0.1"},
-		{"fd00::9 50000 ::ffff:10.0.0.1 22", "10.0.0.1"},
-		{"fe80::9%eth0 50000 fe80::1%eth0 22", "fe80::1%eth0"},
-		{"", "invalid IP"}, {"a b c d", "invalid IP"}, {"1 2 3", "invalid IP"},
+func TestConnected(t *testing.T) {
+	for _, c := range []struct{ connection, client, machine string }{
+		{"10.0.0.9 50000 10.0.0.1 22", "10.0.0.9", "10.0.0.1"},
+		{"fd00::9 50000 ::ffff:10.0.0.1 22", "fd00::9", "10.0.0.1"},
+		{"fe80::9%eth0 50000 fe80::1%eth0 22", "fe80::9%eth0", "fe80::1%eth0"},
+		{"", "invalid IP", "invalid IP"}, {"a b c d", "invalid IP", "invalid IP"}, {"1 2 3", "invalid IP", "invalid IP"},
 	} {
-		if got := called(c.connection).String(); got != c.want {
-			t.Errorf("%q: %s, want %s", c.connection, got, c.want)
+		if client, machine := connected(c.connection); client.String() != c.client || machine.String() != c.machine {
+			t.Errorf("%q: %v, %v, want %s, %s", c.connection, client, machine, c.client, c.machine)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"net/netip"
 	"os"
 	"strings"
 	"syscall"
@@ -38,6 +39,8 @@ func changed(t *testing.T) {
 	for want, step := range map[string]plan.Step{
 		"add --allow vx0@a to weir run": {In: "a", Set: down.Set},
 		"ssh reaches b over eth0":       {In: "b", Set: &plan.Set{Dev: "eth0", Down: true}},
+		"or drop only what others than": {In: "b", Drop: &plan.Drop{Dev: "eth0"}},
+		"without it, nothing would":     {In: "b", Drop: &plan.Drop{Dev: "eth0", With: netip.PrefixFrom(tg.machines[1].caller, 24)}},
 	} {
 		if err := site.Apply(t.Context(), []plan.Step{step}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -45,6 +48,10 @@ func changed(t *testing.T) {
 	}
 	if err := tg.Allow([]string{"vx0@c"}); err == nil || !strings.Contains(err.Error(), "DEVICE@MACHINE") {
 		t.Errorf("a machine that is not there: %v", err)
+	}
+	other := plan.Step{In: "b", Drop: &plan.Drop{Dev: "eth0", With: netip.MustParsePrefix("203.0.113.0/24")}}
+	if err := tg.Allows(other); err != nil {
+		t.Errorf("to drop what is not ssh's: %v", err)
 	}
 	for _, step := range []plan.Step{down, {In: "b", Restore: &plan.Restore{Dev: "vx0"}}, down} {
 		if err := site.Apply(t.Context(), []plan.Step{step}); err != nil {

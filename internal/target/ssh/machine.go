@@ -22,6 +22,7 @@ type machine struct {
 
 	node     *agent.Node // nil while there is no connection
 	identity string      // of its kernel and network namespace
+	caller   netip.Addr  // of ssh, as the machine sees it; zero: unknown
 	called   netip.Addr  // that ssh reaches, as the machine sees it; zero: unknown
 	links    []remote.Link
 }
@@ -130,19 +131,21 @@ func (m *machine) dial(ctx context.Context, programs *remote.Programs) error {
 	}
 	node.Host().Name = m.name
 	about := node.About()
-	m.node, m.identity, m.called = node, node.Host().ID+" "+about.Network, called(about.SSHConnection)
+	m.node, m.identity = node, node.Host().ID+" "+about.Network
+	m.caller, m.called = connected(about.SSHConnection)
 	return nil
 }
 
-// called returns the machine's address in its SSH_CONNECTION, which is the client's address and port
-// and then the machine's (ssh(1)); an invalid one when it has none.
-func called(connection string) netip.Addr {
+// connected returns the addresses in a machine's SSH_CONNECTION, which is the client's address and port
+// and then the machine's (ssh(1)); invalid ones when it has none.
+func connected(connection string) (client, machine netip.Addr) {
 	f := strings.Fields(connection)
 	if len(f) != 4 {
-		return netip.Addr{}
+		return client, machine
 	}
-	a, _ := netip.ParseAddr(f[2]) // a server in a container can set anything
-	return a.Unmap()
+	client, _ = netip.ParseAddr(f[0]) // a server in a container can set anything
+	machine, _ = netip.ParseAddr(f[2])
+	return client.Unmap(), machine.Unmap()
 }
 
 func (m *machine) close() error {

@@ -81,24 +81,40 @@ func (t *Target) Allows(s plan.Step) error {
 	case s.Command != nil || s.Restore != nil: // the agent undoes a command, and restores to undo
 		return nil
 	case dev == "":
-		return errors.New("weir changes only devices of machines (set, addr, and route with dev)")
+		return errors.New("weir changes only devices of machines (set, addr, rate, drop, and route with dev)")
 	}
 	if object := dev + "@" + s.In; !slices.Contains(t.allowed, object) {
 		return fmt.Errorf("it changes %s of the machine %s, which weir has not made: if that is meant, add --allow %s to weir run", dev, s.In, object)
 	}
 	i := slices.IndexFunc(t.machines, func(m *machine) bool { return m.name == s.In })
-	if i < 0 || (s.Set == nil || !s.Set.Down) && (s.Addr == nil || !s.Addr.Gone) {
+	if i < 0 || !t.machines[i].cutBy(s) {
 		return nil
 	}
-	m := t.machines[i]
+	m, remedy := t.machines[i], "let ssh use another device of it"
+	if s.Drop != nil {
+		remedy += fmt.Sprintf(", or drop only what others than %v send (with)", m.caller)
+	}
 	for _, l := range m.links {
 		for _, a := range l.Addrs {
 			if l.Name == dev && m.called.IsValid() && a.Addr() == m.called {
-				return fmt.Errorf("ssh reaches %s over %s (%v): without it, nothing would tell the machine to undo the event; let ssh use another device of it", s.In, dev, m.called)
+				return fmt.Errorf("ssh reaches %s over %s (%v): without it, nothing would tell the machine to undo the event; %s", s.In, dev, m.called, remedy)
 			}
 		}
 	}
 	return nil
+}
+
+// cutBy reports whether a step cuts ssh off, if ssh uses the device.
+func (m *machine) cutBy(s plan.Step) bool {
+	switch {
+	case s.Set != nil:
+		return s.Set.Down
+	case s.Addr != nil:
+		return s.Addr.Gone
+	case s.Drop != nil:
+		return !s.Drop.With.IsValid() || s.Drop.With.Contains(m.caller)
+	}
+	return false
 }
 
 // atOnce bounds the logins in progress: a jump host refuses the eleventh by default (sshd_config(5),
