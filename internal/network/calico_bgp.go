@@ -17,7 +17,9 @@ import (
 // Note: it is not Calico. The steps are those of Felix and confd, but neither runs. It also lacks
 // Felix's iptables chains, which every packet of a real Calico passes even without a policy, so
 // their cost is not included.
-type CalicoBGP struct{}
+type CalicoBGP struct {
+	Graceful bool `yaml:"graceful"` // the kernel keeps its routes while BIRD restarts, and a neighbor those of BIRD for up to 120 s (RFC 4724), as in Calico; without it, a neighbor forgets them at once
+}
 
 // Calico's names and numbers. All pods have the same gateway. No device has the IPv4 gateway's
 // address: proxy ARP answers for it. The IPv6 address is on a device.
@@ -36,7 +38,7 @@ const (
 	calicoWait   = 60    // seconds; BIRD retries after 1 s, and a busy machine is slow
 )
 
-func (CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
+func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "calico-bgp-datapath"
 	p, err := newPlan(name, t, 1, 0, oneFamily(name, t))
 	if err != nil {
@@ -53,9 +55,9 @@ func (CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Steps = append(p.Steps, calicoPod(h, pod, calicoPort(i), p.Path.MTU)...)
 		}
 		p.Steps = append(p.Steps,
-			plan.Step{In: h.Name, File: &plan.File{Name: "bird.conf", Content: bgpConfig(t, h)}},
+			plan.Step{In: h.Name, File: &plan.File{Name: "bird.conf", Content: n.config(t, h)}},
 			plan.Step{In: h.Name, Service: &plan.Service{Name: bird,
-				Argv:  []string{bird, "-f", "-c", plan.Dir + "/bird.conf", "-s", birdControl},
+				Argv:  append([]string{bird, "-f", "-c", plan.Dir + "/bird.conf", "-s", birdControl}, n.graceful("-R")...),
 				Ready: plan.Ready{File: birdControl}}})
 	}
 	p = expect(t, p)
@@ -119,9 +121,17 @@ func toBlocks(t topo.Topology, h topo.Host, line func(b netip.Prefix, peer topo.
 	return lines
 }
 
-// bgpConfig returns BIRD's configuration for h: a full mesh, with the protocols of Calico's template
+// graceful returns words for a graceful restart; none without one.
+func (n CalicoBGP) graceful(words ...string) []string {
+	if n.Graceful {
+		return words
+	}
+	return nil
+}
+
+// config returns BIRD's configuration for h: a full mesh, with the protocols of Calico's template
 // (confd/etc/calico/confd/templates/bird.cfg.template).
-func bgpConfig(t topo.Topology, h topo.Host) string {
+func (n CalicoBGP) config(t topo.Topology, h topo.Host) string {
 	family := "ipv4"
 	if is6(t.PodAll.Addr()) {
 		family = "ipv6"
@@ -136,10 +146,10 @@ func bgpConfig(t topo.Topology, h topo.Host) string {
 	for _, p := range blocks(h) {
 		fmt.Fprintf(&b, "  route %v blackhole;\n", p)
 	}
-	fmt.Fprintf(&b, "}\nprotocol kernel {\n  scan time 2;\n  %s { import none; export where source = RTS_BGP || proto = \"blocks\"; };\n}\n", family)
+	fmt.Fprintf(&b, "}\nprotocol kernel {\n  scan time 2;\n%s  %s { import none; export where source = RTS_BGP || proto = \"blocks\"; };\n}\n", strings.Join(n.graceful("  persist;\n  graceful restart;\n"), ""), family)
 	for _, peer := range others(t, h) {
 		fmt.Fprintf(&b, "protocol bgp %s {\n  debug { states };\n  local %v as %d;\n  neighbor %v as %d;\n", peer.Name, h.Addr.Addr(), calicoAS, peer.Addr.Addr(), calicoAS)
-		fmt.Fprintf(&b, "  connect delay time 1;\n  connect retry time 1;\n  %s { import all; export where proto = \"blocks\"; next hop self; };\n}\n", family)
+		fmt.Fprintf(&b, "  connect delay time 1;\n  connect retry time 1;\n%s  %s { import all; export where proto = \"blocks\"; next hop self; };\n}\n", strings.Join(n.graceful("  graceful restart;\n"), ""), family)
 	}
 	return b.String()
 }
