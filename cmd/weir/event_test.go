@@ -24,10 +24,14 @@ events:
   - {in: h1, flush: {table: conntrack}}
   - {in: h1, announce: {dev: eth1, addr: 192.0.2.1}}
   - {in: h2, set: {dev: eth0, down: true}}
+  - {in: h1, drop: {dev: eth0, with: 203.0.113.0/24}}
+  - {in: h1, rate: {dev: eth1, rate: 1e9}}
   - {in: h1, command: {argv: [echo, begun]}}
   undo:
   - {in: h1, exec: {argv: [nft, delete table ip t]}}
   - {in: h2, set: {dev: eth0, up: true}}
+  - {in: h1, drop: {dev: eth0, with: 203.0.113.0/24, gone: true}}
+  - {in: h1, rate: {dev: eth1}}
   - {in: h1, command: {argv: [echo, undone]}}
 blocks: 1
 duration: LENGTH

@@ -76,7 +76,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.` + "
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the whole report, not the answer alone")
 	c.Flags().BoolVar(&f.trace, "trace", false, "after the trials, trace 100 requests through each network (weir trace)")
 	c.Flags().BoolVar(&f.commands, "allow-commands", false, "let events run the commands that the study brings, and networks the programs of a directory that it names, with weir's privileges")
-	c.Flags().StringArrayVar(&f.allow, "allow", nil, "with --ssh: let events change this device of a machine, DEVICE@MACHINE, such as eth1@b; the machine makes it what it was (docs/downtime.md)")
+	c.Flags().StringArrayVar(&f.allow, "allow", nil, "let events change this: with --ssh a device, DEVICE@MACHINE, such as eth1@b, which the machine makes what it was; with --kube a DaemonSet, NAMESPACE/NAME, whose pod they restart (docs/downtime.md)")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
 	return headings(c, studyHeadings, firstFlags), f

@@ -73,8 +73,9 @@ func checkOver(t topo.Topology, p plan.Plan, d plan.Device) error {
 	return nil
 }
 
-// foundKinds are the kinds of steps of an event in a cluster: they change objects that weir has made there.
-var foundKinds = []string{"endpoint", "policy"}
+// foundKinds are the kinds of steps of an event in a cluster: they change objects that weir has made there, and restart daemons that the
+// user names.
+var foundKinds = []string{"daemon", "endpoint", "policy"}
 
 // checkFound returns an error for a step that could touch what weir has not made, in a network of a kind that exists. What a
 // command does is its user's.
@@ -89,6 +90,8 @@ func checkFound(kind topo.Kind, s plan.Step) error {
 		return errors.New("on machines that it finds, weir changes only devices that you allow (set, addr, rate, drop, and route with dev; --allow); let a command of yours do it (command), measure in the lab (without --ssh or --kube), or, in a cluster, in the networks pod, service and nodeport")
 	case wrong != nil:
 		return fmt.Errorf("weir changes only what it has made in a cluster: %w", wrong)
+	case s.Daemon != nil:
+		return checkFoundDaemon(s)
 	case s.In != plan.Server:
 		return fmt.Errorf("unknown place %q: in a cluster, events happen to the server's pod; write in: %s", s.In, plan.Server)
 	case s.Endpoint != nil && kind == topo.PodNet:
@@ -110,6 +113,17 @@ func checkFoundCommand(s plan.Step) error {
 		return errors.New("command: on another machine, each command says itself what undoes it (undo: [PROGRAM, ARGUMENT…] in the command, or undo: [\"true\"]), so that the machine can do so when the connection is lost")
 	}
 	return checkCommand(*s.Command)
+}
+
+// checkFoundDaemon returns an error unless a cluster can restart the daemon, and does so by itself.
+func checkFoundDaemon(s plan.Step) error {
+	switch {
+	case s.In != plan.Client && s.In != plan.Server:
+		return fmt.Errorf("unknown place %q: a daemon is restarted on the node of an end; write in: %s or in: %s", s.In, plan.Client, plan.Server)
+	case s.Daemon.Do != plan.Terminate && s.Daemon.Do != plan.Start:
+		return fmt.Errorf("daemon: do: %q: in a cluster, want %s: the cluster starts it again", s.Daemon.Do, plan.Terminate)
+	}
+	return nil
 }
 
 // checkFoundDevice returns an error unless the machine of an end can change the device, and restore it.

@@ -130,22 +130,28 @@ func (p Place) AllowCommands() Place {
 
 // Allow lets events change objects that weir has not made. Its error is of usage.
 func (p Place) Allow(objects []string) error {
-	t, ok := p.Target.(*ssh.Target)
+	t, ok := p.Target.(interface{ Allow([]string) error })
 	switch {
 	case len(objects) == 0:
 		return nil
 	case !ok:
-		return failure.Usage.Errorf("--allow %s names a device of a machine, which only events over SSH change (--ssh): elsewhere weir changes what it has made; leave it out", objects[0])
+		return failure.Usage.Errorf("--allow %s names a device of a machine (--ssh) or a DaemonSet of a cluster (--kube): elsewhere weir changes what it has made; leave it out", objects[0])
 	}
 	return failure.Usage.Of(t.Allow(objects))
 }
 
-// allowsDevices returns an error if an event of the study changes a device that the user has not allowed. Both ends are on either
+// allowsObjects returns an error if an event of the study changes what weir has not made and the user has not allowed. Both ends are on either
 // machine if they change places.
-func (p Place) allowsDevices(s study.Study) error {
+func (p Place) allowsObjects(s study.Study) error {
 	t, ok := p.Target.(*ssh.Target)
+	cluster, in := p.Target.(Cluster)
 	for _, e := range s.Events {
 		for _, step := range e.Do {
+			if in {
+				if err := cluster.Allows(step); err != nil {
+					return failure.Usage.Errorf("event %s: %w", e.Name, err)
+				}
+			}
 			if p.Machines == nil || step.Device() == "" {
 				continue
 			}
@@ -170,10 +176,10 @@ func (p Place) allowsDevices(s study.Study) error {
 	return nil
 }
 
-// Allows returns an error if an event of the study runs a command or changes a device, or a network uses programs of a directory,
+// Allows returns an error if an event of the study runs a command or changes what weir has not made, or a network uses programs of a directory,
 // and the user has not allowed it.
 func (p Place) Allows(s study.Study) error {
-	if err := p.allowsDevices(s); err != nil {
+	if err := p.allowsObjects(s); err != nil {
 		return err
 	}
 	if p.Commands {

@@ -233,6 +233,9 @@ func (t *Target) permissions() (all []permission) {
 	}
 	add("", "services", "", "create", "get", "list", "watch", "delete")
 	t.changes(add)
+	for _, ns := range t.restarts() {
+		all = append(all, permission{ns, "list", "", "pods", ""}, permission{ns, "delete", "", "pods", ""})
+	}
 	if t.Namespace == "" {
 		all = append(all, permission{Verb: "create", Resource: "namespaces"}, permission{Verb: "delete", Resource: "namespaces"})
 	}
@@ -257,7 +260,11 @@ func (t *Target) checkPermissions(ctx context.Context) (string, error) {
 	var missing []string
 	for i, m := range made {
 		if !m.Status.Allowed {
-			missing = append(missing, wants[i].String())
+			one := wants[i].String()
+			if ns := wants[i].Namespace; ns != "" && ns != t.inside().namespace {
+				one += " (in " + ns + ")"
+			}
+			missing = append(missing, one)
 		}
 	}
 	if len(missing) == 0 {

@@ -27,8 +27,8 @@ type policySpec struct {
 // labelJob is the label that its Job gives a pod.
 const labelJob = "job-name"
 
-// changing returns a Site.Apply that carries out the steps of events, which change only objects of the run. Agents run commands, and
-// nothing else: pods and nodes are not weir's to change.
+// changing returns a Site.Apply that carries out the steps of events, which change only objects of the run, and DaemonSets that
+// the user names. Agents run commands, and nothing else: pods and nodes are not weir's to change.
 func (t *Target) changing(agents func(context.Context, []plan.Step) error) func(context.Context, []plan.Step) error {
 	return func(ctx context.Context, steps []plan.Step) error {
 		if !slices.ContainsFunc(steps, func(s plan.Step) bool { return s.Command == nil }) {
@@ -39,6 +39,8 @@ func (t *Target) changing(agents func(context.Context, []plan.Step) error) func(
 			switch s := t.seatOf(step.In); {
 			case s == nil || s.pod == "":
 				err = fmt.Errorf("weir has no pod %q", step.In)
+			case step.Daemon != nil:
+				err = t.restart(ctx, s, step.Daemon)
 			case step.Endpoint == nil && step.Policy == nil:
 				err = errors.New("this pod is not weir's to change")
 			case step.Endpoint != nil:

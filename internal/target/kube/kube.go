@@ -63,6 +63,7 @@ type Target struct {
 	seats     map[string]*seat // by component
 	found     map[string]string
 	token     string
+	allowed   []string // DaemonSets; see Allow
 	leftover  atomic.Pointer[[]string]
 
 	ready, podSoon time.Duration // tests wait for less than readyTime and podTime

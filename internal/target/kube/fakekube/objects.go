@@ -88,7 +88,7 @@ func (s *State) get(c call) (any, error) {
 		}
 	case "pods":
 		for _, o := range s.Objects {
-			if o.text("kind") == "Pod" && o.matches(c.flags["-l"]) {
+			if o.text("kind") == "Pod" && o.matches(c.flags["-l"]) && (c.flags["-l"] != "" || o.text("metadata", "namespace") == c.flags["--namespace"]) {
 				items = append(items, o)
 			}
 		}
