@@ -194,8 +194,8 @@ agreement: ## compare the engine with wrk, h2load and dnsperf at one request in 
 .PHONY: bisect-real
 bisect-real: build ## plant 20 regressions of 5 % beside one busy program and search for them; half an hour, needs root and an idle machine
 	./scripts/install-tools sockperf jq gcc
-	./scripts/bisect-real $(D)/bisect 5 > docs/lab/bisect.md.new
-	mv docs/lab/bisect.md.new docs/lab/bisect.md
+	./scripts/bisect-real $(D)/bisect 5 > docs/bisect-real.md.new
+	mv docs/bisect-real.md.new docs/bisect-real.md
 
 .PHONY: documents
 documents: build ## repeat every figure of the documents, in fast forms, with the results of `make results` where they exist; an hour, needs an idle machine
