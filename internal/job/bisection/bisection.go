@@ -78,6 +78,9 @@ func Run(ctx context.Context, o Options) (out bisect.Outcome, page string, err e
 	b.guest, b.nodes = b.inGuest, b.onNodes
 	defer func() { b.lock.Close() }()
 	if err := b.begin(ctx); err != nil {
+		if ctx.Err() != nil { // whatever a git that was killed seems to say
+			err = context.Cause(ctx)
+		}
 		return out, "", err
 	}
 	defer b.leave()
