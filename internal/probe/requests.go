@@ -18,8 +18,8 @@ func loop(spin bool, flags ...string) []string {
 }
 
 // responses returns the values common to all request probes: rtt (s, median, with histogram),
-// rtt.p99 and rtt.p999 (s, if at least ten samples lie above them), rtt.plain, those of parts (nil
-// means native.parts), those of own, transactions (1/s), over UDP those of lost, and over one TCP
+// rtt.p99 and rtt.p999 (s, if at least ten samples lie above them), rtt.plain, rtt.mean, those of parts
+// (nil means native.parts), those of own, transactions (1/s), over UDP those of lost, and over one TCP
 // connection tcp.retransmitted (segments of both ends). It also returns the distribution of response
 // times, which lost requests are not in. Both are nil if the result is invalid. A window in which no
 // request was answered has no response time.
@@ -33,7 +33,7 @@ func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []rec
 	}
 	var times []record.Value
 	if r.Transactions > 0 {
-		times = append(n.percentiles(h, r), parts(h)...)
+		times = append(append(n.percentiles(h, r), record.Value{Name: record.RTTMean, Unit: "s", Value: h.Mean() / 1e9}), parts(h)...)
 	}
 	times = append(append(times, n.own(r.Window, r.Own)...), record.Value{Name: record.Transactions, Unit: "1/s", Value: float64(r.Transactions) / r.Window})
 	if r.Congestion != "" { // TCP sends what was lost again
