@@ -43,10 +43,23 @@ func (ENIShared) Plan(t topo.Topology) (plan.Plan, error) {
 
 // eniShare puts pod behind a veth called port, and sends its packets through eni of its host h.
 func eniShare(h topo.Host, pod topo.Pod, port string, eni topo.Port, mtu int) []plan.Step {
+	return eniRules(h, pod, port, eni, routePod(h, pod, port, mtu))
+}
+
+// eniBridge is eniShare with a bridge of the host between the veth and its routes.
+func eniBridge(t topo.Topology, h topo.Host, pod topo.Pod, port string, eni topo.Port, mtu int) []plan.Step {
+	steps := append(bridgeNF(t, h.Name, nfOff),
+		plan.Step{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}},
+		plan.Step{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Master: bridgeDev, Peer: podDev, PeerIn: pod.Name}})
+	return eniRules(h, pod, bridgeDev, eni, append(steps, routePod(h, pod, bridgeDev, mtu)[1:]...)) // the first is the veth
+}
+
+// eniRules adds to steps the rules and the proxy of a pod behind dev of its host h.
+func eniRules(h topo.Host, pod topo.Pod, dev string, eni topo.Port, steps []plan.Step) []plan.Step {
 	own := hostPrefix(pod.Addr.Addr())
-	return append(routePod(h, pod, port, mtu),
+	return append(steps,
 		plan.Step{In: h.Name, Rule: &plan.Rule{To: own, Table: plan.MainTable, Priority: toPodPriority}},
-		plan.Step{In: h.Name, Forwards: forwards("route", port, eni.Dev), Rule: &plan.Rule{From: own, Table: eniTable, Priority: fromPodPriority}},
+		plan.Step{In: h.Name, Forwards: forwards("route", dev, eni.Dev), Rule: &plan.Rule{From: own, Table: eniTable, Priority: fromPodPriority}},
 		plan.Step{In: h.Name, Proxy: &plan.Proxy{Dev: eni.Dev, Addr: own.Addr()}})
 }
 

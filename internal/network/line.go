@@ -40,6 +40,19 @@ func checkLine(name string, t topo.Topology, hops int, delay Delays) error {
 	return nil
 }
 
+// nics returns the devices of h on the segments of t.
+func nics(t topo.Topology, h topo.Host) []string {
+	var devs []string
+	for _, ports := range t.Segments {
+		for _, port := range ports {
+			if port.In == h.Name {
+				devs = append(devs, port.Dev)
+			}
+		}
+	}
+	return devs
+}
+
 // Delays are the one-way delays of a line's segments: one for all, or one for each.
 type Delays []time.Duration
 

@@ -135,6 +135,7 @@ func TestBuildGolden(t *testing.T) {
 		t topo.Topology
 	}{
 		"build.host-apart":     {drivers["host"], topology(t, far)},
+		"build.terway-bridge":  {&network.Terway{Bridge: true}, topology(t, network.Shape(drivers["terway"], topo.Spec{}))},
 		"build.terway-apart":   {drivers["terway"], topology(t, vpc)},
 		"build.relay-apart":    {&network.Relay{Hops: 2, Port: 6783}, topology(t, farLine)},
 		"build.vxlan-overlay":  {drivers["vxlan-overlay"], plain},
@@ -150,6 +151,7 @@ func TestBuildGolden(t *testing.T) {
 		"build.ovs-vxlan":      {drivers["ovs-vxlan"], plain},
 		"build.relay-far":      {&network.Relay{Hops: 2, Port: 6783, Delay: delay}, line},
 		"build.vxlan-hops-far": {&network.VXLANHops{Hops: 2, VNI: 1, Port: 4789, Delay: delay}, line},
+		"build.weave-far":      {&network.Weave{Mode: network.WeaveSleeve, Hops: 2, Delay: delay}, line},
 		"build.vm-vxlan":       {drivers["vm-vxlan"], plain},
 		"build.vm-overlay":     {drivers["vm-overlay"], topology(t, topo.Spec{Hosts: 2, Pods: 2, Rate: 1e9, Shape: topo.Guests})},
 		"build.routed-rps":     {drivers["routed"], steered},

@@ -43,7 +43,7 @@ func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
 	for i, h := range t.Hosts {
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps,
-			plan.Step{In: h.Name, Forwards: forwards("a program", relayDev, h.Dev), Link: &plan.Link{Name: relayDev, Kind: "tap", MTU: mtu, Master: bridgeDev}},
+			plan.Step{In: h.Name, Forwards: forwards("a program", append([]string{relayDev}, nics(t, h)...)...), Link: &plan.Link{Name: relayDev, Kind: "tap", MTU: mtu, Master: bridgeDev}},
 			plan.Step{In: h.Name, Service: &plan.Service{Name: "relay", Argv: n.argv(t, i), Ready: plan.Ready{Line: relayReady}, Carries: true}})
 		p.Expect = append(p.Expect, expectTunnel(h.Name, relayDev, mtu))
 	}

@@ -11,7 +11,9 @@ import (
 //
 // All NICs are on one Ethernet, as on a cloud's virtual switch: a host reaches pods through its
 // first NIC, and pods reach everything through theirs.
-type Terway struct{}
+type Terway struct {
+	Bridge bool `yaml:"bridge"` // a bridge of the host between the shared pod's veth and its routes, as a test of 2019 describes the default mode
+}
 
 // Labels of the two kinds of pods.
 const (
@@ -21,7 +23,7 @@ const (
 
 func (Terway) Shape(s topo.Spec) topo.Spec { s.Shape, s.Pods = topo.VPC, 2; return s }
 
-func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
+func (n Terway) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("terway", t, 2, 0, checkNICs("terway", t, topo.VPC), refuse(is6(t.PodAll.Addr()) != underlay6(t),
 		"terway: pods and hosts share one network and need one address family; give both IPv4 or both IPv6"))
 	if err != nil {
@@ -33,20 +35,24 @@ func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 		shared, dedicated := h.Pods[0], h.Pods[1]
 		p.Steps = append(p.Steps, eniRouter(t, h, eni)...)
 		p.Steps = append(p.Steps, oneEthernet(first, eni)...)
-		p.Steps = append(p.Steps, eniShare(h, shared, podPort(0), eni, p.Path.MTU)...)
+		if n.Bridge {
+			p.Steps = append(p.Steps, eniBridge(t, h, shared, podPort(0), eni, p.Path.MTU)...)
+		} else {
+			p.Steps = append(p.Steps, eniShare(h, shared, podPort(0), eni, p.Path.MTU)...)
+		}
 		p.Steps = append(p.Steps,
 			plan.Step{In: h.Name, Route: &plan.Route{Dst: t.PodAll, Dev: first.Dev}},
 			plan.Step{In: dedicated.Name, Route: &plan.Route{Dst: defaultRoute(dedicated.Addr.Addr()), Dev: podDev}})
 	}
-	for n, label := range []string{sharedEnd, dedicatedEnd} {
+	for kind, label := range []string{sharedEnd, dedicatedEnd} {
 		for _, h := range t.Hosts {
-			p.Ends = append(p.Ends, plan.End{Label: label, Node: h.Pods[n].Name, Host: h.Name, Addr: h.Pods[n].Addr.Addr(), Dev: podDev})
+			p.Ends = append(p.Ends, plan.End{Label: label, Node: h.Pods[kind].Name, Host: h.Name, Addr: h.Pods[kind].Addr.Addr(), Dev: podDev})
 		}
 	}
 	p = expect(t, p)
 	for i, e := range p.Expect { // the devices of hosts
-		for n, label := range []string{plan.Host, sharedEnd} {
-			if port := t.Segments[0][n*len(t.Hosts)]; e.Across && e.Dev == port.Dev {
+		for kind, label := range []string{plan.Host, sharedEnd} {
+			if port := t.Segments[0][kind*len(t.Hosts)]; e.Across && e.Dev == port.Dev {
 				p.Expect[i].Near = label
 			}
 		}

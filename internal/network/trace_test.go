@@ -77,6 +77,8 @@ func TestTrace(t *testing.T) {
 func TestTraceGolden(t *testing.T) {
 	ds, ts := maps.Clone(drivers), maps.Clone(specs)
 	ds["relay-3"] = &network.Relay{Hops: 3, Port: 6783}
+	ds["weave-sleeve-3"] = &network.Weave{Mode: network.WeaveSleeve, Hops: 3}
+	ds["terway-bridge"] = &network.Terway{Bridge: true}
 	ds["vxlan-hops-3"] = &network.VXLANHops{Hops: 3, VNI: 1, Port: 4789}
 	ds["netkit-program"] = &network.Netkit{Mode: "l2", Program: true}
 	ds["ovs-vlan-internal"] = &network.OVSVLAN{Datapath: "system", Interface: "internal", Tag: 42}
