@@ -36,7 +36,8 @@ func (r BarRow) tip(group string) string {
 
 const (
 	barHeight = 19.0
-	barGap    = 9.0 // between groups
+	barGap    = 9.0   // between groups
+	subMax    = 190.0 // of the column of bars' names
 )
 
 func (v Bars) SVG() (string, error) {
@@ -72,8 +73,8 @@ func (v Bars) SVG() (string, error) {
 		}
 	}
 	left, short := nameColumn(names)
-	if sub > 0 {
-		left += min(sub, nameMax) + 6
+	if sub > 0 { // converters' fonts are a tenth wider
+		left = 1.1*(left+min(sub, subMax)) + 6
 	}
 	top, bottom := 8.0, 8+max(height, barHeight)
 	right := wide - min(labels, 150) - gap
@@ -92,7 +93,7 @@ func (v Bars) SVG() (string, error) {
 		c.text(inkFG, start, textSize, 0, y+4, short[i])
 		for _, r := range g.Bars {
 			if r.Name != "" {
-				c.text(inkMuted, end, smallSize, left-7, y+4, clip(r.Name, nameMax, smallSize))
+				c.text(inkMuted, end, smallSize, left-7, y+4, clip(r.Name, subMax, smallSize))
 			}
 			c.mark("", r.tip(g.Name))
 			v.row(c, a, r, y)
@@ -105,11 +106,15 @@ func (v Bars) SVG() (string, error) {
 }
 
 func (v Bars) row(c *canvas, a axis, r BarRow, y float64) {
+	if r.Empty && len(r.Published) > 0 { // a label beside the axis would lie under the mark
+		c.text(inkMuted, end, smallSize, wide, y+4, r.Label)
+		v.published(c, a, r, y)
+		return
+	}
 	if r.Empty {
 		label := clip(r.Label, wide-a.from-4, smallSize)
 		c.rect(inkUnder, a.from+2, y-7, min(wide-a.from-2, textWidth(label, smallSize)+4), 14) // no line crosses it
 		c.text(inkMuted, start, smallSize, a.from+4, y+4, label)
-		v.published(c, a, r, y)
 		return
 	}
 	c.text(inkFG, end, smallSize, wide, y+4, r.Label)

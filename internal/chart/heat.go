@@ -16,14 +16,15 @@ type Square struct {
 type Heat struct {
 	Rows, Columns []string
 	Cells         [][]Square
-	Axis          string // the quantity with its unit
-	Alt           string // text alternative
-	From, To      string // name the sides; "" does in English
+	Top           float64 // end of the color scale; 0: the largest value
+	Axis          string  // the quantity with its unit
+	Alt           string  // text alternative
+	From, To      string  // name the sides; "" does in English
 }
 
 func (v Heat) SVG() (string, error) {
 	const head, box, line = 34.0, 12.0, 13.0
-	height, widest, hi := 30.0, 84.0, 0.0
+	height, widest, hi := 30.0, 84.0, v.Top
 	for i, row := range v.Cells {
 		if len(v.Cells) != len(v.Rows) || len(row) != len(v.Columns) {
 			return "", fmt.Errorf("chart: %d cells in one of %d rows: want %d rows of %d cells", len(row), len(v.Cells), len(v.Rows), len(v.Columns))

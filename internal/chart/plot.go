@@ -50,7 +50,7 @@ func newPlot(curves []Curve, bottom float64) plot {
 }
 
 // tagMax is the most space for names at the ends of lines.
-const tagMax = 92.0
+const tagMax = 124.0
 
 // curves draws lines of the given width; dots marks every point with its interval.
 func (p plot) curves(curves []Curve, x, y axis, width float64, dots bool) {

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -34,6 +35,9 @@ func (r *Result) hops(run *analysis.Run) error {
 		}
 		for _, s := range c.Spans {
 			r.Chains = append(r.Chains, Hop{c.Network, c.Probe, c.Metric, c.Unit, c.Adds, s.Segments, s.Value, s.Parts, s.Ratio})
+			if !c.Adds && s.Segments > 1 && s.Ratio.N == 0 {
+				r.Missing = append(r.Missing, fmt.Sprintf("%s %s, hops %d: %s", c.Network, c.Probe, s.Segments, cmp.Or(s.Ratio.Reason(), "no block has both it and hops 1")))
+			}
 		}
 	}
 	if r.Chains == nil {
@@ -106,7 +110,7 @@ func (r Result) hopChart(hops []Hop, absolute bool) chart.Sweep {
 			add(h.Network, color, false, h.Segments, h.Value)
 		case h.Ratio.N > 0:
 			add(h.Network, color, false, h.Segments, h.Ratio)
-		default: // the first divides the others
+		case h.Segments == 1: // divides the others
 			add(h.Network, color, false, h.Segments, stat.Interval{Center: 1})
 		}
 		if h.Adds && h.Parts.N > 0 {

@@ -197,7 +197,7 @@ func (r Result) threadPanels() (out []chart.Pane) {
 			at := map[string]string{analysis.Network: p.Network, analysis.Probe: p.Probe}
 			for _, pub := range r.Published {
 				if pub.about(at) {
-					g.Bars = append(g.Bars, chart.BarRow{Row: chart.Row{Label: say("published: %s", word(pub.Thread))}, Empty: true, Published: []float64{100 * pub.Value.Value}})
+					g.Bars = append(g.Bars, chart.BarRow{Row: chart.Row{Name: word(pub.Thread), Label: fixed(100*pub.Value.Value, 0) + " %"}, Empty: true, Published: []float64{100 * pub.Value.Value}})
 				}
 			}
 			c.Groups = append(c.Groups, g)

@@ -9,8 +9,6 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/lang"
-	"github.com/weir-bench/weir/internal/prose"
-	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -37,18 +35,7 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 	case Threads:
 		s.Panes = r.threadPanels()
 	default:
-		for _, g := range r.panels() {
-			p := chart.Pane{Title: r.panelTitle(g)}
-			switch r.Chart {
-			case Curve:
-				p.Chart = r.curves(g, look)
-			case Matrix:
-				p.Chart = r.matrix(g, look)
-			default:
-				p.Chart = r.bars(g, look)
-			}
-			s.Panes = append(s.Panes, p)
-		}
+		s.Panes = r.panes(look)
 	}
 	if len(s.Panes) == 0 {
 		return s, fmt.Errorf("figure %s has nothing to draw", r.ID)
@@ -74,7 +61,7 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 	for _, m := range r.Missing {
 		s.Notes = append(s.Notes, say("Not measured: %s", Lacking(m)))
 	}
-	if len(r.Published) == 0 && !strings.HasPrefix(r.Numbers, "not published") {
+	if s.Published == "" && !strings.HasPrefix(r.Numbers, "not published") {
 		s.Notes = append(s.Notes, say("Published: %s", word(r.Numbers)))
 	}
 	for _, text := range []string{r.Note, r.Cannot} {
@@ -83,6 +70,23 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 		}
 	}
 	return s, nil
+}
+
+// panes has a chart for each panel.
+func (r Result) panes(look Look) (out []chart.Pane) {
+	for _, g := range r.panels() {
+		p := chart.Pane{Title: r.panelTitle(g)}
+		switch r.Chart {
+		case Curve:
+			p.Chart = r.curves(g, look)
+		case Matrix:
+			p.Chart = r.matrix(g, look)
+		default:
+			p.Chart = r.bars(g, look)
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // measured names what is drawn of weir's values.
@@ -290,57 +294,4 @@ func (r Result) curves(g []Point, look Look) chart.Sweep {
 	c.Curves = slices.DeleteFunc(c.Curves, func(k chart.Curve) bool { return k.Points == nil })
 	c.Even = r.crowded()
 	return c
-}
-
-func (r Result) matrix(g []Point, look Look) chart.Heat {
-	factor, axis := r.scale(g, look)
-	c := chart.Heat{Axis: axis, Alt: word(r.Caption), From: say("from"), To: say("to")}
-	var from, to []string
-	for _, p := range g {
-		a, b, _ := strings.Cut(p.Levels[ends], "-")
-		if !slices.Contains(from, a) {
-			from = append(from, a)
-		}
-		if !slices.Contains(to, b) {
-			to = append(to, b)
-		}
-	}
-	order := func(names []string) { // as in the study
-		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(r.endPlace(a), r.endPlace(b)) })
-	}
-	order(from)
-	order(to)
-	c.Rows, c.Columns = from, to
-	for _, a := range from {
-		var row []chart.Square
-		for _, b := range to {
-			i := slices.IndexFunc(g, func(p Point) bool { return p.Levels[ends] == a+"-"+b })
-			row = append(row, chart.Square{})
-			if i < 0 {
-				continue
-			}
-			v, marks, ok := g[i].shown(look)
-			if !ok {
-				continue
-			}
-			lines := []string{unit.Format(g[i].Value.Center, g[i].Unit)}
-			switch {
-			case !look.Absolute && v.Bounded:
-				lines = []string{ratioText(v.Value, 2), prose.Bracket(stat.Interval{Lo: v.Lo, Hi: v.Hi}, 2), lines[0]}
-			case !look.Absolute:
-				lines = []string{ratioText(v.Value, 2), lines[0]}
-			}
-			for _, m := range marks {
-				lines = append(lines, "◇ "+fixed(m, 2))
-			}
-			row[len(row)-1] = chart.Square{Value: v.Value * factor, Label: strings.Join(lines, "\n")}
-		}
-		c.Cells = append(c.Cells, row)
-	}
-	return c
-}
-
-// endPlace is where a name first stands among the ends of the study.
-func (r Result) endPlace(name string) int {
-	return slices.IndexFunc(r.levels(ends), func(l string) bool { a, b, _ := strings.Cut(l, "-"); return a == name || b == name })
 }

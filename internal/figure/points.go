@@ -172,10 +172,14 @@ func (c cells) list() (all []map[string]string) {
 }
 
 // lacks reports whether a cell was measured without one of several values, which its probe does not have.
+// Disturbed trials show that as well as others.
 func (c cells) lacks(levels map[string]string, value record.Quantity) bool {
-	s := c.sample(levels)
-	status, _ := s.Status()
-	return len(c.Values) > 1 && status == record.OK && s.Values(value).Len() == 0
+	if len(c.Values) < 2 {
+		return false
+	}
+	all, _ := analysis.Steady(c.each, c.sample(levels))
+	status, _ := all[0].Status()
+	return status == record.OK && all[0].Values(value).Len() == 0
 }
 
 // sample returns the trials of a cell, nil if the run lacks it.
