@@ -181,7 +181,7 @@ path without Calico's programs and without the rules that Felix adds: its cost i
 **cilium** is in no distribution. Its networks run the agent of the image cilium/cilium, which must be in /opt/cilium or in the directory of the option dir; weir skips the networks without it.
 tc-redirect is the mechanism of its host routing, with neither policies nor connections: its cost is not Cilium's. Antrea is not here: its agent reads its node and its pods from the API server of Kubernetes. Measure it in a cluster that uses it (weir run --kube).
 
-**weave** is in no distribution, and 2.8.1 is its last release. Its networks run the weaver in PATH; weir skips them without it.
+**weave** is in no distribution, and 2.8.1 is its last release. Its source builds with go build -mod=vendor, a C compiler and libpcap. Its networks run the weaver in PATH; weir skips them without it.
 `
 
 const exist = "weir measures these and builds nothing: machines over [SSH](ssh.md) (`--ssh a,b`), pods and nodes of\n" +
