@@ -171,15 +171,35 @@ func (c cells) list() (all []map[string]string) {
 	return all
 }
 
-// lacks reports whether a cell was measured without one of several values, which its probe does not have.
-// Disturbed trials show that as well as others.
+// lacks reports whether a cell was measured without one of several values, which its probe does not have
+// and another's does. Disturbed trials show that as well as others.
 func (c cells) lacks(levels map[string]string, value record.Quantity) bool {
-	if len(c.Values) < 2 {
+	if len(c.Values) < 2 || c.has(levels, value) {
 		return false
 	}
 	all, _ := analysis.Steady(c.each, c.sample(levels))
 	status, _ := all[0].Status()
-	return status == record.OK && all[0].Values(value).Len() == 0
+	if status != record.OK {
+		return false
+	}
+	for t, row := range c.run.Rows() {
+		other := maps.Clone(t.Config)
+		other[analysis.Probe], other[analysis.Network] = t.Probe, row.Network
+		if t.Probe != levels[analysis.Probe] && c.has(other, value) {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether a trial of a cell has the value.
+func (c cells) has(levels map[string]string, value record.Quantity) bool {
+	s := c.sample(levels)
+	if s == nil {
+		return false
+	}
+	all, _ := analysis.Steady(c.each, s)
+	return all[0].Values(value).Len() > 0
 }
 
 // sample returns the trials of a cell, nil if the run lacks it.

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -71,5 +72,37 @@ func TestNoReply(t *testing.T) {
 	}
 	if _, err := r.SVG(Look{SD: true}, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// A value that a probe does not have makes no cell, disturbed or not; one that no trial has is missing.
+func TestLacks(t *testing.T) {
+	const src = `source: Somebody
+studies:
+  s: {networks: [host], probes: [tcp-stream, tcp-rr]}
+figures:
+- {id: a-1, place: figure 1, section: 2, caption: C, question: Q, numbers: N, study: s, chart: bars, panels: value, rows: probe, values: [cpu.per.packet, throughput, rtt]}
+`
+	var rs []record.Result
+	for block := 1; block <= 3; block++ {
+		for probe, v := range map[string]record.Value{"tcp-stream": {Name: "throughput", Unit: "bit/s", Value: 1e9}, "tcp-rr": {Name: "rtt", Unit: "s", Value: 1e-4}} {
+			rs = append(rs, record.Result{Trial: fmt.Sprint(block, probe), Block: block, Status: record.Disturbed,
+				Config: map[string]string{"network": "host", "probe": probe}, Values: []record.Value{v}})
+		}
+	}
+	fs, err := Load([]byte(src), "figures/a.yaml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := fs[0].Of(analysis.New(rs, analysis.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cells []string
+	for _, p := range r.Points {
+		cells = append(cells, p.Levels["probe"]+" "+p.Levels["value"])
+	}
+	if want := "[tcp-stream cpu.per.packet tcp-rr cpu.per.packet tcp-stream throughput tcp-rr rtt]"; fmt.Sprint(cells) != want {
+		t.Errorf("got  %v\nwant %s", cells, want)
 	}
 }
