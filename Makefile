@@ -180,6 +180,12 @@ results: build ## test every claim and run every shipped study, in their fast fo
 	d=$(D)/claims/cni-comparison; [ -e $$d ] || d=$(D)/cni-comparison; \
 	./bin/weir report $$d --format ratios -o docs/performance.csv
 
+.PHONY: package-claims
+package-claims: build ## pack the results of every claim, measure them again from the package in a bare file system, and write the verdicts; with the results of `make results` where they exist; needs an idle machine
+	./scripts/install-tools $(PACKAGES)
+	./scripts/package-claims $(D) > docs/reproduced.md.new
+	mv docs/reproduced.md.new docs/reproduced.md
+
 provoke: ## provoke every fault of docs/faults.md five times, and measure 150 sound networks; half an hour, needs an idle machine
 	go test ./cmd/weir -run 'TestFaults|TestHealthy|TestRefuted' -count=1 -timeout 2h -v -provoke 5 -healthy 50
 

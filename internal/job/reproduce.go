@@ -87,7 +87,9 @@ func (r *Reproduction) Run(ctx context.Context) (Reproduced, error) {
 	if err != nil {
 		return Reproduced{}, err
 	}
-	all := append(r.outcomes, measured...)
+	all := append(r.outcomes, slices.DeleteFunc(measured, func(o claim.Outcome) bool { // its study ran without the missing programs
+		return slices.ContainsFunc(r.outcomes, func(x claim.Outcome) bool { return x.Claim.ID == o.Claim.ID })
+	})...)
 	all = append(all, untested(r.Claims, all, lang.T("the existing results are from another form of the study"))...)
 	return r.reproduced(all, results), nil
 }

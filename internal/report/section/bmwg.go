@@ -22,11 +22,8 @@ func draftSection(s source) []doc.Section {
 	if s.p.Unpaired || len(s.p.Tables) == 0 {
 		return nil
 	}
-	x := doc.Section{ID: "bmwg", Title: say("In the terms of the IETF's drafts"), In: doc.Full,
-		About: say("Metrics and conditions have the names of draft-samizadeh-bmwg-cni-benchmarking and draft-ietf-bmwg-containerized-infra (docs/bmwg.md). An interval is over blocks, has 95 % confidence and holds by itself.")}
-	if !strings.HasPrefix(s.Name, draftStudies) {
-		x.In = []doc.Medium{doc.Alone}
-	}
+	x := draftHeading(s.Name)
+	x.About = say("Metrics and conditions have the names of draft-samizadeh-bmwg-cni-benchmarking and draft-ietf-bmwg-containerized-infra (docs/bmwg.md). An interval is over blocks, has 95 % confidence and holds by itself.")
 	missing := doc.Table{ID: "bmwg-missing", Prose: true, Columns: []doc.Column{{Head: say("metric"), Left: true, Whole: true, Keep: 9}, {Head: say("why not, or what measures it"), Left: true, Keep: 9}}}
 	for _, m := range draftMetrics {
 		if part := m.part(s); part.Tables != nil {
@@ -42,6 +39,21 @@ func draftSection(s source) []doc.Section {
 	}
 	x.Parts = append(x.Parts, doc.Section{ID: "bmwg not measured", Title: say("Not measured"), Label: say("Not measured"), Tables: []doc.Table{missing}}, s.draftConditions())
 	return []doc.Section{x}
+}
+
+func draftHeading(study string) doc.Section {
+	x := doc.Section{ID: "bmwg", Title: say("In the terms of the IETF's drafts"), In: doc.Full}
+	if !strings.HasPrefix(study, draftStudies) {
+		x.In = []doc.Medium{doc.Alone}
+	}
+	return x
+}
+
+// DraftsOf says why a page about several runs of a study lacks the tables of the drafts, and what shows them.
+func DraftsOf(study string) doc.Section {
+	x := draftHeading(study)
+	x.About = say("The drafts' tables are of one run: their intervals are over its blocks and cannot show how runs differ, as the ratios of this page do. With the directory of one run, weir report DIR --section bmwg prints them.")
+	return x
 }
 
 func never(source) (none doc.Section) { return none }

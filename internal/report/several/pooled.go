@@ -55,7 +55,7 @@ func Pooled(runs []*account.Account, p *analysis.Pooled) *doc.Document {
 	if goals, ok := section.Goals(runs, s.words); ok {
 		d.Sections = append(d.Sections, goals)
 	}
-	d.Sections = append(d.Sections, s.conditions(), s.datapath(), s.method())
+	d.Sections = append(d.Sections, section.DraftsOf(d.Title), s.conditions(), s.datapath(), s.method())
 	d.Identify()
 	return d
 }

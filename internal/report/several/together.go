@@ -76,6 +76,7 @@ func Together(all [][]*account.Account) *doc.Document {
 	default:
 		t.overTime(d)
 	}
+	d.Sections = append(d.Sections, section.DraftsOf(d.Title))
 	d.Identify()
 	return d
 }

@@ -106,6 +106,25 @@ func TestSeriesOverTime(t *testing.T) {
 }
 
 // Two groups of one machine are before and after, the earlier one first, with the verdict of a comparison.
+// The drafts' tables are of one run: pages about several say so, those of the drafts' studies unasked.
+func TestDraftsOfSeveral(t *testing.T) {
+	for study, whole := range map[string]int{"example": 0, "bmwg-latency": 1} {
+		runs := repeated(t)
+		for i := range runs {
+			runs[i].Name = study
+		}
+		for _, d := range []*doc.Document{pooledDocument(runs), Together(asGroups(runs, 1))} {
+			const want = "weir report DIR --section bmwg"
+			if got := strings.Count(everyMedium(t, d)["md"], want); got != whole {
+				t.Errorf("%s: %d sentences about the drafts, want %d", study, got, whole)
+			}
+			if !d.Only("bmwg") || !strings.Contains(everyMedium(t, d)["txt"], "of one run") {
+				t.Errorf("%s: --section bmwg says nothing", study)
+			}
+		}
+	}
+}
+
 func TestBeforeAfter(t *testing.T) {
 	var before, after []*account.Account
 	for i, r := range repeated(t) {
