@@ -24,8 +24,8 @@ var layers = [][]string{
 	{"internal/strictyaml"},
 	{"internal/lang", "internal/lang/langtest"},
 	// Data and packages that stand alone.
-	{"github.com/weir-bench/weir", "claims", "figures", "schema", "internal/failure", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/image", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
-	{"internal/analysis/standing", "internal/facts", "internal/evidence", "internal/prose", "internal/artifact"},
+	{"github.com/weir-bench/weir", "claims", "figures", "schema", "internal/failure", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/confine", "internal/caught", "internal/cgroup", "internal/sample", "internal/terminal", "internal/engine/event", "internal/foreign", "internal/xsk", "studies"},
+	{"internal/analysis/standing", "internal/facts", "internal/evidence", "internal/prose", "internal/artifact", "internal/image"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/bisect", "internal/bisect/group", "internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/kubeapi", "internal/distance", "internal/redirect", "internal/hostns"},
 	{"internal/analysis/timeline", "internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/imported", "internal/engine/sock", "internal/engine/tally", "internal/engine/web"},

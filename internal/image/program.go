@@ -5,10 +5,14 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
+
+// maxProgram is the longest program that fits into an image, bytes: six times weir's.
+const maxProgram = 256 << 20
 
 // A Program is a statically linked executable for Linux, which needs no other file in its container.
 type Program struct {
@@ -26,7 +30,7 @@ func ReadProgram(file string) (Program, error) {
 	if file == "" {
 		file, shown = "/proc/self/exe", "weir"
 	}
-	b, err := os.ReadFile(file)
+	b, err := foreign.ReadFile(file, maxProgram)
 	if err != nil {
 		return Program{}, fmt.Errorf("read the program: %w", err)
 	}

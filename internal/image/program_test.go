@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -59,6 +60,15 @@ func TestReadProgram(t *testing.T) {
 	}
 	if _, err := ReadProgram(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that does not exist: %v", err)
+	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, endless := range []string{pipe, "/dev/zero"} {
+		if _, err := ReadProgram(endless); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("%s: %v", endless, err)
+		}
 	}
 	if p, err := ReadProgram(""); err == nil {
 		if self, err := os.ReadFile("/proc/self/exe"); err != nil || !bytes.Equal(p.Body, self) {

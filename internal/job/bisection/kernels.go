@@ -18,6 +18,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/bisect"
 	"github.com/weir-bench/weir/internal/failure"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
@@ -51,7 +52,7 @@ func Kernels(names []string) (all []bisect.Kernel, err error) {
 }
 
 func hashOf(file string) (string, error) {
-	f, err := os.Open(file)
+	f, err := foreign.Open(file, math.MaxInt64)
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -324,6 +325,14 @@ func TestKernelAt(t *testing.T) {
 	for _, name := range []string{image, image + ":" + modules} {
 		if k, err := KernelAt(name); err != nil || k.Version != version || k.Image != image || k.Modules != modules {
 			t.Errorf("%s: %+v, %v", name, k, err)
+		}
+	}
+	if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600), os.Mkdir(filepath.Join(dir, "nodep"), 0o777), syscall.Mkfifo(filepath.Join(dir, "nodep", "modules.dep"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{filepath.Join(dir, "pipe"), image + ":" + filepath.Join(dir, "nodep")} {
+		if _, err := KernelAt(name); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, want := range map[string]string{put("text", []byte("no kernel")): "is not a kernel", foreign: "is a kernel for", filepath.Join(dir, "none"): "no such file"} {

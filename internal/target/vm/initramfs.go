@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // Paths in the initramfs.
@@ -73,7 +75,7 @@ const (
 func (c *cpio) dir(name string) { c.entry(name, typeDir|0o755, nil) }
 
 func (c *cpio) file(name, from string, perm uint32) {
-	content, err := os.ReadFile(from)
+	content, err := foreign.ReadFile(from, maxFile)
 	c.err = errors.Join(c.err, err)
 	c.entry(name, typeFile|perm, content)
 }

@@ -16,7 +16,12 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
+
+// maxFile is the longest kernel, module or list of modules, bytes: ten times Debian's largest.
+const maxFile = 256 << 20
 
 // A Kernel is a kernel that a guest can run.
 type Kernel struct {
@@ -114,7 +119,7 @@ var release = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+~_-]*$`)
 // the file states one: an x86 kernel does (Documentation/arch/x86/boot.rst, kernel_version), and one for arm64 does not
 // (Documentation/arch/arm64/booting.rst).
 func (k *Kernel) identify(image string) error {
-	f, err := os.Open(image)
+	f, err := foreign.Open(image, maxFile)
 	if err != nil {
 		return err
 	}
@@ -150,7 +155,7 @@ func (k *Kernel) identify(image string) error {
 
 func kernel(dir, image string) (Kernel, error) {
 	k := Kernel{Image: image, Version: strings.TrimPrefix(filepath.Base(image), "vmlinuz-")}
-	f, err := os.Open(image) // on Ubuntu only root can read kernels
+	f, err := foreign.Open(image, maxFile) // on Ubuntu only root can read kernels
 	if err != nil {
 		return k, err
 	}
@@ -177,11 +182,11 @@ func (k *Kernel) from(modules string) error {
 	if err != nil {
 		return err
 	}
-	dep, err := os.ReadFile(filepath.Join(modules, "modules.dep"))
+	dep, err := foreign.ReadFile(filepath.Join(modules, "modules.dep"), maxFile)
 	if err != nil {
 		return err
 	}
-	builtin, err := os.ReadFile(filepath.Join(modules, "modules.builtin"))
+	builtin, err := foreign.ReadFile(filepath.Join(modules, "modules.builtin"), maxFile)
 	if err != nil {
 		return err
 	}
