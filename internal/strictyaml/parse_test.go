@@ -1,6 +1,29 @@
 package strictyaml
 
-import "testing"
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// What a file takes in memory has a bound also if it only nests.
+func TestDeep(t *testing.T) {
+	for name, s := range map[string]string{"lists": strings.Repeat("[", 60_000), "mappings": strings.Repeat("{a: ", 15_000), "entries": "a:\n" + strings.Repeat("- ", 30_000)} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Parse([]byte(s))
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), "nested more than 50 levels deep") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 64 {
+			t.Errorf("%s: %d MB", name, mb)
+		}
+	}
+	if _, err := Parse([]byte(strings.Repeat("[", 50) + strings.Repeat("]", 50))); err != nil {
+		t.Error(err)
+	}
+}
 
 // What parses is written on one line that reads back as the same value.
 func FuzzParse(f *testing.F) {
