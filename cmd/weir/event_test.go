@@ -26,12 +26,14 @@ events:
   - {in: h2, set: {dev: eth0, down: true}}
   - {in: h1, drop: {dev: eth0, with: 203.0.113.0/24}}
   - {in: h1, rate: {dev: eth1, rate: 1e9}}
+  - {in: h1, rule: {from: 203.0.113.0/24, table: 254, priority: 100}}
   - {in: h1, command: {argv: [echo, begun]}}
   undo:
   - {in: h1, exec: {argv: [nft, delete table ip t]}}
   - {in: h2, set: {dev: eth0, up: true}}
   - {in: h1, drop: {dev: eth0, with: 203.0.113.0/24, gone: true}}
   - {in: h1, rate: {dev: eth1}}
+  - {in: h1, rule: {from: 203.0.113.0/24, table: 254, priority: 100, gone: true}}
   - {in: h1, command: {argv: [echo, undone]}}
 blocks: 1
 duration: LENGTH

@@ -34,6 +34,12 @@ func TestHappening(t *testing.T) {
 	if e, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{slow}}); err != nil || e.Do[0].Rate.MTU != tp.MTU || len(e.Undo) != 1 || *e.Undo[0].Rate != (plan.Rate{Dev: "eth0"}) || slow.Rate.MTU != 0 {
 		t.Errorf("a rate: %+v, %v: want full packets to pass, and no rate at its end", e, err)
 	}
+	rule := plan.Rule{From: netip.MustParsePrefix("10.64.1.1/32"), Table: plan.MainTable, Priority: 100}
+	norule := rule
+	norule.Gone = true
+	if e, err := network.Happening(tp, p, plan.Event{Name: "x", Do: []plan.Step{{In: "h1", Rule: &rule}}}); err != nil || len(e.Undo) != 1 || *e.Undo[0].Rule != norule {
+		t.Errorf("a rule is undone by %+v, %v: want that it is removed", e.Undo, err)
+	}
 	routes := 0
 	for _, s := range p.Steps {
 		if s.Route != nil && s.In == "h2" {

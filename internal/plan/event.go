@@ -253,6 +253,10 @@ func (s Step) inverse() (Step, bool) {
 		r := *s.Route
 		r.Gone = false
 		return Step{In: s.In, Route: &r}, true
+	case s.Rule != nil:
+		r := *s.Rule
+		r.Gone = !r.Gone
+		return Step{In: s.In, Rule: &r}, true
 	case s.Drop != nil:
 		d := *s.Drop
 		d.Gone = !d.Gone

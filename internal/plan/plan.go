@@ -134,6 +134,7 @@ type Rule struct {
 	To       netip.Prefix `json:"to,omitzero"`
 	Table    int          `json:"table"`
 	Priority int          `json:"priority"`
+	Gone     bool         `json:"gone,omitempty"` // in an event: remove it instead
 }
 
 // A Proxy makes a router answer requests for Addr that arrive on Dev, because it can reach Addr

@@ -66,11 +66,7 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 			slices.Concat(when(s.Set.MTU != 0, "mtu", strconv.Itoa(s.Set.MTU)), when(s.Set.Master != "", "master", s.Set.Master),
 				when(s.Set.Up, "up"), when(s.Set.Down, "down"))...)...)
 	case s.Addr != nil:
-		verb := "add"
-		if s.Addr.Gone {
-			verb = "del"
-		}
-		return one(append([]string{"ip", "-n", s.In, "addr", verb, s.Addr.Prefix.String(), "dev", s.Addr.Dev},
+		return one(append([]string{"ip", "-n", s.In, "addr", unless(s.Addr.Gone, "add"), s.Addr.Prefix.String(), "dev", s.Addr.Dev},
 			when(s.Addr.Prefix.Addr().Is6() && !s.Addr.Gone, "nodad")...)...)
 	case s.Route != nil:
 		return one(s.Route.shell(s.In)...)
@@ -79,11 +75,7 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 	case s.Proxy != nil:
 		return one("ip", "-n", s.In, "neigh", "add", "proxy", s.Proxy.Addr.String(), "dev", s.Proxy.Dev)
 	case s.FDB != nil:
-		verb := "append"
-		if s.FDB.Gone {
-			verb = "del"
-		}
-		return one("bridge", "-n", s.In, "fdb", verb, "00:00:00:00:00:00", "dev", s.FDB.Dev, "dst", s.FDB.Dst.String(), "self", "permanent")
+		return one("bridge", "-n", s.In, "fdb", unless(s.FDB.Gone, "append"), "00:00:00:00:00:00", "dev", s.FDB.Dev, "dst", s.FDB.Dst.String(), "self", "permanent")
 	case s.Sysctl != nil:
 		if s.Sysctl.Value == AllCPUs { // of up to 32; see Mask
 			return []fmt.Stringer{text("cpus=$(printf %x $(((1 << $(nproc)) - 1)))"),
@@ -129,6 +121,14 @@ func when(yes bool, words ...string) command {
 		return words
 	}
 	return nil
+}
+
+// unless returns the word that adds, or the one that removes.
+func unless(gone bool, add string) string {
+	if gone {
+		return "del"
+	}
+	return add
 }
 
 func one(argv ...string) ([]fmt.Stringer, error) { return []fmt.Stringer{command(argv)}, nil }
@@ -202,17 +202,13 @@ func (l Link) wg(in string) []fmt.Stringer {
 }
 
 func (r Route) shell(in string) command {
-	verb := "add"
-	if r.Gone {
-		verb = "del"
-	}
-	return slices.Concat(command{"ip", "-n", in, "route", verb, r.Dst.String()},
+	return slices.Concat(command{"ip", "-n", in, "route", unless(r.Gone, "add"), r.Dst.String()},
 		when(r.Via.IsValid(), "via", r.Via.String()), when(r.Dev != "", "dev", r.Dev), when(r.Via.IsValid() && r.Dev != "", "onlink"),
 		when(r.Table != 0, "table", strconv.Itoa(r.Table)))
 }
 
 func (r Rule) shell(in string) command {
-	return slices.Concat(command{"ip", "-n", in}, when(r.From.Addr().Is6() || r.To.Addr().Is6(), "-6"), command{"rule", "add"},
+	return slices.Concat(command{"ip", "-n", in}, when(r.From.Addr().Is6() || r.To.Addr().Is6(), "-6"), command{"rule", unless(r.Gone, "add")},
 		when(r.From.IsValid(), "from", r.From.String()), when(r.To.IsValid(), "to", r.To.String()),
 		command{"lookup", strconv.Itoa(r.Table), "priority", strconv.Itoa(r.Priority)})
 }

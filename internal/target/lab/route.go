@@ -83,6 +83,9 @@ func (p *place) rule(x *plan.Rule) *request {
 	}
 	msg.Src_len, msg.Dst_len = uint8(max(x.From.Bits(), 0)), uint8(max(x.To.Bits(), 0))
 	r := p.request(unix.RTM_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, msg)
+	if x.Gone {
+		r = p.request(unix.RTM_DELRULE, 0, msg)
+	}
 	if x.From.IsValid() {
 		r.addr(unix.FRA_SRC, x.From.Addr())
 	}
