@@ -12,6 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/imported"
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
+	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/render"
 	"github.com/weir-bench/weir/internal/report/section"
 )
@@ -104,7 +105,11 @@ func printImported(x job.Imported) error {
 		os.Stdout.Write(answer)
 		fmt.Println()
 		dir := imported.Shown(x.Dir)
-		fmt.Println(said(lang.T("%d results of %d networks in %s, divided by %s; read them with: weir report %s", x.Results, x.Networks, dir, x.Baseline, dir)))
+		line := lang.T("%d results of %d networks in %s, divided by %s; read them with: weir report %s", x.Results, x.Networks, dir, x.Baseline, dir)
+		if x.Networks == 1 {
+			line = lang.T("%s of one network in %s; next: weir report %s", prose.Count(x.Results, "imported result"), dir, dir)
+		}
+		fmt.Println(said(line))
 	}
 	switch {
 	case x.Files == 0:

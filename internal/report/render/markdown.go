@@ -24,7 +24,11 @@ func markdown(w io.Writer, d *doc.Document, m doc.Medium) error {
 	if d.Title != "" {
 		fmt.Fprintf(b, "# %s\n\n", foreign.Markdown(d.Heading()))
 		census := d.Census
-		if d.Question != "" {
+		switch {
+		case d.Question == "": // the title is the heading
+		case census == "":
+			census = d.Title
+		default:
 			census = b.in(string(lang.T("%s: %s", d.Title, census)))
 		}
 		fmt.Fprintf(b, "%s\n", foreign.Markdown(census))

@@ -134,3 +134,13 @@ func TestLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// A page without a census names its subject alone.
+func TestTitleAlone(t *testing.T) {
+	for census, want := range map[string]string{"": "\nout\n", "3 trials": "\nout: 3 trials\n"} {
+		var b strings.Builder
+		if err := Markdown(&b, &doc.Document{Title: "out", Question: "Does it hold?", Census: census}); err != nil || !strings.Contains(b.String()+"\n", want) {
+			t.Errorf("%q, %v: want %q", b.String(), err, want)
+		}
+	}
+}

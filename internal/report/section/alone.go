@@ -26,6 +26,9 @@ func (s source) alone() (out []string) {
 	} else if parts != nil {
 		out = append(out, say("%s: %s.", s.p.Networks[0], prose.Alternatives(parts)))
 	}
+	if s.p.Unpaired {
+		return append(out, say("There is nothing to compare this network with; import files of another one with these."))
+	}
 	return append(out, say("There is nothing to compare this network with; -n %s,NETWORK measures both.", s.p.Networks[0]))
 }
 

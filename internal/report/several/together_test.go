@@ -105,7 +105,6 @@ func TestSeriesOverTime(t *testing.T) {
 	}
 }
 
-// Two groups of one machine are before and after, the earlier one first, with the verdict of a comparison.
 // The drafts' tables are of one run: pages about several say so, those of the drafts' studies unasked.
 func TestDraftsOfSeveral(t *testing.T) {
 	for study, whole := range map[string]int{"example": 0, "bmwg-latency": 1} {
@@ -125,6 +124,7 @@ func TestDraftsOfSeveral(t *testing.T) {
 	}
 }
 
+// Two groups of one machine are before and after, the earlier one first, with the verdict of a comparison.
 func TestBeforeAfter(t *testing.T) {
 	var before, after []*account.Account
 	for i, r := range repeated(t) {
