@@ -198,7 +198,7 @@ agreement: ## compare the engine with wrk, h2load and dnsperf at one request in 
 	go test ./internal/engine/agreetest -count=1 -timeout 1h -v -agree 15 -page $(CURDIR)/docs/agreement.md
 
 .PHONY: bisect-real
-bisect-real: build ## plant 20 regressions of 5 % beside one busy program and search for them; half an hour, needs root and an idle machine
+bisect-real: build ## plant 20 regressions of 5 % beside one busy program and search for them; some ten minutes each, needs root and an idle machine
 	./scripts/install-tools sockperf jq gcc
 	./scripts/bisect-real $(D)/bisect 5 > docs/bisect-real.md.new
 	mv docs/bisect-real.md.new docs/bisect-real.md
