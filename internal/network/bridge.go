@@ -43,7 +43,7 @@ func attach(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 
 func attachPod(h topo.Host, i int, pod topo.Pod, bridge string, mtu int) []plan.Step {
 	return []plan.Step{
-		{In: h.Name, Link: &plan.Link{Name: podPort(i), Kind: "veth", MTU: mtu, Master: bridge, Peer: podDev, PeerIn: pod.Name}},
+		vethTo(h, pod, podPort(i), bridge, mtu),
 		{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: pod.Addr}},
 	}
 }

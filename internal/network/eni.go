@@ -50,8 +50,8 @@ func eniShare(h topo.Host, pod topo.Pod, port string, eni topo.Port, mtu int) []
 func eniBridge(t topo.Topology, h topo.Host, pod topo.Pod, port string, eni topo.Port, mtu int) []plan.Step {
 	steps := append(bridgeNF(t, h.Name, nfOff),
 		plan.Step{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}},
-		plan.Step{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Master: bridgeDev, Peer: podDev, PeerIn: pod.Name}})
-	return eniRules(h, pod, bridgeDev, eni, append(steps, routePod(h, pod, bridgeDev, mtu)[1:]...)) // the first is the veth
+		vethTo(h, pod, port, bridgeDev, mtu))
+	return eniRules(h, pod, bridgeDev, eni, append(steps, routeBehind(h, pod, bridgeDev)...))
 }
 
 // eniRules adds to steps the rules and the proxy of a pod behind dev of its host h.

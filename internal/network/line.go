@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/topo"
@@ -43,11 +44,9 @@ func checkLine(name string, t topo.Topology, hops int, delay Delays) error {
 // nics returns the devices of h on the segments of t.
 func nics(t topo.Topology, h topo.Host) []string {
 	var devs []string
-	for _, ports := range t.Segments {
-		for _, port := range ports {
-			if port.In == h.Name {
-				devs = append(devs, port.Dev)
-			}
+	for _, port := range slices.Concat(t.Segments...) {
+		if port.In == h.Name {
+			devs = append(devs, port.Dev)
 		}
 	}
 	return devs

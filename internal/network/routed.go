@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -108,20 +109,34 @@ func linkLocal(a netip.Addr) netip.Prefix {
 
 // routePod connects pod to h with a veth, called port on the host.
 func routePod(h topo.Host, pod topo.Pod, port string, mtu int) []plan.Step {
+	return append([]plan.Step{vethTo(h, pod, port, "", mtu)}, routeBehind(h, pod, port)...)
+}
+
+// routeBehind gives h and pod, which is behind its device dev, the routes to each other, and h the pod's gateway.
+func routeBehind(h topo.Host, pod topo.Pod, dev string) []plan.Step {
 	gw := routedGateway
 	if is6(pod.Addr.Addr()) {
 		gw = routedGateway6
 	}
-	return vethPod(h, pod, port, mtu, gw.Addr(), plan.Step{In: h.Name, Addr: &plan.Addr{Dev: port, Prefix: gw}})
+	return routesBehind(h, pod, dev, gw.Addr(), plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: gw}})
+}
+
+// vethTo connects pod to h with a veth, called port on the host, where it can join a bridge.
+func vethTo(h topo.Host, pod topo.Pod, port, bridge string, mtu int) plan.Step {
+	return plan.Step{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Master: bridge, Peer: podDev, PeerIn: pod.Name}}
 }
 
 // vethPod connects pod to h with a veth, called port on the host, and host routes. The answer steps
 // make the host answer for the pod's gateway gw.
 func vethPod(h topo.Host, pod topo.Pod, port string, mtu int, gw netip.Addr, answer ...plan.Step) []plan.Step {
+	return append([]plan.Step{vethTo(h, pod, port, "", mtu)}, routesBehind(h, pod, port, gw, answer...)...)
+}
+
+// routesBehind is vethPod without the veth, for a pod behind the host's device dev.
+func routesBehind(h topo.Host, pod topo.Pod, dev string, gw netip.Addr, answer ...plan.Step) []plan.Step {
 	a := pod.Addr.Addr()
-	steps := append([]plan.Step{{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Peer: podDev, PeerIn: pod.Name}}}, answer...)
-	return append(steps,
-		plan.Step{In: h.Name, Route: &plan.Route{Dst: hostPrefix(a), Dev: port}},
+	return append(slices.Clone(answer),
+		plan.Step{In: h.Name, Route: &plan.Route{Dst: hostPrefix(a), Dev: dev}},
 		plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: hostPrefix(a)}},
 		plan.Step{In: pod.Name, Route: &plan.Route{Dst: defaultRoute(a), Via: gw, Dev: podDev}})
 }
