@@ -174,32 +174,27 @@ func (c cells) list() (all []map[string]string) {
 // lacks reports whether a cell was measured without one of several values, which its probe does not have
 // and another's does. Disturbed trials show that as well as others.
 func (c cells) lacks(levels map[string]string, value record.Quantity) bool {
-	if len(c.Values) < 2 || c.has(levels, value) {
+	if len(c.Values) < 2 {
 		return false
 	}
-	all, _ := analysis.Steady(c.each, c.sample(levels))
-	status, _ := all[0].Status()
-	if status != record.OK {
+	own := c.counting(levels)
+	if status, _ := own.Status(); status != record.OK || own.Values(value).Len() > 0 {
 		return false
 	}
 	for t, row := range c.run.Rows() {
 		other := maps.Clone(t.Config)
 		other[analysis.Probe], other[analysis.Network] = t.Probe, row.Network
-		if t.Probe != levels[analysis.Probe] && c.has(other, value) {
+		if t.Probe != levels[analysis.Probe] && c.counting(other).Values(value).Len() > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// has reports whether a trial of a cell has the value.
-func (c cells) has(levels map[string]string, value record.Quantity) bool {
-	s := c.sample(levels)
-	if s == nil {
-		return false
-	}
-	all, _ := analysis.Steady(c.each, s)
-	return all[0].Values(value).Len() > 0
+// counting returns the trials of a row's cell that count by themselves, before it is known how many ratios the figure has.
+func (c cells) counting(levels map[string]string) *analysis.Sample {
+	all, _ := analysis.Steady(Confidence, c.sample(levels))
+	return all[0]
 }
 
 // sample returns the trials of a cell, nil if the run lacks it.

@@ -90,16 +90,8 @@ figures:
 				Config: map[string]string{"network": "host", "probe": probe}, Values: []record.Value{v}})
 		}
 	}
-	fs, err := Load([]byte(src), "figures/a.yaml", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := fs[0].Of(analysis.New(rs, analysis.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cells []string
-	for _, p := range r.Points {
+	for _, p := range of(t, src, rs).Points {
 		cells = append(cells, p.Levels["probe"]+" "+p.Levels["value"])
 	}
 	if want := "[tcp-stream cpu.per.packet tcp-rr cpu.per.packet tcp-stream throughput tcp-rr rtt]"; fmt.Sprint(cells) != want {
