@@ -103,15 +103,7 @@ done`
 // begins returns a process of p whose command line begins so.
 func (p *process) begins(t *testing.T, command string) (pid int) {
 	t.Helper()
-	eventually(t, command+" runs", func() bool {
-		for _, line := range withEnv(p.mark) {
-			if number, cmdline, _ := strings.Cut(line, ": "); strings.HasPrefix(cmdline, command) {
-				pid, _ = strconv.Atoi(number)
-			}
-		}
-		return pid > 0
-	})
-	return pid
+	return p.running(t, command, func(_ int, cmdline string) bool { return strings.HasPrefix(cmdline, command) })
 }
 
 // A run in a control group whose memory runs out says so, whichever of its processes the kernel kills. It loses nothing that

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,18 +30,10 @@ func needTools(t *testing.T, p probe.Probe) {
 // time: one that was only asked for its version has not.
 func (p *process) busy(t *testing.T, program string) (pid int) {
 	t.Helper()
-	eventually(t, program+" serves", func() bool {
-		for _, line := range withEnv(p.mark) {
-			number, cmdline, _ := strings.Cut(line, ": ")
-			name, args, _ := strings.Cut(cmdline, " ")
-			n, err := strconv.Atoi(number)
-			if err == nil && strings.HasPrefix(filepath.Base(name)+" "+args, program+" ") && cpuTicks(n) > 20 { // 0.2 s
-				pid = n
-			}
-		}
-		return pid > 0
+	return p.running(t, program, func(pid int, cmdline string) bool {
+		name, args, _ := strings.Cut(cmdline, " ")
+		return strings.HasPrefix(filepath.Base(name)+" "+args, program+" ") && cpuTicks(pid) > 20 // 0.2 s
 	})
-	return pid
 }
 
 // A server that is killed in the middle of a trial fails it, with its last words if it had any.

@@ -47,19 +47,27 @@ func withDaemons(network, dir, blocks string) []string {
 	return []string{"run", "-n", "host," + network, "-p", "udp-rr", "--blocks", blocks, "--duration", "10ms", "--warmup", "0s", "--keep-disturbed", "-o", dir}
 }
 
-func (p *process) daemon(t *testing.T, name string) (pid int) {
+// running returns the last process of p that is the one named, once there is one.
+func (p *process) running(t *testing.T, name string, is func(pid int, cmdline string) bool) (pid int) {
 	t.Helper()
 	eventually(t, name+" runs", func() bool {
 		for _, line := range withEnv(p.mark) {
 			number, cmdline, _ := strings.Cut(line, ": ")
-			program, _, _ := strings.Cut(cmdline, " ")
-			if strings.HasPrefix(filepath.Base(program), name) {
-				pid, _ = strconv.Atoi(number)
+			if n, err := strconv.Atoi(number); err == nil && is(n, cmdline) {
+				pid = n
 			}
 		}
 		return pid > 0
 	})
 	return pid
+}
+
+func (p *process) daemon(t *testing.T, name string) (pid int) {
+	t.Helper()
+	return p.running(t, name, func(_ int, cmdline string) bool {
+		program, _, _ := strings.Cut(cmdline, " ")
+		return strings.HasPrefix(filepath.Base(program), name)
+	})
 }
 
 // If a daemon is killed during a run, its network's remaining trials fail with its last output, and
