@@ -140,7 +140,7 @@ func checkFoundDevice(s plan.Step) error {
 	case s.Rate != nil && s.Rate.Rate <= 0:
 		return fmt.Errorf("rate: %g bit/s: want more than 0; weir ends the limit with the event", s.Rate.Rate)
 	case s.Drop != nil && s.Drop.Gone:
-		return errors.New("drop: leave out gone: weir stops to drop with the event")
+		return errors.New("drop: leave out gone: weir stops dropping when the event ends")
 	case s.Drop != nil:
 		return checkDrop(*s.Drop)
 	}

@@ -83,7 +83,7 @@ func newNATSConn(c net.Conn) natsConn { return natsConn{c, bufio.NewReaderSize(c
 func (c natsConn) subscribe(subject string) error {
 	line, err := c.line()
 	if err == nil && !bytes.HasPrefix(line, []byte("INFO {")) {
-		err = fmt.Errorf("%.100q is no greeting of a NATS server", line)
+		err = fmt.Errorf("%.100q is not the greeting of a NATS server", line)
 	}
 	if err == nil {
 		_, err = c.Write([]byte(natsConnect + "SUB " + subject + " 1\r\nPING\r\n"))

@@ -70,7 +70,7 @@ func TestNATS(t *testing.T) {
 	}{
 		"as it is":        {info, whole, ""},
 		"others' lines":   {info, func(m string) string { return "PING\r\n" + info + "+OK\r\n" + m }, ""},
-		"no NATS":         {"SSH-2.0-OpenSSH\r\n", whole, `"SSH-2.0-OpenSSH" is no greeting of a NATS server`},
+		"no NATS":         {"SSH-2.0-OpenSSH\r\n", whole, `"SSH-2.0-OpenSSH" is not the greeting of a NATS server`},
 		"refused":         {info + "-ERR 'Authorization Violation'\r\n", whole, "the server says \"-ERR 'Authorization Violation'\""},
 		"an error":        {info, func(string) string { return "-ERR 'Slow Consumer'\r\n" }, "request: the server says \"-ERR 'Slow Consumer'\""},
 		"another size":    {info, replace(" 9\r\n", " 10\r\nx"), ` 10", want "MSG weir.`},
