@@ -199,7 +199,7 @@ agreement: ## compare the engine with wrk, h2load and dnsperf at one request in 
 
 .PHONY: bisect-real
 bisect-real: build ## plant 20 regressions of 5 % beside one busy program and search for them; some ten minutes each, needs root and an idle machine
-	./scripts/install-tools sockperf jq gcc
+	./scripts/install-tools fping jq gcc libc6-dev
 	./scripts/bisect-real $(D)/bisect 5 > docs/bisect-real.md.new
 	mv docs/bisect-real.md.new docs/bisect-real.md
 
