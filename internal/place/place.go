@@ -135,7 +135,7 @@ func (p Place) Allow(objects []string) error {
 	case len(objects) == 0:
 		return nil
 	case !ok:
-		return failure.Usage.Errorf("--allow %s names a device of a machine (--ssh) or a DaemonSet of a cluster (--kube): elsewhere weir changes what it has made; leave it out", objects[0])
+		return failure.Usage.Errorf("--allow %s is for a device of a machine (--ssh) or a DaemonSet of a cluster (--kube): elsewhere weir changes only what it has made; leave it out", objects[0])
 	}
 	return failure.Usage.Of(t.Allow(objects))
 }
