@@ -12,6 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/job"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/place"
+	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/session"
 )
 
@@ -51,6 +52,9 @@ func labUp(name *string) *cobra.Command {
 			}
 			hold := []string{"lab", "hold", "--socket", socket}
 			c.Flags().Visit(func(f *pflag.Flag) { hold = append(hold, "--"+f.Name+"="+f.Value.String()) })
+			if err := rootless.Basics(); err != nil {
+				return failure.Environment.Of(err)
+			}
 			nodes, err := session.Start(c.Context(), socket, hold)
 			if errors.Is(err, session.ErrUp) {
 				return usage("%s: %w; end it with weir lab down%s, or use another --name", *name, err, named(*name))

@@ -91,10 +91,16 @@ func basics(root string) error {
 	for _, m := range []struct{ file, fix string }{
 		{"/dev/null", "mount --rbind /dev ROOT/dev"},
 		{"/proc/self/exe", "mount -t proc proc ROOT/proc"},
+		{"/sys", "mkdir ROOT/sys"},
 	} {
 		if _, err := os.Stat(filepath.Join(root, m.file)); err != nil {
 			return fmt.Errorf("%w: this looks like a chroot that lacks it; outside, where its directory is ROOT: %s", err, m.fix)
 		}
+	}
+	// weir changes how mounts below / spread, which mount(2) does only to a mount.
+	var at unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, root, 0, 0, &at); err == nil && at.Attributes_mask&^at.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0 {
+		return fmt.Errorf("%s is not a mount: this looks like a chroot into a plain directory; outside, where its directory is ROOT, and before its other mounts: mount --bind ROOT ROOT", root)
 	}
 	return nil
 }

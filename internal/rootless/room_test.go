@@ -1,7 +1,9 @@
 package rootless
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,6 +40,15 @@ func TestBasics(t *testing.T) {
 		t.Error(err)
 	}
 	if err := basics(t.TempDir()); err == nil || !strings.Contains(err.Error(), "/dev/null: no such file or directory: this looks like a chroot") || !strings.Contains(err.Error(), "mount --rbind /dev ROOT/dev") {
+		t.Error(err)
+	}
+	root := t.TempDir()
+	for _, file := range []string{"dev/null", "proc/self/exe", "sys/kernel"} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(root, filepath.Dir(file)), 0o777), os.WriteFile(filepath.Join(root, file), nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := basics(root); err == nil || !strings.Contains(err.Error(), "mount --bind ROOT ROOT") {
 		t.Error(err)
 	}
 	var old unix.Rlimit
