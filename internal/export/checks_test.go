@@ -148,6 +148,9 @@ func TestJUnitSchema(t *testing.T) {
 		if name != "hostile" {
 			continue
 		}
+		if strings.ContainsAny(string(b), "\x1b\x7f\u202e") {
+			t.Errorf("what a terminal obeys, or a reader sees reversed:\n%s", b)
+		}
 		// What XML can hold comes back as it was.
 		for path, want := range map[string]string{"count(//failure)": "1", "count(//error)": "1", "count(//skipped)": "1", "string(//testsuite/@tests)": "4",
 			"contains(//failure/@message, '<e>&]]>')": "true", "contains(//system-out, '::error::x%0A,:')": "true"} {

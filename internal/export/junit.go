@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"io"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/foreign"
 )
 
 // A State is the outcome of a check.
@@ -80,6 +82,6 @@ func JUnit(w io.Writer, suite string, cases []Case) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, b.String()+"\n")
+	_, err = io.WriteString(w, foreign.Text(b.String())+"\n")
 	return err
 }

@@ -49,14 +49,15 @@ func Printable(texts ...string) bool {
 	})
 }
 
-// XML is a text, or an attribute in quotes, of XML such as SVG. It has no control characters, which XML forbids.
+// XML is a text, or an attribute in quotes, of XML such as SVG. It has no control characters, which XML forbids, and no
+// overrides of the writing direction.
 func XML(s string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0xFFFE || r == 0xFFFF {
 			return '\uFFFD'
 		}
 		return r
-	}, strings.ToValidUTF8(s, "\uFFFD")))
+	}, Text(strings.ToValidUTF8(s, "\uFFFD"))))
 }
 
 var markdown = strings.NewReplacer(`\`, `\\`, `|`, `\|`, "`", "\\`", `*`, `\*`, `_`, `\_`, `<`, `&lt;`, `~`, `\~`, "\n", " ", "\r", " ")

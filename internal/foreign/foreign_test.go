@@ -97,7 +97,7 @@ func TestEscapes(t *testing.T) {
 	for name, c := range map[string]struct{ got, never string }{
 		"Line":     {Line(hostile), "\x00\x01\x1b\x7f\r\n\u0085\u2028\u202e"},
 		"Field":    {Field(hostile), " \t\r\n\u0085\u2028"},
-		"XML":      {XML(hostile), "<>\"'\x00\x01\x1b\r\n\ufffe"},
+		"XML":      {XML(hostile), "<>\"'\x00\x01\x1b\r\n\u202e\ufffe"},
 		"Markdown": {Markdown(hostile), "<\r\n"},
 		"Label":    {Label(hostile), "\x00\x01\x1b\x7f\r\n\u202e"},
 		"TeX":      {TeX(hostile), "\x00\x01\x1b\x7f\r\n\u2028\u202e@\"<>|`\ufffd"},

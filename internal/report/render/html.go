@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/internal/lang"
 	"github.com/weir-bench/weir/internal/report/doc"
 )
@@ -67,11 +68,11 @@ func HTML(w io.Writer, d *doc.Document) error {
 	v.terms = v.findTerms()
 	networks, probes := []subject{}, []subject{}
 	for _, n := range d.Networks {
-		networks = append(networks, subject{doc.Color(d.Networks, d.Baseline, n), n, n})
+		networks = append(networks, subject{doc.Color(d.Networks, d.Baseline, n), foreign.Text(n), foreign.Text(n)})
 	}
 	for _, s := range shown.Sections {
 		if s.Probe != "" && !slices.Contains(v.probes, s.Probe) {
-			probes = append(probes, subject{len(v.probes), s.Probe, s.Title})
+			probes = append(probes, subject{len(v.probes), foreign.Text(s.Probe), foreign.Text(s.Title)})
 			v.probes = append(v.probes, s.Probe)
 		}
 	}
@@ -80,7 +81,12 @@ func HTML(w io.Writer, d *doc.Document) error {
 		v.Subjects["w"] = scriptWords(d.Lang)
 	}
 	v.Style += template.CSS(v.colors())
-	return t.Funcs(v.funcs()).Execute(w, v)
+	var b strings.Builder
+	if err := t.Funcs(v.funcs()).Execute(&b, v); err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, foreign.Text(b.String()))
+	return err
 }
 
 func (v *view) funcs() template.FuncMap {

@@ -15,7 +15,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-const hostile = `<script>alert(1)</script>|"'&{{.}}` + "\x1b[31m\n`rm`*_\u202e"
+const hostile = `<script>alert(1)</script>|"'&{{.}}` + "\x1b[31m\n`rm`*_\u202e\x7f"
 
 // edges are unusual runs, and text that their report must contain.
 var edges = []struct {
@@ -177,8 +177,8 @@ func TestEdges(t *testing.T) {
 			if data, _, _ := strings.Cut(rest, "</script>"); !json.Valid([]byte(data)) {
 				t.Errorf("html: the data of the script is not valid: %s", data)
 			}
-			for _, medium := range []string{"text", "markdown"} {
-				if strings.ContainsAny(out[medium], "\x1b\u202e") {
+			for _, medium := range []string{"text", "markdown", "html"} {
+				if strings.ContainsAny(out[medium], "\x1b\u202e\x7f") {
 					t.Errorf("%s: a name moves the cursor, or reverses the text", medium)
 				}
 			}
