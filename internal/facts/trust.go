@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,7 +55,13 @@ func trusted(path string, users ...string) bool {
 			return false
 		}
 		if stat.Mode&syscall.S_IFMT == syscall.S_IFLNK {
-			if to, err := filepath.EvalSymlinks(at); err != nil || !trusted(to, users...) {
+			dir, err := filepath.EvalSymlinks(filepath.Dir(at))
+			to, linkErr := os.Readlink(at)
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(dir, to)
+			}
+			_, loop := filepath.EvalSymlinks(at)
+			if errors.Join(err, linkErr, loop) != nil || !trusted(to, users...) { // one link at a time: it can lead to another user's
 				return false
 			}
 		} else if stat.Mode&0o002 != 0 && !(above && stat.Mode&syscall.S_ISVTX != 0) {

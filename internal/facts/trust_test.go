@@ -20,12 +20,13 @@ func TestTrusted(t *testing.T) {
 	me := strconv.Itoa(os.Getuid())
 	if err := errors.Join(os.MkdirAll(at("own/bin"), 0o755), os.MkdirAll(at("open/bin"), 0o755), os.MkdirAll(at("sticky/bin"), 0o755), os.Mkdir(at("anybody"), 0o755),
 		os.Chmod(at("open"), 0o777), os.Chmod(at("sticky"), 0o777|os.ModeSticky), os.Chmod(at("anybody"), 0o777|os.ModeSticky),
-		os.Symlink(at("own/bin"), at("link")), os.Symlink(at("own/bin"), at("open/link")), os.Symlink(at("open/bin"), at("own/link"))); err != nil {
+		os.Symlink(at("own/bin"), at("link")), os.Symlink(at("own/bin"), at("open/link")), os.Symlink(at("open/bin"), at("own/link")),
+		os.Symlink(at("open/link"), at("own/chain")), os.Symlink("../link", at("own/back")), os.Symlink("loop", at("own/loop"))); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{
-		"own/bin": true, "link": true, "sticky/bin": true,
-		"open/bin": false, "anybody": false, "open/link": false, "own/link": false, "none": false,
+		"own/bin": true, "link": true, "sticky/bin": true, "own/back": true,
+		"open/bin": false, "anybody": false, "open/link": false, "own/link": false, "own/chain": false, "own/loop": false, "none": false,
 	} {
 		if got := trusted(at(name), me, "0"); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
