@@ -19,8 +19,13 @@ const maxLinks = 40
 
 // OpenFile is os.OpenFile that never waits for the other end of a pipe, and follows no link that another user made: who
 // can plant one where root or a colleague reads and writes chooses what is read and overwritten. Links of this user, of
-// root and of whoever called sudo(8) lead on.
+// root and of whoever called sudo(8) lead on. To what is written, this also holds for all directories above.
 func OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
+		if err := led(filepath.Dir(name)); err != nil {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+	}
 	at := name
 	for range maxLinks {
 		f, err := open(at, flag|unix.O_NOFOLLOW, perm, name)
@@ -42,6 +47,35 @@ func OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 		at = to
 	}
 	return nil, &fs.PathError{Op: "open", Path: name, Err: unix.ELOOP}
+}
+
+// OpenRoot is os.OpenRoot of a directory to write in, to which no link of another user leads.
+func OpenRoot(dir string) (*os.Root, error) {
+	if err := led(dir); err != nil {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: err}
+	}
+	return os.OpenRoot(dir)
+}
+
+// led returns an error if a link that another user made leads to a directory. A path that leads nowhere is no error.
+func led(dir string) error {
+	if _, err := filepath.EvalSymlinks(dir); err != nil {
+		return nil
+	}
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		to, _, err := readLink(at)
+		if err == nil && to != "" && !filepath.IsAbs(to) {
+			var above string
+			above, err = filepath.EvalSymlinks(filepath.Dir(at))
+			to = filepath.Join(above, to)
+		}
+		if err == nil && to != "" {
+			err = led(to)
+		}
+		if err != nil || at == filepath.Dir(at) {
+			return err
+		}
+	}
 }
 
 // open opens the file at a path for a caller who knows it by another name.

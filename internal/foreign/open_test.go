@@ -35,6 +35,22 @@ func TestForeignLink(t *testing.T) {
 	if b, err := os.ReadFile(at("secret")); err != nil || string(b) != "new" {
 		t.Errorf("%q, %v", b, err)
 	}
+	if err := errors.Join(os.MkdirAll(at("d/in"), 0o700), os.Symlink(at("d"), at("plantedDir")), os.Symlink("plantedDir", at("chainDir")), os.Symlink("d", at("ownDir")),
+		os.Symlink("loopDir", at("loopDir")), os.Lchown(at("plantedDir"), 1234, 1234)); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"d": true, "ownDir": true, "ownDir/in": true, "plantedDir": false, "plantedDir/in": false, "chainDir/in": false, "loopDir": false, "none": false} {
+		root, err := OpenRoot(at(name))
+		if want != (err == nil) || !want && !strings.Contains(err.Error(), at(name)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			root.Close()
+		}
+		if err := Write(at(name+"/file"), nil); want != (err == nil) {
+			t.Errorf("written to %s: %v", name, err)
+		}
+	}
 	t.Setenv("SUDO_UID", "1234")
 	if _, err := ReadFile(at("planted"), 10); err != nil {
 		t.Errorf("of the user who called sudo: %v", err)

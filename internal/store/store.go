@@ -170,7 +170,7 @@ func Open(dir string) (*Dir, error) {
 
 // open opens and locks results.jsonl; flag is 0 or O_CREATE.
 func open(dir string, flag int) (*Dir, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := foreign.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot hold results: %w; use another -o", dir, err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/foreign"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -206,7 +207,7 @@ func WriteFile(path string, b []byte) error {
 
 // Stream is WriteFile of bytes that need not be in memory.
 func Stream(path string, write func(io.Writer) error) error {
-	root, err := os.OpenRoot(filepath.Dir(path))
+	root, err := foreign.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
