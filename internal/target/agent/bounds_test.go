@@ -39,6 +39,16 @@ func TestBoundedMessages(t *testing.T) {
 			t.Errorf("%s: %d bytes", name, least)
 		}
 	}
+	// So have those that wait for a program's output to be taken.
+	line := `{"id":1,"reading":{"counters":{"a":1` + strings.Repeat(`,"b":1`, maxValues/3) + "}}}\n"
+	in, queued := newInbox(), 0
+	for held := 0; held <= maxUnread; queued += len(line) {
+		var m message
+		if err := NewReader(strings.NewReader(line)).Read(&m); err != nil || queued > maxUnread {
+			t.Fatalf("%d bytes of readings wait: %v", queued, err)
+		}
+		held = in.put(m)
+	}
 	var m message
 	file := `{"id":1,"answer":{"file":"` + strings.Repeat("AAAA", maxFile/3) + `"}}` + "\n"
 	if err := NewReader(strings.NewReader(file)).Read(&m); err != nil || len(m.Answer.File) != maxFile/3*3 {

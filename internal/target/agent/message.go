@@ -53,6 +53,8 @@ type message struct {
 	Answer  *answer             `json:"answer,omitempty"`
 	Failed  string              `json:"failed,omitempty"`
 	Errno   syscall.Errno       `json:"errno,omitempty"` // of Failed, if the kernel gave one
+
+	size int // of the line that was read, bytes
 }
 
 type hello struct {
@@ -198,6 +200,7 @@ func (r Reader) Read(m any) error {
 			err = json.Unmarshal(line, m)
 		}
 		if one, ok := m.(*message); ok && err == nil {
+			one.size = len(line)
 			err = one.check(len(line))
 		}
 		if err != nil {
@@ -252,12 +255,18 @@ func newInbox() *inbox { return &inbox{some: make(chan struct{}, 1)} }
 // emptyMessage approximates the size of an empty message, bytes.
 const emptyMessage = 512
 
+// perByte is what a byte of a reading's counters can take once it is decoded, bytes.
+const perByte = 16
+
 // put returns the queue's size, bytes.
 func (b *inbox) put(m message) (held int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.queue = append(b.queue, m)
 	b.held += emptyMessage + len(m.In) + len(m.Out) + len(m.Err)
+	if m.Reading != nil || m.Answer != nil {
+		b.held += perByte * m.size
+	}
 	b.wake()
 	return b.held
 }
