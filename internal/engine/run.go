@@ -174,11 +174,13 @@ func parseFlags(fs *flag.FlagSet, args []string, help io.Writer, does string, na
 	fs.SetOutput(io.Discard) // errors are returned, not printed twice
 	fs.Usage = func() {}
 	see := "see weir engine " + fs.Name() + " --help"
+	restore := decimals(fs)
 	var pos []string
 	for {
 		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintf(help, "%s\n\nUsage: weir engine %s [flags]\n\n", does, strings.Join(append([]string{fs.Name()}, names...), " "))
 			fs.SetOutput(help)
+			restore()
 			fs.PrintDefaults()
 			return nil, err
 		} else if err != nil {

@@ -37,6 +37,13 @@ func TestUsage(t *testing.T) {
 		{"run udp-stream 127.0.0.1:1 --send=", "--send is empty: give it a value"},
 		{"run tcp-rr 127.0.0.1:1 --cc=", "--cc is empty"},
 		{"serve --token=", "--token is empty"},
+		{"run udp-rr 127.0.0.1:1 --size 010", "size 10 is outside 16..65507"}, // and not 8
+		{"run udp-rr 127.0.0.1:1 --size 0x40", `invalid value "0x40" for flag -size: want a whole number`},
+		{"run udp-rr 127.0.0.1:1 --size 1_000", "want a whole number"},
+		{"run udp-rr 127.0.0.1:1 --size 0b111111", "want a whole number"},
+		{"run udp-open 127.0.0.1:1 --rate 1_000", "want a number, such as 1e6"},
+		{"run udp-open 127.0.0.1:1 --rate 0x1p10", "want a number, such as 1e6"},
+		{"ping 127.0.0.1 --count 0x10", "want a whole number"},
 		{"run udp-rr 127.0.0.1:1 --size 15", "size 15 is outside 16..65507"},
 		{"run tcp-rr 127.0.0.1:1 --duration 0s", "duration 0s is outside"},
 		{"run tcp-rr 127.0.0.1:1 --rate 1", "--rate is only for connect-outage, tcp-outage, tcp-stream, udp-open, udp-outage, udp-stream"},

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -40,7 +41,7 @@ func scalar(s string, v reflect.Value) error {
 		v.SetUint(x)
 	case reflect.Float32, reflect.Float64:
 		x, err := strconv.ParseFloat(s, v.Type().Bits())
-		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) || strings.ContainsAny(s, "_xX") { // as of no integer either
 			return fmt.Errorf("invalid number %q", s)
 		}
 		v.SetFloat(x)

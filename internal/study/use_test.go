@@ -79,6 +79,8 @@ func TestDecodeErrors(t *testing.T) {
 		"port: -1":            `f:4: vxlan: port: invalid integer "-1"`,
 		"learning: yes":       `f:4: vxlan: learning: invalid boolean "yes": want true or false`,
 		"rate: .nan":          `f:4: vxlan: rate: invalid number ".nan"`,
+		"rate: 1_000":         `f:4: vxlan: rate: invalid number "1_000"`,
+		"rate: 0x1p4":         `f:4: vxlan: rate: invalid number "0x1p4"`,
 		"rate: inf":           `f:4: vxlan: rate: invalid number "inf"`,
 		"timeout: 5":          `f:4: vxlan: timeout: invalid duration "5": write it as 150ms, 1s or 10m`,
 		"local: here":         `f:4: vxlan: local: ParseAddr("here"): unable to parse IP`,
