@@ -7,41 +7,30 @@ import (
 	"strings"
 )
 
-// A decimal is a flag with a number that is read as in a study: package flag reads 010 as 8, and 0x10 and 1_6 as 16.
+// A decimal is a number's flag that is read as in a study: package flag reads 010 as 8, and 0x10 and 1_6 as 16.
 type decimal struct{ flag.Getter }
 
-var decimalRE = regexp.MustCompile(`^([-+]?)0*([0-9]+)$`)
+var leadingZeros = regexp.MustCompile(`^([-+]?)0+([0-9])`)
 
 func (d decimal) Set(s string) error {
-	if _, ok := d.Get().(float64); ok {
-		if strings.ContainsAny(s, "_xX") {
-			return errors.New("want a number, such as 1e6")
-		}
-		return d.Getter.Set(s)
+	if strings.ContainsAny(s, "_bBoOxX") {
+		return errors.New("want a decimal number, such as 1000")
 	}
-	m := decimalRE.FindStringSubmatch(s)
-	if m == nil {
-		return errors.New("want a whole number")
-	}
-	return d.Getter.Set(m[1] + m[2])
+	return d.Getter.Set(leadingZeros.ReplaceAllString(s, "$1$2"))
 }
 
-// decimals makes all numbers of fs decimals. restore makes them what package flag describes in its help.
-func decimals(fs *flag.FlagSet) (restore func()) {
-	was := map[*flag.Flag]flag.Value{}
-	fs.VisitAll(func(f *flag.Flag) {
-		g, ok := f.Value.(flag.Getter)
-		if !ok {
-			return
-		}
+// toDecimal makes a number's flag a decimal, and toPlain what package flag describes in its help.
+func toDecimal(f *flag.Flag) {
+	if g, ok := f.Value.(flag.Getter); ok {
 		switch g.Get().(type) {
 		case int, int64, float64:
-			was[f], f.Value = f.Value, decimal{g}
+			f.Value = decimal{g}
 		}
-	})
-	return func() {
-		for f, v := range was {
-			f.Value = v
-		}
+	}
+}
+
+func toPlain(f *flag.Flag) {
+	if d, ok := f.Value.(decimal); ok {
+		f.Value = d.Getter
 	}
 }

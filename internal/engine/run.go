@@ -174,13 +174,13 @@ func parseFlags(fs *flag.FlagSet, args []string, help io.Writer, does string, na
 	fs.SetOutput(io.Discard) // errors are returned, not printed twice
 	fs.Usage = func() {}
 	see := "see weir engine " + fs.Name() + " --help"
-	restore := decimals(fs)
+	fs.VisitAll(toDecimal)
 	var pos []string
 	for {
 		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintf(help, "%s\n\nUsage: weir engine %s [flags]\n\n", does, strings.Join(append([]string{fs.Name()}, names...), " "))
 			fs.SetOutput(help)
-			restore()
+			fs.VisitAll(toPlain)
 			fs.PrintDefaults()
 			return nil, err
 		} else if err != nil {
@@ -206,10 +206,7 @@ func parseFlags(fs *flag.FlagSet, args []string, help io.Writer, does string, na
 			empty = fmt.Errorf("%w: %s: --%s is empty: give it a value, or leave it out", ErrUsage, fs.Name(), f.Name)
 		}
 	})
-	if empty != nil {
-		return nil, empty
-	}
-	return pos, nil
+	return pos, empty
 }
 
 // sizesOf returns a function that draws the sizes of the answers to the ith exchanger, in the same order in all runs.
