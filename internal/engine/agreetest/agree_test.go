@@ -20,6 +20,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/engine"
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/stat"
 )
@@ -142,11 +143,30 @@ type contest struct {
 	both           bool // within 5 % of each other; otherwise theirs is the upper bound
 }
 
-func contests(addr, queries string) []contest {
+// service is what the engine's server answers over gRPC, for ghz.
+const service = `syntax = "proto3";
+package weir;
+message Bytes { uint32 value = 1; }
+message Body { bytes value = 1; }
+service Bench { rpc Answer(Bytes) returns (Body); }
+`
+
+// ghz returns the contest with ghz, for which dir has service.
+func ghz(addr, dir, size string) contest {
+	return contest{"grpc-rr ÷ ghz", "answers/s", func(x reading) float64 { return x.rate },
+		func(t *testing.T) reading { return ours(t, "grpc-rr", addr, "--size", size) },
+		func(t *testing.T) reading {
+			return theirs(t, `Requests/sec:\s+([0-9.]+)`, `Average:\s+([0-9.]+) ([mµn]?s)`, `Count:\s+([0-9]+)`, facts.Find("ghz"), "-c1", "--cpus=1", "-z1s",
+				"--duration-stop=wait", "--skipTLS", "--proto="+filepath.Join(dir, "weir.proto"), "--call=weir.Bench/Answer", "--data={\"value\":"+size+"}", addr)
+		}, true}
+}
+
+func contests(addr, dir string) []contest {
 	const size = "1024"
+	queries := filepath.Join(dir, "queries")
 	host, port, _ := strings.Cut(addr, ":")
 	rate := func(x reading) float64 { return x.rate }
-	return []contest{
+	all := []contest{
 		{"http-rr ÷ wrk", "answers/s", rate,
 			func(t *testing.T) reading { return ours(t, "http-rr", addr, "--size", size) },
 			func(t *testing.T) reading {
@@ -163,6 +183,10 @@ func contests(addr, queries string) []contest {
 				return theirs(t, `Queries per second: +([0-9.]+)`, `Average Latency \(s\): +([0-9.]+)`, `Queries completed: +([0-9]+)`, "dnsperf", "-s", host, "-p", port, "-c1", "-T1", "-Q2000", "-l1", "-d", queries)
 			}, false},
 	}
+	if *agree > 0 { // tests do without the minute that building ghz takes
+		all = append(all, ghz(addr, dir, size))
+	}
+	return all
 }
 
 // With one request in flight, the engine finds the rate that wrk and h2load find at the same server, within 5 %. With more, the
@@ -183,12 +207,14 @@ func TestAgree(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	addr, queries := serve(t), filepath.Join(t.TempDir(), "queries")
-	if err := os.WriteFile(queries, []byte("weir.test A\n"), 0o600); err != nil {
-		t.Fatal(err)
+	addr, dir := serve(t), t.TempDir()
+	for name, text := range map[string]string{"queries": "weir.test A\n", "weir.proto": service} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var rows []string
-	for _, c := range contests(addr, queries) {
+	for _, c := range contests(addr, dir) {
 		t.Run(c.name, func(t *testing.T) {
 			fail := nstest.Judge(t)
 			var a, b []reading
@@ -243,7 +269,7 @@ func write(t *testing.T, rows []string) {
 	if m := regexp.MustCompile(`(?m)^model name\s*: (.*)$`).FindSubmatch(cpu); m != nil {
 		model = string(m[1])
 	}
-	text := fmt.Sprintf(`# The engine beside wrk, h2load and dnsperf
+	text := fmt.Sprintf(`# The engine beside wrk, h2load, ghz and dnsperf
 
 `+"`make agreement`"+` wrote this page on %s: %s, %d CPUs, Linux %s. Each row is of %d pairs of a second each, in alternating order, with one
 request in flight: the server is weir's on one CPU, the client on another. Intervals hold at 95 %%. CPU time is all that the client's
