@@ -44,12 +44,19 @@ func lossy(here, there stat.Interval) bool {
 	return here.Bounded() && here.Lo > tolerated && here.Lo > there.Hi
 }
 
+// negligible is the least difference of CPU time worth a cause: networks that are equal differ by as much from one build to the next
+// (docs/coverage.md).
+const negligible = 1.03
+
+// alike reports whether a ratio can be that of networks which cost the same.
+func alike(i stat.Interval) bool { return i.Lo < negligible && i.Hi > 1/negligible }
+
 // costsOf returns the costs of a network that differ from the baseline's.
 func (r Premises) costsOf(network string) (out []cost) {
 	for _, c := range r.cells(network) {
 		base, ok := c.table.Row(r.Baseline)
 		work, known := works[c.row.Own.Name]
-		if i := c.row.Own.Ratio; !ok || !known || network == r.Baseline || !i.Bounded() || i.Contains(1) || lossy(c.row.Lost, base.Lost) {
+		if i := c.row.Own.Ratio; !ok || !known || network == r.Baseline || !i.Bounded() || alike(i) || lossy(c.row.Lost, base.Lost) {
 			continue
 		}
 		out = append(out, cost{c, work.name, c.row.Own.Value.Scaled(work.by), base.Own.Value.Scaled(work.by)})
