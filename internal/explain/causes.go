@@ -236,7 +236,7 @@ func (r Premises) ordinary(network string, own, shared []Statement) (Statement, 
 	default:
 		text = lang.T("no difference from %s shown: %s", r.Baseline, few(same))
 		if hidden > notable {
-			text += lang.T("; one below %.0f %% would not have shown", 100*hidden)
+			text += lang.T("; one of up to %.0f %% could hide", 100*hidden)
 		}
 		if noisy != nil {
 			text += lang.T("; too noisy to say: %s", few(noisy))

@@ -125,6 +125,34 @@ func TestDetectable(t *testing.T) {
 	}
 }
 
+// No difference that an interval leaves possible, to either side, is among those that would have shown.
+func TestDetectableIsBeyondTheInterval(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 16))
+	outlier := func(n int, far float64) []float64 {
+		v := make([]float64, n)
+		for k := range v {
+			v[k] = 0.01 * r.NormFloat64()
+		}
+		v[n/2] = far
+		return expAll(v)
+	}
+	for _, n := range []int{6, 8, 10, 12, 20, 30} {
+		ones := expAll(make([]float64, n))
+		for _, far := range []float64{0, 0.6, -0.6, -5} {
+			i := Ratio(ones, outlier(n, far), 0.95)
+			if least := math.Max(i.Hi, 1/i.Lo) - 1; i.Contains(1) && i.Detectable() < least*(1-1e-9) {
+				t.Errorf("%d pairs, one at %v: %v would have shown, and the interval is %v to %v", n, far, i.Detectable(), i.Lo, i.Hi)
+			}
+		}
+	}
+	for _, zeros := range []int{5, 6} { // a network that stalls can lose anything
+		base, other := stalling(30, zeros, 0.99)
+		if i := Ratio(base, other, 0.95); i.Lo != 0 || !i.Contains(1) || i.Detectable() != math.MaxFloat64 {
+			t.Errorf("%d of 30 are 0: %v would have shown, and the interval is %v to %v", zeros, i.Detectable(), i.Lo, i.Hi)
+		}
+	}
+}
+
 func TestNeeded(t *testing.T) {
 	base, other := make([]float64, 10), make([]float64, 10)
 	for i := range base {

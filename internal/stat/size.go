@@ -15,18 +15,24 @@ const maxPairs = math.MaxInt32
 // spread and correlation, could have shown with a power of 80 %: 0.05 is 5 %. It qualifies every
 // "no difference".
 //
-// A difference shows when the interval excludes 1. Detectable is therefore the interval's half
-// width plus the error of the estimate toward 1 that 20 % of runs exceed, by the t approximation. It returns 0 for
-// fewer than MinPairs pairs or pairs without spread, and math.MaxFloat64 for an interval without an upper end: no
-// larger ratio would have shown.
+// A difference shows when the interval excludes 1. Detectable is therefore the half width of the interval, on its wider
+// side, plus the error of the estimate toward 1 that 20 % of runs exceed, by the t approximation; and no less than what an
+// interval around 1 leaves possible. It returns 0 for fewer than MinPairs pairs or pairs without spread, and math.MaxFloat64
+// for an interval without an upper end, or without a lower one above 0: no ratio that far would have shown.
 func (i Interval) Detectable() float64 {
-	if i.Open() {
+	if i.Bounded() && (i.Open() || i.Lo == 0) {
 		return math.MaxFloat64
 	}
 	if !i.Bounded() || i.SE == 0 {
 		return 0
 	}
-	return math.Min(math.Expm1(i.SE*(quantile(i.DF, i.Confidence)+quantile(i.DF, 2*power-1))), math.MaxFloat64)
+	above, below := math.Log(i.Hi), -math.Log(i.Lo)
+	center := math.Log(i.Center)
+	reach := math.Max(above-center, center+below) + i.SE*quantile(i.DF, 2*power-1)
+	if i.Contains(1) {
+		reach = math.Max(reach, math.Max(above, below))
+	}
+	return math.Min(math.Expm1(reach), math.MaxFloat64)
 }
 
 // Needed returns how many pairs, including those of this ratio, are likely to give an interval of a

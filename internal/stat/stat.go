@@ -46,6 +46,17 @@ func (i Interval) Scaled(by float64) Interval {
 // Bounded reports whether there is an interval.
 func (i Interval) Bounded() bool { return i.Confidence > 0 }
 
+// Without returns why an estimate has no interval; "" if it has one, or if there is no estimate either.
+func (i Interval) Without() lang.Text {
+	switch {
+	case i.Bounded() || i.N == 0:
+		return ""
+	case len(i.Warnings) == 0:
+		return lang.T("no interval")
+	}
+	return lang.Join(i.Warnings, "; ")
+}
+
 // Open reports whether an interval has no upper end.
 func (i Interval) Open() bool { return i.Bounded() && i.Hi == math.MaxFloat64 }
 
