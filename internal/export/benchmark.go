@@ -17,7 +17,7 @@ type benchmark struct {
 	Name  string  `json:"name"`
 	Unit  string  `json:"unit"`
 	Value float64 `json:"value"`
-	Range string  `json:"range,omitempty"` // the interval; any text
+	Range string  `json:"range,omitempty"` // the interval, or why there is none; any text
 	Extra string  `json:"extra,omitempty"` // blocks, or runs, behind the value
 }
 
@@ -42,6 +42,8 @@ func benchmarks(w io.Writer, runs []*account.Account, lower bool) error {
 		}
 		if i.Bounded() {
 			b.Range = fmt.Sprintf("%s with %.4g %% confidence", prose.Brackets(i, func(v float64) string { return fmt.Sprintf("%.4g", v) }), 100*i.Confidence)
+		} else if why := i.Without(); why != "" {
+			b.Range = foreign.Line("no interval: " + why.String())
 		}
 		out = append(out, b)
 	}

@@ -122,7 +122,11 @@ func (c Citation) numbers(runs []*account.Account) (out []macro) {
 		if v.Unit != "" {
 			out = append(out, macro{name + "Unit", foreign.TeX(v.Unit)})
 		}
-		out = append(out, macro{name + "Text", foreign.TeX(v.String())})
+		text := v.String()
+		if n.Compared != "" && !n.interval.Bounded() { // a ratio is not cited as if it were certain
+			text += " (no interval)"
+		}
+		out = append(out, macro{name + "Text", foreign.TeX(text)})
 	}
 	return out
 }

@@ -84,6 +84,8 @@ func (m families) estimate(name, unit, help string, labels []fact, n number) {
 			high = math.Inf(1) // OpenMetrics has it
 		}
 		m.add(name+".high", unit, help+", upper end of the interval", l, high)
+	} else if why := n.interval.Without(); why != "" {
+		m.add(name+".without_interval", "", help+": numbers that have no interval, and why", block(append(labels, fact{"why", foreign.Line(why.String())})), 1)
 	}
 }
 
@@ -131,7 +133,7 @@ var unitNames = map[string]string{"bit/s": "bits_per_second", "packet/s": "packe
 // labels returns the labels of a number, with a name for each factor that no other label has.
 func (n number) labels() []fact {
 	out := []fact{{"network", n.Network}, {"probe", n.Probe}}
-	taken := map[string]bool{"network": true, "probe": true, "compared": true, "metric": true, "quantile": true, "status": true}
+	taken := map[string]bool{"network": true, "probe": true, "compared": true, "metric": true, "quantile": true, "status": true, "why": true}
 	for _, k := range slices.Sorted(maps.Keys(n.factors)) {
 		name := metricName(k)
 		for taken[name] {

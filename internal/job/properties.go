@@ -1,7 +1,6 @@
 package job
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -33,7 +32,7 @@ func (p Performance) String() string {
 	case p.Ratio.N == 0:
 		return unit.Format(p.Value.Center, p.Unit)
 	case !p.Ratio.Bounded():
-		return fmt.Sprintf("%.2f×", p.Ratio.Center)
+		return prose.Ratio(p.Ratio) + " (no interval)"
 	}
 	return prose.Times(p.Ratio)
 }

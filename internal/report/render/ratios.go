@@ -110,7 +110,7 @@ func writeRatios(w io.Writer, lines []ratioLine) error {
 		head = append(head, "asked."+k)
 	}
 	out := csv.NewWriter(w)
-	fields(out, append(head, "name", "unit", "value", "ratio", "lo", "hi", "confidence", "n", "tau", "difference", "difference.lo", "difference.hi", "missing")...)
+	fields(out, append(head, "name", "unit", "value", "ratio", "lo", "hi", "confidence", "n", "tau", "difference", "difference.lo", "difference.hi", "missing", "interval.missing")...)
 	for _, l := range lines {
 		line := []string{l.compared, l.Network, l.Probe}
 		for _, k := range more {
@@ -119,7 +119,7 @@ func writeRatios(w io.Writer, lines []ratioLine) error {
 		n := strconv.Itoa(l.ratio.N)
 		line = append(append(line, string(l.name), l.unit), three(l.value)[0])
 		line = append(append(line, three(l.ratio)...), bounded(l.ratio, l.ratio.Confidence), n, l.tau)
-		fields(out, append(append(line, three(l.difference)...), l.missing)...)
+		fields(out, append(append(line, three(l.difference)...), l.missing, l.ratio.Without().String())...)
 	}
 	out.Flush()
 	return out.Error()

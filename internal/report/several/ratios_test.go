@@ -57,6 +57,9 @@ func TestRatios(t *testing.T) {
 				t.Errorf("%s: %v", name, l)
 			} else {
 				n++
+				if (at(l, "lo") == "") != (at(l, "interval.missing") != "") {
+					t.Errorf("%s: neither an interval nor why there is none: %v", name, l)
+				}
 			}
 			found = found || at(l, "compared") == c.compared && at(l, "asked.load") == c.factor && at(l, "network") == "vxlan-overlay"
 		}
