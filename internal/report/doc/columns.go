@@ -2,6 +2,7 @@ package doc
 
 import (
 	"math"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
@@ -56,19 +57,15 @@ func Share[T any](head string, keep int, of []T, get func(T) (float64, bool)) Fi
 	})
 }
 
-// Ratios returns a ratio, its interval, and the mark of no difference.
+// Ratios returns a ratio, its interval, and the mark of no difference. Every ratio has the digits that its own interval
+// supports, not those of its neighbors.
 func Ratios[T any](of []T, head string, get func(T) (ratio stat.Interval, same bool)) []Filled {
-	d := 0
-	for _, x := range of {
-		i, _ := get(x)
-		d = max(d, prose.Digits(i))
-	}
 	one := func(c Column, cell func(ratio stat.Interval, same bool) Cell) Filled {
 		return Layout(c, of, func(x T) Cell { return cell(get(x)) })
 	}
 	return []Filled{
-		one(Column{Head: word(head), Base: "1", Kind: "ratio", Keep: 9}, func(i stat.Interval, _ bool) Cell { return RatioCell(i, d) }),
-		one(Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 9}, func(i stat.Interval, _ bool) Cell { return IntervalCell(i, 1, d) }),
+		one(Column{Head: word(head), Base: "1", Kind: "ratio", Keep: 9}, func(i stat.Interval, _ bool) Cell { return RatioCell(i) }),
+		one(Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 9}, func(i stat.Interval, _ bool) Cell { return RatioIntervalCell(i) }),
 		one(Column{Kind: "same", Keep: 9}, func(_ stat.Interval, same bool) Cell { return Cell{Text: Mark(same)} }),
 	}
 }
@@ -82,9 +79,21 @@ func Mark(same bool) string {
 }
 
 // RatioCell is a ratio: "2.22×".
-func RatioCell(i stat.Interval, digits int) (c Cell) {
+func RatioCell(i stat.Interval) (c Cell) {
 	if i.N > 0 {
-		c = Cell{Text: prose.Fixed(i.Center, digits) + "×", Value: Number(i.Center)}
+		c = Cell{Text: prose.Ratio(i), Value: Number(i.Center)}
+	}
+	return c
+}
+
+// RatioIntervalCell is the interval of a ratio, "none" where a ratio has none.
+func RatioIntervalCell(i stat.Interval) (c Cell) {
+	switch {
+	case i.Bounded():
+		c.Bounds(i)
+		c.Text = strings.TrimSpace(prose.RatioInterval(i))
+	case i.N > 0:
+		c.Text = say("none")
 	}
 	return c
 }

@@ -107,7 +107,7 @@ func againColumns(there, here []claim.Outcome) []doc.Filled {
 			for side, measured := range [][]claim.Measure{before, o.Measured} {
 				if i < len(measured) {
 					r := measured[i].Ratio
-					row[3+2*side], row[4+2*side] = doc.RatioCell(r, prose.Digits(r)), doc.IntervalCell(r, 1, prose.Digits(r))
+					row[3+2*side], row[4+2*side] = doc.RatioCell(r), doc.RatioIntervalCell(r)
 				}
 			}
 			for n := range cs {

@@ -34,7 +34,7 @@ func claimColumns(outcomes []claim.Outcome) []doc.Filled {
 		{Column: doc.Column{Head: say("claim"), Left: true, Whole: true, Keep: 9}}, // readers copy the name
 		{Column: doc.Column{Head: say("part"), Left: true, Keep: 2}},
 		{Column: doc.Column{Head: say("published"), Base: "1", Keep: 6}}, {Column: doc.Column{Head: say("accepted"), Keep: 5}},
-		{Column: doc.Column{Head: say("measured"), Base: "1", Kind: "ratio", Keep: 9}}, {Column: doc.Column{Head: say("interval"), Unit: say("by itself"), Base: "1", Kind: "interval", Keep: 8}},
+		{Column: doc.Column{Head: say("measured"), Base: "1", Kind: "ratio", Keep: 9}}, {Column: doc.Column{Head: say("interval"), Unit: say("by itself"), Base: "1", Kind: "interval", Keep: 9}},
 		{Column: doc.Column{Head: say("verdict"), Left: true, Keep: 9}}, {Column: doc.Column{Head: say("results"), Left: true, Keep: 4}},
 	}
 	times := map[string]int{} // by claim
@@ -70,11 +70,11 @@ func claimColumns(outcomes []claim.Outcome) []doc.Filled {
 			}
 			row := doc.Texts(id, part, "", string(t.Bounds()), "", "", own, where)
 			if r := (stat.Interval{N: 1, Center: t.Published()}); r.Center > 0 {
-				row[2] = doc.RatioCell(r, prose.Digits(r))
+				row[2] = doc.RatioCell(r)
 			}
 			if i < len(o.Measured) {
 				m := o.Measured[i]
-				row[4], row[5] = doc.RatioCell(m.Ratio, prose.Digits(m.Ratio)), doc.IntervalCell(m.Ratio, 1, prose.Digits(m.Ratio))
+				row[4], row[5] = doc.RatioCell(m.Ratio), doc.RatioIntervalCell(m.Ratio)
 				if len(tests) > 1 {
 					row[6].Text = word(string(m.Verdict))
 				}

@@ -110,9 +110,9 @@ func figureTable(r figure.Result) doc.Table {
 			if i.N == 0 {
 				return doc.Cell{}
 			}
-			return doc.RatioCell(i, prose.Digits(i))
-		}), doc.Layout(doc.Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 8}, ratios, func(i stat.Interval) doc.Cell {
-			return doc.IntervalCell(i, 1, prose.Digits(i))
+			return doc.RatioCell(i)
+		}), doc.Layout(doc.Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 9}, ratios, func(i stat.Interval) doc.Cell {
+			return doc.RatioIntervalCell(i)
 		}))
 	} else {
 		cs = append(cs, doc.Layout(doc.Column{Head: say("interval"), Kind: "interval", Keep: 8}, ps, func(p figure.Point) doc.Cell {
@@ -160,10 +160,10 @@ func figureHops(r figure.Result) doc.Table {
 			if h.Ratio.N == 0 {
 				return doc.Cell{}
 			}
-			return doc.RatioCell(h.Ratio, prose.Digits(h.Ratio))
+			return doc.RatioCell(h.Ratio)
 		}),
-		doc.Layout(doc.Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 8}, r.Chains, func(h figure.Hop) doc.Cell {
-			return doc.IntervalCell(h.Ratio, 1, prose.Digits(h.Ratio))
+		doc.Layout(doc.Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 9}, r.Chains, func(h figure.Hop) doc.Cell {
+			return doc.RatioIntervalCell(h.Ratio)
 		}))
 	t.Title = say("Ratios are to the sum of the segments for times, and to 1 hop for other values, in the same block")
 	return t
@@ -180,10 +180,10 @@ func comparisonColumns(cs []figure.Comparison) []doc.Filled {
 			if c.Here.N == 0 {
 				return doc.Cell{Text: "–", More: []string{word(c.Missing)}}
 			}
-			return doc.RatioCell(c.Here, prose.Digits(c.Here))
+			return doc.RatioCell(c.Here)
 		}),
-		doc.Layout(doc.Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 8}, cs, func(c figure.Comparison) doc.Cell {
-			return doc.IntervalCell(c.Here, 1, prose.Digits(c.Here))
+		doc.Layout(doc.Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 9}, cs, func(c figure.Comparison) doc.Cell {
+			return doc.RatioIntervalCell(c.Here)
 		}),
 	}
 }

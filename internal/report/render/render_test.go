@@ -135,6 +135,28 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// Where a table must lose columns, an interval and its ratio go together.
+func TestNoRatioWithoutItsInterval(t *testing.T) {
+	x := doc.Table{ID: "t", Columns: []doc.Column{{Head: "network", Kind: "name", Keep: 9, Left: true}, {Head: "times", Keep: 8},
+		{Head: "÷ host", Kind: "ratio", Keep: 6}, {Head: "interval", Kind: "interval", Keep: 6}, {Kind: "same", Keep: 6}},
+		Rows: []doc.Row{{Cells: []doc.Cell{{Text: "bridge"}, {Text: strings.Repeat("12.3 ", 8)}, {Text: "0.50×"}, {Text: "[0.41, 1.02]"}, {Text: "~"}}}}}
+	d := &doc.Document{Sections: []doc.Section{{ID: "answer", Title: "Answer", Box: true, Tables: []doc.Table{x}}}}
+	shown := map[bool]bool{}
+	for width := 40; width < 100; width++ {
+		var b strings.Builder
+		if err := Brief(&b, d, width, false); err != nil {
+			t.Fatal(err)
+		}
+		ratio := strings.Contains(b.String(), "0.50×")
+		if shown[ratio] = true; ratio != strings.Contains(b.String(), "[0.41, 1.02]") {
+			t.Errorf("%d columns:\n%s", width, b.String())
+		}
+	}
+	if len(shown) != 2 {
+		t.Error("no width drops the ratio, or all do")
+	}
+}
+
 // A page without a census names its subject alone.
 func TestTitleAlone(t *testing.T) {
 	for census, want := range map[string]string{"": "\nout\n", "3 trials": "\nout: 3 trials\n"} {

@@ -66,7 +66,11 @@ func (t terminal) table(x doc.Table) {
 		if cs[i].Probe != "" {
 			without = append(without, foreign.Plain(cs[i].Head))
 		}
-		cs, g = slices.Delete(cs, i, i+1), slices.Delete(g, i, i+1)
+		from := i
+		if i > 0 && cs[i].Kind == "interval" && cs[i-1].Kind == "ratio" { // no width leaves a ratio without its interval
+			from--
+		}
+		cs, g = slices.Delete(cs, from, i+1), slices.Delete(g, from, i+1)
 	}
 	units := slices.ContainsFunc(cs, func(c doc.Column) bool { return c.Unit != "" })
 	for row := range g[0] {

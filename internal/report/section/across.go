@@ -105,11 +105,11 @@ func (s source) matrices(m analysis.Matrix) (out []doc.Figure) {
 				lines = append(lines, doc.IntervalCell(values[at], factor, digits).Text)
 			}
 			if ok && r.Ratio.N > 0 {
-				d := prose.Digits(r.Ratio)
-				lines = append(lines, strings.TrimSpace(doc.Mark(r.Same)+" "+prose.Fixed(r.Ratio.Center, d)+"×"))
+				within := say("no interval")
 				if r.Ratio.Bounded() {
-					lines = append(lines, prose.Bracket(r.Ratio, d))
+					within = strings.TrimSpace(prose.RatioInterval(r.Ratio))
 				}
+				lines = append(lines, strings.TrimSpace(doc.Mark(r.Same)+" "+prose.Ratio(r.Ratio)), within)
 			}
 			if at == m.Base {
 				lines = append(lines, "= 1")

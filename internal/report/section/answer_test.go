@@ -180,18 +180,18 @@ func TestTell(t *testing.T) {
 	stalls := rate("a", between(0.0003, 0, 0.116))
 	stalls.At = "stalled in 5 of 10 trials"
 	for want, all := range map[string][]Effect{
-		"Compared with host, a keeps 71 % [67, 75] of TCP throughput, and adds 16 µs (+30 % [26, 35]) to the UDP response time.":                                                       {rate("a", between(0.71, 0.67, 0.75)), reply},
-		"Compared with host, a saves 16 µs (−30 % [−34, −25]) of the UDP response time.":                                                                                               {saved},
-		"Compared with host, a keeps at most 12 % of TCP throughput (stalled in 5 of 10 trials).":                                                                                      {stalls},
-		"Compared with host, a gains 20 % [10, 30] of TCP throughput.":                                                                                                                 {rate("a", between(1.2, 1.1, 1.3))},
-		"Compared with host, a has 4.00 times [3.50, 4.50] the TCP throughput.":                                                                                                        {rate("a", between(4, 3.5, 4.5))},
-		"Compared with host, a has 2.00 times [1.50, 2.50] the loss.":                                                                                                                  {{Network: "a", Of: late, Metric: record.Loss, Unit: "1", Ratio: between(2, 1.5, 2.5)}},
-		"No difference from host was seen in TCP throughput of b; one of 20 % would have shown.":                                                                                       {none},
-		"Too noisy to tell, because not even a doubling would have shown: TCP throughput of b.":                                                                                        {noisy},
-		"No difference from host was seen in TCP throughput of b; one of 20 % would have shown. Too noisy to tell, because not even a doubling would have shown: TCP throughput of b.": {none, noisy},
-		"Of 5 networks, 4 differ from host. The largest effects: a keeps 10.0 % [9.0, 11.0] of TCP throughput; c keeps 20.0 % [19.0, 21.0] of TCP throughput; d keeps 30.0 % [29.0, 31.0] of TCP throughput. Too noisy to tell, because not even a doubling would have shown: TCP throughput of b.": {
+		"Compared with host, a keeps 71 % [67, 75] of TCP throughput, and adds 16 µs (+30 % [26, 35]) to the UDP response time.":                                             {rate("a", between(0.71, 0.67, 0.75)), reply},
+		"Compared with host, a saves 16 µs (−30 % [−34, −25]) of the UDP response time.":                                                                                     {saved},
+		"Compared with host, a keeps at most 12 % of TCP throughput (stalled in 5 of 10 trials).":                                                                            {stalls},
+		"Compared with host, a gains 20 % [10, 30] of TCP throughput.":                                                                                                       {rate("a", between(1.2, 1.1, 1.3))},
+		"Compared with host, a has 4.00 times [3.50, 4.50] the TCP throughput.":                                                                                              {rate("a", between(4, 3.5, 4.5))},
+		"Compared with host, a has 2.00 times [1.50, 2.50] the loss.":                                                                                                        {{Network: "a", Of: late, Metric: record.Loss, Unit: "1", Ratio: between(2, 1.5, 2.5)}},
+		"No difference from host was seen in TCP throughput of b; one of 20 % would have shown.":                                                                             {none},
+		"Too noisy to tell, because a factor of two could hide: TCP throughput of b.":                                                                                        {noisy},
+		"No difference from host was seen in TCP throughput of b; one of 20 % would have shown. Too noisy to tell, because a factor of two could hide: TCP throughput of b.": {none, noisy},
+		"Of 5 networks, 4 differ from host. The largest effects: a keeps 10.0 % [9.0, 11.0] of TCP throughput; c keeps 20.0 % [19.0, 21.0] of TCP throughput; d keeps 30.0 % [29.0, 31.0] of TCP throughput. Too noisy to tell, because a factor of two could hide: TCP throughput of b.": {
 			rate("e", between(0.9, 0.88, 0.93)), rate("d", between(0.3, 0.29, 0.31)), noisy, rate("c", between(0.2, 0.19, 0.21)), rate("a", between(0.1, 0.09, 0.11))},
-		"Too noisy to tell, because not even a doubling would have shown: 5 of 5 comparisons.": {noisy, noisy, noisy, noisy, noisy},
+		"Too noisy to tell, because a factor of two could hide: 5 of 5 comparisons.": {noisy, noisy, noisy, noisy, noisy},
 		"Too few.": {rate("a", stat.Interval{Center: 0.3, N: 3})},
 		"Compared with host, a keeps 50 % [40, 60] of TCP throughput. No other difference was seen (1 of 3 comparisons); one of 20 % would have shown. Too few blocks for the other 1 of 3 comparisons.": {
 			rate("a", between(0.5, 0.4, 0.6)), none, rate("c", stat.Interval{Center: 0.3, N: 3})},
@@ -223,15 +223,18 @@ func TestBecause(t *testing.T) {
 	}
 }
 
-// A ratio without an upper end bounds nothing, so no difference "would have shown".
+// A ratio without an upper end, or with 0 as the lower one, bounds nothing, so no difference "would have shown".
 func TestTellOpen(t *testing.T) {
 	open := Effect{Network: "vxlan", Of: "TCP throughput", Unit: "bit/s", Detectable: math.MaxFloat64,
 		Ratio: stat.Interval{Center: 1.2, Lo: 0.8, Hi: math.MaxFloat64, Confidence: 0.95, N: 20}}
 	narrow := Effect{Network: "bridge", Of: "TCP throughput", Unit: "bit/s", Detectable: 0.04,
 		Ratio: stat.Interval{Center: 1, Lo: 0.97, Hi: 1.03, Confidence: 0.95, N: 20}}
-	const want = "No difference from host was seen in TCP throughput of vxlan and TCP throughput of bridge; one of 4.0 % would have shown. " +
-		"In 1 of 2 comparisons, nothing bounds the ratio from above: host carried nothing in too many trials, or the network had no response."
-	if got := strings.Join(lang.In(nil, Tell([]Effect{open, narrow}, "host", "", func(n string) string { return n })), " "); got != want {
+	zero := open
+	zero.Ratio.Lo, zero.Ratio.Hi = 0, 1.5
+	const want = "No difference from host was seen in TCP throughput of bridge; one of 4.0 % would have shown. " +
+		"In 1 of 3 comparisons, nothing bounds the ratio from above: host carried nothing in too many trials, or the network had no response. " +
+		"In 1 of 3 comparisons, nothing bounds the ratio from below: the network carried nothing in too many trials, or host had no response."
+	if got := strings.Join(lang.In(nil, Tell([]Effect{open, narrow, zero}, "host", "", func(n string) string { return n })), " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -56,15 +56,23 @@ func (s source) ownCosts(network string) string {
 func clause(rows []analysis.Row, of string) string {
 	if len(rows) == 1 {
 		r := rows[0]
-		s := prose.Ratio(r.Ratio) + of
-		if r.Same {
-			s = say("no difference shown ~")
+		switch s := prose.Ratio(r.Ratio) + of; {
+		case r.Same:
+			return say("no difference shown ~") + prose.RatioInterval(r.Ratio)
+		case !r.Ratio.Bounded():
+			return say("%s (no interval)", s)
+		default:
+			return s + prose.RatioInterval(r.Ratio)
 		}
-		return s + prose.RatioInterval(r.Ratio)
 	}
-	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
+	lo, hi, same := rows[0].Ratio, rows[0].Ratio, 0
 	for _, r := range rows {
-		lo, hi = min(lo, r.Ratio.Center), max(hi, r.Ratio.Center)
+		if r.Ratio.Center < lo.Center {
+			lo = r.Ratio
+		}
+		if r.Ratio.Center > hi.Center {
+			hi = r.Ratio
+		}
 		if r.Same {
 			same++
 		}
@@ -72,8 +80,8 @@ func clause(rows []analysis.Row, of string) string {
 	if same == len(rows) {
 		return say("no difference shown ~ under any of %d conditions", len(rows))
 	}
-	span := prose.Fixed(lo, 2) + "×"
-	if to := prose.Fixed(hi, 2) + "×"; to != span {
+	span := prose.Ratio(lo)
+	if to := prose.Ratio(hi); to != span {
 		span = say("%s to %s", span, to)
 	}
 	s := say("%s%s under %d conditions", span, of, len(rows))

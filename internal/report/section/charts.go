@@ -34,8 +34,11 @@ func (s source) figures(t analysis.Table) (out []doc.Figure) {
 func ChartRow(name string, color int, i stat.Interval, factor float64, label string) chart.Row {
 	r := chart.Row{Name: name, Color: color, Label: label, Tip: name + ": " + label,
 		Value: i.Center * factor, Lo: i.Lo * factor, Hi: i.Hi * factor, Bounded: i.Bounded()}
-	if _, decimals, _ := strings.Cut(strings.TrimRight(label, "×"), "."); r.Bounded {
+	switch _, decimals, _ := strings.Cut(strings.TrimRight(label, "×"), "."); {
+	case r.Bounded:
 		r.Tip += " " + prose.Bracket(stat.Interval{Lo: r.Lo, Hi: r.Hi}, len(decimals))
+	case i.N > 0:
+		r.Tip = say("%s (no interval)", r.Tip)
 	}
 	return r
 }
@@ -43,15 +46,11 @@ func ChartRow(name string, color int, i stat.Interval, factor float64, label str
 func (s source) ratioChart(t analysis.Table) *doc.Figure {
 	var rows []chart.Row
 	var alt []string
-	d := 2
-	for _, r := range t.Rows {
-		d = max(d, prose.Digits(r.Ratio))
-	}
 	for _, r := range t.Rows {
 		if r.Ratio.N == 0 {
 			continue
 		}
-		label := prose.Fixed(r.Ratio.Center, d) + "×"
+		label := prose.Ratio(r.Ratio)
 		if r.Same {
 			label = "~ " + label
 		}

@@ -46,7 +46,7 @@ func changeOf(r contrasted) string {
 	return change(r.Ratio) + stallsOf(r)
 }
 
-// tellsNothingOf reports whether not even a doubling would have shown.
+// tellsNothingOf reports whether a factor of two could hide.
 func tellsNothingOf(r contrasted) bool { return r.Same && (r.Detectable > tooNoisy || r.Ratio.Open()) }
 
 // percentRange says how large a change can be that was not shown: "between −3 and +5 %". An end at 0 is none.

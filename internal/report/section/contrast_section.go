@@ -161,7 +161,11 @@ func contrastTable(c comparison, id string, rows []contrasted) doc.Table {
 	cs = append(cs, path...)
 	return doc.Tabulate(id, append(cs,
 		doc.Layout(doc.Column{Head: say("detectable"), Base: "1", Keep: 4}, rows, func(r contrasted) (cell doc.Cell) {
-			if r.Same && r.Detectable > 0 && !r.Ratio.Open() {
+			switch {
+			case !r.Same || r.Detectable == 0:
+			case r.Detectable > tooNoisy:
+				cell = doc.Cell{Text: ">100 %"}
+			default:
 				cell = doc.Cell{Text: prose.Coarse(r.Detectable), Value: doc.Number(r.Detectable)}
 			}
 			return cell

@@ -75,6 +75,14 @@ func change(i stat.Interval) string {
 	return percents(i, true)
 }
 
+// Whole is a ratio with its interval, or the words that it has none: "1.54× (no interval)".
+func Whole(i stat.Interval) string {
+	if !i.Bounded() {
+		return say("%s (no interval)", prose.Ratio(i))
+	}
+	return prose.Times(i)
+}
+
 // Change is change for other documents.
 func Change(i stat.Interval) string { return change(i) }
 
@@ -262,21 +270,22 @@ func Tell(all []Effect, against, few string, noun func(string) string) (out []st
 // Above mostNetworks, the answer names these many networks with the largest effects.
 const mostNetworks = 3
 
-// tooNoisy is the smallest difference that a comparison which tells nothing would have shown: a doubling.
+// tooNoisy is the smallest difference that a comparison which tells nothing would have shown: a factor of two.
 const tooNoisy = 1
 
 func (e Effect) noisy() bool { return e.Detectable > tooNoisy }
 
-// others says what the comparisons without a difference mean. One that would not have shown a doubling is not among those
+// others says what the comparisons without a difference mean. One in which a factor of two could hide is not among those
 // where none was seen.
 func others(all []Effect, shown, of, unknown int, against string, noun func(string) string) (out []string) {
 	var none, noisy []Effect
-	would, open := 0.0, 0
+	would, open, stalled := 0.0, 0, 0
 	for _, e := range all {
 		switch {
 		case e.Ratio.Open():
 			open++
-			none = append(none, e)
+		case e.Ratio.Lo == 0:
+			stalled++
 		case e.noisy():
 			noisy = append(noisy, e)
 		default:
@@ -309,6 +318,9 @@ func others(all []Effect, shown, of, unknown int, against string, noun func(stri
 	if open > 0 {
 		out = append(out, say("In %d of %d comparisons, nothing bounds the ratio from above: %s carried nothing in too many trials, or the network had no response.", open, of, against))
 	}
+	if stalled > 0 {
+		out = append(out, say("In %d of %d comparisons, nothing bounds the ratio from below: the network carried nothing in too many trials, or %s had no response.", stalled, of, against))
+	}
 	if unknown > 0 {
 		out = append(out, say("Too few blocks for the other %d of %d comparisons.", unknown, of))
 	}
@@ -318,9 +330,9 @@ func others(all []Effect, shown, of, unknown int, against string, noun func(stri
 // tellsNothing names the comparisons that are too noisy, or counts them.
 func tellsNothing(noisy []Effect, of int, noun func(string) string) string {
 	if len(noisy) > mostTold {
-		return say("Too noisy to tell, because not even a doubling would have shown: %d of %d comparisons.", len(noisy), of)
+		return say("Too noisy to tell, because a factor of two could hide: %d of %d comparisons.", len(noisy), of)
 	}
-	return say("Too noisy to tell, because not even a doubling would have shown: %s.", prose.Alternatives(namesOf(noisy, noun)))
+	return say("Too noisy to tell, because a factor of two could hide: %s.", prose.Alternatives(namesOf(noisy, noun)))
 }
 
 // namesOf names comparisons by network: "TCP throughput and UDP response time of a bridge".

@@ -252,11 +252,11 @@ func (s source) matrix() (doc.Table, bool) {
 			if r.Ratio.N == 0 {
 				return doc.Cell{Text: "–"}
 			}
-			c := doc.RatioCell(r.Ratio, 2)
-			if r.Ratio.Bounded() {
+			c := doc.RatioCell(r.Ratio)
+			if c.Text = say("%s (no interval)", c.Text); r.Ratio.Bounded() {
 				c.Shade = shade(r.Ratio, t.Metric.LowerIsBetter(t.Unit))
 				c.Bounds(r.Ratio)
-				c.Text = prose.Bracket(r.Ratio, 2)
+				c.Text = strings.TrimSpace(prose.RatioInterval(r.Ratio))
 			}
 			return c
 		}))

@@ -96,11 +96,10 @@ func (s source) overviewCell(t analysis.Table, r analysis.Row) doc.Cell {
 	if r.Ratio.N == 0 {
 		return doc.Cell{Text: "–"}
 	}
-	d := prose.Digits(r.Ratio)
-	c := doc.RatioCell(r.Ratio, d)
+	c := doc.RatioCell(r.Ratio)
 	c.Small = say("no interval")
 	if r.Ratio.Bounded() {
-		c.Small, c.Shade = prose.Bracket(r.Ratio, d), shade(r.Ratio, t.Metric.LowerIsBetter(t.Unit))
+		c.Small, c.Shade = strings.TrimSpace(prose.RatioInterval(r.Ratio)), shade(r.Ratio, t.Metric.LowerIsBetter(t.Unit))
 		c.Bounds(r.Ratio)
 	}
 	if r.Same {

@@ -151,7 +151,7 @@ func (s source) notes(t analysis.Table) []string {
 		if r.Same && r.Detectable > 0 && !r.Ratio.Open() {
 			would := say("a difference of %s or more would have shown", prose.Coarse(r.Detectable))
 			if r.Detectable > tooNoisy {
-				would = say("too noisy to tell: not even a doubling would have shown")
+				would = say("too noisy to tell: a factor of two could hide")
 			}
 			out.add(r.Network, would)
 		}

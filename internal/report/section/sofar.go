@@ -10,7 +10,7 @@ import (
 
 // SoFar returns a row for each network of an unfinished run that has a ratio to the baseline: its name, then
 // a cell for each table in which any has one, such as "tcp-stream 0.57× [0.54, 0.61]". The interval is that of
-// the final report: it narrows as blocks arrive, and it is missing while they are too few.
+// the final report: it narrows as blocks arrive, and the cell says that there is none while they are too few.
 func SoFar(r *analysis.Run) [][]string {
 	var rows [][]string
 	for _, network := range r.Networks {
@@ -21,11 +21,7 @@ func SoFar(r *analysis.Run) [][]string {
 			}
 			cell := ""
 			if own, _ := t.Row(network); own.Ratio.N > 0 {
-				d := prose.Digits(own.Ratio)
-				cell = doc.English(prose.Comma(t.Probe, prose.Levels(t.Levels))) + " " + prose.Fixed(own.Ratio.Center, d) + "×"
-				if own.Ratio.Bounded() {
-					cell += " " + prose.Bracket(own.Ratio, d)
-				}
+				cell = doc.English(prose.Comma(t.Probe, prose.Levels(t.Levels))) + " " + doc.English(Whole(own.Ratio))
 				found = true
 			}
 			row = append(row, cell)

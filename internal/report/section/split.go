@@ -70,8 +70,8 @@ func splitColumns(rows []analysis.Row, baseline string) []doc.Filled {
 			continue
 		}
 		path := doc.Ratios(rows, "÷ "+baseline, func(r analysis.Row) (stat.Interval, bool) { return r.Path, r.Path.Contains(1) })
-		for i, keep := range []int{8, 3, 8} { // ratio, interval, mark
-			path[i].Keep = keep
+		for i := range path {
+			path[i].Keep = 6
 		}
 		out = append(out, path...)
 	}

@@ -190,9 +190,9 @@ func comparisons(o *bisect.Outcome) doc.Section {
 		}),
 		doc.Names(say("base"), o.Steps, func(x bisect.Step) string { return o.Name(x.Base) }),
 		doc.Names(say("candidate"), o.Steps, func(x bisect.Step) string { return o.Name(x.Other) }),
-		doc.Layout(doc.Column{Head: say("ratio"), Base: "1", Kind: "ratio", Keep: 9}, o.Steps, func(x bisect.Step) doc.Cell { return doc.RatioCell(x.Ratio, prose.Digits(x.Ratio)) }),
+		doc.Layout(doc.Column{Head: say("ratio"), Base: "1", Kind: "ratio", Keep: 9}, o.Steps, func(x bisect.Step) doc.Cell { return doc.RatioCell(x.Ratio) }),
 		doc.Layout(doc.Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 9}, o.Steps, func(x bisect.Step) doc.Cell {
-			return doc.IntervalCell(x.Ratio, 1, prose.Digits(x.Ratio))
+			return doc.RatioIntervalCell(x.Ratio)
 		}))}
 	return s
 }

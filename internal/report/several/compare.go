@@ -79,7 +79,7 @@ func whatChanged(c analysis.Comparison) (out []string) {
 	}
 	switch {
 	case same > 0 && would > 1:
-		out = append(out, say("No change was seen in %d of %s, and of some not even a doubling would have shown.", same, prose.Count(len(c.Changes), "cell")))
+		out = append(out, say("No change was seen in %d of %s, and in some a factor of two could hide.", same, prose.Count(len(c.Changes), "cell")))
 	case same > 0 && would > 0:
 		out = append(out, say("No change was seen in %d of %s; one of %s would have shown.", same, prose.Count(len(c.Changes), "cell"), prose.Coarse(would)))
 	case same > 0:
@@ -115,6 +115,7 @@ func costChanges(c analysis.Comparison) doc.Section {
 	default:
 		x.About = prose.Sentences(x.About, say("A and B are ratios in the same run: to %s, or of the levels around ÷.", c.Baseline()))
 	}
+	x.About = prose.Sentences(x.About, say("Only B ÷ A has an interval: those of A and of B would not say whether they differ."))
 	x.Tables = []doc.Table{doc.Tabulate("changes", ratioColumns(c.Changes)...)}
 	x.Notes = append(x.Notes, single(c)...)
 	for _, one := range c.Changes {

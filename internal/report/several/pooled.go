@@ -250,7 +250,7 @@ func (s several) ratioColumns(of []analysis.PooledCell) []doc.Filled {
 		}),
 		doc.Layout(doc.Column{Head: say("verdict"), Left: true, Keep: 4}, of, func(c analysis.PooledCell) doc.Cell { return doc.Cell{Text: word(string(c.Verdict))} }),
 		doc.Layout(doc.Column{Head: say("next run"), Base: "1", Keep: 7}, of, func(c analysis.PooledCell) doc.Cell {
-			return doc.IntervalCell(c.Ratio.Next, 1, prose.Digits(c.Ratio.Next))
+			return doc.RatioIntervalCell(c.Ratio.Next)
 		}),
 		doc.Layout(doc.Column{Head: say("runs differ by"), Base: "1", Keep: 8}, of, get(func(c analysis.PooledCell) (string, float64) {
 			if c.Ratio.N < 2 {
@@ -261,11 +261,11 @@ func (s several) ratioColumns(of []analysis.PooledCell) []doc.Filled {
 			}
 			return "±" + prose.Percent(c.Ratio.Shown), c.Ratio.Shown
 		})),
-		doc.Layout(doc.Column{Head: say("path %s", s.divisor()), Base: "1", Keep: 3}, of, func(c analysis.PooledCell) doc.Cell {
-			return doc.RatioCell(c.Path.Interval, prose.Digits(c.Path.Interval))
+		doc.Layout(doc.Column{Head: say("path %s", s.divisor()), Base: "1", Kind: "ratio", Keep: 3}, of, func(c analysis.PooledCell) doc.Cell {
+			return doc.RatioCell(c.Path.Interval)
 		}),
 		doc.Layout(doc.Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 3}, of, func(c analysis.PooledCell) doc.Cell {
-			return doc.IntervalCell(c.Path.Interval, 1, prose.Digits(c.Path.Interval))
+			return doc.RatioIntervalCell(c.Path.Interval)
 		}),
 		doc.Layout(doc.Column{Head: say("value"), Keep: 5}, of, get(func(c analysis.PooledCell) (string, float64) {
 			if c.Value.N == 0 {

@@ -63,8 +63,7 @@ func (s several) forests(of []analysis.PooledCell) (out []doc.Figure) {
 }
 
 func (s several) forest(c analysis.PooledCell) chart.ForestGroup {
-	digits := prose.Digits(c.Ratio.Interval)
-	label := func(i stat.Interval) string { return prose.Fixed(i.Center, digits) + "×" }
+	label := prose.Ratio
 	n := doc.Color(s.p.Networks, s.p.Baseline, c.Network)
 	g := chart.ForestGroup{Name: c.Network, Color: n, NextLo: c.Ratio.Next.Lo, NextHi: c.Ratio.Next.Hi,
 		Pooled: section.ChartRow(say("all %s", prose.Count(c.Ratio.N, "run")), n, c.Ratio.Interval, 1, label(c.Ratio.Interval))}
@@ -141,10 +140,6 @@ func (s several) eachRun() doc.Section {
 			lines = append(lines, line{c, i, r})
 		}
 	}
-	d := 2
-	for _, l := range lines {
-		d = max(d, prose.Digits(l.x.Ratio))
-	}
 	each := doc.Tabulate("cells-table", doc.Names("cell", lines, func(l line) string { return s.name(l.c) }),
 		doc.Layout(doc.Column{Head: say("run"), Left: true, Keep: 9}, lines, func(l line) doc.Cell { return doc.Cell{Text: s.names[l.i]} }),
 		doc.Layout(doc.Column{Head: say("value"), Keep: 6}, lines, func(l line) doc.Cell {
@@ -153,8 +148,8 @@ func (s several) eachRun() doc.Section {
 			}
 			return doc.Cell{Text: unit.Format(l.x.Value.Center, l.c.Unit), Value: doc.Number(l.x.Value.Center)}
 		}),
-		doc.Layout(doc.Column{Head: s.divisor(), Base: "1", Kind: "ratio", Keep: 9}, lines, func(l line) doc.Cell { return doc.RatioCell(l.x.Ratio, d) }),
-		doc.Layout(doc.Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 8}, lines, func(l line) doc.Cell { return doc.IntervalCell(l.x.Ratio, 1, d) }),
+		doc.Layout(doc.Column{Head: s.divisor(), Base: "1", Kind: "ratio", Keep: 9}, lines, func(l line) doc.Cell { return doc.RatioCell(l.x.Ratio) }),
+		doc.Layout(doc.Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 9}, lines, func(l line) doc.Cell { return doc.RatioIntervalCell(l.x.Ratio) }),
 		doc.Layout(doc.Column{Left: true, Keep: 7}, lines, func(l line) doc.Cell {
 			if l.x.Busy != nil {
 				return doc.Cell{Text: say("disturbed")}

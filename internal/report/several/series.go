@@ -1,13 +1,13 @@
 package several
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
+	"github.com/weir-bench/weir/internal/report/section"
 )
 
 // overTime fills a page with one point for each run, and what changed between neighbors.
@@ -34,9 +34,8 @@ func (t combined) timeChart(cells []analysis.PooledCell, caption string, steps [
 			if x.Missing != "" || x.Ratio.N == 0 {
 				continue
 			}
-			digits := prose.Digits(x.Ratio)
 			k.Points = append(k.Points, chart.CurvePoint{X: float64(i) + beside, Y: x.Ratio.Center, Lo: x.Ratio.Lo, Hi: x.Ratio.Hi, Bounded: x.Ratio.Bounded(),
-				Tip: fmt.Sprintf("%s: %s×%s", t.names[i], prose.Fixed(x.Ratio.Center, digits), prose.RatioInterval(x.Ratio))})
+				Tip: t.names[i] + ": " + section.Whole(x.Ratio)})
 		}
 		r.Curves = append(r.Curves, k)
 	}

@@ -2,7 +2,6 @@ package several
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -142,17 +141,24 @@ func (t combined) sideClauses(cells []analysis.PooledCell) string {
 
 // span returns the ratio of one cell in a lane, or the range of several.
 func (t combined) span(cells []analysis.PooledCell, l lane) string {
-	text, lo, hi := "–", math.Inf(1), math.Inf(-1)
+	var lo, hi stat.Interval
 	for _, c := range cells {
 		if i := t.p.RatioOver(c, l.runs); i.N > 0 {
-			lo, hi = min(lo, i.Center), max(hi, i.Center)
-			text = prose.Ratio(i)
+			if lo.N == 0 || i.Center < lo.Center {
+				lo = i
+			}
+			if i.Center > hi.Center {
+				hi = i
+			}
 		}
 	}
-	if hi > lo {
-		text = say("%s to %s", prose.Fixed(lo, 2)+"×", prose.Fixed(hi, 2)+"×")
+	switch {
+	case lo.N == 0:
+		return "–"
+	case hi.Center > lo.Center:
+		return say("%s to %s", prose.Ratio(lo), prose.Ratio(hi))
 	}
-	return text
+	return prose.Ratio(lo)
 }
 
 // byProbe returns a figure for each probe, condition and comparison.
