@@ -124,10 +124,17 @@ func (n Number) brackets() string {
 	return least + ", " + most
 }
 
-// Percent is a share with the decimals that its size deserves.
+// inTimes is the share from which people count in times: nobody reads 1822 %.
+const inTimes = 10
+
+// Percent is a share with the decimals that its size deserves: "0.12 %", "12.3 %", "822 %", "18×".
 func Percent(v float64) string {
 	p := 100 * v
 	switch {
+	case math.Abs(v) >= inTimes:
+		return Fixed(v, 0) + "×"
+	case math.Abs(p) >= 99.95: // what rounds to 100 has no decimal either
+		return Fixed(p, 0) + " %"
 	case p == 0:
 		return "0 %"
 	case math.Abs(p) < 0.01:
@@ -138,9 +145,12 @@ func Percent(v float64) string {
 	return Fixed(p, 1) + " %"
 }
 
-// Coarse is a share of which the size alone matters.
+// Coarse is a relative difference of which the size alone matters: "1.2 %", "45 %", "11×" of one of 1000 %.
 func Coarse(v float64) string {
-	if v >= 0.1 {
+	switch {
+	case v >= inTimes:
+		return Fixed(1+v, 0) + "×"
+	case v >= 0.1:
 		return Fixed(100*v, 0) + " %"
 	}
 	return Fixed(100*v, 1) + " %"

@@ -166,3 +166,21 @@ func TestTitleAlone(t *testing.T) {
 		}
 	}
 }
+
+// A note that does not fit loses whole sentences or clauses, and what remains ends as a sentence does.
+func TestClausesEndASentence(t *testing.T) {
+	for _, c := range []struct {
+		text, want string
+		columns    int
+	}{
+		{"It differs over others. Another run can differ.", "It differs over others.", 30},
+		{"The first holds; the second does not; nor the third.", "The first holds; the second does not.", 40},
+		{"它在其他运行中不同。再次运行可能不同。", "它在其他运行中不同。", 24},
+		{"第一个成立；第二个不成立。", "第一个成立。", 20},
+		{"A sentence without an end that fits stays whole.", "A sentence without an end that fits stays whole.", 10},
+	} {
+		if got := clauses(c.text, c.columns); got != c.want {
+			t.Errorf("%q in %d columns: %q, want %q", c.text, c.columns, got, c.want)
+		}
+	}
+}

@@ -96,25 +96,29 @@ func (t terminal) answer(s doc.Section) {
 	}
 }
 
-// clauses are the first clauses of a text that fit into n columns, and at least one.
+// clauses are the first sentences or clauses of a text that fit into n columns, and at least one. The last one ends as a
+// sentence does: a reader who meets "over others …" looks for the rest of it.
 func clauses(s string, n int) string {
 	if s = foreign.Plain(s); lang.Columns(s) <= n {
 		return s
 	}
-	columns, cut := 0, 0
+	columns, cut, stop := 0, 0, ""
 	for i, r := range s {
 		columns += lang.RuneColumns(r)
 		if columns > n && cut > 0 {
 			break
 		}
-		if rest := s[i+utf8.RuneLen(r):]; strings.ContainsRune("。；", r) || strings.ContainsRune(".;", r) && strings.HasPrefix(rest, " ") {
-			cut = i
+		switch rest := s[i+utf8.RuneLen(r):]; {
+		case strings.ContainsRune("。；", r):
+			cut, stop = i, "。"
+		case strings.ContainsRune(".;", r) && strings.HasPrefix(rest, " "):
+			cut, stop = i, "."
 		}
 	}
 	if cut == 0 {
 		return s
 	}
-	return s[:cut] + " …"
+	return s[:cut] + stop
 }
 
 // in is a sentence that the renderer adds.
