@@ -163,7 +163,7 @@ func contrastTable(c comparison, id string, rows []contrasted) doc.Table {
 		doc.Layout(doc.Column{Head: say("detectable"), Base: "1", Keep: 4}, rows, func(r contrasted) (cell doc.Cell) {
 			switch {
 			case !r.Same || r.Detectable == 0:
-			case r.Detectable > tooNoisy:
+			case r.Detectable > TooNoisy:
 				cell = doc.Cell{Text: ">100 %"}
 			default:
 				cell = doc.Cell{Text: prose.Coarse(r.Detectable), Value: doc.Number(r.Detectable)}

@@ -162,7 +162,7 @@ func (c comparison) amounts(rows []contrasted) string {
 	if same == len(rows) {
 		return noDifference(rows, true)
 	}
-	return c.between(changeOf(lo), lo, changeOf(hi), hi, shown) + someSame(shown, same, len(rows))
+	return c.between(changeOf(lo), lo, changeOf(hi), hi, shown) + someSame(rows, shown, same)
 }
 
 func count(rows []contrasted, is func(contrasted) bool) (n int) {
@@ -210,22 +210,32 @@ func extremes(rows []contrasted) (lo, hi contrasted, shown, same int) {
 // noDifference says so, with the word shown unless the verb is to show.
 func noDifference(rows []contrasted, shown bool) string {
 	lo, hi := math.Inf(1), 0.0
-	for _, r := range rows {
+	tells := slices.DeleteFunc(slices.Clone(rows), tellsNothingOf)
+	for _, r := range tells {
 		if r.Ratio.N > 0 {
 			lo, hi = min(lo, r.Ratio.Lo), max(hi, r.Ratio.Hi)
 		}
 	}
-	all := percentRange(stat.Interval{Lo: lo, Hi: hi, N: len(rows)})
-	if !shown {
+	all := percentRange(stat.Interval{Lo: lo, Hi: hi, N: len(tells)})
+	switch {
+	case len(tells) < len(rows) && shown:
+		return say("no difference shown under %d of %d conditions (%s), too noisy to tell under the others", len(tells), len(rows), all)
+	case len(tells) < len(rows):
+		return say("no difference under %d of %d conditions (%s), too noisy to tell under the others", len(tells), len(rows), all)
+	case !shown:
 		return say("no difference under %d conditions: all %s", len(rows), all)
 	}
 	return say("no difference shown under %d conditions: all %s", len(rows), all)
 }
 
-// someSame says how many of the conditions show no difference, and how many have no ratio.
-func someSame(shown, same, of int) (text string) {
-	if same > 0 {
-		text = say(", no difference shown under %d of %d conditions", same, of)
+// someSame says how many of the conditions show no difference, are too noisy to tell, and have no ratio.
+func someSame(rows []contrasted, shown, same int) (text string) {
+	of, noise := len(rows), count(rows, tellsNothingOf)
+	if same > noise {
+		text = say(", no difference shown under %d of %d conditions", same-noise, of)
+	}
+	if noise > 0 {
+		text += say(", too noisy to tell under %d of %d", noise, of)
 	}
 	if without := of - shown - same; without > 0 {
 		text += say(", without a ratio under %d of %d", without, of)
@@ -260,6 +270,7 @@ const (
 	takes
 	has
 	shows // no difference
+	noisy // a factor of two could hide
 )
 
 func (v verb) of(object string) string {
@@ -272,6 +283,8 @@ func (v verb) of(object string) string {
 		return say("takes %s", object)
 	case has:
 		return say("has %s", object)
+	case noisy:
+		return say("is too noisy to tell: %s", object)
 	}
 	return say("shows no difference: %s", object)
 }
@@ -280,6 +293,8 @@ func verbOf(r contrasted) verb {
 	switch lower := r.Metric.LowerIsBetter(r.Unit); {
 	case r.Ratio.N == 0:
 		return has
+	case tellsNothingOf(r):
+		return noisy
 	case r.Same:
 		return shows
 	case r.Unit == "s":
@@ -306,7 +321,7 @@ func amountOf(v verb, r contrasted, whole bool) string {
 	share := func(amount string) string { return say("%s of %s", amount, MetricName(r.Metric)) }
 	times := timesOf(r.Ratio)
 	switch {
-	case v == shows:
+	case v == shows || v == noisy:
 		return percentRange(r.Ratio)
 	case v == has && r.Ratio.N == 0:
 		return MetricName(r.Metric)
@@ -329,7 +344,10 @@ func amountOf(v verb, r contrasted, whole bool) string {
 // span is verbs for many rows: the extremes.
 func (c comparison) span(rows []contrasted) string {
 	lo, hi, shown, same := extremes(rows)
-	if same == len(rows) {
+	switch {
+	case count(rows, tellsNothingOf) == len(rows):
+		return say("is too noisy to tell under %d conditions", len(rows))
+	case same == len(rows):
 		return say("shows %s", noDifference(rows, false))
 	}
 	verb := verbOf(hi)
@@ -339,5 +357,5 @@ func (c comparison) span(rows []contrasted) string {
 	case verbOf(lo) == costs:
 		verb = gives
 	}
-	return verb.of(c.between(amountOf(verb, lo, false), lo, amountOf(verb, hi, true), hi, shown) + someSame(shown, same, len(rows)))
+	return verb.of(c.between(amountOf(verb, lo, false), lo, amountOf(verb, hi, true), hi, shown) + someSame(rows, shown, same))
 }

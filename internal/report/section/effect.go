@@ -270,10 +270,10 @@ func Tell(all []Effect, against, few string, noun func(string) string) (out []st
 // Above mostNetworks, the answer names these many networks with the largest effects.
 const mostNetworks = 3
 
-// tooNoisy is the smallest difference that a comparison which tells nothing would have shown: a factor of two.
-const tooNoisy = 1
+// TooNoisy is the smallest difference that a comparison which tells nothing would have shown: a factor of two.
+const TooNoisy = 1
 
-func (e Effect) noisy() bool { return e.Detectable > tooNoisy }
+func (e Effect) noisy() bool { return e.Detectable > TooNoisy }
 
 // others says what the comparisons without a difference mean. One in which a factor of two could hide is not among those
 // where none was seen.

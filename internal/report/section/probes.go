@@ -150,7 +150,7 @@ func (s source) notes(t analysis.Table) []string {
 		}
 		if r.Same && r.Detectable > 0 && !r.Ratio.Open() {
 			would := say("a difference of %s or more would have shown", prose.Coarse(r.Detectable))
-			if r.Detectable > tooNoisy {
+			if r.Detectable > TooNoisy {
 				would = say("too noisy to tell: a factor of two could hide")
 			}
 			out.add(r.Network, would)

@@ -46,7 +46,7 @@ const mostNamed = 3
 // whatChanged answers what a change did: what is worse, what is better, and what the runs cannot tell.
 func whatChanged(c analysis.Comparison) (out []string) {
 	var worse, better, differ []string
-	same, unknown, would := 0, 0, 0.0
+	same, noisy, unknown, would := 0, 0, 0, 0.0
 	for _, x := range c.Changes {
 		text := say("%s %s", x.String(), section.Change(x.Ratio.Interval))
 		switch {
@@ -54,6 +54,8 @@ func whatChanged(c analysis.Comparison) (out []string) {
 			worse = append(worse, text)
 		case x.Better:
 			better = append(better, text)
+		case x.Same && x.Detectable > section.TooNoisy:
+			noisy++
 		case x.Same:
 			same, would = same+1, max(would, x.Detectable)
 		case x.Ratio.Bounded():
@@ -78,12 +80,13 @@ func whatChanged(c analysis.Comparison) (out []string) {
 		out = append(out, say("Changed within the bound of %s %%: %s.", prose.Trim(100*c.Bound), list(differ)))
 	}
 	switch {
-	case same > 0 && would > 1:
-		out = append(out, say("No change was seen in %d of %s, and in some a factor of two could hide.", same, prose.Count(len(c.Changes), "cell")))
 	case same > 0 && would > 0:
 		out = append(out, say("No change was seen in %d of %s; one of %s would have shown.", same, prose.Count(len(c.Changes), "cell"), prose.Coarse(would)))
 	case same > 0:
 		out = append(out, say("No change was seen in %d of %s.", same, prose.Count(len(c.Changes), "cell")))
+	}
+	if noisy > 0 {
+		out = append(out, say("Too noisy to tell, because a factor of two could hide: %d of %s.", noisy, prose.Count(len(c.Changes), "cell")))
 	}
 	if unknown > 0 {
 		out = append(out, say("Too few runs to tell: %d of %s have no interval.", unknown, prose.Count(len(c.Changes), "cell")))
@@ -209,7 +212,7 @@ func ratioColumns(cs []analysis.Change) []doc.Filled {
 		doc.Layout(doc.Column{Head: say("detectable"), Base: "1", Keep: 7}, cs, func(x analysis.Change) (c doc.Cell) {
 			if x.Same {
 				c = doc.Cell{Text: prose.Coarse(x.Detectable), Value: doc.Number(x.Detectable)}
-				if x.Detectable > 1 {
+				if x.Detectable > section.TooNoisy {
 					c.Text = ">100 %"
 				}
 			}
