@@ -2,14 +2,12 @@ package section
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/account"
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/report/doc"
-	"github.com/weir-bench/weir/internal/stat"
 )
 
 // mostListed is the number of ratios that a sentence gives one by one. Of more, it gives the extremes.
@@ -205,42 +203,6 @@ func extremes(rows []contrasted) (lo, hi contrasted, shown, same int) {
 		return lo, hi, 0, same
 	}
 	return slices.MinFunc(differ, order), slices.MaxFunc(differ, order), len(differ), same
-}
-
-// noDifference says so, with the word shown unless the verb is to show.
-func noDifference(rows []contrasted, shown bool) string {
-	lo, hi := math.Inf(1), 0.0
-	tells := slices.DeleteFunc(slices.Clone(rows), tellsNothingOf)
-	for _, r := range tells {
-		if r.Ratio.N > 0 {
-			lo, hi = min(lo, r.Ratio.Lo), max(hi, r.Ratio.Hi)
-		}
-	}
-	all := percentRange(stat.Interval{Lo: lo, Hi: hi, N: len(tells)})
-	switch {
-	case len(tells) < len(rows) && shown:
-		return say("no difference shown under %d of %d conditions (%s), too noisy to tell under the others", len(tells), len(rows), all)
-	case len(tells) < len(rows):
-		return say("no difference under %d of %d conditions (%s), too noisy to tell under the others", len(tells), len(rows), all)
-	case !shown:
-		return say("no difference under %d conditions: all %s", len(rows), all)
-	}
-	return say("no difference shown under %d conditions: all %s", len(rows), all)
-}
-
-// someSame says how many of the conditions show no difference, are too noisy to tell, and have no ratio.
-func someSame(rows []contrasted, shown, same int) (text string) {
-	of, noise := len(rows), count(rows, tellsNothingOf)
-	if same > noise {
-		text = say(", no difference shown under %d of %d conditions", same-noise, of)
-	}
-	if noise > 0 {
-		text += say(", too noisy to tell under %d of %d", noise, of)
-	}
-	if without := of - shown - same; without > 0 {
-		text += say(", without a ratio under %d of %d", without, of)
-	}
-	return text
 }
 
 // verbs sums up rows of one probe as the predicate of a sentence: "costs 48 % [46, 51] of throughput
