@@ -228,7 +228,7 @@ func TestWatchedRun(t *testing.T) {
 		t.Errorf("activity %q", w.text)
 	}
 	l.Last = true
-	if got := show(l); got != "bridge  tcp-stream 0.50×\n" {
+	if got := show(l); got != "bridge  tcp-stream 0.50× (no interval)\n" {
 		t.Errorf("%q", got)
 	}
 }

@@ -2,6 +2,7 @@ package doc
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/prose"
@@ -58,14 +59,20 @@ func Share[T any](head string, keep int, of []T, get func(T) (float64, bool)) Fi
 }
 
 // Ratios returns a ratio, its interval, and the mark of no difference. Every ratio has the digits that its own interval
-// supports, not those of its neighbors.
+// supports, not those of its neighbors. Where no ratio has an interval, there is no column of "none": the notes of the table say why.
 func Ratios[T any](of []T, head string, get func(T) (ratio stat.Interval, same bool)) []Filled {
+	some := slices.ContainsFunc(of, func(x T) bool { i, _ := get(x); return i.Bounded() })
 	one := func(c Column, cell func(ratio stat.Interval, same bool) Cell) Filled {
 		return Layout(c, of, func(x T) Cell { return cell(get(x)) })
 	}
 	return []Filled{
 		one(Column{Head: word(head), Base: "1", Kind: "ratio", Keep: 9}, func(i stat.Interval, _ bool) Cell { return RatioCell(i) }),
-		one(Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 9}, func(i stat.Interval, _ bool) Cell { return RatioIntervalCell(i) }),
+		one(Column{Head: say("interval"), Base: "1", Kind: "interval", Keep: 9}, func(i stat.Interval, _ bool) Cell {
+			if !some {
+				return Cell{}
+			}
+			return RatioIntervalCell(i)
+		}),
 		one(Column{Kind: "same", Keep: 9}, func(_ stat.Interval, same bool) Cell { return Cell{Text: Mark(same)} }),
 	}
 }
