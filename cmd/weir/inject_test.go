@@ -227,7 +227,7 @@ func (i injection) inject(t *testing.T, from string) bool {
 	}
 	if i.page != "" {
 		b, err := os.ReadFile(filepath.Join(dir, i.page))
-		complete := len(b) > 1000 && bytes.HasSuffix(bytes.TrimRight(b, "\n"), []byte(i.end)) && (i.writer.name != "package" || unpacks(b))
+		complete := string(b) != old && bytes.HasSuffix(bytes.TrimRight(b, "\n"), []byte(i.end)) && (i.writer.name != "package" || unpacks(b))
 		if err != nil || !complete && (status == 0 || string(b) != old) {
 			t.Errorf("%v: status %d, and %s has %d bytes: %.100q, %v\n%s", i, status, i.page, len(b), b, err, said)
 		}
