@@ -44,11 +44,11 @@ func lossy(here, there stat.Interval) bool {
 	return here.Bounded() && here.Lo > tolerated && here.Lo > there.Hi
 }
 
-// negligible is the least difference of CPU time worth a cause: networks that are equal differ by as much from one build to the next
-// (docs/coverage.md).
+// negligible is the least difference of CPU time worth a statement: throughput, which it bounds, differs by as much when equal
+// networks are built again (τ of TCP in docs/coverage.md).
 const negligible = 1.03
 
-// alike reports whether a ratio can be that of networks which cost the same.
+// alike reports whether a ratio can be that of networks that cost the same, but for what is negligible.
 func alike(i stat.Interval) bool { return i.Lo < negligible && i.Hi > 1/negligible }
 
 // costsOf returns the costs of a network that differ from the baseline's.

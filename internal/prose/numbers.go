@@ -145,7 +145,7 @@ func Percent(v float64) string {
 	return Fixed(p, 1) + " %"
 }
 
-// Coarse is a relative difference of which the size alone matters: "1.2 %", "45 %", "11×" of one of 1000 %.
+// Coarse words a relative difference whose size alone matters: "1.2 %", "45 %", and "11×" for 1000 %.
 func Coarse(v float64) string {
 	switch {
 	case v >= inTimes:
@@ -156,13 +156,16 @@ func Coarse(v float64) string {
 	return Fixed(100*v, 1) + " %"
 }
 
-// RatioInterval formats the interval of a ratio; "" if there is none.
+// RatioInterval is the interval of a ratio behind a space: " [2.15, 2.30]"; "" if there is none.
 func RatioInterval(i stat.Interval) string {
 	if !i.Bounded() {
 		return ""
 	}
-	return " " + Quotient(i).brackets()
+	return " " + RatioBrackets(i)
 }
+
+// RatioBrackets is the interval of a ratio that has one: "[2.15, 2.30]".
+func RatioBrackets(i stat.Interval) string { return Quotient(i).brackets() }
 
 // Trim has at most five digits, and no trailing zeros.
 func Trim(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }

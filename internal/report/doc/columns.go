@@ -3,7 +3,6 @@ package doc
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/prose"
 	"github.com/weir-bench/weir/internal/stat"
@@ -59,7 +58,8 @@ func Share[T any](head string, keep int, of []T, get func(T) (float64, bool)) Fi
 }
 
 // Ratios returns a ratio, its interval, and the mark of no difference. Every ratio has the digits that its own interval
-// supports, not those of its neighbors. Where no ratio has an interval, there is no column of "none": the notes of the table say why.
+// supports, not those of its neighbors. Where no ratio has an interval, the column of intervals stays empty and is left out: the
+// table's notes say why.
 func Ratios[T any](of []T, head string, get func(T) (ratio stat.Interval, same bool)) []Filled {
 	some := slices.ContainsFunc(of, func(x T) bool { i, _ := get(x); return i.Bounded() })
 	one := func(c Column, cell func(ratio stat.Interval, same bool) Cell) Filled {
@@ -98,7 +98,7 @@ func RatioIntervalCell(i stat.Interval) (c Cell) {
 	switch {
 	case i.Bounded():
 		c.Bounds(i)
-		c.Text = strings.TrimSpace(prose.RatioInterval(i))
+		c.Text = prose.RatioBrackets(i)
 	case i.N > 0:
 		c.Text = say("none")
 	}

@@ -67,7 +67,7 @@ func HTML(w io.Writer, d *doc.Document) error {
 		Script: template.JS(pageScript), Policy: policy}
 	v.terms = v.findTerms()
 	networks, probes := []subject{}, []subject{}
-	for _, n := range d.Networks {
+	for _, n := range d.Networks { // escaped before it is JSON, which the escapes below would spoil
 		networks = append(networks, subject{doc.Color(d.Networks, d.Baseline, n), foreign.Text(n), foreign.Text(n)})
 	}
 	for _, s := range shown.Sections {

@@ -107,7 +107,7 @@ func (s source) matrices(m analysis.Matrix) (out []doc.Figure) {
 			if ok && r.Ratio.N > 0 {
 				within := say("no interval")
 				if r.Ratio.Bounded() {
-					within = strings.TrimSpace(prose.RatioInterval(r.Ratio))
+					within = prose.RatioBrackets(r.Ratio)
 				}
 				lines = append(lines, strings.TrimSpace(doc.Mark(r.Same)+" "+prose.Ratio(r.Ratio)), within)
 			}

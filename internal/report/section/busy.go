@@ -1,6 +1,8 @@
 package section
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -65,14 +67,9 @@ func clause(rows []analysis.Row, of string) string {
 			return s + prose.RatioInterval(r.Ratio)
 		}
 	}
-	lo, hi, same := rows[0].Ratio, rows[0].Ratio, 0
+	byRatio := func(a, b analysis.Row) int { return cmp.Compare(a.Ratio.Center, b.Ratio.Center) }
+	lo, hi, same := slices.MinFunc(rows, byRatio).Ratio, slices.MaxFunc(rows, byRatio).Ratio, 0
 	for _, r := range rows {
-		if r.Ratio.Center < lo.Center {
-			lo = r.Ratio
-		}
-		if r.Ratio.Center > hi.Center {
-			hi = r.Ratio
-		}
 		if r.Same {
 			same++
 		}

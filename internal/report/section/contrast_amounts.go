@@ -48,7 +48,7 @@ func changeOf(r contrasted) string {
 }
 
 // tellsNothingOf reports whether a factor of two could hide.
-func tellsNothingOf(r contrasted) bool { return r.Same && (r.Detectable > TooNoisy || r.Ratio.Open()) }
+func tellsNothingOf(r contrasted) bool { return r.Same && r.Detectable > TooNoisy }
 
 // percentRange says how large a change can be that was not shown: "between −3 and +5 %". An end at 0 is none.
 func percentRange(i stat.Interval) string {

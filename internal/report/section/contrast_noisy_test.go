@@ -8,7 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// Where a factor of two could hide, a sentence never says that there is no difference.
+// A sentence never says "no difference" where a factor of two could hide.
 func TestTooNoisyToTell(t *testing.T) {
 	by := &analysis.Contrast{To: one("load", "idle")}
 	row := func(network string, lo, hi, detectable float64) contrasted {

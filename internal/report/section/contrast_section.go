@@ -161,12 +161,8 @@ func contrastTable(c comparison, id string, rows []contrasted) doc.Table {
 	cs = append(cs, path...)
 	return doc.Tabulate(id, append(cs,
 		doc.Layout(doc.Column{Head: say("detectable"), Base: "1", Keep: 4}, rows, func(r contrasted) (cell doc.Cell) {
-			switch {
-			case !r.Same || r.Detectable == 0:
-			case r.Detectable > TooNoisy:
-				cell = doc.Cell{Text: ">100 %"}
-			default:
-				cell = doc.Cell{Text: prose.Coarse(r.Detectable), Value: doc.Number(r.Detectable)}
+			if r.Same && r.Detectable > 0 {
+				cell = Detectable(r.Detectable)
 			}
 			return cell
 		}),
@@ -206,4 +202,12 @@ func contrastSummary(s source) []doc.Section {
 		return nil
 	}
 	return []doc.Section{{ID: "summary-comparisons", In: []doc.Medium{doc.Summary}, Tables: []doc.Table{t}}}
+}
+
+// Detectable is the cell of the least difference that a comparison which saw none would have shown.
+func Detectable(d float64) doc.Cell {
+	if d > TooNoisy {
+		return doc.Cell{Text: ">100 %", Value: doc.Number(d)}
+	}
+	return doc.Cell{Text: prose.Coarse(d), Value: doc.Number(d)}
 }

@@ -253,10 +253,10 @@ func (s source) matrix() (doc.Table, bool) {
 				return doc.Cell{Text: "–"}
 			}
 			c := doc.RatioCell(r.Ratio)
-			if c.Text = say("%s (no interval)", c.Text); r.Ratio.Bounded() {
+			if c.Text = Whole(r.Ratio); r.Ratio.Bounded() {
 				c.Shade = shade(r.Ratio, t.Metric.LowerIsBetter(t.Unit))
 				c.Bounds(r.Ratio)
-				c.Text = strings.TrimSpace(prose.RatioInterval(r.Ratio))
+				c.Text = prose.RatioBrackets(r.Ratio)
 			}
 			return c
 		}))

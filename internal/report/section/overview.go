@@ -99,7 +99,7 @@ func (s source) overviewCell(t analysis.Table, r analysis.Row) doc.Cell {
 	c := doc.RatioCell(r.Ratio)
 	c.Small = say("no interval")
 	if r.Ratio.Bounded() {
-		c.Small, c.Shade = strings.TrimSpace(prose.RatioInterval(r.Ratio)), shade(r.Ratio, t.Metric.LowerIsBetter(t.Unit))
+		c.Small, c.Shade = prose.RatioBrackets(r.Ratio), shade(r.Ratio, t.Metric.LowerIsBetter(t.Unit))
 		c.Bounds(r.Ratio)
 	}
 	if r.Same {

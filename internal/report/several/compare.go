@@ -211,10 +211,7 @@ func ratioColumns(cs []analysis.Change) []doc.Filled {
 		doc.Layout(doc.Column{Left: true, Kind: "same", Keep: 9}, cs, func(x analysis.Change) doc.Cell { return doc.Cell{Text: word(verdict(x))} }),
 		doc.Layout(doc.Column{Head: say("detectable"), Base: "1", Keep: 7}, cs, func(x analysis.Change) (c doc.Cell) {
 			if x.Same {
-				c = doc.Cell{Text: prose.Coarse(x.Detectable), Value: doc.Number(x.Detectable)}
-				if x.Detectable > section.TooNoisy {
-					c.Text = ">100 %"
-				}
+				c = section.Detectable(x.Detectable)
 			}
 			return c
 		}),

@@ -1,6 +1,7 @@
 package several
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -141,21 +142,18 @@ func (t combined) sideClauses(cells []analysis.PooledCell) string {
 
 // span returns the ratio of one cell in a lane, or the range of several.
 func (t combined) span(cells []analysis.PooledCell, l lane) string {
-	var lo, hi stat.Interval
+	var all []stat.Interval
 	for _, c := range cells {
 		if i := t.p.RatioOver(c, l.runs); i.N > 0 {
-			if lo.N == 0 || i.Center < lo.Center {
-				lo = i
-			}
-			if i.Center > hi.Center {
-				hi = i
-			}
+			all = append(all, i)
 		}
 	}
-	switch {
-	case lo.N == 0:
+	if all == nil {
 		return "–"
-	case hi.Center > lo.Center:
+	}
+	byRatio := func(a, b stat.Interval) int { return cmp.Compare(a.Center, b.Center) }
+	lo, hi := slices.MinFunc(all, byRatio), slices.MaxFunc(all, byRatio)
+	if hi.Center > lo.Center {
 		return say("%s to %s", prose.Ratio(lo), prose.Ratio(hi))
 	}
 	return prose.Ratio(lo)
