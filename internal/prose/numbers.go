@@ -124,15 +124,14 @@ func (n Number) brackets() string {
 	return least + ", " + most
 }
 
-// inTimes is the share from which people count in times: nobody reads 1822 %.
+// inTimes is the difference from which people count in times: nobody reads 1822 %.
 const inTimes = 10
 
-// Percent is a share with the decimals that its size deserves: "0.12 %", "12.3 %", "822 %", "18×".
+// Percent is a share, or a spread, with the decimals that its size deserves: "0.12 %", "12.3 %", "1822 %". It is never a factor:
+// "±18×" would be a spread of 1700 %.
 func Percent(v float64) string {
 	p := 100 * v
 	switch {
-	case math.Abs(v) >= inTimes:
-		return Fixed(v, 0) + "×"
 	case math.Abs(p) >= 99.95: // what rounds to 100 has no decimal either
 		return Fixed(p, 0) + " %"
 	case p == 0:

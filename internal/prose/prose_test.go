@@ -61,7 +61,7 @@ func TestMeasured(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for want, got := range map[string]string{
-		"0 %": Percent(0), "<0.01 %": Percent(0.00001), "0.12 %": Percent(0.00123), "-12.3 %": Percent(-0.1234), "100 %": Percent(0.9998), "822 %": Percent(8.216), "18×": Percent(18.216), "-18×": Percent(-18.216),
+		"0 %": Percent(0), "<0.01 %": Percent(0.00001), "0.12 %": Percent(0.00123), "-12.3 %": Percent(-0.1234), "100 %": Percent(0.9998), "822 %": Percent(8.216), "1822 %": Percent(18.216), "-1822 %": Percent(-18.216),
 		"12 %": Coarse(0.123), "1.2 %": Coarse(0.0123), "998 %": Coarse(9.98), "11×": Coarse(10),
 		"12,345": Thousands(12345.4), "-123": Thousands(-123), "0": Thousands(0),
 		"97 % [9.5, 98]": PercentWithin(between(0.97, 0.095, 0.98)), "3.1 %": PercentWithin(stat.Interval{Center: 0.0312, N: 1}),
