@@ -118,7 +118,7 @@ func costChanges(c analysis.Comparison) doc.Section {
 	default:
 		x.About = prose.Sentences(x.About, say("A and B are ratios in the same run: to %s, or of the levels around ÷.", c.Baseline()))
 	}
-	x.About = prose.Sentences(x.About, say("Only B ÷ A has an interval: those of A and of B would not say whether they differ."))
+	x.About = prose.Sentences(x.About, say("The intervals of A and of B are in their own reports: they would not say whether the two differ."))
 	x.Tables = []doc.Table{doc.Tabulate("changes", ratioColumns(c.Changes)...)}
 	x.Notes = append(x.Notes, single(c)...)
 	for _, one := range c.Changes {
