@@ -273,14 +273,20 @@ func few(parts []lang.Text) lang.Text {
 	return lang.Join(parts, lang.T(", "))
 }
 
-// CPU time does not explain a rate below enoughCost of the one that it predicts: one thread's time can have grown more than the ratio
-// of the sum says.
+// CPU time does not explain a rate below enoughCost of the one that it predicts, nor a response time above that: one thread's time can
+// have grown more than the ratio of the sum says.
 const enoughCost = 0.5
 
-// slower reports whether a rate is lower than its CPU time explains.
+// slower reports whether a rate is lower than its CPU time explains, or a response time longer.
 func slower(c cell) bool {
-	cost := c.row.Own.Ratio
-	return strings.HasSuffix(c.table.Unit, "/s") && c.row.Ratio.Bounded() && cost.Bounded() && cost.Lo > 0 && c.row.Ratio.Hi < enoughCost/max(1, cost.Hi)
+	cost, ratio := c.row.Own.Ratio, c.row.Ratio
+	switch {
+	case !ratio.Bounded() || !cost.Bounded() || cost.Lo <= 0:
+		return false
+	case strings.HasSuffix(c.table.Unit, "/s"):
+		return ratio.Hi < enoughCost/max(1, cost.Hi)
+	}
+	return c.table.Unit == "s" && ratio.Lo > max(1, cost.Hi)/enoughCost
 }
 
 // unexplained is the statement about the cells of a network that differ from the baseline and that no other statement

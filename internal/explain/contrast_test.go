@@ -189,3 +189,23 @@ func TestCostExplainsItsPart(t *testing.T) {
 		}
 	}
 }
+
+// CPU time explains a longer response only as far as it grew.
+func TestCostExplainsItsPartOfAResponse(t *testing.T) {
+	for longer, unexplained := range map[float64]bool{2: false, 140: true} {
+		rs, o := built("host", "macvlan")
+		for i := range rs {
+			r := &rs[i]
+			r.Config["probe"] = "http-rr"
+			own, rtt := 5e-5, 1e-4*(1+0.001*float64(i%7))
+			if r.Config["network"] == "macvlan" {
+				own, rtt = own*1.7, rtt*longer
+			}
+			r.Values = []record.Value{record.RTT.Whole().Value("s", rtt), record.CPUOwnPerTransaction.Whole().Value("s/transaction", own)}
+		}
+		got := said(run(rs, o), "macvlan")
+		if !strings.Contains(got, "A request costs") || strings.Contains(got, "does not show why") != unexplained {
+			t.Errorf("%g of the response time: %q", longer, got)
+		}
+	}
+}

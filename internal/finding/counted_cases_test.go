@@ -8,6 +8,13 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
+// ecn sets how the ends use ECN.
+func ecn(o observed, sender, receiver string) {
+	for node, v := range map[string]string{"h1p1": sender, "h2p1": receiver} {
+		o.place(node, func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_ecn": v} })
+	}
+}
+
 var watchedCases = slices.Concat(pathCases, countedCases)
 
 // countedCases are those that the engine or the receiver's protocol counts.
@@ -187,6 +194,18 @@ var countedCases = []watchedCase{
 	}, want: "9.6 % [9.6, 9.6] of the packets reached h2p1 marked"},
 	{protocol: "tcp", name: "a sender that uses ECN, without marks", change: func(o observed) { o.Nodes["h2p1"]["netstat.InECT0Pkts"] = 107000 }},
 	{protocol: "tcp", name: "marks on packets of a sender that does not use ECN", change: func(o observed) { o.Nodes["h2p1"]["netstat.InCEPkts"] = 107000 }},
+	{rule: "congestion-marks", protocol: "tcp", name: "on all packets of ends that ask for ECN", change: func(o observed) {
+		o.Nodes["h2p1"]["netstat.InCEPkts"], o.Sender.TCP.Window = 107000, 2
+		ecn(o, "1", "1")
+	}, want: "100 % [100, 100] of the packets reached h2p1 marked as having met congestion (ECN), and TCP sends less"},
+	{protocol: "tcp", name: "marks on all packets of ends of which one does not ask for ECN", change: func(o observed) {
+		o.Nodes["h2p1"]["netstat.InCEPkts"], o.Sender.TCP.Window = 107000, 2
+		ecn(o, "1", "2")
+	}},
+	{protocol: "tcp", name: "marks on all packets that leave the congestion window as it was", change: func(o observed) {
+		o.Nodes["h2p1"]["netstat.InCEPkts"] = 107000
+		ecn(o, "1", "1")
+	}},
 	{protocol: "tcp", name: "marks on packets of another program beside a sender that does not use ECN", change: func(o observed) {
 		c := o.Nodes["h2p1"]
 		c["netstat.InCEPkts"], c["netstat.InECT0Pkts"], c["netstat.InNoECTPkts"] = 500, 500, 107000

@@ -271,7 +271,7 @@ var pathCases = []watchedCase{
 	{rule: "receive-window", protocol: "tcp", name: "of a buffer that cannot grow", change: func(o observed) {
 		o.Sender.TCP.RwndLimited = 0.03
 		o.place("h2p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_rmem": "4096 8192 8192"} })
-	}, want: "held TCP back for 60 % [60, 60] of its busy time; raise the receiver's buffer", place: "h2p1"},
+	}, want: "held TCP back for 60 % [60, 60] of its busy time: its buffer can grow to 8,192 bytes; raise the receiver's buffer", place: "h2p1"},
 	{rule: "receive-window", protocol: "tcp", name: "without scaling", change: func(o observed) {
 		o.Sender.TCP.RwndLimited = 0.03
 		o.place("h1p1", func(p *evidence.Node) { p.Sysctl = map[string]string{"net.ipv4.tcp_window_scaling": "0"} })

@@ -21,8 +21,8 @@ const (
 	// reached is the least share of a queue's rate, headers included, that a stream it limits carries: a slower one is held back only
 	// in bursts, and something else is its limit.
 	reached = 0.9
-	// answering is that share of what TCP's acknowledgements take, which is counted from before the stream until after it.
-	answering = 0.8
+	// filling is that share of what acknowledgements, requests and answers take, which is counted from before the traffic until after it.
+	filling = 0.8
 	// A rate without a burst does not limit a stream that carries more than exceeded times as much.
 	exceeded = 1.1
 )
@@ -36,11 +36,14 @@ var queueLimited = Rule{
 	Title: "A queueing discipline limits the rate",
 	Doc: "A queueing discipline that holds packets back to keep a rate counts an overlimit each time, but so does one that only smooths bursts. So it is the limit only of a stream that is slower than the baseline's, over the whole interval, and that the probe itself does not pace. " +
 		"Where the kernel says its rate (tbf, htb; of several classes, that of the slowest one that can carry as much), the baseline must carry more than that, the stream, with the headers that the queue counts, at least 90 % of it, and the queue must have held back more than 2 % of the packets, unless it lets much pass at once. Where the rate is unknown, overlimits prove nothing: the queue must also have dropped packets in most blocks, because it was full. Of several, the slowest one is named. " +
-		"On the way back, a queue whose rate is known limits TCP if its acknowledgements use at least 80 % of that rate, more than 2 % of them were held back, and the baseline's take more than it. " +
+		"On the way back, a queue whose rate is known limits TCP if its acknowledgements use at least 80 % of that rate, more than 2 % of them were held back, and the baseline's take more than it. So it does requests and their answers, if these are slower than the baseline's. " +
 		"A link's rate that the study sets is left to link-limited." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
-		if r.Wire.Link > 0 || !strings.HasSuffix(t.Unit, "/s") {
+		if r.Wire.Link > 0 {
 			return nil
+		}
+		if found := filled(t, r); found != nil || !strings.HasSuffix(t.Unit, "/s") {
+			return found
 		}
 		var slowest []Finding
 		least := 0.0 // its rate
@@ -55,43 +58,45 @@ var queueLimited = Rule{
 				slowest, least = []Finding{f}, rate
 			}
 		}
-		if slowest == nil {
-			return acknowledgements(t, r)
-		}
 		return slowest
 	}),
 }
 
-// acknowledgements returns the finding about a queue on the way back that TCP's acknowledgements fill: without them, no more
-// data leave. The baseline's take more than its rate.
-func acknowledgements(t *analysis.Table, r *analysis.Row) []Finding {
-	if t.Metric != record.Throughput || last(r).Evidence.Protocol != "tcp" || !r.Ratio.Bounded() || r.Ratio.Hi >= 1 {
-		return nil
-	}
-	for _, h := range last(r).Evidence.Path {
+// filled returns the finding about a queue that TCP's acknowledgements on the way back fill, or requests or their answers: without
+// them, no more data leave. The baseline's take more than its rate.
+func filled(t *analysis.Table, r *analysis.Row) []Finding {
+	o := last(r)
+	asks := t.Unit == "s" && answers(o) && r.Ratio.Bounded() && r.Ratio.Lo > 1
+	acknowledges := t.Metric == record.Throughput && o.Evidence.Protocol == "tcp" && r.Ratio.Bounded() && r.Ratio.Hi < 1
+	for _, h := range o.Evidence.Path {
 		d, _ := deviceOf(settings(r), h.In, h.Dev)
-		if h.Queue == nil || h.Out || !slices.Contains(shapers, h.Queue.Kind) || d.Limit == 0 {
+		if !asks && (!acknowledges || h.Out) || h.Queue == nil || !slices.Contains(shapers, h.Queue.Kind) || d.Limit == 0 {
 			continue
 		}
-		own, held, packets := answered(r.Evidence(), func(x evidence.Hop) bool { return x.In == h.In && x.Dev == h.Dev })
-		base, _, _ := answered(r.BaseEvidence(), func(evidence.Hop) bool { return true })
-		if held < max(leastLost, heldBack*packets) || own < answering*d.Limit || base <= d.Limit {
+		own, held, packets := passed(r.Evidence(), !h.Out, func(x evidence.Hop) bool { return x.In == h.In && x.Dev == h.Dev })
+		base, _, _ := passed(r.BaseEvidence(), !h.Out, func(evidence.Hop) bool { return true })
+		if held < max(leastLost, heldBack*packets) || own < filling*d.Limit || base <= d.Limit {
 			continue
 		}
-		return []Finding{{Severity: Warning, Place: h.In + " " + h.Dev,
-			Text: lang.T("a queueing discipline (%s) on %s %s limits TCP's acknowledgements to %s: it held them back %s times; the baseline's take %s",
-				h.Queue.Kind, h.In, h.Dev, unit.Format(d.Limit, "bit/s"), prose.Thousands(held), unit.Format(base, "bit/s")),
-			Remedy: lang.T("remove its limit, or compare CPU time instead"),
-			Test: &Test{Text: lang.T("Refuted if removing it adds less than 2 % throughput"), Metric: t.Metric, Factor: 1.02, Whole: true,
-				Fix: []plan.Step{{In: h.In, Rate: &plan.Rate{Dev: h.Dev}}}},
-		}}
+		f := Finding{Severity: Warning, Place: h.In + " " + h.Dev, Remedy: lang.T("remove its limit, or compare CPU time instead"),
+			Test: &Test{Metric: t.Metric, Whole: true, Fix: []plan.Step{{In: h.In, Rate: &plan.Rate{Dev: h.Dev}}}}}
+		if asks {
+			f.Text = lang.T("a queueing discipline (%s) on %s %s limits requests and answers to %s: it held packets back %s times; the baseline's take %s there",
+				h.Queue.Kind, h.In, h.Dev, unit.Format(d.Limit, "bit/s"), prose.Thousands(held), unit.Format(base, "bit/s"))
+			f.Test.Text, f.Test.Factor = lang.T("Refuted if removing it saves less than 2 % of the response time"), 0.98
+		} else {
+			f.Text = lang.T("a queueing discipline (%s) on %s %s limits TCP's acknowledgements to %s: it held them back %s times; the baseline's take %s",
+				h.Queue.Kind, h.In, h.Dev, unit.Format(d.Limit, "bit/s"), prose.Thousands(held), unit.Format(base, "bit/s"))
+			f.Test.Text, f.Test.Factor = lang.T("Refuted if removing it adds less than 2 % throughput"), 1.02
+		}
+		return []Finding{f}
 	}
 	return nil
 }
 
-// answered returns what the first meant device of the path passed in the direction of the answers, in the middle trial, bit/s,
+// passed returns what the first meant device of the path passed in the direction of the data, or back, in the middle trial, bit/s,
 // how many times its queue held packets back in all, and of how many.
-func answered(all []analysis.Observed, meant func(evidence.Hop) bool) (rate, held, packets float64) {
+func passed(all []analysis.Observed, back bool, meant func(evidence.Hop) bool) (rate, held, packets float64) {
 	var rates []float64
 	for _, o := range all {
 		i := slices.IndexFunc(o.Evidence.Path, meant)
@@ -99,9 +104,13 @@ func answered(all []analysis.Observed, meant func(evidence.Hop) bool) (rate, hel
 			continue
 		}
 		h := o.Evidence.Path[i]
-		rates = append(rates, 8*h.Back.Bytes/o.Evidence.Seconds)
+		flow := h.Data
+		if back {
+			flow = h.Back
+		}
+		rates = append(rates, 8*flow.Bytes/o.Evidence.Seconds)
 		if h.Queue != nil {
-			held, packets = held+h.Queue.Overlimits, packets+h.Back.Packets
+			held, packets = held+h.Queue.Overlimits, packets+flow.Packets
 		}
 	}
 	return stat.Middle(rates), held, packets

@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -103,5 +104,47 @@ func TestQueueLimitsAcknowledgements(t *testing.T) {
 	}
 	if got := queue(30e6, 25e6, 25e6); got != "" {
 		t.Errorf("a queue that has room for the baseline's: %q", got)
+	}
+}
+
+// A queue limits requests if they or their answers fill it, and are slower than the baseline's, which take more than its rate.
+func TestQueueLimitsRequests(t *testing.T) {
+	queue := func(dev string, carried, slower float64) (found string) {
+		rs, opts := watched("tcp", func(o observed) {
+			o.set(record.Transactions, "1/s", 1000)
+			h := o.hop("h2", dev)
+			h.Queue = &evidence.Queue{Kind: "tbf", Overlimits: 900}
+			h.Back.Bytes, h.Data.Bytes = carried/8*o.Seconds, carried/8*o.Seconds
+			o.device("h2", dev, func(d *evidence.Device) { d.Qdisc, d.Limit = "tbf", 1e8 })
+		})
+		for i, r := range rs {
+			rs[i].Values[0] = record.RTT.Whole().Value("s", 1e-4)
+			o := opts.Evidence[r.Trial]
+			if r.Config["network"] != "host" {
+				rs[i].Values[0].Value *= slower
+				continue
+			}
+			for _, f := range []*evidence.Flow{&o.Path[0].Data, &o.Path[0].Back} {
+				f.Bytes = 1e9 / 8 * o.Seconds
+			}
+		}
+		for _, f := range Check(analysis.New(rs, opts)) {
+			if f.Rule == "queue-limited" {
+				found = f.Text.String()
+			}
+		}
+		return found
+	}
+	const want = "a queueing discipline (tbf) on h2 %s limits requests and answers to 100 Mbit/s: it held packets back 10,800 times; the baseline's take 1 Gbit/s there"
+	for _, dev := range []string{"p1", "eth0"} { // toward the receiver, and back
+		if got := queue(dev, 9.5e7, 20); got != fmt.Sprintf(want, dev) {
+			t.Errorf("%s: %q", dev, got)
+		}
+		if got := queue(dev, 4e7, 20); got != "" {
+			t.Errorf("%s: a queue that is not filled: %q", dev, got)
+		}
+		if got := queue(dev, 9.5e7, 1); got != "" {
+			t.Errorf("%s: requests as fast as the baseline's: %q", dev, got)
+		}
 	}
 }

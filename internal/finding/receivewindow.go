@@ -78,6 +78,15 @@ func enoughThere(r *analysis.Row, most float64) bool {
 	return there > 0 && there <= most && share.N > 0 && share.Center < limited
 }
 
+// halved reports whether a receive buffer that grows to most bytes holds less than one large packet, and a row carries less than half of
+// what the baseline does with larger ones: then the receiver's CPU is full of small packets.
+func halved(r *analysis.Row, most float64) bool {
+	base := r.BaseEvidence()
+	s := settingsOf(base)
+	return most > 0 && most < twoPackets/2 && s != nil && largestBuffer(s, base[0].Evidence.Receiver.Node, rmem) >= twoPackets &&
+		r.Ratio.Bounded() && r.Ratio.Hi < 0.5
+}
+
 // waitsToRead reports whether the receiving program waits for a CPU instead of emptying its buffer.
 func waitsToRead(r *analysis.Row) bool {
 	share, _ := analysis.ShareExceeds(r.Evidence(), waited, func(o analysis.Observed) (wait, window float64) {
@@ -90,19 +99,20 @@ var receiveWindow = Rule{
 	ID:    "receive-window",
 	Title: "The receiver's window limits TCP",
 	Doc: "TCP waited for the receiver's window for more than 30 % of the time in which it had data to send (tcpi_rwnd_limited of tcpi_busy_time): the receive buffer is too small for the path, or the receiving program too slow. " +
-		"If that program uses 90 % of a CPU, it is the limit, and the rule is silent. A buffer smaller than the kernel's default, 131,072 bytes or at most 2 MB after growing, buffers that do not grow, or window scaling that is off, is the cause even where the program waits for a CPU; with a larger one, or one that is enough for the baseline, the program reads too slowly or something bounds the window, such as a route, and which is not known: where it waits for a CPU for more than 20 % of the time, nothing is said." + majority + certainly,
+		"If that program uses 90 % of a CPU, it is the limit, and the rule is silent, unless the buffer cannot hold one large packet, 65,536 bytes, the baseline's can, and throughput is less than half of it: then small packets fill that CPU. A buffer smaller than the kernel's default, 131,072 bytes or at most 2 MB after growing, buffers that do not grow, or window scaling that is off, is the cause even where the program waits for a CPU; with a larger one, or one that is enough for the baseline, the program reads too slowly or something bounds the window, such as a route, and which is not known: where it waits for a CPU for more than 20 % of the time, nothing is said." + majority + certainly,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
-		if _, full := receiverBusy(r); full {
+		node := r.Evidence()[0].Evidence.Receiver.Node
+		most := largestBuffer(settings(r), node, rmem)
+		if _, full := receiverBusy(r); full && !halved(r, most) {
 			return nil
 		}
 		share, ok := limitedBy(r, func(t *evidence.TCP) float64 { return t.RwndLimited })
 		if !ok {
 			return nil
 		}
-		node := r.Evidence()[0].Evidence.Receiver.Node
 		f := Finding{Severity: Warning, Place: node, Number: &share,
 			Text: lang.T("the receiver's window held TCP back for %s of its busy time", prose.PercentWithin(share.Value))}
-		size, most := float64(record.RcvBuf.Of(r.Observed)), largestBuffer(settings(r), node, rmem)
+		size := float64(record.RcvBuf.Of(r.Observed))
 		switch {
 		case scaling(r) == "0":
 			f.certain = true
@@ -125,9 +135,11 @@ var receiveWindow = Rule{
 			}
 			return []Finding{f}
 		case size > 0 && size < usualTCP:
-			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer has %s bytes", prose.Thousands(size))), true
+			f.certain = true
+			f.Text += lang.T(": its buffer has %s bytes", prose.Thousands(size))
 		case most > 0 && most < amplest && !enoughThere(r, most):
-			f.Evidence, f.certain = append(f.Evidence, lang.T("the buffer can grow to %s bytes", prose.Thousands(most))), true
+			f.certain = true
+			f.Text += lang.T(": its buffer can grow to %s bytes", prose.Thousands(most))
 		case most > 0: // the buffer is as large as usual: who does not empty it is not known
 			if waitsToRead(r) {
 				return nil

@@ -24,7 +24,7 @@ var sysctls = []string{
 	"net.core.default_qdisc", "net.core.netdev_budget", "net.core.netdev_max_backlog",
 	"net.core.rmem_default", "net.core.rmem_max", "net.core.wmem_default", "net.core.wmem_max",
 	"net.ipv4.conf.all.rp_filter", "net.ipv4.ip_forward", "net.ipv4.ip_no_pmtu_disc",
-	"net.ipv4.tcp_congestion_control", "net.ipv4.tcp_moderate_rcvbuf", "net.ipv4.tcp_mtu_probing", "net.ipv4.tcp_rmem", "net.ipv4.tcp_window_scaling", "net.ipv4.tcp_wmem",
+	"net.ipv4.tcp_congestion_control", "net.ipv4.tcp_ecn", "net.ipv4.tcp_moderate_rcvbuf", "net.ipv4.tcp_mtu_probing", "net.ipv4.tcp_rmem", "net.ipv4.tcp_window_scaling", "net.ipv4.tcp_wmem",
 }
 
 // Settings is SettingsOf for this process.
