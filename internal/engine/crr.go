@@ -85,8 +85,7 @@ func (t *tcpConn) reading(c config, s *sock.Stopper) (r wire.Reading, err error)
 
 // newConnector finds this many free ports on the address of fd.
 func newConnector(c config, s *sock.Stopper, fd, ports int) (*connector, error) {
-	whole, connect := tally.NewLedger(1, 0), tally.NewLedger(1, 0)
-	k := &connector{c: c, stop: s, whole: &whole, connect: &connect, request: make([]byte, c.Size), reply: make([]byte, c.Size)}
+	k := &connector{c: c, stop: s, whole: new(tally.NewLedger(1, 0)), connect: new(tally.NewLedger(1, 0)), request: make([]byte, c.Size), reply: make([]byte, c.Size)}
 	own, err := sock.OwnAddr(fd)
 	if err != nil {
 		return nil, err
@@ -153,22 +152,24 @@ func (k *connector) transact(ctx context.Context, seq uint64, measured bool) err
 		return sock.ErrStopped
 	}
 	fd, start, err := k.dial(ctx)
+	if errors.Is(err, unix.ECONNREFUSED) {
+		err = fmt.Errorf("%w, although the server listened: it ended, or a firewall rejects connections", err)
+	}
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
+	defer unix.Close(fd)
 	connected := sock.Now()
 	if err := k.exchange(fd, seq); err != nil {
 		unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // frees the port
-		unix.Close(fd)
 		return err
 	}
 	x := tally.Slot{Seq: seq, Start: start, Sent: start, Measured: measured, Sample: -1}
 	answered := sock.Now()
-	if err = cmp.Or(k.connect.Enter(x, connected), k.whole.Enter(x, answered)); err == nil {
-		err = k.awaitEnd(fd)
+	if err := cmp.Or(k.connect.Enter(x, connected), k.whole.Enter(x, answered)); err != nil {
+		return err
 	}
-	unix.Close(fd)
-	return err
+	return k.awaitEnd(fd)
 }
 
 // dial connects from the next free port. The clock starts before connect.

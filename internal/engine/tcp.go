@@ -25,8 +25,7 @@ type tcpConn struct {
 	file   *sock.File     // nil: no sendfile
 }
 
-// dialTCP connects and agrees on parameters. It retries refused connections until the timeout,
-// because the server can be about to start.
+// dialTCP connects and agrees on parameters. It retries refused connections until the timeout: the server can be about to start.
 func dialTCP(ctx context.Context, c config, s *sock.Stopper) (tcpConn, error) {
 	deadline := sock.Now() + int64(c.timeout)
 	for {
@@ -51,7 +50,7 @@ func dialTCP(ctx context.Context, c config, s *sock.Stopper) (tcpConn, error) {
 func advice(err error, c config) string {
 	switch {
 	case errors.Is(err, unix.ECONNREFUSED):
-		return fmt.Sprintf(" for %v: nothing listens there; start weir engine serve on that machine", c.timeout)
+		return fmt.Sprintf(" for %v: nothing listens there, or a firewall rejects it; start weir engine serve on that machine", c.timeout)
 	case errors.Is(err, unix.ETIMEDOUT):
 		return fmt.Sprintf(" within %v: is the address right, and do firewalls let TCP and UDP through to port %d?", c.timeout, c.server.Port())
 	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):

@@ -66,16 +66,14 @@ func (w *webRun) prepare(ctx context.Context, t tcpConn) error {
 	if w.c.Workload == "quic-rr" {
 		return w.prepareQUIC(ctx, t, n)
 	}
-	shared := w.c.Workload == "h2-rr" || w.c.Workload == "grpc-rr" // a connection
-	w.threads = !shared
-	if shared {
+	if w.c.Workload == "h2-rr" || w.c.Workload == "grpc-rr" {
 		trust, err := web.Trust(t.far.Certificate, false, "h2")
 		if err != nil {
 			return err
 		}
-		w.prepareH2(n, trust)
-		return nil
+		return w.prepareH2(ctx, t, n, trust)
 	}
+	w.threads = true
 	ports := 1
 	if w.c.Workload == "http-connect" || w.c.Workload == "dns-lookup" {
 		ports = crrPorts

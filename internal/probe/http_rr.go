@@ -44,10 +44,10 @@ func (p HTTPRR) Info() Info {
 	switch {
 	case p.GRPC:
 		i.Title, i.Short, i.About = "gRPC request/response", "gRPC response time", "response time of unary gRPC calls over the streams of one connection with TLS 1.3 (native)"
-		i.Method = "A unary gRPC call and its answer over HTTP/2 with TLS 1.3, framed by weir on net/http of Go at both ends, without the interceptors and the retries of a gRPC library. With a rate, time counts from when a call was due. An answer of another status or size fails the trial."
+		i.Method = "A unary gRPC call and its answer over HTTP/2 with TLS 1.3, framed by weir, without the interceptors and the retries of a gRPC library. net/http of Go serves it; the client writes and reads the frames of x/net/http2 itself. With a rate, time counts from when a call was due. An answer of another status or size fails the trial."
 	case p.H2:
 		i.Title, i.Short, i.About = "HTTP/2 request/response", "HTTP/2 response time", "HTTP/2 response time over the streams of one connection with TLS 1.3 (native)"
-		i.Method = "A GET and its response over HTTP/2 with TLS 1.3, by net/http of Go at both ends, whose goroutines take part of the time. " + webMethod
+		i.Method = "A GET and its response over HTTP/2 with TLS 1.3. net/http of Go serves it, and its goroutines take part of the time; the client writes and reads the frames of x/net/http2 itself. " + webMethod
 	case p.Connect && p.Resume:
 		i.Title, i.Short, i.About = "TLS resumption", "TLS resumption time", "time of a connection, a resumed TLS 1.3 handshake and an HTTP request (native)"
 		i.Method = "A new connection, a TLS 1.3 handshake that resumes the session of the connection before, a GET and its response. " + webMethod

@@ -232,7 +232,7 @@ func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *exe
 	if !e.server.alive() { // it explains why the client failed, and one that serves datagrams is not missed
 		err = errors.Join(wrap("on "+e.to.Node, e.server.wait()), err)
 	}
-	x.err = wrap("engine", err)
+	x.err = err
 	if server, _ := s.commands(e.server.port, 0, nil); len(server) > 0 { // else it serves nothing, and has no marks
 		e.remark(context.WithoutCancel(ctx), s, x)
 	}

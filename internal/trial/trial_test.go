@@ -187,10 +187,10 @@ func TestRun(t *testing.T) {
 				fmt.Fprintln(stdout, `{"event":"error","error":"no route to host"}`)
 				return nil
 			}
-		}, record.Failed, "engine: no route to host"},
+		}, record.Failed, "no route to host"},
 		{"the engine dies", func(_ *Setup, cli, _ *node) {
 			cli.run = func(context.Context, []string, io.Writer, io.Writer) error { return errors.New("signal: killed") }
-		}, record.Failed, "engine: the engine ended"},
+		}, record.Failed, "the engine ended"},
 		{"client hangs", func(_ *Setup, cli, _ *node) {
 			cli.run = func(ctx context.Context, _ []string, _, _ io.Writer) error { <-ctx.Done(); return context.Cause(ctx) }
 		}, record.Failed, "took more than 20s longer than its window"},

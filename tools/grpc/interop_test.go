@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -87,19 +86,22 @@ func TestClient(t *testing.T) {
 	server.RegisterService(&grpc.ServiceDesc{ServiceName: "weir.Bench", HandlerType: (*any)(nil), Methods: []grpc.MethodDesc{{MethodName: "Answer", Handler: answer}}}, nil)
 	go func() { _ = server.Serve(l) }()
 	defer server.Stop()
-	protocols := new(http.Protocols)
-	protocols.SetHTTP2(true)
-	client := &http.Client{Transport: &http.Transport{Protocols: protocols, TLSClientConfig: trust, DisableCompression: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
-		}}}
-	defer client.CloseIdleConnections()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := web.NewH2(conn, trust, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	stream := client.Stream()
 	ask := func(n int) error {
 		c, err := web.NewCall(n)
 		if err != nil {
 			return err
 		}
-		r, err := client.Do(c.Request())
+		r, err := stream.Do(c.Request())
 		if err != nil {
 			return err
 		}

@@ -76,8 +76,8 @@ func serveGRPC(w http.ResponseWriter, r *http.Request, body []byte, answered fun
 	answered(n)
 }
 
-// A Call asks for a message of one size, again and again.
-type Call struct {
+// A call asks for a message of one size.
+type call struct {
 	request *http.Request
 	message []byte
 	begins  []byte // the answer
@@ -86,25 +86,23 @@ type Call struct {
 }
 
 // NewCall returns the call for size bytes.
-func NewCall(size int) (*Call, error) {
+func NewCall(size int) (Ask, error) {
 	r, err := http.NewRequest(http.MethodPost, "https://"+name+grpcMethod, nil)
 	if err != nil {
 		return nil, err
 	}
 	r.Header = http.Header{"Content-Type": {grpcType}, "Te": {"trailers"}}
-	c := &Call{request: r, message: grpcCall(size), begins: grpcAnswer(size), size: size}
+	c := &call{request: r, message: grpcCall(size), begins: grpcAnswer(size), size: size}
 	c.seen, r.ContentLength = make([]byte, len(c.begins)), int64(len(c.message))
 	return c, nil
 }
 
-// Request returns the request to send, until Check has read the response to the one before.
-func (c *Call) Request() *http.Request {
+func (c *call) Request() *http.Request {
 	c.request.Body = io.NopCloser(bytes.NewReader(c.message))
 	return c.request
 }
 
-// Check reads a response to its end. It returns an error unless that is a success of the right size.
-func (c *Call) Check(r *http.Response) error {
+func (c *call) Check(r *http.Response) error {
 	defer r.Body.Close()
 	if t := r.Header.Get("Content-Type"); r.StatusCode != http.StatusOK || !strings.HasPrefix(t, grpcType) {
 		said, _ := io.ReadAll(io.LimitReader(r.Body, 200)) // whoever answered can say why

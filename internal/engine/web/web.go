@@ -1,5 +1,5 @@
-// Package web speaks the protocols of applications, by the libraries that Go programs use: HTTP/1.1 and HTTP/2
-// (net/http), unary gRPC on the latter, TLS 1.3 (crypto/tls), QUIC (quic-go) and DNS (x/net/dns/dnsmessage, which Go's own
+// Package web speaks the protocols of applications, by the libraries that Go programs use: HTTP/1.1 and the server of HTTP/2
+// (net/http), HTTP/2's client (x/net/http2), unary gRPC on it, TLS 1.3 (crypto/tls), QUIC (quic-go) and DNS (x/net/dns/dnsmessage, which Go's own
 // resolver uses). It speaks the few lines of NATS that a request takes itself.
 //
 // It gets connections, answers on them or asks over them, and checks what comes back. It opens no socket and
@@ -195,7 +195,25 @@ func Check(r *http.Response, size int) error {
 	return nil
 }
 
-// Request returns the request of HTTP/2 for a response of size bytes.
-func Request(size int) (*http.Request, error) {
-	return http.NewRequest(http.MethodGet, "https://"+name+"/"+strconv.Itoa(size), nil)
+// An Ask asks over HTTP/2 for a response of one size, again and again.
+type Ask interface {
+	// Request returns the request to send, after Check has read the response to the one before.
+	Request() *http.Request
+	// Check reads a response to its end. It returns an error unless that is a success of the right size.
+	Check(r *http.Response) error
 }
+
+// A get is a request of HTTP/2.
+type get struct {
+	request *http.Request
+	size    int
+}
+
+// NewGet returns the request for size bytes.
+func NewGet(size int) (Ask, error) {
+	r, err := http.NewRequest(http.MethodGet, "https://"+name+"/"+strconv.Itoa(size), nil)
+	return &get{r, size}, err
+}
+
+func (g *get) Request() *http.Request       { return g.request }
+func (g *get) Check(r *http.Response) error { return Check(r, g.size) }
