@@ -248,7 +248,7 @@ func TestRun(t *testing.T) {
 				fmt.Fprintln(stdout, `{"event":"error","error":"no answer"}`)
 				return nil
 			}
-		}, record.Failed, "its last words\nengine: no answer"},
+		}, record.Failed, "its last words\nno answer"},
 		{"faster than the link", func(s *Setup, _, _ *node) { s.LinkRate = 1000 }, record.Invalid, "more than the"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

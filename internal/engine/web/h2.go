@@ -119,12 +119,8 @@ func (s *Stream) Do(r *http.Request) (*http.Response, error) {
 	if err := s.await(); err != nil {
 		return nil, fmt.Errorf("response: %w", err)
 	}
-	return s.answer(), nil
-}
-
-func (s *Stream) answer() *http.Response {
 	s.response.Body = io.NopCloser(io.MultiReader(bytes.NewReader(s.begins), io.LimitReader(rest{}, int64(s.size-len(s.begins)))))
-	return &s.response
+	return &s.response, nil
 }
 
 func (s *Stream) send(r *http.Request) error {
