@@ -32,7 +32,7 @@ func TestBackground(t *testing.T) {
 	}{
 		{name: "ok", status: record.OK, want: whole},
 		{name: "the trial fails", m: machine{measure: func(context.Context, string, int) (float64, error) { return 0, refused }},
-			status: record.Failed, reason: "engine: no", want: whole},
+			status: record.Failed, reason: "no", want: whole},
 		{name: "the run is canceled", cancel: true, want: whole},
 		{name: "the load dies", m: killed("run", time.Second/2), status: record.Invalid,
 			reason: "load tcp-stream: killed: it did not run to the end of the trial",
@@ -191,7 +191,7 @@ func TestNoCapacity(t *testing.T) {
 			t.Fatalf("%v, %v", counts(rs), err)
 		}
 		for _, r := range rs {
-			if r.Status == record.Failed && !strings.Contains(r.Reason, "the capacity of the path is unknown: engine: no route") {
+			if r.Status == record.Failed && !strings.Contains(r.Reason, "the capacity of the path is unknown: no route") {
 				t.Errorf("%s: %s", r.Trial, r.Reason)
 			}
 		}

@@ -182,7 +182,7 @@ func TestConditionIsUndone(t *testing.T) {
 		reason string
 	}{
 		{name: "ok", status: record.OK},
-		{name: "failed", m: machine{measure: func(context.Context, string, int) (float64, error) { return 0, refused }}, status: record.Failed, reason: "engine: no"},
+		{name: "failed", m: machine{measure: func(context.Context, string, int) (float64, error) { return 0, refused }}, status: record.Failed, reason: "no"},
 		{name: "refused", m: machine{apply: refuse(9000, refused)}, status: record.Failed, reason: "condition: no"},
 		{name: "canceled", cancel: true},
 	} {

@@ -9,6 +9,7 @@ package lang
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/weir-bench/weir/record"
@@ -130,8 +131,12 @@ func BeginsWithName(t Text) bool {
 	return !strings.HasPrefix(first, open) || BeginsWithName(Text(first))
 }
 
+// capital leaves a name such as gRPC as it is written.
 func capital(s string) string {
 	_, n := utf8.DecodeRuneInString(s)
+	if second, _ := utf8.DecodeRuneInString(s[n:]); unicode.IsUpper(second) {
+		return s
+	}
 	return strings.ToUpper(s[:n]) + s[n:]
 }
 

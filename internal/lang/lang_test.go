@@ -46,6 +46,7 @@ func TestIn(t *testing.T) {
 		{Join([]Text{inner, "b"}, T(", ")), "吞吐量，b"},
 		{T("not in the catalog: %s", inner), "not in the catalog: 吞吐量"},
 		{Capital("rate"), "Rate"},
+		{Capital("gRPC response time"), "gRPC response time"},
 		{Capital(inner), "吞吐量"},
 		{Capital(""), ""},
 	} {
