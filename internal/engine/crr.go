@@ -152,9 +152,6 @@ func (k *connector) transact(ctx context.Context, seq uint64, measured bool) err
 		return sock.ErrStopped
 	}
 	fd, start, err := k.dial(ctx)
-	if errors.Is(err, unix.ECONNREFUSED) {
-		err = fmt.Errorf("%w, although the server listened: it ended, or a firewall rejects connections", err)
-	}
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
@@ -187,6 +184,9 @@ func (k *connector) dial(ctx context.Context) (fd int, start int64, err error) {
 				return fd, start, nil
 			}
 			unix.Close(fd)
+		}
+		if errors.Is(err, unix.ECONNREFUSED) { // the run has a connection to that server already
+			err = fmt.Errorf("%w, although the server was listening: it has ended, or a firewall rejects connections", err)
 		}
 		// Another program has the port, or its old connection is still closing.
 		if !errors.Is(err, unix.EADDRINUSE) && !errors.Is(err, unix.EADDRNOTAVAIL) {

@@ -130,11 +130,16 @@ func (s *server) sort(w *webServer) {
 
 // sortLate gives a connection that the accepting thread has taken to what serves it.
 func (s *server) sortLate(w *webServer, fd int) {
-	f := os.NewFile(uintptr(fd), "connection")
-	defer f.Close()
-	if c, err := net.FileConn(f); err == nil {
+	if c, err := goConn(fd); err == nil {
 		s.sortSoon(w, c)
 	}
+}
+
+// goConn hands a connection to Go's runtime, in place of fd.
+func goConn(fd int) (net.Conn, error) {
+	f := os.NewFile(uintptr(fd), "connection")
+	defer f.Close()
+	return net.FileConn(f)
 }
 
 func (s *server) sortSoon(w *webServer, c net.Conn) {

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"os"
 
 	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/web"
@@ -32,9 +31,7 @@ func (w *webRun) prepareH2(ctx context.Context, t tcpConn, n int, trust *tls.Con
 	}
 	conn := net.Conn(&blockingConn{fd, w.stop, w.c.timeout})
 	if w.threads = n == 1; !w.threads {
-		f := os.NewFile(uintptr(fd), "connection")
-		defer f.Close()
-		if conn, err = net.FileConn(f); err != nil {
+		if conn, err = goConn(fd); err != nil {
 			return err
 		}
 	}

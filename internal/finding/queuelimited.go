@@ -36,14 +36,14 @@ var queueLimited = Rule{
 	Title: "A queueing discipline limits the rate",
 	Doc: "A queueing discipline that holds packets back to keep a rate counts an overlimit each time, but so does one that only smooths bursts. So it is the limit only of a stream that is slower than the baseline's, over the whole interval, and that the probe itself does not pace. " +
 		"Where the kernel says its rate (tbf, htb; of several classes, that of the slowest one that can carry as much), the baseline must carry more than that, the stream, with the headers that the queue counts, at least 90 % of it, and the queue must have held back more than 2 % of the packets, unless it lets much pass at once. Where the rate is unknown, overlimits prove nothing: the queue must also have dropped packets in most blocks, because it was full. Of several, the slowest one is named. " +
-		"On the way back, a queue whose rate is known limits TCP if its acknowledgements use at least 80 % of that rate, more than 2 % of them were held back, and the baseline's take more than it. So it does requests and their answers, if these are slower than the baseline's. " +
+		"On the way back, a queue whose rate is known limits TCP if its acknowledgements use at least 80 % of that rate, more than 2 % of them were held back, and the baseline's take more than it. So it does requests and their answers, if these are slower than the baseline's, and no background load fills the queue. " +
 		"A link's rate that the study sets is left to link-limited." + majority,
 	Check: measured(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if r.Wire.Link > 0 {
 			return nil
 		}
-		if found := filled(t, r); found != nil || !strings.HasSuffix(t.Unit, "/s") {
-			return found
+		if !strings.HasSuffix(t.Unit, "/s") {
+			return filled(t, r)
 		}
 		var slowest []Finding
 		least := 0.0 // its rate
@@ -58,6 +58,9 @@ var queueLimited = Rule{
 				slowest, least = []Finding{f}, rate
 			}
 		}
+		if slowest == nil {
+			return filled(t, r)
+		}
 		return slowest
 	}),
 }
@@ -66,7 +69,7 @@ var queueLimited = Rule{
 // them, no more data leave. The baseline's take more than its rate.
 func filled(t *analysis.Table, r *analysis.Row) []Finding {
 	o := last(r)
-	asks := t.Unit == "s" && answers(o) && r.Ratio.Bounded() && r.Ratio.Lo > 1
+	asks := t.Unit == "s" && answers(o) && !loaded(t) && r.Ratio.Bounded() && r.Ratio.Lo > 1
 	acknowledges := t.Metric == record.Throughput && o.Evidence.Protocol == "tcp" && r.Ratio.Bounded() && r.Ratio.Hi < 1
 	for _, h := range o.Evidence.Path {
 		d, _ := deviceOf(settings(r), h.In, h.Dev)

@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -74,8 +75,11 @@ func TestQueueLimitsTheRate(t *testing.T) {
 
 // A queue on the way back limits TCP if its acknowledgements fill it, and the baseline's would.
 func TestQueueLimitsAcknowledgements(t *testing.T) {
-	queue := func(limit, carried, baseline float64) (found string) {
+	queue := func(limit, carried, baseline float64, more ...func(observed)) (found string) {
 		rs, opts := watched("tcp", func(o observed) {
+			for _, f := range more {
+				f(o)
+			}
 			h := o.hop("h2", "eth0")
 			h.Queue, h.Back.Bytes = &evidence.Queue{Kind: "tbf", Overlimits: 900}, carried/8*o.Seconds
 			o.device("h2", "eth0", func(d *evidence.Device) { d.Qdisc, d.Limit = "tbf", limit })
@@ -105,11 +109,17 @@ func TestQueueLimitsAcknowledgements(t *testing.T) {
 	if got := queue(30e6, 25e6, 25e6); got != "" {
 		t.Errorf("a queue that has room for the baseline's: %q", got)
 	}
+	if got := queue(2e6, 1.9e6, 25e6, func(o observed) {
+		o.hop("h1", "eth0").Queue = &evidence.Queue{Kind: "htb", Packets: sentPackets, Overlimits: 3000}
+		o.device("h1", "eth0", func(d *evidence.Device) { d.Qdisc, d.Limit = "htb", 5.5e8 })
+	}); !strings.HasPrefix(got, "h1 eth0: ") {
+		t.Errorf("beside one that limits the data, which comes first: %q", got)
+	}
 }
 
 // A queue limits requests if they or their answers fill it, and are slower than the baseline's, which take more than its rate.
 func TestQueueLimitsRequests(t *testing.T) {
-	queue := func(dev string, carried, slower float64) (found string) {
+	queue := func(dev string, carried, slower float64, load ...string) (found string) {
 		rs, opts := watched("tcp", func(o observed) {
 			o.set(record.Transactions, "1/s", 1000)
 			h := o.hop("h2", dev)
@@ -119,6 +129,9 @@ func TestQueueLimitsRequests(t *testing.T) {
 		})
 		for i, r := range rs {
 			rs[i].Values[0] = record.RTT.Whole().Value("s", 1e-4)
+			for _, l := range load {
+				r.Config["load"] = l
+			}
 			o := opts.Evidence[r.Trial]
 			if r.Config["network"] != "host" {
 				rs[i].Values[0].Value *= slower
@@ -142,6 +155,9 @@ func TestQueueLimitsRequests(t *testing.T) {
 		}
 		if got := queue(dev, 4e7, 20); got != "" {
 			t.Errorf("%s: a queue that is not filled: %q", dev, got)
+		}
+		if got := queue(dev, 9.5e7, 20, "tcp-stream"); got != "" {
+			t.Errorf("%s: a queue that a background load fills: %q", dev, got)
 		}
 		if got := queue(dev, 9.5e7, 1); got != "" {
 			t.Errorf("%s: requests as fast as the baseline's: %q", dev, got)

@@ -57,7 +57,7 @@ func OpenRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// led returns an error if the way to a directory goes through a link that another user made. A path that leads nowhere is no error.
+// led returns an error if the path to a directory passes through a link that another user made. A missing path is not an error.
 func led(dir string) error {
 	if _, err := filepath.EvalSymlinks(dir); err != nil {
 		return nil

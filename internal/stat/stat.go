@@ -46,7 +46,7 @@ func (i Interval) Scaled(by float64) Interval {
 // Bounded reports whether there is an interval.
 func (i Interval) Bounded() bool { return i.Confidence > 0 }
 
-// Without says why an estimate has no interval. It is empty if there is one, and if there is no estimate.
+// Without says why an estimate has no interval. It returns "" if it has one, or if there is no estimate.
 func (i Interval) Without() lang.Text {
 	switch {
 	case i.Bounded() || i.N == 0:

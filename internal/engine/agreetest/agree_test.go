@@ -193,7 +193,7 @@ func contests(addr, dir string) []contest {
 // engine's threads and the one thread of these tools share the CPU in different ways, and the rate is not the server's.
 //
 // dnsperf sends and receives on two threads, which wake each other: with one query in flight that is most of its time. So
-// it is compared at a rate, and its response times are longer. So are those of ghz, whose calls pass several goroutines of grpc-go.
+// it is compared at a rate, and its response times are longer. Those of ghz are, too: it passes each call between goroutines of grpc-go.
 func TestAgree(t *testing.T) {
 	blocks, within := *agree, 0.05
 	if blocks == 0 { // that all of them measure the same thing, in the same unit, is shown on any machine: a busy CPU makes a factor of 5
@@ -285,8 +285,8 @@ With one request in flight, the CPU time of the client is part of each response 
 of two networks divides it away only in part; do not compare the values of different clients.
 
 dnsperf sends and receives on two threads, which wake each other; with one query in flight that is most of its response time. So it is
-compared at 2000 queries/s, where the engine agrees if its response time is not over 5 %% longer. So it does with ghz, whose calls grpc-go passes
-from goroutine to goroutine.
+compared at 2000 queries/s, where the engine agrees if its response time is not over 5 %% longer. The same bound applies to ghz, which passes
+each call between goroutines of grpc-go.
 `, time.Now().UTC().Format(time.DateOnly), model, runtime.NumCPU(), bytes.TrimSpace(kernel), *agree, strings.Join(rows, "\n"))
 	if err := os.WriteFile(*page, []byte(text), 0o644); err != nil {
 		t.Fatal(err)

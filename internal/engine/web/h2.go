@@ -44,7 +44,7 @@ type H2 struct {
 const (
 	largestWindow = 1<<31 - 1 // bytes: answers never wait for room
 	firstWindow   = 1<<16 - 1 // of a connection (RFC 9113, section 6.9.2)
-	mostFields    = 1 << 14   // bytes of a response's
+	mostFields    = 1 << 14   // bytes of a response's fields
 )
 
 // NewH2 begins HTTP/2 over conn. If conn has deadlines, the handshake, each request and each frame take at most the timeout.
@@ -276,7 +276,7 @@ func (s *Stream) begin(fields []hpack.HeaderField) {
 		switch code, err := strconv.Atoi(f.Value); {
 		case f.Name != ":status":
 			to.Add(f.Name, f.Value)
-		case err == nil && code >= http.StatusOK: // after those, of which one tells of progress, the response follows
+		case err == nil && code >= http.StatusOK: // a lower one reports progress, and the response follows
 			s.response.StatusCode, s.response.Status = code, f.Value+" "+http.StatusText(code)
 		}
 	}
